@@ -1,0 +1,59 @@
+//! What the kernel counted against this thread and this process.
+//!
+//! Owns nothing. Never called on the request path: every call is a system call or reads a file of /proc.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time this thread has used since it began, in nanoseconds, user and kernel together.
+pub fn thread_cpu_ns() -> u64 {
+    crate::clock::nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// How often the kernel took the core away from this thread while it still wanted to run. When it grows while a
+/// scheduler spins, the core is shared and spinning harms somebody.
+pub fn involuntary_switches() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a whole rusage that the call may write to.
+    let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    assert_eq!(status, 0, "getrusage(2) fails only for a bad pointer or an unknown target");
+    // SAFETY: it was zeroed, which is a valid rusage, and then filled by the kernel.
+    let usage = unsafe { usage.assume_init() };
+    u64::try_from(usage.ru_nivcsw).unwrap_or(0)
+}
+
+/// Memory of the whole process that is in RAM now, in bytes.
+///
+/// # Errors
+/// When /proc is not mounted, or its text is not understood.
+pub fn resident_bytes() -> io::Result<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm")?;
+    let pages = resident_pages(&text).ok_or_else(|| {
+        let message = format!("/proc/self/statm says {text:?}, expected seven numbers");
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })?;
+    // SAFETY: sysconf reads a constant of the process; no pointer is involved.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let page_bytes = u64::try_from(page_bytes).expect("every Linux process has a page size");
+    Ok(pages.saturating_mul(page_bytes))
+}
+
+/// The second number of statm, see proc_pid_statm(5).
+fn resident_pages(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_number_of_statm_is_the_resident_set() {
+        assert_eq!(resident_pages("5012 1210 980 3 0 812 0\n"), Some(1210));
+        assert_eq!(resident_pages("5012"), None);
+        assert_eq!(resident_pages("5012 many 980"), None);
+        assert_eq!(resident_pages(""), None);
+    }
+}

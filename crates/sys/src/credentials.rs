@@ -1,0 +1,262 @@
+//! Giving up root: looking a user up and becoming that user for good.
+//!
+//! Owns the order of the steps and the proof that they cannot be undone. Never touches capabilities: leaving
+//! user 0 makes the kernel drop them, unless whoever started us asked it otherwise.
+
+use std::ffi::{CString, c_char};
+use std::fmt;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use rustix::process::{getegid, geteuid, getgid, getuid};
+
+use crate::limits::USER_ENTRY_BYTES;
+
+/// A user of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    name: CString,
+    user_id: u32,
+    group_id: u32,
+}
+
+impl User {
+    /// Reads a user by name from the user database.
+    ///
+    /// # Errors
+    /// [`CredentialsError::NoSuchUser`], or [`CredentialsError::UserDatabase`] when it could not be read.
+    pub fn look_up(name: &str) -> Result<Self, CredentialsError> {
+        let no_such_user = || CredentialsError::NoSuchUser { name: name.to_owned() };
+        let name_with_end = CString::new(name).map_err(|_holds_nul| no_such_user())?;
+        let mut buffer = vec![0_u8; 1024];
+        loop {
+            match read_entry(&name_with_end, &mut buffer) {
+                Ok(Some((user_id, group_id))) => {
+                    return Ok(Self { name: name_with_end, user_id, group_id });
+                }
+                Ok(None) => return Err(no_such_user()),
+                Err(error)
+                    if error.raw_os_error() == Some(libc::ERANGE)
+                        && buffer.len() < USER_ENTRY_BYTES =>
+                {
+                    buffer.resize(buffer.len() * 2, 0);
+                }
+                Err(source) => {
+                    return Err(CredentialsError::UserDatabase { name: name.to_owned(), source });
+                }
+            }
+        }
+    }
+
+    /// The name it was looked up by.
+    pub fn name(&self) -> &str {
+        self.name.to_str().expect("it was made from a str")
+    }
+
+    /// The user's number.
+    pub fn user_id(&self) -> u32 {
+        self.user_id
+    }
+
+    /// The number of the user's first group.
+    pub fn group_id(&self) -> u32 {
+        self.group_id
+    }
+
+    /// Whether real and effective ids are this user's already.
+    fn is_current(&self) -> bool {
+        let users = [getuid().as_raw(), geteuid().as_raw()];
+        let groups = [getgid().as_raw(), getegid().as_raw()];
+        users == [self.user_id; 2] && groups == [self.group_id; 2]
+    }
+}
+
+/// The numbers of user and group; `None` when there is no such user.
+fn read_entry(name: &CString, buffer: &mut [u8]) -> io::Result<Option<(u32, u32)>> {
+    let mut entry = MaybeUninit::<libc::passwd>::zeroed();
+    let mut found = ptr::null_mut();
+    let room: *mut c_char = buffer.as_mut_ptr().cast();
+    // SAFETY: the name ends with NUL; entry, buffer (with its length) and found are ours to write to.
+    let error = unsafe {
+        libc::getpwnam_r(name.as_ptr(), entry.as_mut_ptr(), room, buffer.len(), &raw mut found)
+    };
+    match error {
+        0 if found.is_null() => Ok(None),
+        0 => {
+            // SAFETY: zeroed is a valid passwd (null pointers, zero numbers), and the call filled it.
+            let entry = unsafe { entry.assume_init() };
+            Ok(Some((entry.pw_uid, entry.pw_gid)))
+        }
+        // What getpwnam(3) lists for "not found" besides zero.
+        libc::ENOENT | libc::ESRCH => Ok(None),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// Makes the whole process, all its threads, run as `user`: its groups, its group, its number, in this order and
+/// real, effective and saved together; then tries to get root back and fails if that succeeds. A process that
+/// runs as this user already keeps the groups it was started with.
+///
+/// # Errors
+/// See [`CredentialsError`]. After an error the process may have some of the new ids: it has to end.
+pub fn drop_to(user: &User) -> Result<(), CredentialsError> {
+    if user.user_id == 0 {
+        return Err(CredentialsError::IsRoot { name: user.name().to_owned() });
+    }
+    if user.is_current() {
+        return prove_root_is_gone(user);
+    }
+    take_step(user, Step::Groups)?;
+    take_step(user, Step::Group)?;
+    take_step(user, Step::User)?;
+    prove_root_is_gone(user)
+}
+
+fn take_step(user: &User, step: Step) -> Result<(), CredentialsError> {
+    let (user_id, group_id) = (user.user_id, user.group_id);
+    let status = match step {
+        // SAFETY: the name ends with NUL and is only read.
+        Step::Groups => unsafe { libc::initgroups(user.name.as_ptr(), group_id) },
+        // SAFETY: three numbers; the C library applies them to all threads.
+        Step::Group => unsafe { libc::setresgid(group_id, group_id, group_id) },
+        // SAFETY: three numbers; the C library applies them to all threads.
+        Step::User => unsafe { libc::setresuid(user_id, user_id, user_id) },
+    };
+    if status == 0 {
+        return Ok(());
+    }
+    let name = user.name().to_owned();
+    let source = io::Error::last_os_error();
+    Err(match source.raw_os_error() {
+        Some(libc::EPERM) => CredentialsError::NotRoot { name, step },
+        _ => CredentialsError::Refused { name, step, source },
+    })
+}
+
+/// Fails when the process is not wholly this user, or when user 0 or (for a user outside of it) group 0 can be
+/// taken again.
+fn prove_root_is_gone(user: &User) -> Result<(), CredentialsError> {
+    // SAFETY: one number; it has to be refused.
+    let user_regained = unsafe { libc::setuid(0) } == 0;
+    // SAFETY: one number; it has to be refused, unless the user's own group is 0.
+    let group_regained = user.group_id != 0 && unsafe { libc::setgid(0) } == 0;
+    if user_regained || group_regained || !user.is_current() {
+        return Err(CredentialsError::RootRegained { name: user.name().to_owned() });
+    }
+    Ok(())
+}
+
+/// The steps of [`drop_to`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The supplementary groups.
+    Groups,
+    /// The group.
+    Group,
+    /// The user.
+    User,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Groups => "setting the supplementary groups (initgroups)",
+            Self::Group => "setting the group (setresgid)",
+            Self::User => "setting the user (setresuid)",
+        })
+    }
+}
+
+/// Why the process does not run as the wanted user. Each says what mends it.
+#[derive(Debug)]
+pub enum CredentialsError {
+    /// The configuration names a user this machine does not have.
+    NoSuchUser {
+        /// The name.
+        name: String,
+    },
+    /// The machine's user database could not be read.
+    UserDatabase {
+        /// The name looked up.
+        name: String,
+        /// What the C library said.
+        source: io::Error,
+    },
+    /// The configuration asks to drop root to root.
+    IsRoot {
+        /// The name, which need not be `root`.
+        name: String,
+    },
+    /// Whoever started the process had no right to change its user.
+    NotRoot {
+        /// The wanted user.
+        name: String,
+        /// The step that was refused.
+        step: Step,
+    },
+    /// The kernel refused a step for another reason.
+    Refused {
+        /// The wanted user.
+        name: String,
+        /// The step.
+        step: Step,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// Root was given up and could be taken again.
+    RootRegained {
+        /// The wanted user.
+        name: String,
+    },
+}
+
+impl fmt::Display for CredentialsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchUser { name } => write!(
+                formatter,
+                "user {name:?} does not exist: create it (useradd --system {name:?}) or name another one"
+            ),
+            Self::UserDatabase { name, source } => write!(
+                formatter,
+                "user {name:?} could not be looked up: {source}; mend the user database (getent passwd {name:?})"
+            ),
+            Self::IsRoot { name } => write!(
+                formatter,
+                "user {name:?} has number 0 and is root: name a user without privileges"
+            ),
+            Self::NotRoot { name, step } => write!(
+                formatter,
+                "cannot become user {name:?}: {step} is not permitted; start as root or as that user, or leave the user out"
+            ),
+            Self::Refused { name, step, source } => write!(
+                formatter,
+                "cannot become user {name:?}: {step} failed: {source}; for \"try again\" raise that user's process limit (ulimit -u)"
+            ),
+            Self::RootRegained { name } => write!(
+                formatter,
+                "became user {name:?} but root can be taken back: start without ambient capabilities CAP_SETUID and CAP_SETGID, and without secure bits"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CredentialsError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::UserDatabase { source, .. } | Self::Refused { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// The effective user id of this process.
+pub fn own_user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Whether this process runs as root.
+pub fn is_root() -> bool {
+    own_user_id() == 0
+}

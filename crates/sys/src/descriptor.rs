@@ -1,0 +1,61 @@
+//! Socket options and descriptors for which rustix has no safe call.
+//!
+//! Owns the `libc` calls on descriptors; each is one operation. Never keeps a descriptor.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+/// Borrows a descriptor that was inherited at start, after checking that it is open.
+pub fn borrow_inherited(number: RawFd) -> io::Result<BorrowedFd<'static>> {
+    // SAFETY: fcntl with F_GETFD reads a flag and touches no memory; a closed number gives EBADF.
+    let answer = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the number is open (checked above), it was inherited at start and nothing in the process owns or
+    // closes it, so it stays open for the life of the process.
+    Ok(unsafe { BorrowedFd::borrow_raw(number) })
+}
+
+/// `TCP_DEFER_ACCEPT`: accept a connection only once it has bytes, or after so many seconds.
+pub fn set_tcp_defer_accept(socket: BorrowedFd<'_>, seconds: i32) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &seconds)
+}
+
+/// `SO_LINGER` with no time: the close becomes a reset.
+pub fn set_reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+}
+
+/// `SO_ATTACH_REUSEPORT_CBPF` with a program of two instructions: load the receiving CPU, return it.
+pub fn attach_reuseport_by_cpu(socket: BorrowedFd<'_>) -> io::Result<()> {
+    /// `SKF_AD_OFF + SKF_AD_CPU` of linux/filter.h: the ancillary word that holds the CPU number.
+    const RECEIVING_CPU: u32 = (-0x1000_i32 + 36).cast_unsigned();
+    let mut program = [
+        libc::sock_filter { code: 0x20, jt: 0, jf: 0, k: RECEIVING_CPU },
+        libc::sock_filter { code: 0x16, jt: 0, jf: 0, k: 0 },
+    ];
+    let attached = libc::sock_fprog { len: 2, filter: program.as_mut_ptr() };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_REUSEPORT_CBPF, &attached)
+}
+
+fn set_option<T>(socket: BorrowedFd<'_>, level: i32, name: i32, value: &T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).expect("an option is a few bytes");
+    // SAFETY: the pointer and length describe `value`, which lives for the call; the kernel only reads it.
+    let answer = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), length)
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Raises this process's soft limit of open descriptors to the hard one and returns it.
+pub fn raise_descriptor_limit() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Refused, the soft limit stays what it was.
+    match rustix::process::setrlimit(rustix::process::Resource::Nofile, raised) {
+        Ok(()) => limit.maximum.unwrap_or(u64::MAX),
+        Err(_) => limit.current.unwrap_or(u64::MAX),
+    }
+}

@@ -1,0 +1,372 @@
+//! Files below a root directory, as one thread holds them.
+//!
+//! Owns how a path is resolved: never above its root, never through a magic link, never waiting for the other end
+//! of a FIFO. Never decides what may be served. [`Directory`] and [`FileHandle`] are neither `Send` nor `Sync`: a
+//! descriptor belongs to the table of the thread that opened it.
+
+use std::ffi::OsString;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use rustix::fs::{
+    Advice, AtFlags, CWD, FileType, Mode, OFlags, RawDir, RawDirEntry, ResolveFlags, Stat,
+};
+use rustix::io::{Errno, ReadWriteFlags};
+
+/// Most tries of an open that a rename elsewhere made ambiguous. After these the open fails with `EAGAIN`.
+const RESOLVE_TRIES: usize = 16;
+
+/// Bytes of directory records read by one system call. Smaller costs more calls, larger more memory.
+const RECORDS_SIZE: usize = 32 * 1024;
+
+/// What a symbolic link means on the way to a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symlinks {
+    /// Followed as long as it stays below the root; absolute links never do.
+    #[default]
+    FollowBeneath,
+    /// Nothing behind a link can be opened (`ELOOP`).
+    Refuse,
+}
+
+/// The kind of a file, as far as a server of files cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Bytes that can be served.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A symbolic link that was not followed; only in [`Named`].
+    Symlink,
+    /// A FIFO, a socket or a device: nothing to serve.
+    Other,
+}
+
+/// A time of a file: seconds since 1970 and nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileTime {
+    /// Seconds since 1970; negative before.
+    pub seconds: i64,
+    /// Nanoseconds within the second.
+    pub nanoseconds: u32,
+}
+
+/// What the kernel tells of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Metadata {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When its content changed last, or when somebody says it did (`utimensat`).
+    pub modified: FileTime,
+    /// When content, mode, owner or name count changed last. Nobody can set it.
+    pub changed: FileTime,
+    /// Its number within the file system.
+    pub inode: u64,
+    /// The file system.
+    pub device: u64,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+impl Metadata {
+    fn new(stat: &Stat) -> Self {
+        Self {
+            kind: Kind::new(FileType::from_raw_mode(stat.st_mode)),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: FileTime::new(stat.st_mtime, stat.st_mtime_nsec),
+            changed: FileTime::new(stat.st_ctime, stat.st_ctime_nsec),
+            inode: stat.st_ino,
+            device: stat.st_dev,
+            mode: stat.st_mode & 0o7777,
+        }
+    }
+}
+
+impl Kind {
+    const fn new(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => Self::Regular,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Symlink,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl FileTime {
+    /// The kernel keeps nanoseconds below a thousand million; what is not is taken for none.
+    fn new(seconds: i64, nanoseconds: u64) -> Self {
+        Self { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) }
+    }
+}
+
+/// What stood in the way of an open or a read, as far as it makes a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// There is no such file, or no file can have such a name.
+    NotFound,
+    /// The path leaves the root, or goes through a link that is refused.
+    Outside,
+    /// The process may not read it.
+    Forbidden,
+    /// A socket, a device without a driver, or a directory where a file was meant.
+    NotRegular,
+    /// It would have had to wait for a disk.
+    WouldWait,
+    /// Out of descriptors or of memory.
+    Exhausted,
+    /// The file system reported an error.
+    Storage,
+}
+
+impl Obstacle {
+    /// What an error of this module means.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Self {
+        match Errno::from_io_error(error) {
+            Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL) => {
+                Self::NotFound
+            }
+            Some(Errno::XDEV | Errno::LOOP) => Self::Outside,
+            Some(Errno::ACCESS | Errno::PERM) => Self::Forbidden,
+            Some(Errno::NXIO | Errno::NODEV | Errno::ISDIR) => Self::NotRegular,
+            Some(Errno::AGAIN) => Self::WouldWait,
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => Self::Exhausted,
+            _ => Self::Storage,
+        }
+    }
+}
+
+/// A root below which files are opened. Holds an `O_PATH` descriptor.
+#[derive(Debug)]
+pub struct Directory {
+    descriptor: OwnedFd,
+    _table: PhantomData<*const ()>,
+}
+
+impl Directory {
+    /// Opens the root. `path` is trusted: it comes from the configuration, not from a peer.
+    ///
+    /// # Errors
+    /// The path is no directory, or this kernel refuses `openat2` (Linux 5.6, or a seccomp filter that does not
+    /// know it): without it nothing here is safe to open.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+        let directory = Self { descriptor, _table: PhantomData };
+        match directory.look_beneath(Path::new("."), Symlinks::Refuse) {
+            Ok(_) => Ok(directory),
+            Err(error) if error.raw_os_error() == Some(Errno::NOSYS.raw_os_error()) => {
+                Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "openat2 is not available: files are served only on Linux 5.6 or later, and a container's \
+                     seccomp profile has to allow it",
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the kernel tells of the root itself.
+    ///
+    /// # Errors
+    /// What `fstat` says.
+    pub fn stat(&self) -> io::Result<Metadata> {
+        stat(self.descriptor.as_fd())
+    }
+
+    /// What the kernel tells of a file below the root, without opening it: no device or FIFO notices.
+    ///
+    /// # Errors
+    /// `ENOENT`, `ENOTDIR`, `EACCES`; `EXDEV` when the path leaves the root; `ELOOP` for a link that `symlinks` refuses
+    /// or a magic link.
+    pub fn look_beneath(&self, relative: &Path, symlinks: Symlinks) -> io::Result<Metadata> {
+        let found = self.resolve(relative, OFlags::PATH, resolve_flags(symlinks))?;
+        stat(found.as_fd())
+    }
+
+    /// Opens a file below the root for reading. May wait for the disk.
+    ///
+    /// # Errors
+    /// As [`look_beneath`](Self::look_beneath); `ENXIO` for a socket.
+    pub fn open_beneath(&self, relative: &Path, symlinks: Symlinks) -> io::Result<FileHandle> {
+        let descriptor = self.resolve(relative, READING, resolve_flags(symlinks))?;
+        Ok(FileHandle { descriptor, _table: PhantomData })
+    }
+
+    /// Opens a file below the root for reading if no part of the path has to be fetched from a disk.
+    ///
+    /// # Errors
+    /// As [`open_beneath`](Self::open_beneath), and `EAGAIN` (`WouldBlock`) when it would have to wait.
+    pub fn open_cached(&self, relative: &Path, symlinks: Symlinks) -> io::Result<FileHandle> {
+        let resolve = resolve_flags(symlinks) | ResolveFlags::CACHED;
+        let descriptor = open_once(self.descriptor.as_fd(), relative, READING, resolve)?;
+        Ok(FileHandle { descriptor, _table: PhantomData })
+    }
+
+    /// With `..` in the path, or a link that has it, a rename anywhere makes the kernel say `EAGAIN`: try again.
+    fn resolve(&self, path: &Path, flags: OFlags, resolve: ResolveFlags) -> io::Result<OwnedFd> {
+        let mut tries = 1;
+        loop {
+            match open_once(self.descriptor.as_fd(), path, flags, resolve) {
+                Err(Errno::AGAIN | Errno::INTR) if tries < RESOLVE_TRIES => tries += 1,
+                answer => return answer.map_err(io::Error::from),
+            }
+        }
+    }
+}
+
+/// `O_NONBLOCK` so that a FIFO does not wait for a writer, `O_NOCTTY` so that a terminal does not become ours.
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+const fn resolve_flags(symlinks: Symlinks) -> ResolveFlags {
+    let beneath = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
+    match symlinks {
+        Symlinks::FollowBeneath => beneath,
+        Symlinks::Refuse => beneath.union(ResolveFlags::NO_SYMLINKS),
+    }
+}
+
+fn open_once(
+    root: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    resolve: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+}
+
+fn stat(descriptor: BorrowedFd<'_>) -> io::Result<Metadata> {
+    Ok(Metadata::new(&rustix::fs::fstat(descriptor)?))
+}
+
+/// A file or directory open for reading, of this thread's descriptor table. Dropped, it is closed.
+#[derive(Debug)]
+pub struct FileHandle {
+    descriptor: OwnedFd,
+    _table: PhantomData<*const ()>,
+}
+
+impl AsFd for FileHandle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// A name in a directory and what the kernel tells of it; a link is not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name, as the file system has it.
+    pub name: OsString,
+    /// Of the file with that name.
+    pub metadata: Metadata,
+}
+
+/// The names of a directory, in no order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Without `.` and `..`.
+    pub entries: Vec<Named>,
+    /// Whether the directory has more names than were asked for.
+    pub cut: bool,
+}
+
+impl FileHandle {
+    /// What the kernel tells of the file now.
+    ///
+    /// # Errors
+    /// What `fstat` says.
+    pub fn stat(&self) -> io::Result<Metadata> {
+        stat(self.descriptor.as_fd())
+    }
+
+    /// Reads from `offset` into `buffer`; 0 is the end of the file. May wait for the disk, may give less than fits.
+    ///
+    /// # Errors
+    /// What `pread` says; `EISDIR` for a directory.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        loop {
+            match rustix::io::pread(&self.descriptor, &mut *buffer, offset) {
+                Err(Errno::INTR) => {}
+                answer => return answer.map_err(io::Error::from),
+            }
+        }
+    }
+
+    /// Whether the last byte of a region is in the page cache, so that sending the region will most likely not wait.
+    ///
+    /// Also true when the file system cannot tell, or the read fails: whoever sends then waits, or is told why, and
+    /// does not ask for ever.
+    #[must_use]
+    pub fn read_ready(&self, offset: u64, length: usize) -> bool {
+        let Some(last) = offset.checked_add(length as u64).and_then(|end| end.checked_sub(1))
+        else {
+            return true;
+        };
+        let mut byte = [0_u8];
+        let mut buffers = [io::IoSliceMut::new(&mut byte)];
+        let answer =
+            rustix::io::preadv2(&self.descriptor, &mut buffers, last, ReadWriteFlags::NOWAIT);
+        answer != Err(Errno::AGAIN)
+    }
+
+    /// Asks the kernel to read a region ahead. Does not wait for it.
+    ///
+    /// # Errors
+    /// What `posix_fadvise` says.
+    pub fn advise_will_need(&self, offset: u64, length: u64) -> io::Result<()> {
+        let Some(length) = std::num::NonZeroU64::new(length) else { return Ok(()) };
+        Ok(rustix::fs::fadvise(&self.descriptor, offset, Some(length), Advice::WillNeed)?)
+    }
+
+    /// Reads the names of a directory, at most `most`. A name that goes away meanwhile is left out.
+    ///
+    /// # Errors
+    /// What `getdents64` says; `ENOTDIR` for a file.
+    pub fn read_names(&self, most: usize) -> io::Result<Names> {
+        let mut names = Names::default();
+        let mut records = vec![MaybeUninit::uninit(); RECORDS_SIZE];
+        let mut records = RawDir::new(&self.descriptor, &mut records);
+        while let Some(record) = records.next() {
+            let record = record?;
+            if matches!(record.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            if names.entries.len() == most {
+                names.cut = true;
+                break;
+            }
+            names.entries.extend(self.look_at(&record)?);
+        }
+        Ok(names)
+    }
+
+    fn look_at(&self, record: &RawDirEntry<'_>) -> io::Result<Option<Named>> {
+        let name = record.file_name();
+        match rustix::fs::statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(Named {
+                name: OsString::from_vec(name.to_bytes().to_vec()),
+                metadata: Metadata::new(&stat),
+            })),
+            Err(Errno::NOENT | Errno::ACCESS) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What the kernel tells of the directory a trusted path leads to now, links followed.
+///
+/// A root that was replaced, as by a deployment that turns a link, has another inode than the [`Directory`] opened
+/// before.
+///
+/// # Errors
+/// What `stat` says.
+pub fn look_at_root(path: &Path) -> io::Result<Metadata> {
+    Ok(Metadata::new(&rustix::fs::stat(path)?))
+}

@@ -1,0 +1,52 @@
+//! The bounds of this crate that are not the kernel's own, and what happens at each.
+
+/// Highest number of processors, 1,024: the size of the kernel interface's fixed affinity mask. On a machine
+/// with more, reading the allowed processors is refused by the kernel, and a number from here on cannot be
+/// pinned to.
+pub const CPUS_MAXIMUM: usize = 1024;
+
+/// Length of a thread's name, 15 bytes: what the kernel keeps. A longer name is cut at a character.
+pub const THREAD_NAME_BYTES: usize = 15;
+
+/// Room for one entry of the user database, 1 MiB. An entry that does not fit is reported as an error of the
+/// database: the process does not start under a user it could not read.
+pub const USER_ENTRY_BYTES: usize = 1 << 20;
+
+/// Busy time that measuring the tick counter takes, 10 ms (nanoseconds). Shorter makes the rate wrong: at 10 ms
+/// the two clock readings around it weigh less than a hundred-thousandth.
+pub const TICK_CALIBRATION_NS: u64 = 10_000_000;
+
+/// Most events of the simulated pollset in one wait, 512 as the kernel's. What is beyond waits for the next one.
+pub const SIM_EVENT_BATCH: usize = 512;
+
+/// Most bytes of a simulated connection on their way and not read, in each direction: 64 KiB. A send takes no
+/// more until the other side reads.
+pub const SIM_BUFFER: u32 = 64 * 1024;
+
+/// The smallest such buffer a fault makes, 2 KiB: what is sent leaves in many parts.
+pub const SIM_BUFFER_MINIMUM: u32 = 2 * 1024;
+
+/// Bytes from which a simulated send that announced more is transmitted all the same: 1,448, a segment of an
+/// Ethernet. What is less waits for the rest or for [`SIM_CORK_NS`].
+pub const SIM_SEGMENT: usize = 1448;
+
+/// How long a simulated send that announced more is held back when nothing follows: 200 ms, as in Linux. Whoever
+/// announces more and sends nothing is seen by that delay.
+pub const SIM_CORK_NS: u64 = 200_000_000;
+
+/// How long a simulated listener defers a connection that sends nothing, 1 s: what
+/// [`Listener::defer_accept`](crate::socket::Listener::defer_accept) asks of the kernel. Then it is accepted
+/// without bytes.
+pub const SIM_DEFER_ACCEPT_NS: u64 = 1_000_000_000;
+
+/// Longest queue of a simulated listener, 4,096: `net.core.somaxconn` of Linux. A connection that finds it full
+/// is not answered.
+pub const SIM_BACKLOG_MAXIMUM: u32 = 4096;
+
+/// Descriptors of a simulated scheduler unless a test sets another number: 2 million. At the limit nothing is
+/// accepted.
+pub const SIM_DESCRIPTORS: usize = 2_000_000;
+
+/// How often clock and counter are read together at each end of that measurement, 16 times. Fewer make it likelier
+/// that a thread which is switched away in every one of them measures a wrong rate.
+pub const TICK_READINGS: usize = 16;

@@ -1,0 +1,241 @@
+//! The kernel's pollset: epoll, edge triggered for connections, level triggered for listeners.
+//!
+//! Owns the epoll descriptor, the event batch and the receive buffer. A connection is registered once, when it
+//! has to wait for the first time; closing its descriptor takes it out. The register changes again only for a
+//! peer that does not read as fast as we send.
+
+use std::io;
+use std::io::IoSlice;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
+
+use super::{
+    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Rest, Sent,
+    Speaks, Token,
+};
+use crate::clock;
+use crate::file::FileHandle;
+use crate::socket::{ListenAddress, Listener, Peer, Socket};
+use crate::wake::WakeSource;
+
+/// Events taken from the kernel in one wait. Consequence: what is beyond it waits for the next turn.
+pub const EVENT_BATCH: usize = 512;
+
+/// Bytes of the receive buffer, one per scheduler. Consequence: a larger arrival takes several receives.
+pub const RECEIVE_BUFFER: usize = 64 * 1024;
+
+/// Bytes handed to one `sendfile` call. Consequence: a large file leaves in pieces of this size, so that a fast
+/// reader cannot hold a turn.
+pub const FILE_PIECE: usize = 512 * 1024;
+
+/// The kernel as a pollset.
+pub struct Epoll {
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+    buffer: Box<[u8]>,
+    wake: Option<WakeSource>,
+}
+
+impl Epoll {
+    /// Opens an epoll descriptor in this thread's table; `wake` is reported as [`Token::WAKE`].
+    pub fn new(wake: Option<WakeSource>) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        if let Some(wake) = &wake {
+            epoll::add(
+                &epoll,
+                wake.as_fd(),
+                epoll::EventData::new_u64(Token::WAKE.0),
+                epoll::EventFlags::IN,
+            )?;
+        }
+        Ok(Self {
+            epoll,
+            events: Vec::with_capacity(EVENT_BATCH),
+            buffer: vec![0; RECEIVE_BUFFER].into_boxed_slice(),
+            wake,
+        })
+    }
+}
+
+fn connection_flags(interest: Interest) -> epoll::EventFlags {
+    let read = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    match interest {
+        Interest::Read => read,
+        Interest::ReadWrite => read | epoll::EventFlags::OUT,
+    }
+}
+
+fn send_flags(follows: Follows) -> SendFlags {
+    match follows {
+        Follows::Nothing => SendFlags::NOSIGNAL,
+        Follows::More => SendFlags::NOSIGNAL | SendFlags::MORE,
+    }
+}
+
+fn sent(answer: Result<usize, Errno>, asked: usize) -> Sent {
+    match answer {
+        Ok(count) if count == asked => Sent::All,
+        Ok(count) => Sent::Part(count),
+        Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM) => Sent::Part(0),
+        Err(error) => Sent::Failed(error.kind()),
+    }
+}
+
+impl Pollset for Epoll {
+    type Listener = Listener;
+    type Socket = Socket;
+
+    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<Listener> {
+        let listener = match &options.address {
+            ListenAddress::Tcp(address) => Listener::tcp(*address, options.backlog)?,
+            ListenAddress::Unix(address) => Listener::unix(address, options.backlog)?,
+            ListenAddress::Inherited(number) => Listener::inherited(*number)?,
+        };
+        if options.first == Speaks::Client && matches!(options.address, ListenAddress::Tcp(_)) {
+            listener.defer_accept()?;
+        }
+        self.resume(&listener, token)?;
+        Ok(listener)
+    }
+
+    fn accept(&mut self, listener: &Listener) -> Result<(Socket, Peer), AcceptError> {
+        listener.accept().map_err(|error| match error {
+            Errno::AGAIN => AcceptError::Blocked,
+            // The kernel reserves the number before it looks into the queue: is anybody there at all?
+            Errno::MFILE | Errno::NFILE if !listener.has_waiting() => AcceptError::Blocked,
+            Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => AcceptError::NoDescriptor,
+            Errno::BADF | Errno::INVAL | Errno::NOTSOCK | Errno::OPNOTSUPP => {
+                AcceptError::Listener(error.kind())
+            }
+            // accept(2): errors of the new connection's network come through here; treat them as one that died.
+            _ => AcceptError::Aborted,
+        })
+    }
+
+    fn pause(&mut self, listener: &Listener, _token: Token) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, listener)?)
+    }
+
+    fn resume(&mut self, listener: &Listener, token: Token) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(token.0);
+        Ok(epoll::add(&self.epoll, listener, data, epoll::EventFlags::IN)?)
+    }
+
+    fn watch(&mut self, socket: &Socket, token: Token) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(token.0);
+        Ok(epoll::add(&self.epoll, socket, data, connection_flags(Interest::Read))?)
+    }
+
+    fn set_interest(
+        &mut self,
+        socket: &Socket,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(token.0);
+        Ok(epoll::modify(&self.epoll, socket, data, connection_flags(interest))?)
+    }
+
+    #[inline]
+    fn receive(&mut self, socket: &Socket) -> Received<'_> {
+        match rustix::net::recv(socket, &mut *self.buffer, RecvFlags::empty()) {
+            Ok((0, _)) => Received::End,
+            Ok((count, _)) => {
+                let rest = if count == self.buffer.len() { Rest::Perhaps } else { Rest::No };
+                Received::Bytes(&self.buffer[..count], rest)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Received::Blocked,
+            Err(error) => Received::Failed(error.kind()),
+        }
+    }
+
+    fn send(&mut self, socket: &Socket, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+        let asked = parts.iter().map(|part| part.len()).sum();
+        let mut control = SendAncillaryBuffer::default();
+        sent(rustix::net::sendmsg(socket, parts, &mut control, send_flags(follows)), asked)
+    }
+
+    #[inline]
+    fn send_bytes(&mut self, socket: &Socket, bytes: &[u8], follows: Follows) -> Sent {
+        sent(rustix::net::send(socket, bytes, send_flags(follows)), bytes.len())
+    }
+
+    fn send_file(
+        &mut self,
+        socket: &Socket,
+        file: &FileHandle,
+        offset: u64,
+        length: usize,
+    ) -> Sent {
+        let piece = length.min(FILE_PIECE);
+        if !file.read_ready(offset, piece) {
+            return Sent::Cold;
+        }
+        let mut position = offset;
+        match rustix::fs::sendfile(socket, file.as_fd(), Some(&mut position), piece) {
+            Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
+            answer => sent(answer, length),
+        }
+    }
+
+    fn end_output(&mut self, socket: &Socket) {
+        // A peer that is gone already has no output to be told of.
+        let _gone = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
+    }
+
+    fn reset_on_close(&mut self, socket: &Socket) {
+        let _gone = crate::descriptor::set_reset_on_close(socket.as_fd());
+    }
+
+    fn wait(&mut self, patience: Patience) -> io::Result<usize> {
+        let timeout = match patience {
+            Patience::None => Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
+            Patience::Unbounded => None,
+            Patience::Until(deadline_ns) => {
+                let left = deadline_ns.saturating_sub(clock::monotonic_ns());
+                Some(Timespec {
+                    tv_sec: (left / 1_000_000_000).cast_signed(),
+                    tv_nsec: (left % 1_000_000_000).cast_signed(),
+                })
+            }
+        };
+        self.events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(0),
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(wake) = &self.wake
+            && self.events.iter().any(|event| event.data.u64() == Token::WAKE.0)
+        {
+            wake.drain();
+        }
+        Ok(self.events.len())
+    }
+
+    #[inline]
+    fn event(&self, index: usize) -> Ready {
+        let event = self.events[index];
+        let flags = event.flags;
+        let failed = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
+        Ready {
+            token: Token(event.data.u64()),
+            readable: flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::RDHUP | failed),
+            writable: flags.intersects(epoll::EventFlags::OUT | failed),
+            ended: flags.intersects(epoll::EventFlags::RDHUP | failed),
+        }
+    }
+
+    fn monotonic_ns(&mut self) -> u64 {
+        clock::monotonic_ns()
+    }
+
+    fn unix_ns(&mut self) -> u64 {
+        let (seconds, nanoseconds) = clock::realtime();
+        seconds * 1_000_000_000 + u64::from(nanoseconds)
+    }
+}

@@ -1,0 +1,224 @@
+//! The pollset contract: what a scheduler asks of the outside world, stated once.
+//!
+//! A pollset owns the sockets' readiness, the one receive buffer of its scheduler and the clock. It never
+//! knows what the bytes mean and never decides when a connection ends. Two pollsets exist: [`epoll`], the
+//! kernel, and [`sim`], a seeded network and clock in memory; both pass `tests/pollset_contract.rs`.
+//!
+//! What a pollset must provide, and what its scheduler may rely on:
+//!
+//! 1. **Tokens.** [`Pollset::watch`] ties a socket to a token; every event carries it. A token of a socket that
+//!    was dropped may still come once in the batch that was being read: tokens carry a generation, and the
+//!    scheduler ignores what is stale.
+//! 2. **Readiness is reported on change** (edge). After an event the scheduler receives until it gets
+//!    [`Received::Blocked`], or bytes with [`Rest::No`] (unless the event said `ended`: then until the end is
+//!    seen), or remembers that it has not. An event tells of the moment of the wait: what has changed within the
+//!    batch is not in it, and a pollset may report for nothing.
+//!    Bytes that were there before `watch` are reported by the first wait after it.
+//! 3. **Bytes are lent.** [`Pollset::receive`] fills the pollset's own buffer and lends it until the next call.
+//!    An idle socket owns no buffer.
+//! 4. **Sends take what fits.** [`Sent::Part`] means: the rest waits until the socket is reported writable,
+//!    which only happens while [`Interest::ReadWrite`] is set, or when the connection is over in both directions:
+//!    that is reported as readable, writable and ended at once. Setting it reports room that is there already.
+//!    A file may be sent in shorter steps: there only a step of no bytes means that there is no room.
+//! 5. **The end is told apart.** A peer that ended its output gives [`Received::End`] once all bytes were
+//!    received; a reset gives [`Received::Failed`], once, if no send was told of it before. Both are announced
+//!    by an event, but a receive may come first.
+//! 6. **Dropping a socket closes it** and takes it out of the pollset.
+//! 7. **Accept tells its three troubles apart** ([`AcceptError`]): nothing there, no room for a descriptor, a
+//!    connection that died in the queue. [`AcceptError::NoDescriptor`] means that a connection waits.
+//! 8. **Time.** [`Pollset::monotonic_ns`] never goes back; [`Pollset::wait`] returns no later than its bound.
+
+pub mod epoll;
+pub mod sim;
+
+use std::io;
+use std::io::IoSlice;
+
+use crate::file::FileHandle;
+use crate::socket::{ListenAddress, Peer};
+
+/// What an event belongs to: chosen by the scheduler, opaque to the pollset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token(pub u64);
+
+impl Token {
+    /// The event of the wake descriptor: some other thread has put a message into a mailbox.
+    pub const WAKE: Token = Token(u64::MAX);
+}
+
+/// What a watched socket is reported for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Bytes or the end of the peer's output.
+    Read,
+    /// The same, and room for output: only while something is left over.
+    ReadWrite,
+}
+
+/// What happened to a socket or listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Whose event it is.
+    pub token: Token,
+    /// Bytes, connections, an end or an error can be received.
+    pub readable: bool,
+    /// There is room for output.
+    pub writable: bool,
+    /// The peer ended its output or the connection: receive until the end is seen.
+    pub ended: bool,
+}
+
+/// Whether a receive may have left bytes in the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// The buffer was filled: receive again.
+    Perhaps,
+    /// The socket was emptied: the next bytes come with an event.
+    No,
+}
+
+/// What a receive gave.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received<'a> {
+    /// Bytes, lent until the pollset's next call.
+    Bytes(&'a [u8], Rest),
+    /// Nothing now.
+    Blocked,
+    /// The peer ended its output.
+    End,
+    /// The connection is gone.
+    Failed(io::ErrorKind),
+}
+
+/// What a send took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// All of it.
+    All,
+    /// So many bytes, perhaps none; the socket has no room for more now.
+    Part(usize),
+    /// The file's bytes are not in memory: reading them would block the turn.
+    Cold,
+    /// The connection is gone (or, for a file, the file is shorter than it was).
+    Failed(io::ErrorKind),
+}
+
+/// Whether more output follows at once, so that a small head travels with the body behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// Nothing: transmit now.
+    Nothing,
+    /// More: the kernel may hold a partial segment back (`MSG_MORE`).
+    More,
+}
+
+/// Why no connection was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcceptError {
+    /// No connection waits.
+    Blocked,
+    /// No descriptor or kernel memory for another connection; it stays in the queue.
+    NoDescriptor,
+    /// One connection died in the queue; look again.
+    Aborted,
+    /// The listener itself is broken.
+    Listener(io::ErrorKind),
+}
+
+/// How a listener is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenOptions {
+    /// Where.
+    pub address: ListenAddress,
+    /// Length of the accept queue; the kernel cuts it at `net.core.somaxconn`.
+    pub backlog: u32,
+    /// Whether the client speaks first: then a connection is accepted only once its bytes are there.
+    pub first: Speaks,
+}
+
+/// Who sends the first bytes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaks {
+    /// The client (HTTP): `TCP_DEFER_ACCEPT`.
+    Client,
+    /// The server, or it is not known.
+    Either,
+}
+
+/// How long a wait may last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Look and come back.
+    None,
+    /// Until this monotonic time in nanoseconds.
+    Until(u64),
+    /// Until something happens.
+    Unbounded,
+}
+
+/// The outside world of one scheduler. The module's header is the contract.
+pub trait Pollset {
+    /// A listening socket; dropped, it is closed.
+    type Listener;
+    /// A connection; dropped, it is closed.
+    type Socket;
+
+    /// Opens a listener and reports its connections under `token` for as long as any wait in its queue.
+    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<Self::Listener>;
+
+    /// Takes one waiting connection.
+    fn accept(&mut self, listener: &Self::Listener) -> Result<(Self::Socket, Peer), AcceptError>;
+
+    /// Stops reporting a listener: there is no room for what it would bring.
+    fn pause(&mut self, listener: &Self::Listener, token: Token) -> io::Result<()>;
+
+    /// Reports a paused listener again.
+    fn resume(&mut self, listener: &Self::Listener, token: Token) -> io::Result<()>;
+
+    /// Begins to report a socket under `token`.
+    fn watch(&mut self, socket: &Self::Socket, token: Token) -> io::Result<()>;
+
+    /// Changes what a watched socket is reported for.
+    fn set_interest(
+        &mut self,
+        socket: &Self::Socket,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()>;
+
+    /// Receives into the pollset's buffer and lends it.
+    fn receive(&mut self, socket: &Self::Socket) -> Received<'_>;
+
+    /// Sends several pieces in one write.
+    fn send(&mut self, socket: &Self::Socket, parts: &[IoSlice<'_>], follows: Follows) -> Sent;
+
+    /// Sends one piece: the plain path.
+    fn send_bytes(&mut self, socket: &Self::Socket, bytes: &[u8], follows: Follows) -> Sent;
+
+    /// Sends a region of a file that is in the page cache; [`Sent::Cold`] when it is not.
+    fn send_file(
+        &mut self,
+        socket: &Self::Socket,
+        file: &FileHandle,
+        offset: u64,
+        length: usize,
+    ) -> Sent;
+
+    /// Ends our output; the peer sees the end after all bytes sent.
+    fn end_output(&mut self, socket: &Self::Socket);
+
+    /// Makes the close of this socket a reset: what the peer still sends is refused at once.
+    fn reset_on_close(&mut self, socket: &Self::Socket);
+
+    /// Waits for events and says how many there are; [`Pollset::event`] reads them.
+    fn wait(&mut self, patience: Patience) -> io::Result<usize>;
+
+    /// Event `index` of the last wait.
+    fn event(&self, index: usize) -> Ready;
+
+    /// Monotonic time in nanoseconds.
+    fn monotonic_ns(&mut self) -> u64;
+
+    /// Wall-clock time in nanoseconds since 1970.
+    fn unix_ns(&mut self) -> u64;
+}

@@ -1,0 +1,115 @@
+//! What will happen in a world, in order of time.
+//!
+//! Owns the order: by time, then as it was put in. Never takes back: what is stale is known by its generation.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// A connection of one life of its place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) index: u32,
+    pub(super) generation: u32,
+}
+
+/// What one end sends to the other.
+#[derive(Debug)]
+pub(super) enum Segment {
+    Bytes(Box<[u8]>),
+    End,
+    Reset,
+}
+
+/// What happens to a connection.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A segment arrives at the server.
+    ToServer(Segment),
+    /// A segment arrives at the client.
+    ToClient(Segment),
+    /// It has been deferred long enough.
+    Undefer,
+    /// What a cut receive left out can be received.
+    Reveal,
+    /// A choked send buffer has room again.
+    Unchoke,
+    /// What was held back for more is transmitted.
+    Uncork,
+}
+
+/// An event with its time.
+#[derive(Debug)]
+pub(super) struct Appointment {
+    pub(super) at_ns: u64,
+    sequence: u64,
+    pub(super) key: Key,
+    pub(super) event: Event,
+}
+
+impl PartialEq for Appointment {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Appointment {}
+
+impl PartialOrd for Appointment {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Appointment {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at_ns, self.sequence).cmp(&(other.at_ns, other.sequence))
+    }
+}
+
+/// All appointments.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    heap: BinaryHeap<Reverse<Appointment>>,
+    sequence: u64,
+}
+
+impl Agenda {
+    pub(super) fn put(&mut self, at_ns: u64, key: Key, event: Event) {
+        self.sequence += 1;
+        let appointment = Appointment { at_ns, sequence: self.sequence, key, event };
+        self.heap.push(Reverse(appointment));
+    }
+
+    /// Time of the next one.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(appointment)| appointment.at_ns)
+    }
+
+    /// Takes the next one if its time is not after `until_ns`.
+    pub(super) fn take_due(&mut self, until_ns: u64) -> Option<Appointment> {
+        if self.next_ns()? > until_ns {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(appointment)| appointment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_time_then_as_put_in() {
+        let mut agenda = Agenda::default();
+        for (index, at_ns) in [30, 10, 20, 10].into_iter().enumerate() {
+            let key = Key { index: u32::try_from(index).unwrap(), generation: 0 };
+            agenda.put(at_ns, key, Event::Reveal);
+        }
+        let mut order = Vec::new();
+        while let Some(appointment) = agenda.take_due(20) {
+            order.push(appointment.key.index);
+        }
+        assert_eq!(order, [1, 3, 2]);
+        assert_eq!(agenda.next_ns(), Some(30));
+    }
+}

@@ -1,0 +1,173 @@
+//! What may go wrong in a world, and how often.
+//!
+//! Owns the list of faults. Each is something that a kernel or a network does and the contract allows; a world
+//! never does what the contract forbids.
+
+use super::random::Random;
+
+/// How often each fault happens, in times per million chances, and how long those that last may last.
+///
+/// Spans are in nanoseconds of virtual time and drawn anew between 1 and the maximum each time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// A receive gives a part of what is there: either the rest stays in place ([`Rest::Perhaps`]) or it comes
+    /// later with a new event ([`Rest::No`]).
+    ///
+    /// [`Rest::Perhaps`]: crate::pollset::Rest::Perhaps
+    /// [`Rest::No`]: crate::pollset::Rest::No
+    pub cut_receive: u32,
+    /// A send takes a part of what there is room for, perhaps nothing; then there is no room for a span.
+    pub cut_send: u32,
+    /// What is sent, by either side, travels in several segments of any length.
+    pub split: u32,
+    /// A segment takes a span longer than the latency.
+    pub delay: u32,
+    /// A connection has buffers between [`limits::SIM_BUFFER_MINIMUM`] and [`limits::SIM_BUFFER`].
+    ///
+    /// [`limits::SIM_BUFFER_MINIMUM`]: crate::limits::SIM_BUFFER_MINIMUM
+    /// [`limits::SIM_BUFFER`]: crate::limits::SIM_BUFFER
+    pub small_buffer: u32,
+    /// The events of a wait are in any order.
+    pub shuffle: u32,
+    /// An event comes one wait later.
+    pub hold: u32,
+    /// An event comes twice in one batch: if the first makes the scheduler close, the second is stale.
+    pub duplicate: u32,
+    /// A wait also reports a socket to which nothing happened.
+    pub spurious: u32,
+    /// A connection is reset by the network: drawn for every receive, send and segment.
+    pub cut_connection: u32,
+    /// A reset overtakes what the same side sent before it.
+    pub reset_overtakes: u32,
+    /// From now on and for a span the scheduler that accepts has no descriptor for a connection.
+    pub no_descriptor: u32,
+    /// The connection that is accepted has died in the queue.
+    pub aborted: u32,
+    /// Watching a socket fails: the kernel has no memory for it.
+    pub watch_refused: u32,
+    /// A region of a file is not in memory: for a span, or until [`World::warm`](super::World::warm).
+    pub cold: u32,
+    /// Longest way of a segment without a delay; 0 delivers at once.
+    pub latency_ns_maximum: u64,
+    /// Longest span of a delay, of a send without room and of bytes that come later.
+    pub delay_ns_maximum: u64,
+    /// Longest span without descriptors.
+    pub no_descriptor_ns_maximum: u64,
+    /// Longest span of a cold file.
+    pub cold_ns_maximum: u64,
+}
+
+impl Faults {
+    /// A world in which nothing goes wrong and everything sent arrives at once.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            cut_receive: 0,
+            cut_send: 0,
+            split: 0,
+            delay: 0,
+            small_buffer: 0,
+            shuffle: 0,
+            hold: 0,
+            duplicate: 0,
+            spurious: 0,
+            cut_connection: 0,
+            reset_overtakes: 0,
+            no_descriptor: 0,
+            aborted: 0,
+            watch_refused: 0,
+            cold: 0,
+            latency_ns_maximum: 0,
+            delay_ns_maximum: 0,
+            no_descriptor_ns_maximum: 0,
+            cold_ns_maximum: 0,
+        }
+    }
+
+    /// Everything that loses no connection: bytes are cut and late, events come in any order, twice or for
+    /// nothing, descriptors run out, files are cold. A correct server answers every request in such a world.
+    #[must_use]
+    pub const fn gentle() -> Self {
+        Self {
+            cut_receive: 250_000,
+            cut_send: 250_000,
+            split: 500_000,
+            delay: 100_000,
+            small_buffer: 500_000,
+            shuffle: 1_000_000,
+            hold: 100_000,
+            duplicate: 50_000,
+            spurious: 100_000,
+            no_descriptor: 20_000,
+            cold: 200_000,
+            latency_ns_maximum: 1_000_000,
+            delay_ns_maximum: 50_000_000,
+            no_descriptor_ns_maximum: 300_000_000,
+            cold_ns_maximum: 20_000_000,
+            ..Self::none()
+        }
+    }
+
+    /// Everything at once: what [`Faults::gentle`] has, and connections are lost.
+    #[must_use]
+    pub const fn harsh() -> Self {
+        Self {
+            cut_connection: 5_000,
+            reset_overtakes: 500_000,
+            aborted: 20_000,
+            watch_refused: 5_000,
+            ..Self::gentle()
+        }
+    }
+
+    /// Some of [`Faults::harsh`]: each fault is off in half of all worlds, as usual in a quarter and twice as
+    /// frequent in a quarter. Worlds that differ in kind find more than many worlds of one kind.
+    #[must_use]
+    pub fn drawn(random: &mut Random) -> Self {
+        let mut faults = Self::harsh();
+        for probability in faults.probabilities() {
+            *probability = match random.below(4) {
+                0 | 1 => 0,
+                2 => *probability,
+                // Never certain: what always happens can keep a server from ever getting on.
+                _ => (*probability * 2).min(900_000),
+            };
+        }
+        faults
+    }
+
+    fn probabilities(&mut self) -> [&mut u32; 15] {
+        [
+            &mut self.cut_receive,
+            &mut self.cut_send,
+            &mut self.split,
+            &mut self.delay,
+            &mut self.small_buffer,
+            &mut self.shuffle,
+            &mut self.hold,
+            &mut self.duplicate,
+            &mut self.spurious,
+            &mut self.cut_connection,
+            &mut self.reset_overtakes,
+            &mut self.no_descriptor,
+            &mut self.aborted,
+            &mut self.watch_refused,
+            &mut self.cold,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_worlds_differ_and_come_again() {
+        let draw = |seed| Faults::drawn(&mut Random::new(seed));
+        assert_eq!(draw(3), draw(3));
+        let worlds: Vec<Faults> = (0..50).map(draw).collect();
+        assert!(worlds.iter().any(|faults| faults.cut_connection == 0));
+        assert!(worlds.iter().any(|faults| faults.cut_connection > 0));
+        assert!(worlds.iter().any(|faults| faults.cut_send == 500_000));
+    }
+}

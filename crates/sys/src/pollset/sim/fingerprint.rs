@@ -1,0 +1,62 @@
+//! One number for all that happened in a world, to compare two runs.
+//!
+//! Owns how happenings are folded into it. Never keeps a log: when two runs differ, run them side by side.
+
+use super::random::scramble;
+
+/// What is folded in; the number is part of the fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Happening {
+    Advanced = 1,
+    Connected,
+    ClientSent,
+    ClientEnded,
+    ClientReset,
+    ClientClosed,
+    ClientStalled,
+    ClientTook,
+    Listening,
+    Accepted,
+    NotAccepted,
+    Watched,
+    Interested,
+    Received,
+    Sent,
+    OutputEnded,
+    Closed,
+    Reported,
+    Cut,
+}
+
+/// The fold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    value: u64,
+}
+
+impl Fingerprint {
+    pub(super) fn value(self) -> u64 {
+        self.value
+    }
+
+    /// Folds in a happening with two numbers that tell it from others of its kind.
+    pub(super) fn note(&mut self, happening: Happening, subject: u64, detail: u64) {
+        self.fold(happening as u64);
+        self.fold(subject);
+        self.fold(detail);
+    }
+
+    /// Folds in bytes.
+    pub(super) fn note_bytes(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(8) {
+            let mut padded = [0_u8; 8];
+            padded[..word.len()].copy_from_slice(word);
+            self.fold(u64::from_le_bytes(padded));
+        }
+        self.fold(bytes.len() as u64);
+    }
+
+    fn fold(&mut self, number: u64) {
+        self.value = scramble(self.value.rotate_left(5) ^ number).wrapping_add(1);
+    }
+}

@@ -1,0 +1,210 @@
+//! The simulated pollset: a seeded network and clock in memory.
+//!
+//! Owns [`World`], in which clients are driven by a test and schedulers by [`Sim`], all in one thread, turned one
+//! by one. Never blocks: [`Pollset::wait`] gives what is there now whatever its patience, and time passes only by
+//! [`World::advance`]. As strict as a kernel: an event comes on a change and not again, so that a scheduler which
+//! forgets bytes hangs here. What may go wrong is listed in [`Faults`]; what the contract forbids never happens.
+//!
+//! Where Linux is more particular than the contract, the world does as Linux does: without a descriptor the accept
+//! queue is not looked at; a close with unread bytes is a reset; bytes to a closed socket are answered by a reset;
+//! closing a listener resets its queue; an error is told once; room is reported from a third of the buffer on.
+//!
+//! Not simulated: several processes at one inherited listener share one queue in a kernel, here each has its own.
+
+mod agenda;
+mod client_side;
+mod connection;
+mod descriptor;
+mod faults;
+mod fingerprint;
+mod gate;
+mod pipe;
+mod random;
+mod report;
+mod server_side;
+mod state;
+mod world;
+
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::rc::Rc;
+
+use super::epoll::{FILE_PIECE, RECEIVE_BUFFER};
+use super::{
+    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Sent, Token,
+};
+use crate::file::FileHandle;
+use crate::socket::{ListenAddress, Peer};
+use server_side::Taken;
+use state::State;
+
+pub use connection::ClientState;
+pub use descriptor::Socket;
+pub use faults::Faults;
+pub use random::{ALWAYS, Random};
+pub use world::{ClientId, Stall, World};
+
+/// A simulated listener. Dropped, it is closed.
+#[derive(Debug)]
+pub struct Listener {
+    world: Rc<RefCell<State>>,
+    number: u32,
+}
+
+impl Listener {
+    /// Where it listens, with the port that was asked for as 0.
+    #[must_use]
+    pub fn local_address(&self) -> ListenAddress {
+        self.world.borrow().gates[self.number as usize].address.clone()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.world.borrow_mut().close_listener(self.number);
+    }
+}
+
+/// A world as the pollset of one scheduler.
+#[derive(Debug)]
+pub struct Sim {
+    world: Rc<RefCell<State>>,
+    scheduler: u16,
+    events: Vec<Ready>,
+    buffer: Box<[u8]>,
+}
+
+impl Sim {
+    fn new(world: Rc<RefCell<State>>, scheduler: u16) -> Self {
+        let buffer = vec![0; RECEIVE_BUFFER].into_boxed_slice();
+        Self { world, scheduler, events: Vec::new(), buffer }
+    }
+
+    /// The world and a connection in it.
+    fn look_up(&self, socket: &Socket) -> (std::cell::RefMut<'_, State>, u32) {
+        let index = socket.connection(&self.world);
+        let mut world = self.world.borrow_mut();
+        let owner = world.connection(index).scheduler;
+        assert_eq!(owner, self.scheduler, "a socket stays with the scheduler that accepted it");
+        (world, index)
+    }
+}
+
+impl Pollset for Sim {
+    type Listener = Listener;
+    type Socket = Socket;
+
+    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<Listener> {
+        let number = self.world.borrow_mut().listen(self.scheduler, options, token)?;
+        Ok(Listener { world: self.world.clone(), number })
+    }
+
+    fn accept(&mut self, listener: &Listener) -> Result<(Socket, Peer), AcceptError> {
+        let (index, peer) = self.world.borrow_mut().accept(listener.number)?;
+        Ok((Socket::new(self.world.clone(), index), peer))
+    }
+
+    fn pause(&mut self, listener: &Listener, _token: Token) -> io::Result<()> {
+        self.world.borrow_mut().report_listener(listener.number, None)
+    }
+
+    fn resume(&mut self, listener: &Listener, token: Token) -> io::Result<()> {
+        self.world.borrow_mut().report_listener(listener.number, Some(token))
+    }
+
+    fn watch(&mut self, socket: &Socket, token: Token) -> io::Result<()> {
+        let (mut world, index) = self.look_up(socket);
+        world.watch(index, token)
+    }
+
+    fn set_interest(
+        &mut self,
+        socket: &Socket,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let (mut world, index) = self.look_up(socket);
+        world.set_interest(index, token, interest)
+    }
+
+    fn receive(&mut self, socket: &Socket) -> Received<'_> {
+        let index = self.look_up(socket).1;
+        match self.world.borrow_mut().receive(index, &mut self.buffer) {
+            Taken::Bytes(count, rest) => Received::Bytes(&self.buffer[..count], rest),
+            Taken::Blocked => Received::Blocked,
+            Taken::End => Received::End,
+            Taken::Failed(kind) => Received::Failed(kind),
+        }
+    }
+
+    fn send(&mut self, socket: &Socket, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+        let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        self.send_bytes(socket, &bytes, follows)
+    }
+
+    fn send_bytes(&mut self, socket: &Socket, bytes: &[u8], follows: Follows) -> Sent {
+        let (mut world, index) = self.look_up(socket);
+        let count = match world.begin_send(index, bytes.len()) {
+            Ok(count) => count,
+            Err(answer) => return answer,
+        };
+        // What is cut short is transmitted whatever follows, as in Linux: the rest may be long in coming.
+        let follows = if count == bytes.len() { follows } else { Follows::Nothing };
+        world.finish_send(index, &bytes[..count], follows);
+        if count == bytes.len() { Sent::All } else { Sent::Part(count) }
+    }
+
+    fn send_file(
+        &mut self,
+        socket: &Socket,
+        file: &FileHandle,
+        offset: u64,
+        length: usize,
+    ) -> Sent {
+        let (mut world, index) = self.look_up(socket);
+        if world.is_cold(index) {
+            return Sent::Cold;
+        }
+        let room = match world.begin_send(index, length.min(FILE_PIECE)) {
+            Ok(0) if length > 0 => return Sent::Part(0),
+            Ok(room) => room,
+            Err(answer) => return answer,
+        };
+        let mut bytes = vec![0; room];
+        match file.read_at(&mut bytes, offset) {
+            Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
+            Ok(count) => {
+                world.finish_send(index, &bytes[..count], Follows::Nothing);
+                if count == length { Sent::All } else { Sent::Part(count) }
+            }
+            Err(error) => Sent::Failed(error.kind()),
+        }
+    }
+
+    fn end_output(&mut self, socket: &Socket) {
+        let (mut world, index) = self.look_up(socket);
+        world.end_output(index);
+    }
+
+    fn reset_on_close(&mut self, socket: &Socket) {
+        let (mut world, index) = self.look_up(socket);
+        world.reset_on_close(index);
+    }
+
+    fn wait(&mut self, _patience: Patience) -> io::Result<usize> {
+        self.world.borrow_mut().collect(self.scheduler, &mut self.events);
+        Ok(self.events.len())
+    }
+
+    fn event(&self, index: usize) -> Ready {
+        self.events[index]
+    }
+
+    fn monotonic_ns(&mut self) -> u64 {
+        self.world.borrow().now_ns
+    }
+
+    fn unix_ns(&mut self) -> u64 {
+        self.world.borrow().unix_ns()
+    }
+}

@@ -1,0 +1,234 @@
+//! The handle of a world: its clock, its clients and what a test may look at.
+//!
+//! Owns nothing of its own: everything is in the world, and all handles are of the same one.
+
+use std::cell::RefCell;
+use std::net::{IpAddr, Ipv4Addr};
+use std::rc::Rc;
+
+use super::Sim;
+use super::agenda::Key;
+use super::connection::ClientState;
+use super::faults::Faults;
+use super::fingerprint::Happening;
+use super::state::State;
+use crate::socket::{ListenAddress, Peer};
+
+/// A client's end of a connection. It means that connection for ever, also after its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId {
+    index: u32,
+    generation: u32,
+}
+
+impl ClientId {
+    fn key(self) -> Key {
+        Key { index: self.index, generation: self.generation }
+    }
+}
+
+/// What a client does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// Nothing: it takes what arrives.
+    Nothing,
+    /// It does not read: what the server sends fills the buffers until the server has no room.
+    Reading,
+}
+
+/// A seeded network and clock in memory. Clones are handles of the same world.
+#[derive(Clone, Debug)]
+pub struct World {
+    state: Rc<RefCell<State>>,
+}
+
+impl World {
+    /// A world without schedulers or connections. The same seed, faults and calls give the same world.
+    #[must_use]
+    pub fn new(seed: u64, faults: Faults) -> Self {
+        Self { state: Rc::new(RefCell::new(State::new(seed, faults))) }
+    }
+
+    /// The pollset of a scheduler; schedulers are numbered from 0 and have one pollset each.
+    #[must_use]
+    pub fn pollset(&self, scheduler: usize) -> Sim {
+        self.state.borrow_mut().side(scheduler);
+        Sim::new(self.state.clone(), u16::try_from(scheduler).expect("schedulers are few"))
+    }
+
+    /// Changes what may go wrong from now on.
+    pub fn set_faults(&self, faults: Faults) {
+        self.state.borrow_mut().faults = faults;
+    }
+
+    /// Most descriptors of a scheduler, listeners included. Lowering it closes nothing.
+    pub fn set_descriptor_limit(&self, scheduler: usize, limit: usize) {
+        self.state.borrow_mut().side(scheduler).descriptor_limit = limit;
+    }
+
+    /// Makes every file warm that is cold now.
+    pub fn warm(&self) {
+        let state = &mut *self.state.borrow_mut();
+        for until_ns in state.cold.values_mut() {
+            *until_ns = state.now_ns;
+        }
+    }
+
+    /// Monotonic time.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.state.borrow().now_ns
+    }
+
+    /// Lets so much time pass; what was due meanwhile has happened in its order.
+    pub fn advance(&self, nanoseconds: u64) {
+        let state = &mut *self.state.borrow_mut();
+        let until_ns = state.now_ns + nanoseconds;
+        state.advance(until_ns);
+        state.fingerprint.note(Happening::Advanced, nanoseconds, 0);
+    }
+
+    /// When something will happen next: now if a scheduler has something to be told, otherwise when the next
+    /// segment arrives or a span ends. `None` when nothing happens any more by itself.
+    #[must_use]
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let state = &mut *self.state.borrow_mut();
+        state.settle();
+        let schedulers = u16::try_from(state.sides.len()).expect("schedulers are few");
+        if (0..schedulers).any(|scheduler| state.is_ready(scheduler)) {
+            return Some(state.now_ns);
+        }
+        state.agenda.next_ns()
+    }
+
+    /// Whether the next wait of a scheduler has something to tell (unless a fault holds it back).
+    #[must_use]
+    pub fn is_ready(&self, scheduler: usize) -> bool {
+        let state = &mut *self.state.borrow_mut();
+        state.settle();
+        u16::try_from(scheduler).is_ok_and(|scheduler| state.is_ready(scheduler))
+    }
+
+    /// One number for all that happened: two runs that differ anywhere have different ones.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.state.borrow().fingerprint.value()
+    }
+
+    /// Descriptors a scheduler has open: its listeners and connections.
+    #[must_use]
+    pub fn open_descriptors(&self, scheduler: usize) -> usize {
+        self.state.borrow().sides.get(scheduler).map_or(0, |side| side.descriptors)
+    }
+
+    /// Connections that wait at an address and have not been accepted, deferred ones included.
+    #[must_use]
+    pub fn waiting_connections(&self, address: &ListenAddress) -> usize {
+        let state = &mut *self.state.borrow_mut();
+        state.settle();
+        let gates = state.gates.iter().filter(|gate| gate.open && gate.address == *address);
+        gates.map(|gate| gate.queue.len() + gate.deferred).sum()
+    }
+
+    /// Connects from an address of the world's choosing. `None` when nobody listens at exactly this address, or
+    /// the chosen listener's queue is full.
+    #[must_use]
+    pub fn connect(&self, address: &ListenAddress) -> Option<ClientId> {
+        let state = &mut *self.state.borrow_mut();
+        let peer = match address {
+            ListenAddress::Unix(_) => Peer::LOCAL,
+            ListenAddress::Tcp(_) | ListenAddress::Inherited(_) => {
+                state.connects += 1;
+                made_up_peer(state.connects)
+            }
+        };
+        connected(state.connect(address, peer))
+    }
+
+    /// Connects from a given address.
+    #[must_use]
+    pub fn connect_from(&self, address: &ListenAddress, peer: Peer) -> Option<ClientId> {
+        connected(self.state.borrow_mut().connect(address, peer))
+    }
+
+    /// Sends. What the server has no room for waits with the client.
+    pub fn client_send(&self, client: ClientId, bytes: &[u8]) {
+        self.with_client(client, |state, index| state.client_send(index, bytes));
+    }
+
+    /// Bytes that wait with the client because the server does not read.
+    #[must_use]
+    pub fn client_unsent(&self, client: ClientId) -> usize {
+        self.with_client(client, |state, index| state.connection(index).unsent.len()).unwrap_or(0)
+    }
+
+    /// Takes everything that arrived and the client has read.
+    #[must_use]
+    pub fn client_received(&self, client: ClientId) -> Vec<u8> {
+        self.with_client(client, State::client_received).unwrap_or_default()
+    }
+
+    /// Takes at most so many bytes of what arrived, also of what a stalled client has not read: a slow reader.
+    #[must_use]
+    pub fn client_read(&self, client: ClientId, most: usize) -> Vec<u8> {
+        self.with_client(client, |state, index| state.client_read(index, most)).unwrap_or_default()
+    }
+
+    /// Ends the client's output after what it has sent; it still receives.
+    pub fn client_end_output(&self, client: ClientId) {
+        self.with_client(client, State::client_end_output);
+    }
+
+    /// Resets the connection and forgets it.
+    pub fn client_reset(&self, client: ClientId) {
+        self.with_client(client, State::client_reset);
+    }
+
+    /// Closes the client's end and forgets it: what the server still sends is answered by a reset.
+    pub fn client_close(&self, client: ClientId) {
+        self.with_client(client, State::client_close);
+    }
+
+    /// Makes the client stall, or go on.
+    pub fn client_stall(&self, client: ClientId, stall: Stall) {
+        self.with_client(client, |state, index| state.client_stall(index, stall));
+    }
+
+    /// What the client sees of its connection.
+    #[must_use]
+    pub fn client_state(&self, client: ClientId) -> ClientState {
+        self.with_client(client, |state, index| state.connection(index).client_state())
+            .unwrap_or(ClientState::Closed)
+    }
+
+    /// The scheduler that accepted the connection, once one has.
+    #[must_use]
+    pub fn client_scheduler(&self, client: ClientId) -> Option<usize> {
+        self.with_client(client, |state, index| state.connection(index).scheduler)
+            .filter(|scheduler| *scheduler != u16::MAX)
+            .map(usize::from)
+    }
+
+    fn with_client<T>(
+        &self,
+        client: ClientId,
+        act: impl FnOnce(&mut State, u32) -> T,
+    ) -> Option<T> {
+        let state = &mut *self.state.borrow_mut();
+        let index = state.find(client.key())?;
+        let done = act(state, index);
+        state.settle();
+        Some(done)
+    }
+}
+
+fn connected(key: Option<Key>) -> Option<ClientId> {
+    key.map(|Key { index, generation }| ClientId { index, generation })
+}
+
+/// Addresses from 10.0.0.0/8, a new one for each connection, and ports from the upper half.
+fn made_up_peer(number: u64) -> Peer {
+    let [.., second, third, fourth] = number.to_be_bytes();
+    let port = 0x8000 | u16::from_be_bytes([third, fourth]);
+    Peer { address: IpAddr::V4(Ipv4Addr::new(10, second, third, fourth)), port }
+}

@@ -1,0 +1,176 @@
+//! Signals, received by waiting for them: no code of ours ever runs inside a signal handler.
+//!
+//! Owns the mask of the signals an operator sends. Never decides what a signal means.
+//!
+//! The first thread blocks them ([`block_all`]) before it starts others, which inherit the mask; one thread then
+//! waits. A thread that existed before, or unblocks them, would be killed by the first one. Programs that the
+//! process starts inherit the mask as well.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::time::Duration;
+
+use crate::clock::monotonic_ns;
+
+/// What an operator, a service manager or a terminal sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Signal {
+    /// SIGHUP.
+    Hangup,
+    /// SIGINT.
+    Interrupt,
+    /// SIGQUIT.
+    Quit,
+    /// SIGTERM.
+    Terminate,
+    /// SIGUSR1.
+    User1,
+    /// SIGUSR2.
+    User2,
+}
+
+impl Signal {
+    /// All of them.
+    pub const ALL: [Signal; 6] =
+        [Self::Hangup, Self::Interrupt, Self::Quit, Self::Terminate, Self::User1, Self::User2];
+
+    fn number(self) -> libc::c_int {
+        match self {
+            Self::Hangup => libc::SIGHUP,
+            Self::Interrupt => libc::SIGINT,
+            Self::Quit => libc::SIGQUIT,
+            Self::Terminate => libc::SIGTERM,
+            Self::User1 => libc::SIGUSR1,
+            Self::User2 => libc::SIGUSR2,
+        }
+    }
+
+    fn from_number(number: libc::c_int) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.number() == number)
+    }
+}
+
+/// Some of the signals.
+#[derive(Clone, Copy)]
+pub struct SignalSet {
+    members: libc::sigset_t,
+}
+
+impl SignalSet {
+    /// All six.
+    pub fn all() -> Self {
+        Signal::ALL.into_iter().collect()
+    }
+}
+
+impl FromIterator<Signal> for SignalSet {
+    fn from_iter<I: IntoIterator<Item = Signal>>(signals: I) -> Self {
+        let mut members = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the pointer is to a whole sigset_t, which the call fills.
+        unsafe { libc::sigemptyset(members.as_mut_ptr()) };
+        // SAFETY: sigemptyset initialised it; it fails for no valid pointer.
+        let mut members = unsafe { members.assume_init() };
+        for signal in signals {
+            // SAFETY: the pointer is to an initialised sigset_t.
+            unsafe { libc::sigaddset(&raw mut members, signal.number()) };
+        }
+        Self { members }
+    }
+}
+
+impl std::fmt::Debug for SignalSet {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // SAFETY: the pointer is to an initialised sigset_t.
+        let contains = |signal: Signal| unsafe {
+            libc::sigismember(&raw const self.members, signal.number()) == 1
+        };
+        let members = Signal::ALL.into_iter().filter(|signal| contains(*signal));
+        formatter.debug_set().entries(members).finish()
+    }
+}
+
+/// Blocks the given signals for this thread and for all it starts from now on.
+pub fn block(signals: &SignalSet) {
+    // SAFETY: the first pointer is to an initialised sigset_t that is only read, the second asks for nothing.
+    let error = unsafe {
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals.members, ptr::null_mut())
+    };
+    assert_eq!(error, 0, "pthread_sigmask(3) fails only for an unknown first argument");
+}
+
+/// Blocks all of [`Signal::ALL`]: the first thing a process does, before it starts a thread.
+pub fn block_all() {
+    block(&SignalSet::all());
+}
+
+/// A write to a peer that went away gives EPIPE and does not end the process.
+pub fn ignore_broken_pipe() {
+    // SAFETY: SIG_IGN is no handler of ours: nothing runs when the signal arrives.
+    let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    assert_ne!(before, libc::SIG_ERR, "signal(2) fails only for an unknown signal");
+}
+
+/// Waits for one of the signals, which have to be blocked in every thread.
+///
+/// # Errors
+/// The kernel's; none is known for a set made here.
+pub fn wait(signals: &SignalSet) -> io::Result<Signal> {
+    loop {
+        // SAFETY: the first pointer is to an initialised sigset_t that is only read, the second asks for nothing.
+        let number = unsafe { libc::sigwaitinfo(&raw const signals.members, ptr::null_mut()) };
+        match received(number) {
+            Ok(Some(signal)) => return Ok(signal),
+            // A debugger or a stop and continue interrupts the wait.
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Like [`wait`], but gives up after `timeout` and says `None`.
+///
+/// # Errors
+/// The kernel's; none is known for a set made here.
+pub fn wait_timeout(signals: &SignalSet, timeout: Duration) -> io::Result<Option<Signal>> {
+    let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+    let deadline_ns = monotonic_ns().saturating_add(timeout_ns);
+    loop {
+        let left = timespec(deadline_ns.saturating_sub(monotonic_ns()));
+        // SAFETY: the set and the time are initialised and only read; the middle pointer asks for nothing.
+        let number = unsafe {
+            libc::sigtimedwait(&raw const signals.members, ptr::null_mut(), &raw const left)
+        };
+        match received(number) {
+            Ok(Some(signal)) => return Ok(Some(signal)),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Sends a signal to this process, as an operator would.
+///
+/// # Errors
+/// The kernel's.
+pub fn send_to_self(signal: Signal) -> io::Result<()> {
+    let ourselves = rustix::process::getpid();
+    // SAFETY: kill takes two numbers and touches no memory of ours.
+    let status = unsafe { libc::kill(ourselves.as_raw_nonzero().get(), signal.number()) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn received(number: libc::c_int) -> io::Result<Option<Signal>> {
+    if number < 0 { Err(io::Error::last_os_error()) } else { Ok(Signal::from_number(number)) }
+}
+
+fn timespec(time_ns: u64) -> libc::timespec {
+    let duration = Duration::from_nanos(time_ns);
+    libc::timespec {
+        tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(duration.subsec_nanos().cast_signed()),
+    }
+}

@@ -1,0 +1,238 @@
+//! Sockets as a scheduler holds them: opened, bound and closed by the thread whose table they are in.
+//!
+//! Owns addresses and socket options. Never waits (that is the pollset) and never hands a descriptor to another
+//! thread: [`Socket`] and [`Listener`] are neither `Send` nor `Sync`, because with a descriptor table per
+//! scheduler the same number is a different socket elsewhere.
+
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{
+    AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
+};
+
+/// Where a listener listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// TCP over IPv4 or IPv6.
+    Tcp(SocketAddr),
+    /// A Unix stream socket; one scheduler opens it, a stale file at that path is replaced.
+    Unix(UnixAddress),
+    /// A socket that was open when the process started (systemd's `LISTEN_FDS`), shared by all schedulers.
+    Inherited(RawFd),
+}
+
+/// A Unix socket's path and the permission bits of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnixAddress {
+    /// The file.
+    pub path: PathBuf,
+    /// Its mode, for example `0o660`.
+    pub mode: u32,
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(formatter),
+            Self::Unix(address) => write!(formatter, "unix:{}", address.path.display()),
+            Self::Inherited(number) => write!(formatter, "inherited descriptor {number}"),
+        }
+    }
+}
+
+/// Who is at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Address; unspecified (`0.0.0.0`) for a Unix socket.
+    pub address: IpAddr,
+    /// Port; 0 for a Unix socket.
+    pub port: u16,
+}
+
+impl Peer {
+    /// The peer of a Unix socket, which has no address.
+    pub const LOCAL: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: 0 };
+}
+
+impl From<SocketAddr> for Peer {
+    fn from(address: SocketAddr) -> Self {
+        Peer { address: address.ip(), port: address.port() }
+    }
+}
+
+/// A connected stream socket of this thread's descriptor table. Dropped, it is closed.
+#[derive(Debug)]
+pub struct Socket {
+    descriptor: OwnedFd,
+    _table: PhantomData<*const ()>,
+}
+
+// One descriptor number, no more: a million idle connections pay for each byte.
+const _: () = assert!(size_of::<Option<Socket>>() == 4);
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// A listening socket of this thread's descriptor table. Dropped, it is closed and its Unix path removed.
+#[derive(Debug)]
+pub struct Listener {
+    descriptor: OwnedFd,
+    path: Option<PathBuf>,
+    _table: PhantomData<*const ()>,
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // Removing is a courtesy to whoever lists the directory: the next start replaces a stale file anyway.
+            let _removed_or_gone = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Listener {
+    /// Opens a TCP listener: SO_REUSEADDR and SO_REUSEPORT, TCP_NODELAY inherited by what it accepts.
+    pub fn tcp(address: SocketAddr, backlog: u32) -> io::Result<Self> {
+        let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+        let descriptor = rustix::net::socket_with(
+            family,
+            SocketType::STREAM,
+            SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+            Some(ipproto::TCP),
+        )?;
+        sockopt::set_socket_reuseaddr(&descriptor, true)?;
+        sockopt::set_socket_reuseport(&descriptor, true)?;
+        sockopt::set_tcp_nodelay(&descriptor, true)?;
+        if address.is_ipv6() {
+            // `[::]` and `0.0.0.0` are two listeners: what is configured is what is open.
+            sockopt::set_ipv6_v6only(&descriptor, true)?;
+        }
+        rustix::net::bind(&descriptor, &address)?;
+        rustix::net::listen(&descriptor, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+        Ok(Self { descriptor, path: None, _table: PhantomData })
+    }
+
+    /// Opens a Unix stream listener; replaces a stale socket file, refuses one that somebody answers.
+    pub fn unix(address: &UnixAddress, backlog: u32) -> io::Result<Self> {
+        let kernel_address = SocketAddrUnix::new(&address.path)?;
+        remove_stale(&address.path, &kernel_address)?;
+        let descriptor = rustix::net::socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+            None,
+        )?;
+        rustix::net::bind(&descriptor, &kernel_address)?;
+        rustix::fs::chmod(&address.path, rustix::fs::Mode::from_raw_mode(address.mode))?;
+        rustix::net::listen(&descriptor, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+        Ok(Self { descriptor, path: Some(address.path.clone()), _table: PhantomData })
+    }
+
+    /// Takes up a listening socket that was open when the process started.
+    ///
+    /// The number is duplicated, so that each scheduler closes only its own copy.
+    pub fn inherited(number: RawFd) -> io::Result<Self> {
+        let borrowed = crate::descriptor::borrow_inherited(number)?;
+        let descriptor = rustix::io::fcntl_dupfd_cloexec(borrowed, 3)?;
+        let flags = rustix::fs::fcntl_getfl(&descriptor)?;
+        rustix::fs::fcntl_setfl(&descriptor, flags | rustix::fs::OFlags::NONBLOCK)?;
+        if !sockopt::socket_acceptconn(&descriptor)? {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is not a listening socket",
+            ));
+        }
+        Ok(Self { descriptor, path: None, _table: PhantomData })
+    }
+
+    /// Accepts only connections whose first bytes are there (`TCP_DEFER_ACCEPT`), for one second at the most:
+    /// after that the connection comes without bytes and meets the header deadline like any other.
+    pub fn defer_accept(&self) -> io::Result<()> {
+        crate::descriptor::set_tcp_defer_accept(self.as_fd(), 1)
+    }
+
+    /// Lets the kernel choose among the group's listeners by the CPU that received the connection.
+    ///
+    /// The listeners must have been opened in core order: the number is an index into the group.
+    pub fn attach_reuseport_by_cpu(&self) -> io::Result<()> {
+        crate::descriptor::attach_reuseport_by_cpu(self.as_fd())
+    }
+
+    /// The address the kernel gave, with the port that was asked for as 0.
+    pub fn local_address(&self) -> io::Result<ListenAddress> {
+        match SocketAddr::try_from(rustix::net::getsockname(&self.descriptor)?) {
+            Ok(address) => Ok(ListenAddress::Tcp(address)),
+            Err(_) => Ok(ListenAddress::Unix(UnixAddress {
+                path: self.path.clone().unwrap_or_default(),
+                mode: 0,
+            })),
+        }
+    }
+
+    /// Whether a connection waits in the queue, as far as the kernel tells without taking it.
+    pub fn has_waiting(&self) -> bool {
+        let mut polled = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut polled, Some(&at_once)) != Ok(0)
+    }
+
+    /// Takes one connection from the queue.
+    pub fn accept(&self) -> Result<(Socket, Peer), rustix::io::Errno> {
+        let (descriptor, address) = rustix::net::acceptfrom_with(
+            &self.descriptor,
+            SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+        )?;
+        let peer = address.map_or(Peer::LOCAL, peer_of);
+        Ok((Socket { descriptor, _table: PhantomData }, peer))
+    }
+}
+
+fn peer_of(address: SocketAddrAny) -> Peer {
+    SocketAddr::try_from(address).map_or(Peer::LOCAL, Peer::from)
+}
+
+/// Removes the file of a socket nobody listens on; an answered one stays and is an error.
+fn remove_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let probe = rustix::net::socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    match rustix::net::connect(&probe, address) {
+        Ok(()) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another process answers there")),
+        Err(rustix::io::Errno::CONNREFUSED) => std::fs::remove_file(path),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Socket {
+    /// Connects to a TCP address and waits until it stands: for clients and tests, never inside a turn.
+    pub fn connect_blocking(address: SocketAddr) -> io::Result<Self> {
+        let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+        let descriptor =
+            rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        rustix::net::connect(&descriptor, &address)?;
+        let flags = rustix::fs::fcntl_getfl(&descriptor)?;
+        rustix::fs::fcntl_setfl(&descriptor, flags | rustix::fs::OFlags::NONBLOCK)?;
+        Ok(Self { descriptor, _table: PhantomData })
+    }
+}

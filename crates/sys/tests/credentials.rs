@@ -1,0 +1,87 @@
+//! Giving up root, in a process of its own, and what is said when it cannot be done.
+
+mod child;
+
+use std::io::Write;
+use std::thread;
+
+use sys::credentials::{CredentialsError, User, drop_to};
+
+const UNPRIVILEGED: &str = "nobody";
+
+/// A number no user database gives to a group of `nobody`.
+const FOREIGN_GROUP: u32 = 42_424;
+
+/// Says so past the test program's capture, so that a run which proves less than it could is seen.
+fn is_root_or_says_skipped(test: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        writeln!(std::io::stderr(), "SKIPPED {test}: not root").expect("standard error is open");
+    }
+    root
+}
+
+/// The numbers after `field` in the status of every thread of this process.
+fn of_all_threads(field: &str) -> Vec<Vec<u32>> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("/proc is mounted");
+    tasks
+        .map(|task| {
+            let status = task.expect("the list can be read").path().join("status");
+            let text = std::fs::read_to_string(status).expect("no thread ends meanwhile");
+            let line = text.lines().find(|line| line.starts_with(field)).expect("it is there");
+            line.split_whitespace().skip(1).filter_map(|number| number.parse().ok()).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn root_is_given_up_in_all_threads_and_for_good() {
+    const TEST: &str = "root_is_given_up_in_all_threads_and_for_good";
+    if !is_root_or_says_skipped(TEST) {
+        return;
+    }
+    child::in_child(TEST, || {
+        let user = User::look_up(UNPRIVILEGED).expect("every machine has this user");
+        // Stays until the end of the process: a thread that was there before.
+        thread::spawn(|| {
+            loop {
+                thread::park();
+            }
+        });
+        // A group that has to be gone afterwards, next to the one of root.
+        let foreign = rustix::process::Gid::from_raw(FOREIGN_GROUP);
+        rustix::thread::set_thread_groups(&[rustix::process::Gid::ROOT, foreign])
+            .expect("root may join any group");
+        drop_to(&user).expect("root may become anybody");
+        let (users, groups) = (of_all_threads("Uid:"), of_all_threads("Gid:"));
+        assert!(users.len() >= 3, "the program's threads and ours: {users:?}");
+        assert!(users.iter().all(|ids| *ids == [user.user_id(); 4]), "{users:?}");
+        assert!(groups.iter().all(|ids| *ids == [user.group_id(); 4]), "{groups:?}");
+        let supplementary = of_all_threads("Groups:");
+        let is_left_over = |group: &u32| [0, FOREIGN_GROUP].contains(group);
+        assert!(!supplementary.iter().flatten().any(is_left_over), "{supplementary:?}");
+
+        // Again is no mistake: a service manager may have done it before us.
+        drop_to(&user).expect("it is this user already");
+        let other = User::look_up("daemon").expect("every machine has this user");
+        assert!(matches!(drop_to(&other), Err(CredentialsError::NotRoot { .. })));
+    });
+}
+
+#[test]
+fn dropping_to_root_is_refused() {
+    let root = User::look_up("root").expect("every machine has this user");
+    assert_eq!((root.name(), root.user_id(), root.group_id()), ("root", 0, 0));
+    let error = drop_to(&root).expect_err("that gives up nothing");
+    assert!(matches!(&error, CredentialsError::IsRoot { name } if name == "root"));
+    assert!(error.to_string().contains("without privileges"), "{error}");
+}
+
+#[test]
+fn a_user_that_does_not_exist_is_named_with_the_mend() {
+    for name in ["velodrome-no-such-user", "", "with\0nul"] {
+        let error = User::look_up(name).expect_err("nobody has that name");
+        assert!(matches!(&error, CredentialsError::NoSuchUser { name: told } if told == name));
+        assert!(error.to_string().contains("useradd"), "{error}");
+    }
+}

@@ -1,0 +1,143 @@
+//! The pollset contract, clause by clause, for every pollset there is.
+//!
+//! Each test is written once and run with the kernel, with a simulated network that delivers at once, and with
+//! one that takes its time and cuts what is sent. Owns what runs with which; the clauses are in the modules.
+#![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
+
+#[path = "pollset_contract/accepting.rs"]
+mod accepting;
+#[path = "pollset_contract/endings.rs"]
+mod endings;
+#[path = "pollset_contract/harness.rs"]
+mod harness;
+#[path = "pollset_contract/receiving.rs"]
+mod receiving;
+#[path = "pollset_contract/reporting.rs"]
+mod reporting;
+#[path = "pollset_contract/sending.rs"]
+mod sending;
+#[path = "pollset_contract/steps.rs"]
+mod steps;
+#[path = "pollset_contract/time.rs"]
+mod time;
+
+use std::io::ErrorKind;
+
+use accepting::no_descriptor_leaves_the_connection_waiting;
+use harness::{Harness, Kernel, Simulated};
+use steps::connected;
+use sys::pollset::{AcceptError, Patience, Pollset, Token};
+
+macro_rules! contract {
+    ($($clause:ident: { $($test:ident),* $(,)? }),* $(,)?) => {
+        mod kernel {
+            $($(#[test] fn $test() { super::$clause::$test(super::Kernel::new()); })*)*
+        }
+        mod simulated {
+            $($(#[test] fn $test() { super::$clause::$test(super::at_once()); })*)*
+        }
+        mod simulated_slowly {
+            $($(#[test] fn $test() { super::$clause::$test(super::slowly()); })*)*
+        }
+    };
+}
+
+contract! {
+    reporting: {
+        an_event_carries_the_token_of_its_socket,
+        a_dropped_socket_is_stale_in_its_batch_and_never_after,
+        a_socket_dropped_before_the_wait_is_not_reported,
+        bytes_are_reported_once_and_new_ones_again,
+        bytes_before_the_watch_are_reported_after_it,
+        a_watch_without_bytes_reports_nothing,
+    },
+    receiving: {
+        a_short_receive_emptied_the_socket,
+        a_full_buffer_says_that_more_may_come,
+    },
+    sending: {
+        a_send_without_room_is_partial_and_room_is_reported,
+        room_is_not_reported_to_who_only_reads,
+        asking_for_room_that_is_there_reports_it,
+        pieces_are_sent_in_order,
+        more_is_sent_with_what_follows,
+        a_region_of_a_file_is_sent,
+        a_file_that_became_shorter_fails,
+    },
+    endings: {
+        an_end_comes_after_all_bytes,
+        an_ended_peer_can_still_be_sent_to,
+        a_reset_fails_and_is_no_end,
+        dropping_a_socket_ends_the_connection,
+        dropping_a_socket_with_unread_bytes_resets,
+        reset_on_close_resets,
+        ending_our_output_leaves_the_input,
+    },
+    accepting: {
+        accepting_from_an_empty_queue_is_blocked,
+        a_listener_is_reported_while_a_connection_waits,
+        a_paused_listener_is_not_reported,
+        a_dropped_listener_refuses_what_waits,
+        a_silent_client_is_not_accepted_before_it_speaks,
+        a_silent_client_is_accepted_in_the_end,
+    },
+    time: {
+        monotonic_time_never_goes_back,
+        a_wait_keeps_its_bound,
+    },
+}
+
+fn at_once() -> Simulated {
+    Simulated::new(sys::pollset::sim::Faults::none())
+}
+
+fn slowly() -> Simulated {
+    Simulated::new(sys::pollset::sim::Faults {
+        latency_ns_maximum: 2_000_000,
+        split: 500_000,
+        ..sys::pollset::sim::Faults::none()
+    })
+}
+
+#[test]
+fn simulated_no_descriptor_leaves_the_connection_waiting() {
+    no_descriptor_leaves_the_connection_waiting(at_once());
+}
+
+/// The limit is the process's, so the kernel's part runs in a process of its own: this test, started again.
+#[test]
+fn kernel_no_descriptor_leaves_the_connection_waiting() {
+    const CHILD: &str = "VELODROME_TEST_WITHOUT_DESCRIPTORS";
+    if std::env::var_os(CHILD).is_some() {
+        no_descriptor_leaves_the_connection_waiting(Kernel::new());
+        return;
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kernel_no_descriptor_leaves_the_connection_waiting", "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+}
+
+#[test]
+fn kernel_a_listener_that_does_not_listen_is_broken() {
+    let mut harness = Kernel::new();
+    let (listener, _socket, _client) = connected(&mut harness);
+    rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
+    let refused = harness.pollset().accept(&listener);
+    assert!(matches!(refused, Err(AcceptError::Listener(ErrorKind::InvalidInput))), "{refused:?}");
+}
+
+#[test]
+fn kernel_a_wake_ends_a_wait_without_bound() {
+    let (waker, source) = sys::wake::wake_pair().unwrap();
+    let mut epoll = sys::pollset::epoll::Epoll::new(Some(source)).unwrap();
+    assert_eq!(epoll.wait(Patience::None).unwrap(), 0);
+    let other = std::thread::spawn(move || waker.wake());
+    assert_eq!(epoll.wait(Patience::Unbounded).unwrap(), 1);
+    assert_eq!(epoll.event(0).token, Token::WAKE);
+    other.join().unwrap();
+    assert_eq!(epoll.wait(Patience::None).unwrap(), 0, "one wake, one event");
+}
