@@ -1,0 +1,400 @@
+//! The body of a message: a length or chunks (RFC 9112, 6 and 7).
+//!
+//! Owns where a body ends. Lends pieces of the caller's buffer, keeps no data, allocates nothing; what it
+//! remembers between two reads is a position in the grammar and four counters. Trailer fields are held to
+//! the rules of all fields and dropped: none of them may change what the head said (RFC 9110, 6.5.1).
+
+use super::head::{Framing, scan};
+use super::refusal::{Reason, Refusal};
+use super::response::{InvalidField, check_field, write_field};
+use crate::limits;
+
+/// Bounds of a body, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Data of the whole body; 413 beyond.
+    pub body_size: u64,
+    /// All chunk extensions together; 400 beyond.
+    pub chunk_extension_size: u32,
+    /// The trailer section; 431 beyond.
+    pub trailer_size: u32,
+}
+
+impl Default for BodyLimits {
+    fn default() -> BodyLimits {
+        BodyLimits {
+            body_size: limits::BODY_SIZE,
+            chunk_extension_size: limits::CHUNK_EXTENSION_SIZE,
+            trailer_size: limits::TRAILER_SIZE,
+        }
+    }
+}
+
+/// What the next bytes of the input are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'b> {
+    /// Data, never empty. It stands at the end of what was consumed.
+    Data(&'b [u8]),
+    /// All of the input was consumed and the body is not over.
+    NeedMore,
+    /// The body is over. What was not consumed is the next request.
+    End,
+}
+
+/// A place in the grammar of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// `remaining` bytes of a body with a length.
+    Counted,
+    /// The first digit of a chunk size.
+    SizeBegin,
+    /// A later digit, or what ends them.
+    Size,
+    Extension,
+    SizeLineFeed,
+    /// `remaining` bytes of a chunk.
+    Chunk,
+    ChunkReturn,
+    ChunkLineFeed,
+    /// A trailer field, or the end.
+    TrailerBegin,
+    TrailerName,
+    TrailerValue,
+    TrailerLineFeed,
+    LastLineFeed,
+    Over,
+}
+
+/// Follows one body through its reads.
+#[derive(Clone, Debug)]
+pub struct BodyDecoder {
+    /// Bytes of data up to the end of the counted body or chunk; the size itself while it is read.
+    remaining: u64,
+    /// Bytes of data the body may still have.
+    allowance: u64,
+    extension_allowance: u32,
+    trailer_allowance: u32,
+    size_digits: u8,
+    place: Place,
+}
+
+impl BodyDecoder {
+    /// Begins a body. A length beyond the limit is refused before a byte of it is read.
+    #[inline]
+    pub fn new(framing: Framing, limits: &BodyLimits) -> Result<BodyDecoder, Refusal> {
+        let (remaining, place) = match framing {
+            Framing::None | Framing::Length(0) => (0, Place::Over),
+            Framing::Length(length) if length > limits.body_size => {
+                return Err(Reason::BodyTooLarge.into());
+            }
+            Framing::Length(length) => (length, Place::Counted),
+            Framing::Chunked => (0, Place::SizeBegin),
+        };
+        Ok(BodyDecoder {
+            remaining,
+            allowance: limits.body_size,
+            extension_allowance: limits.chunk_extension_size,
+            trailer_allowance: limits.trailer_size,
+            size_digits: 0,
+            place,
+        })
+    }
+
+    /// Whether the body is over.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.place == Place::Over
+    }
+
+    /// Takes the next piece off the front of the input; gives how many bytes were consumed for it. Call
+    /// again with the rest, until [`Piece::NeedMore`] or [`Piece::End`].
+    #[inline]
+    pub fn next<'b>(&mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), Refusal> {
+        let mut at = 0;
+        loop {
+            if matches!(self.place, Place::Counted | Place::Chunk) {
+                let (end, piece) = self.take_data(input, at);
+                return Ok((end, piece));
+            }
+            if self.place == Place::Over {
+                return Ok((at, Piece::End));
+            }
+            let Some(&byte) = input.get(at) else { return Ok((at, Piece::NeedMore)) };
+            self.place = self.step(byte)?;
+            at += 1;
+        }
+    }
+
+    fn take_data<'b>(&mut self, input: &'b [u8], at: usize) -> (usize, Piece<'b>) {
+        let rest = input.get(at..).unwrap_or_default();
+        if rest.is_empty() {
+            return (at, Piece::NeedMore);
+        }
+        let size = usize::try_from(self.remaining).map_or(rest.len(), |most| rest.len().min(most));
+        self.remaining -= size as u64;
+        if self.remaining == 0 {
+            self.place = if self.place == Place::Chunk { Place::ChunkReturn } else { Place::Over };
+        }
+        (at + size, Piece::Data(rest.get(..size).unwrap_or_default()))
+    }
+
+    /// Takes one byte of framing; gives the place behind it.
+    fn step(&mut self, byte: u8) -> Result<Place, Reason> {
+        match self.place {
+            Place::SizeBegin | Place::Size => self.step_size(byte),
+            Place::Extension => self.step_extension(byte),
+            Place::SizeLineFeed => self.end_size_line(byte),
+            Place::ChunkReturn if byte == b'\r' => Ok(Place::ChunkLineFeed),
+            Place::ChunkReturn if byte == b'\n' => Err(Reason::BareLineFeed),
+            Place::ChunkReturn => Err(Reason::InvalidChunkEnd),
+            Place::ChunkLineFeed => line_feed(byte, Place::SizeBegin),
+            Place::TrailerBegin
+            | Place::TrailerName
+            | Place::TrailerValue
+            | Place::TrailerLineFeed => self.step_trailer(byte),
+            Place::LastLineFeed => line_feed(byte, Place::Over),
+            Place::Counted | Place::Chunk | Place::Over => Ok(self.place),
+        }
+    }
+
+    /// Hexadecimal digits alone: no sign, prefix, underscore or blank, which parsers read differently.
+    fn step_size(&mut self, byte: u8) -> Result<Place, Reason> {
+        if let Some(digit) = char::from(byte).to_digit(16) {
+            if self.size_digits == limits::CHUNK_SIZE_DIGITS {
+                return Err(Reason::ChunkSizeTooLong);
+            }
+            self.size_digits += 1;
+            // Sixteen digits of four bits fit exactly.
+            self.remaining = self.remaining << 4 | u64::from(digit);
+            return Ok(Place::Size);
+        }
+        match byte {
+            b'\n' => Err(Reason::BareLineFeed),
+            _ if self.place == Place::SizeBegin => Err(Reason::InvalidChunkSize),
+            b'\r' => Ok(Place::SizeLineFeed),
+            b';' => self.step_extension(byte),
+            _ => Err(Reason::InvalidChunkSize),
+        }
+    }
+
+    /// Extensions are ignored (RFC 9112, 7.1.1), but they are not free.
+    fn step_extension(&mut self, byte: u8) -> Result<Place, Reason> {
+        match byte {
+            b'\r' => Ok(Place::SizeLineFeed),
+            b'\n' => Err(Reason::BareLineFeed),
+            _ if !scan::is_value(byte) => Err(Reason::InvalidChunkExtension),
+            _ => {
+                let rest = self.extension_allowance.checked_sub(1);
+                self.extension_allowance = rest.ok_or(Reason::ChunkExtensionsTooLarge)?;
+                Ok(Place::Extension)
+            }
+        }
+    }
+
+    fn end_size_line(&mut self, byte: u8) -> Result<Place, Reason> {
+        let size = self.remaining;
+        let place = line_feed(byte, if size == 0 { Place::TrailerBegin } else { Place::Chunk })?;
+        self.allowance = self.allowance.checked_sub(size).ok_or(Reason::BodyTooLarge)?;
+        self.size_digits = 0;
+        Ok(place)
+    }
+
+    fn step_trailer(&mut self, byte: u8) -> Result<Place, Reason> {
+        let rest = self.trailer_allowance.checked_sub(1);
+        self.trailer_allowance = rest.ok_or(Reason::TrailersTooLarge)?;
+        match (self.place, byte) {
+            (Place::TrailerBegin, b'\r') => Ok(Place::LastLineFeed),
+            (Place::TrailerLineFeed, _) => line_feed(byte, Place::TrailerBegin),
+            (_, b'\n') => Err(Reason::BareLineFeed),
+            (Place::TrailerValue, b'\r') => Ok(Place::TrailerLineFeed),
+            (Place::TrailerValue, _) if scan::is_value(byte) => Ok(Place::TrailerValue),
+            (Place::TrailerValue, _) => Err(Reason::InvalidFieldValue),
+            (Place::TrailerName, b':') => Ok(Place::TrailerValue),
+            (Place::TrailerBegin, b':') => Err(Reason::EmptyFieldName),
+            (Place::TrailerBegin, b' ' | b'\t') => Err(Reason::ObsoleteFold),
+            (_, b' ' | b'\t') => Err(Reason::BlankInFieldName),
+            (_, b'\r') => Err(Reason::FieldWithoutColon),
+            _ if scan::is_token(byte) => Ok(Place::TrailerName),
+            _ => Err(Reason::InvalidFieldName),
+        }
+    }
+}
+
+fn line_feed(byte: u8, next: Place) -> Result<Place, Reason> {
+    if byte == b'\n' { Ok(next) } else { Err(Reason::BareCarriageReturn) }
+}
+
+/// Writes one chunk. Without data it writes nothing, as an empty chunk would end the body.
+pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
+    if data.is_empty() {
+        return;
+    }
+    let mut digits = [0; 16];
+    let mut begin = digits.len();
+    let mut rest = data.len();
+    while rest > 0 {
+        begin -= 1;
+        digits[begin] = b"0123456789abcdef"[rest % 16];
+        rest /= 16;
+    }
+    out.extend_from_slice(&digits[begin..]);
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Writes the end of a chunked body. Nothing is written if a trailer field is invalid.
+pub fn write_last_chunk(out: &mut Vec<u8>, trailers: &[(&str, &[u8])]) -> Result<(), InvalidField> {
+    for (name, value) in trailers {
+        check_field(name, value)?;
+    }
+    out.extend_from_slice(b"0\r\n");
+    for (name, value) in trailers {
+        write_field(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: BodyLimits =
+        BodyLimits { body_size: 1000, chunk_extension_size: 20, trailer_size: 64 };
+
+    /// The data and the number of bytes consumed, or why not; `None` where the body is not over.
+    fn decode(framing: Framing, input: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Reason> {
+        let mut decoder = BodyDecoder::new(framing, &LIMITS).map_err(Refusal::reason)?;
+        let (mut data, mut at) = (Vec::new(), 0);
+        loop {
+            let (consumed, piece) = decoder.next(&input[at..]).map_err(Refusal::reason)?;
+            at += consumed;
+            match piece {
+                Piece::Data(piece) => data.extend_from_slice(piece),
+                Piece::NeedMore => {
+                    assert_eq!(at, input.len(), "all of the input is consumed");
+                    return Ok(None);
+                }
+                Piece::End => return Ok(Some((data, at))),
+            }
+        }
+    }
+
+    #[track_caller]
+    fn whole(input: &str, data: &str) {
+        let followed = format!("{input}GET /");
+        let expected = Ok(Some((data.as_bytes().to_vec(), input.len())));
+        assert_eq!(decode(Framing::Chunked, followed.as_bytes()), expected);
+    }
+
+    #[track_caller]
+    fn refused(input: &str, reason: Reason) {
+        assert_eq!(decode(Framing::Chunked, input.as_bytes()), Err(reason), "{input:?}");
+    }
+
+    #[test]
+    fn the_state_of_a_body_is_small() {
+        assert!(size_of::<BodyDecoder>() <= 40, "{}", size_of::<BodyDecoder>());
+    }
+
+    #[test]
+    fn a_counted_body_ends_after_its_length() {
+        assert_eq!(decode(Framing::Length(3), b"abcGET"), Ok(Some((b"abc".to_vec(), 3))));
+        assert_eq!(decode(Framing::Length(3), b"ab"), Ok(None));
+        assert_eq!(decode(Framing::Length(0), b"GET"), Ok(Some((vec![], 0))));
+        assert_eq!(decode(Framing::None, b"GET"), Ok(Some((vec![], 0))));
+        assert_eq!(decode(Framing::Length(1001), b""), Err(Reason::BodyTooLarge));
+    }
+
+    #[test]
+    fn chunks_are_put_together() {
+        whole("0\r\n\r\n", "");
+        whole("3\r\nabc\r\n0\r\n\r\n", "abc");
+        whole("3\r\nabc\r\n00A\r\n0123456789\r\n000\r\n\r\n", "abc0123456789");
+        whole("1;name=value\r\na\r\n1;x\r\nb\r\n0;y\r\n\r\n", "ab");
+        whole("0\r\nContent-Length: 5\r\nX:\t\u{e9}\r\n\r\n", "");
+        whole("0000000000000001\r\na\r\n0\r\n\r\n", "a");
+    }
+
+    #[test]
+    fn chunk_sizes_are_hexadecimal_digits_alone() {
+        let sizes = [
+            "", "+1", "-1", "0x1", "1_0", " 1", "1 ", "1\t", "g", "1 ;x", ";x", "\r", "1,", "\u{0}",
+        ];
+        for size in sizes {
+            refused(&format!("{size}\r\na"), Reason::InvalidChunkSize);
+        }
+        refused("00000000000000001\r\n", Reason::ChunkSizeTooLong);
+        refused("ffffffffffffffff\r\n", Reason::BodyTooLarge);
+    }
+
+    #[test]
+    fn line_ends_are_both_bytes() {
+        refused("1\na\r\n", Reason::BareLineFeed);
+        refused("\n", Reason::BareLineFeed);
+        refused("1\ra", Reason::BareCarriageReturn);
+        refused("1;x\na", Reason::BareLineFeed);
+        refused("1;x\ra", Reason::BareCarriageReturn);
+        refused("1\r\na\n", Reason::BareLineFeed);
+        refused("1\r\na\rb", Reason::BareCarriageReturn);
+        refused("1\r\nab\r\n", Reason::InvalidChunkEnd);
+        refused("0\r\n\n", Reason::BareLineFeed);
+        refused("0\r\n\rx", Reason::BareCarriageReturn);
+        refused("0\r\nA: b\n", Reason::BareLineFeed);
+        refused("0\r\nA: b\rx", Reason::BareCarriageReturn);
+    }
+
+    #[test]
+    fn the_data_of_all_chunks_is_bounded() {
+        let chunk = format!("1f4\r\n{}\r\n", "x".repeat(500));
+        whole(&format!("{chunk}{chunk}0\r\n\r\n"), &"x".repeat(1000));
+        refused(&format!("{chunk}{chunk}1\r\n"), Reason::BodyTooLarge);
+        refused("3e9\r\n", Reason::BodyTooLarge);
+    }
+
+    #[test]
+    fn extensions_are_bounded_over_all_chunks() {
+        whole(&format!("0;{}\r\n\r\n", "x".repeat(19)), "");
+        refused(&format!("0;{}\r\n\r\n", "x".repeat(20)), Reason::ChunkExtensionsTooLarge);
+        refused(
+            &format!("{}0\r\n", "1;234567\r\na\r\n".repeat(3)),
+            Reason::ChunkExtensionsTooLarge,
+        );
+        refused("1;\u{1}\r\n", Reason::InvalidChunkExtension);
+    }
+
+    #[test]
+    fn trailers_obey_the_rules_of_fields() {
+        refused("0\r\n: b\r\n", Reason::EmptyFieldName);
+        refused("0\r\n A: b\r\n", Reason::ObsoleteFold);
+        refused("0\r\nA : b\r\n", Reason::BlankInFieldName);
+        refused("0\r\nA\r\n", Reason::FieldWithoutColon);
+        refused("0\r\nA(: b\r\n", Reason::InvalidFieldName);
+        refused("0\r\nA: \u{0}\r\n", Reason::InvalidFieldValue);
+        whole(&format!("0\r\nA: {}\r\n\r\n", "b".repeat(57)), "");
+        refused(&format!("0\r\nA: {}\r\n\r\n", "b".repeat(62)), Reason::TrailersTooLarge);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut out = Vec::new();
+        let data = "0123456789".repeat(40);
+        write_chunk(&mut out, data.as_bytes());
+        write_chunk(&mut out, b"");
+        write_chunk(&mut out, b"end");
+        write_last_chunk(&mut out, &[("Digest", b"abc")]).unwrap();
+        assert!(out.starts_with(b"190\r\n0123"));
+        assert!(out.ends_with(b"3\r\nend\r\n0\r\nDigest: abc\r\n\r\n"));
+        let expected = Ok(Some((format!("{data}end").into_bytes(), out.len())));
+        assert_eq!(decode(Framing::Chunked, &out), expected);
+    }
+
+    #[test]
+    fn invalid_trailers_are_not_written() {
+        let mut out = Vec::new();
+        let trailers: [(&str, &[u8]); 2] = [("A", b"b"), ("C", b"d\r\n")];
+        assert_eq!(write_last_chunk(&mut out, &trailers), Err(InvalidField::Value));
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,355 @@
+//! Conditional requests (RFC 9110 section 13): whether to answer, and whether with a range.
+//!
+//! Owns the five precondition fields, their order, and the entity tags of files. Never reads a
+//! clock, never finds a representation. RFC 9110 section 13.2.1: ask only when the answer without
+//! preconditions would be 2xx or 412.
+
+use super::date;
+use super::encoding::Coding;
+use crate::escape::HEX_DIGITS;
+use crate::limits::{LAST_MODIFIED_STRONG_AFTER_S, TAG_LINES_MAXIMUM};
+
+/// The methods as far as preconditions tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SafeMethod {
+    /// GET: all five fields apply, and `Range`.
+    Get,
+    /// HEAD: as GET without `Range` (RFC 9110 section 14.2).
+    Head,
+    /// Any other: what would be a 304 is a 412, and `If-Modified-Since` and `Range` are ignored.
+    Other,
+}
+
+/// What is known of the selected representation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validators<'a> {
+    /// The strong entity tag with its quotes. Empty if there is none: then only `*` matches.
+    pub etag: &'a [u8],
+    /// Unix seconds. 0 if there is none: then the fields with a date are ignored.
+    pub last_modified: u64,
+}
+
+/// The values of all lines of `If-Match` or `If-None-Match`, borrowed from the request.
+///
+/// RFC 9110 section 5.3: several lines mean the same as one line with all their members.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TagLines<'a> {
+    lines: [&'a [u8]; TAG_LINES_MAXIMUM],
+    count: usize,
+    overflow: Overflow,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Overflow {
+    #[default]
+    No,
+    Yes,
+}
+
+impl<'a> TagLines<'a> {
+    /// Adds the value of one more line; past [`TAG_LINES_MAXIMUM`] it is only noted that there was
+    /// one.
+    pub fn push(&mut self, line: &'a [u8]) {
+        match self.lines.get_mut(self.count) {
+            Some(place) => {
+                *place = line;
+                self.count += 1;
+            }
+            None => self.overflow = Overflow::Yes,
+        }
+    }
+
+    /// Whether the request does not have the field.
+    #[must_use]
+    pub const fn is_absent(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether `matches` holds for a member, or a line is `*`.
+    fn any(&self, matches: impl Fn(EntityTag<'_>) -> bool) -> bool {
+        self.lines
+            .iter()
+            .take(self.count)
+            .any(|line| line.trim_ascii() == b"*" || EntityTags { rest: line }.any(&matches))
+    }
+}
+
+impl<'a> From<Option<&'a [u8]>> for TagLines<'a> {
+    fn from(line: Option<&'a [u8]>) -> Self {
+        line.into_iter().collect()
+    }
+}
+
+impl<'a> FromIterator<&'a [u8]> for TagLines<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a [u8]>>(lines: I) -> Self {
+        let mut all = Self::default();
+        for line in lines {
+            all.push(line);
+        }
+        all
+    }
+}
+
+/// The values of the precondition fields of a request, and of `Range`.
+///
+/// Made empty and filled by [`note`](Self::note) with every field of the request, or field by
+/// field.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Preconditions<'a> {
+    /// RFC 9110 section 13.1.1.
+    pub if_match: TagLines<'a>,
+    /// RFC 9110 section 13.1.4.
+    pub if_unmodified_since: Option<&'a [u8]>,
+    /// RFC 9110 section 13.1.2.
+    pub if_none_match: TagLines<'a>,
+    /// RFC 9110 section 13.1.3.
+    pub if_modified_since: Option<&'a [u8]>,
+    /// RFC 9110 section 13.1.5.
+    pub if_range: Option<&'a [u8]>,
+    /// RFC 9110 section 14.2; only its presence counts here.
+    pub range: Option<&'a [u8]>,
+}
+
+impl<'a> Preconditions<'a> {
+    /// Takes a field of the request if it is one of the six, by a name in any case.
+    ///
+    /// A second line of a field that takes one value makes that value empty, which is malformed and
+    /// thus ignored, as the two joined by a comma would be.
+    pub fn note(&mut self, name: &[u8], value: &'a [u8]) {
+        let is = |wanted: &[u8]| name.eq_ignore_ascii_case(wanted);
+        let single = match name.len() {
+            5 if is(b"range") => &mut self.range,
+            8 if is(b"if-match") => return self.if_match.push(value),
+            8 if is(b"if-range") => &mut self.if_range,
+            13 if is(b"if-none-match") => return self.if_none_match.push(value),
+            17 if is(b"if-modified-since") => &mut self.if_modified_since,
+            19 if is(b"if-unmodified-since") => &mut self.if_unmodified_since,
+            _ => return,
+        };
+        *single = Some(if single.is_some() { b"" } else { value });
+    }
+}
+
+/// What the preconditions say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Do what the method asks.
+    Proceed {
+        /// Whether the `Range` field may be used.
+        use_range: RangeUse,
+    },
+    /// 304.
+    NotModified,
+    /// 412.
+    Failed,
+}
+
+/// Whether the `Range` field may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeUse {
+    /// Give its value to `range::evaluate`.
+    Apply,
+    /// There is none, or it is to be ignored: answer with the whole.
+    Ignore,
+}
+
+/// Judges the preconditions in the order of RFC 9110 section 13.2.2.
+///
+/// `validators` is None when there is no representation; `now` is in unix seconds.
+#[must_use]
+pub fn evaluate(
+    method: SafeMethod,
+    preconditions: &Preconditions<'_>,
+    validators: Option<&Validators<'_>>,
+    now: u64,
+) -> Outcome {
+    if !may_act(preconditions, validators) {
+        return Outcome::Failed;
+    }
+    if !is_wanted(method, preconditions, validators) {
+        return match method {
+            SafeMethod::Get | SafeMethod::Head => Outcome::NotModified,
+            SafeMethod::Other => Outcome::Failed,
+        };
+    }
+    Outcome::Proceed { use_range: range_use(method, preconditions, validators, now) }
+}
+
+/// Steps 1 and 2: `If-Match`, or else `If-Unmodified-Since`.
+fn may_act(preconditions: &Preconditions<'_>, validators: Option<&Validators<'_>>) -> bool {
+    let Some(validators) = validators else { return preconditions.if_match.is_absent() };
+    if !preconditions.if_match.is_absent() {
+        return preconditions.if_match.any(|tag| tag.matches_strongly(validators.etag));
+    }
+    match modified_after(preconditions.if_unmodified_since, validators) {
+        Some(Modified::After) => false,
+        Some(Modified::NotAfter) | None => true,
+    }
+}
+
+/// Steps 3 and 4: `If-None-Match`, or else `If-Modified-Since`.
+fn is_wanted(
+    method: SafeMethod,
+    preconditions: &Preconditions<'_>,
+    validators: Option<&Validators<'_>>,
+) -> bool {
+    let Some(validators) = validators else { return true };
+    let tags = &preconditions.if_none_match;
+    if !tags.is_absent() {
+        let unread_could_match = tags.overflow == Overflow::Yes && method == SafeMethod::Other;
+        return !unread_could_match && !tags.any(|tag| tag.matches_weakly(validators.etag));
+    }
+    if method == SafeMethod::Other {
+        return true;
+    }
+    match modified_after(preconditions.if_modified_since, validators) {
+        Some(Modified::NotAfter) => false,
+        Some(Modified::After) | None => true,
+    }
+}
+
+/// Step 5: `Range` with `If-Range`.
+fn range_use(
+    method: SafeMethod,
+    preconditions: &Preconditions<'_>,
+    validators: Option<&Validators<'_>>,
+    now: u64,
+) -> RangeUse {
+    let (SafeMethod::Get, Some(_), Some(validators)) = (method, preconditions.range, validators)
+    else {
+        return RangeUse::Ignore;
+    };
+    match preconditions.if_range {
+        Some(condition) if !is_unchanged(condition, validators, now) => RangeUse::Ignore,
+        Some(_) | None => RangeUse::Apply,
+    }
+}
+
+/// RFC 9110 section 13.1.5: a strong tag that matches strongly, or exactly our date if that is a
+/// strong validator.
+fn is_unchanged(condition: &[u8], validators: &Validators<'_>, now: u64) -> bool {
+    let mut tags = EntityTags { rest: condition };
+    if let Some(tag) = tags.next() {
+        return tags.rest.is_empty() && tag.matches_strongly(validators.etag);
+    }
+    let age = now.checked_sub(validators.last_modified);
+    validators.last_modified != 0
+        && date::parse(condition) == Some(validators.last_modified)
+        && age.is_some_and(|age| age >= LAST_MODIFIED_STRONG_AFTER_S)
+}
+
+enum Modified {
+    After,
+    NotAfter,
+}
+
+/// None when the field is absent or no date, or the representation has none: the field is then
+/// ignored.
+fn modified_after(field: Option<&[u8]>, validators: &Validators<'_>) -> Option<Modified> {
+    let date = date::parse(field?)?;
+    match validators.last_modified {
+        0 => None,
+        modified if modified > date => Some(Modified::After),
+        _ => Some(Modified::NotAfter),
+    }
+}
+
+/// `[ "W/" ] opaque-tag` (RFC 9110 section 8.8.3).
+#[derive(Clone, Copy)]
+struct EntityTag<'a> {
+    strength: Strength,
+    /// With its quotes.
+    opaque: &'a [u8],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strength {
+    Strong,
+    Weak,
+}
+
+impl<'a> EntityTag<'a> {
+    /// Takes a tag off the start of `text`; `W` is case-sensitive.
+    fn take(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (strength, text) = match text.strip_prefix(b"W/") {
+            Some(rest) => (Strength::Weak, rest),
+            None => (Strength::Strong, text),
+        };
+        let inside = text.strip_prefix(b"\"")?;
+        let length = memchr::memchr(b'"', inside)? + 2;
+        let (opaque, rest) = text.split_at_checked(length)?;
+        Some((Self { strength, opaque }, rest))
+    }
+
+    /// RFC 9110 section 8.8.3.2.
+    fn matches_strongly(self, ours: &[u8]) -> bool {
+        self.strength == Strength::Strong && self.opaque == ours
+    }
+
+    /// RFC 9110 section 8.8.3.2.
+    fn matches_weakly(self, ours: &[u8]) -> bool {
+        self.opaque == ours.strip_prefix(b"W/").unwrap_or(ours)
+    }
+}
+
+/// The members of a line. What is malformed ends the line: the members before it count.
+struct EntityTags<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for EntityTags<'a> {
+    type Item = EntityTag<'a>;
+
+    fn next(&mut self) -> Option<EntityTag<'a>> {
+        while let [b' ' | b'\t' | b',', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+        let (tag, rest) = EntityTag::take(self.rest)?;
+        let rest = rest.trim_ascii_start();
+        // Two tags without a comma between them are no list.
+        self.rest = if matches!(rest, [] | [b',', ..]) { rest } else { b"" };
+        Some(tag)
+    }
+}
+
+/// Writes the strong entity tag of a file, as in `"66b2f0a1.1d3-57e"`: seconds, nanoseconds and
+/// size in hexadecimal.
+///
+/// An `inode` other than 0 follows the size, so that a file put in place of another with the same
+/// time and size is told apart; 0 leaves it out, for hosts that serve copies and must agree. Each
+/// coding has its own tag, because its bytes differ (RFC 9110 section 8.8.3.3).
+pub fn write_etag(
+    out: &mut Vec<u8>,
+    modified_nanoseconds: i128,
+    size: u64,
+    inode: u64,
+    coding: Coding,
+) {
+    const NANOSECONDS: i128 = 1_000_000_000;
+    let seconds = modified_nanoseconds.div_euclid(NANOSECONDS);
+    out.push(b'"');
+    if seconds < 0 {
+        out.push(b'-');
+    }
+    write_hex(out, u64::try_from(seconds.unsigned_abs()).unwrap_or(u64::MAX));
+    out.push(b'.');
+    write_hex(out, modified_nanoseconds.rem_euclid(NANOSECONDS) as u64);
+    out.push(b'-');
+    write_hex(out, size);
+    if inode != 0 {
+        out.push(b'-');
+        write_hex(out, inode);
+    }
+    if coding != Coding::Identity {
+        out.push(b'-');
+        out.extend_from_slice(coding.token().as_bytes());
+    }
+    out.push(b'"');
+}
+
+fn write_hex(out: &mut Vec<u8>, number: u64) {
+    let digits = number.checked_ilog2().unwrap_or(0) / 4 + 1;
+    for digit in (0..digits).rev() {
+        out.push(HEX_DIGITS[(number >> (digit * 4) & 0xF) as usize]);
+    }
+}

@@ -1,0 +1,333 @@
+//! The head of a request: request line and fields (RFC 9112, 2 to 6).
+//!
+//! Owns the rules by which bytes become a request or a refusal. One pass from left to right, no copy, no
+//! allocation; the answer to a question depends only on the bytes up to the one that settles it, so a
+//! head that comes in pieces gets the same answer as a whole one. Never looks at a body, never answers.
+
+mod authority;
+mod fields;
+mod meaning;
+mod request_line;
+pub(super) mod scan;
+
+use super::method::Method;
+use super::refusal::{Reason, Refusal};
+use crate::limits;
+
+use fields::Slot;
+pub use fields::{FieldSlots, Fields};
+use meaning::Meaning;
+
+/// Bounds of a head, in bytes and lines. The defaults are those of [`limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadLimits {
+    /// Bytes of the whole head; 431 beyond. At most [`limits::HEAD_SIZE_MAX`] counts.
+    pub head_size: usize,
+    /// Field lines; 431 beyond. At most [`limits::FIELD_COUNT`] counts.
+    pub field_count: usize,
+    /// Bytes of one field line; 431 beyond.
+    pub field_size: usize,
+    /// Bytes of one field name; 431 beyond.
+    pub field_name_size: usize,
+    /// Bytes of the request target; 414 beyond.
+    pub target_size: usize,
+}
+
+impl Default for HeadLimits {
+    fn default() -> HeadLimits {
+        HeadLimits {
+            head_size: limits::HEAD_SIZE,
+            field_count: limits::FIELD_COUNT,
+            field_size: limits::FIELD_SIZE,
+            field_name_size: limits::FIELD_NAME_SIZE,
+            target_size: limits::REQUEST_LINE_SIZE,
+        }
+    }
+}
+
+/// What the received bytes amount to.
+#[derive(Debug)]
+pub enum Head<'b, 's> {
+    /// Everything so far is in order, but the head is not over.
+    Partial,
+    /// A request.
+    Complete {
+        /// The request.
+        request: Request<'b, 's>,
+        /// Bytes of the head, with the empty lines before it. The body begins behind them.
+        length: usize,
+    },
+}
+
+/// A request whose head obeys every rule.
+#[derive(Clone, Debug)]
+pub struct Request<'b, 's> {
+    /// What is asked for.
+    pub method: Method,
+    /// Of what it is asked.
+    pub target: Target<'b>,
+    /// How the peer speaks.
+    pub version: Version,
+    /// All field lines in their order.
+    pub fields: Fields<'b, 's>,
+    /// The authority of an absolute target, else Host. `None` only in HTTP/1.0.
+    pub host: Option<&'b [u8]>,
+    /// How the body is delimited.
+    pub framing: Framing,
+    /// Whether another request may follow on the connection (RFC 9112, 9.3).
+    pub persistent: bool,
+    /// Whether the peer waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1).
+    pub expects_continue: bool,
+    /// The protocols of Upgrade, where the request may be upgraded at all (RFC 9110, 7.8).
+    pub upgrade: Option<&'b [u8]>,
+}
+
+/// The request target, visible ASCII without a number sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target<'b> {
+    /// An absolute path, perhaps with a query. An absolute target is reduced to this; one without a path to its
+    /// query alone, which [`target::split`](super::target::split) and `resolve` take for the path `/`.
+    Origin(&'b [u8]),
+    /// The server as a whole, for OPTIONS.
+    Asterisk,
+}
+
+/// The version of the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1, or a later minor version, which is answered as 1.1 (RFC 9110, 2.5).
+    Http11,
+}
+
+/// How a body is delimited (RFC 9112, 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none.
+    None,
+    /// That many bytes.
+    Length(u64),
+    /// Chunks, up to one without data.
+    Chunked,
+}
+
+/// Why reading goes no further.
+pub(super) enum Stop {
+    /// The bytes end here.
+    Partial,
+    /// A rule is broken.
+    Refused(Reason),
+}
+
+impl From<Reason> for Stop {
+    #[inline]
+    fn from(reason: Reason) -> Stop {
+        Stop::Refused(reason)
+    }
+}
+
+/// Whether newly received bytes can end a head that was partial before them: they can not without a line
+/// feed. Saves the work of reading a head again for each byte of a peer that sends it by drops; as limits
+/// are only looked at by [`parse`], call that too once as many bytes as a head may have are there.
+#[inline]
+pub fn may_complete(new_bytes: &[u8]) -> bool {
+    memchr::memchr(b'\n', new_bytes).is_some()
+}
+
+/// Reads the head at the start of `input`, which may go on behind it.
+#[inline]
+pub fn parse<'b, 's>(
+    input: &'b [u8],
+    limits: &HeadLimits,
+    slots: &'s mut FieldSlots,
+) -> Result<Head<'b, 's>, Refusal> {
+    let bound = limits.head_size.min(limits::HEAD_SIZE_MAX);
+    // What lies beyond the bound is never looked at, so the answer does not depend on how much there is.
+    let window = input.get(..bound).unwrap_or(input);
+    match read(window, limits, slots) {
+        Ok((request, length)) => Ok(Head::Complete { request, length }),
+        Err(Stop::Refused(reason)) => Err(reason.into()),
+        Err(Stop::Partial) if window.len() == bound => Err(Reason::HeadTooLarge.into()),
+        Err(Stop::Partial) => Ok(Head::Partial),
+    }
+}
+
+#[inline(always)]
+fn read<'b, 's>(
+    input: &'b [u8],
+    limits: &HeadLimits,
+    slots: &'s mut FieldSlots,
+) -> Result<(Request<'b, 's>, usize), Stop> {
+    let at = skip_empty_lines(input)?;
+    let line = request_line::read(input, at, limits.target_size)?;
+    let mut meaning = Meaning::new(line.version);
+    let (count, end) = read_fields(input, line.end, limits, slots, &mut meaning)?;
+    let conclusion = meaning.conclude(&line)?;
+    let request = Request {
+        method: line.method,
+        target: line.target,
+        version: line.version,
+        fields: slots.fields(input, count),
+        host: conclusion.host,
+        framing: conclusion.framing,
+        persistent: conclusion.persistent,
+        expects_continue: conclusion.expects_continue,
+        upgrade: conclusion.upgrade,
+    };
+    Ok((request, end))
+}
+
+/// RFC 9112, 2.2: some clients send an empty line too many behind a body.
+#[inline(always)]
+fn skip_empty_lines(input: &[u8]) -> Result<usize, Stop> {
+    match input.first() {
+        Some(byte) if *byte > b'\r' => Ok(0),
+        Some(_) => skip_some_empty_lines(input),
+        None => Err(Stop::Partial),
+    }
+}
+
+#[cold]
+fn skip_some_empty_lines(input: &[u8]) -> Result<usize, Stop> {
+    let mut at = 0;
+    while at <= 2 * limits::LEADING_EMPTY_LINES {
+        match input.get(at) {
+            None => return Err(Stop::Partial),
+            Some(b'\n') => return Err(Reason::BareLineFeed.into()),
+            Some(b'\r') if at == 2 * limits::LEADING_EMPTY_LINES => break,
+            Some(b'\r') => at = line_end(input, at)?,
+            Some(_) => return Ok(at),
+        }
+    }
+    Err(Reason::TooManyEmptyLines.into())
+}
+
+/// Reads the field lines and the empty line behind them; gives their number and the index behind it all.
+#[inline(always)]
+fn read_fields<'b>(
+    input: &'b [u8],
+    mut at: usize,
+    limits: &HeadLimits,
+    slots: &mut FieldSlots,
+    meaning: &mut Meaning<'b>,
+) -> Result<(usize, usize), Stop> {
+    let most = limits.field_count.min(limits::FIELD_COUNT);
+    let mut count = 0;
+    if let Some((value, next)) = usual_host(input, at, limits)
+        && let Some(slot) = slots.slot(0)
+    {
+        *slot = Slot { begin: at as u16, name_size: 4 };
+        meaning.note_first_host(value);
+        count = 1;
+        at = next;
+    }
+    loop {
+        let Some(slot) = slots.slot(count) else {
+            return Err(Reason::TooManyFields.into());
+        };
+        slot.begin = at as u16;
+        if input.get(at) == Some(&b'\r') {
+            return Ok((count, line_end(input, at)?));
+        }
+        let colon = scan::token(input, at);
+        if count == most
+            || colon - at > limits.field_name_size
+            || input.get(colon) != Some(&b':')
+            || colon == at
+        {
+            return Err(name_stop(input, at, colon, count, limits));
+        }
+        slot.name_size = (colon - at) as u16;
+        let end = scan::value(input, colon + 1);
+        if end - at > limits.field_size {
+            return Err(Reason::FieldTooLarge.into());
+        }
+        let next = line_end(input, end)?;
+        let name = input.get(at..colon).unwrap_or_default();
+        meaning.note(name, input.get(colon + 1..end).unwrap_or_default())?;
+        count += 1;
+        at = next;
+    }
+}
+
+/// The first field as nearly every client sends it, read without a search for its parts: a comparison
+/// can be predicted where the end of a run has to be waited for. Whatever is not plain takes the way of all
+/// fields. Gives the value and the index behind the line.
+#[inline(always)]
+fn usual_host<'b>(input: &'b [u8], at: usize, limits: &HeadLimits) -> Option<(&'b [u8], usize)> {
+    const NAME: &[u8] = b"Host: ";
+    if !input.get(at..)?.starts_with(NAME) || limits.field_count == 0 || limits.field_name_size < 4
+    {
+        return None;
+    }
+    let begin = at + NAME.len();
+    let name_end = scan::plain_host(input, begin);
+    let mut end = name_end;
+    if input.get(end) == Some(&b':') {
+        end += 1;
+        while input.get(end).is_some_and(u8::is_ascii_digit) {
+            end += 1;
+        }
+    }
+    let fits = name_end > begin
+        && authority::is_port(input.get(name_end + 1..end).unwrap_or_default())
+        && end - at <= limits.field_size;
+    let ends = input.get(end..)?.starts_with(b"\r\n");
+    if fits && ends { Some((input.get(begin..end)?, end + 2)) } else { None }
+}
+
+/// Why a name that begins at `at` and ends at `stop` is no name.
+#[cold]
+fn name_stop(input: &[u8], at: usize, stop: usize, count: usize, limits: &HeadLimits) -> Stop {
+    let is_first = count == 0;
+    let Some(first) = input.get(at) else { return Stop::Partial };
+    let reason = match (first, input.get(stop)) {
+        (b' ' | b'\t', _) if is_first => Reason::BlankBeforeFirstField,
+        (b' ' | b'\t', _) => Reason::ObsoleteFold,
+        (b'\n', _) => Reason::BareLineFeed,
+        _ if count == limits.field_count.min(limits::FIELD_COUNT) => Reason::TooManyFields,
+        _ if stop - at > limits.field_name_size => Reason::FieldNameTooLong,
+        (_, None) => return Stop::Partial,
+        (b':', _) => Reason::EmptyFieldName,
+        (_, Some(b' ' | b'\t')) => Reason::BlankInFieldName,
+        (_, Some(b'\r' | b'\n')) => Reason::FieldWithoutColon,
+        _ => Reason::InvalidFieldName,
+    };
+    Stop::Refused(reason)
+}
+
+/// Index behind the line end at `at`.
+#[inline(always)]
+fn line_end(input: &[u8], at: usize) -> Result<usize, Stop> {
+    if input.get(at..).is_some_and(|rest| rest.starts_with(b"\r\n")) {
+        return Ok(at + 2);
+    }
+    Err(line_stop(input, at))
+}
+
+#[cold]
+fn line_stop(input: &[u8], at: usize) -> Stop {
+    match (input.get(at), input.get(at + 1)) {
+        (None, _) | (Some(b'\r'), None) => Stop::Partial,
+        (Some(b'\r'), _) => Stop::Refused(Reason::BareCarriageReturn),
+        (Some(b'\n'), _) => Stop::Refused(Reason::BareLineFeed),
+        _ => Stop::Refused(Reason::InvalidFieldValue),
+    }
+}
+
+/// Without blanks and tabs at both ends (RFC 9110, 5.6.3).
+#[inline(always)]
+fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    while let [rest @ .., b' ' | b'\t'] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+fn is_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && scan::token(bytes, 0) == bytes.len()
+}

@@ -1,0 +1,115 @@
+//! The field lines of a head, found again by name.
+//!
+//! Owns where each line lies. Positions are kept instead of slices: half the memory, and room that can be
+//! used for one head after the other. Never judges a field.
+
+use crate::limits;
+
+/// Where a field line begins and how long its name is.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Slot {
+    pub(super) begin: u16,
+    pub(super) name_size: u16,
+}
+
+/// Room for the positions of the fields of one head, to be used again for the next one.
+pub struct FieldSlots {
+    /// One more than there can be fields: the last one says where the last field ends.
+    slots: [Slot; limits::FIELD_COUNT + 1],
+}
+
+impl FieldSlots {
+    /// Room for the fields of a head.
+    #[inline]
+    pub const fn new() -> FieldSlots {
+        FieldSlots { slots: [Slot { begin: 0, name_size: 0 }; limits::FIELD_COUNT + 1] }
+    }
+
+    #[inline(always)]
+    pub(super) fn slot(&mut self, index: usize) -> Option<&mut Slot> {
+        self.slots.get_mut(index)
+    }
+
+    /// The first `count` fields, where the slot behind them says where the head ends.
+    #[inline(always)]
+    pub(super) fn fields<'b>(&self, input: &'b [u8], count: usize) -> Fields<'b, '_> {
+        Fields { input, slots: self.slots.get(..=count).unwrap_or_default() }
+    }
+}
+
+impl Default for FieldSlots {
+    fn default() -> FieldSlots {
+        FieldSlots::new()
+    }
+}
+
+/// The field lines of a head.
+#[derive(Clone, Copy)]
+pub struct Fields<'b, 's> {
+    input: &'b [u8],
+    /// One for each field, and one for the end of the last.
+    slots: &'s [Slot],
+}
+
+impl<'b, 's> Fields<'b, 's> {
+    /// The number of field lines.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.slots.len().saturating_sub(1)
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of the first field of that name, which is given in lower case.
+    #[inline]
+    pub fn first(&self, name: &str) -> Option<&'b [u8]> {
+        self.all(name).next()
+    }
+
+    /// The values of all fields of that name, which is given in lower case.
+    #[inline]
+    pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'b [u8]> + use<'b, 's, 'n> {
+        let fields = *self;
+        fields
+            .pairs()
+            .filter(move |(slot, _)| {
+                usize::from(slot.name_size) == name.len()
+                    && fields.name(*slot).eq_ignore_ascii_case(name.as_bytes())
+            })
+            .map(move |(slot, next)| fields.value(slot, next))
+    }
+
+    /// All fields, names as they were sent.
+    pub fn iter(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + use<'b, 's> {
+        let fields = *self;
+        fields.pairs().map(move |(slot, next)| {
+            (str::from_utf8(fields.name(slot)).unwrap_or_default(), fields.value(slot, next))
+        })
+    }
+
+    fn pairs(self) -> impl Iterator<Item = (Slot, Slot)> + use<'s> {
+        self.slots.array_windows().map(|[slot, next]| (*slot, *next))
+    }
+
+    fn name(self, slot: Slot) -> &'b [u8] {
+        let begin = usize::from(slot.begin);
+        self.input.get(begin..begin + usize::from(slot.name_size)).unwrap_or_default()
+    }
+
+    fn value(self, slot: Slot, next: Slot) -> &'b [u8] {
+        let colon = usize::from(slot.begin) + usize::from(slot.name_size);
+        let end = usize::from(next.begin).saturating_sub(2);
+        super::trim(self.input.get(colon + 1..end).unwrap_or_default())
+    }
+}
+
+impl std::fmt::Debug for Fields<'_, '_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.iter().map(|(name, value)| (name, String::from_utf8_lossy(value)));
+        formatter.debug_map().entries(text).finish()
+    }
+}

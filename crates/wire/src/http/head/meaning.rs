@@ -1,0 +1,246 @@
+//! The fields that decide where a request goes, where it ends and what follows it.
+//!
+//! Owns Host, Content-Length, Transfer-Encoding, Connection, Expect and Upgrade. Every other field passes
+//! unread. Written for a server that nobody must be able to smuggle a request through: whatever two
+//! parsers could read differently is refused, or at least ends the connection.
+
+use super::request_line::RequestLine;
+use super::{Framing, Version, authority, trim};
+use crate::http::method::Method;
+use crate::http::refusal::Reason;
+use crate::limits::{CONTENT_LENGTH_DIGITS, CONTENT_LENGTH_MAX};
+
+/// What has been understood from the fields read so far.
+pub(super) struct Meaning<'b> {
+    version: Version,
+    host: Option<&'b [u8]>,
+    length: Option<u64>,
+    coding: Coding,
+    connection: Connection,
+    expectation: Expectation,
+    upgrade: Option<&'b [u8]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    None,
+    Chunked,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expectation {
+    None,
+    Continue,
+}
+
+/// The options of Connection that mean something here (RFC 9110, 7.6.1).
+#[derive(Clone, Copy, Default)]
+struct Connection {
+    close: bool,
+    keep_alive: bool,
+    upgrade: bool,
+}
+
+/// What the fields said together.
+pub(super) struct Conclusion<'b> {
+    pub(super) host: Option<&'b [u8]>,
+    pub(super) framing: Framing,
+    pub(super) persistent: bool,
+    pub(super) expects_continue: bool,
+    pub(super) upgrade: Option<&'b [u8]>,
+}
+
+impl<'b> Meaning<'b> {
+    #[inline(always)]
+    pub(super) fn new(version: Version) -> Meaning<'b> {
+        Meaning {
+            version,
+            host: None,
+            length: None,
+            coding: Coding::None,
+            connection: Connection::default(),
+            expectation: Expectation::None,
+            upgrade: None,
+        }
+    }
+
+    /// Takes in one field. The length of the name and its first byte sort nearly every field out.
+    #[inline(always)]
+    pub(super) fn note(&mut self, name: &[u8], line: &'b [u8]) -> Result<(), Reason> {
+        match name.len() {
+            4 if is(name, b"host") => self.note_host(trim(line)),
+            6 if is(name, b"expect") => self.note_expect(trim(line)),
+            7 if is(name, b"upgrade") => {
+                self.upgrade = self.upgrade.or(Some(trim(line)));
+                Ok(())
+            }
+            10 if is(name, b"connection") => {
+                self.note_connection(line);
+                Ok(())
+            }
+            14.. if may_resemble(name) => self.note_framing(name, line),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in a Host that is known to be valid.
+    #[inline(always)]
+    pub(super) fn note_first_host(&mut self, value: &'b [u8]) {
+        self.host = Some(value);
+    }
+
+    #[inline(never)]
+    fn note_framing(&mut self, name: &[u8], line: &'b [u8]) -> Result<(), Reason> {
+        if name.eq_ignore_ascii_case(b"content-length") {
+            return self.note_length(trim(line));
+        }
+        if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            return self.note_coding(line);
+        }
+        if resembles(name, b"content", b"length") || resembles(name, b"transfer", b"encoding") {
+            return Err(Reason::DisguisedFraming);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn note_host(&mut self, value: &'b [u8]) -> Result<(), Reason> {
+        if self.host.is_some() {
+            return Err(Reason::DuplicateHost);
+        }
+        if !authority::is_valid(value) {
+            return Err(Reason::InvalidHost);
+        }
+        self.host = Some(value);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn note_expect(&mut self, value: &[u8]) -> Result<(), Reason> {
+        if !value.eq_ignore_ascii_case(b"100-continue") {
+            return Err(Reason::ExpectationUnknown);
+        }
+        self.expectation = Expectation::Continue;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn note_connection(&mut self, value: &[u8]) {
+        for option in value.split(|&byte| byte == b',').map(trim) {
+            match option.len() {
+                5 if is(option, b"close") => self.connection.close = true,
+                7 if is(option, b"upgrade") => self.connection.upgrade = true,
+                10 if is(option, b"keep-alive") => self.connection.keep_alive = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// RFC 9112, 6.3. Equal duplicates are refused too: they say that something before us merged lines.
+    fn note_length(&mut self, value: &[u8]) -> Result<(), Reason> {
+        if self.length.is_some() {
+            return Err(Reason::DuplicateContentLength);
+        }
+        if self.coding != Coding::None {
+            return Err(Reason::LengthAndCoding);
+        }
+        self.length = Some(parse_length(value).ok_or(Reason::InvalidContentLength)?);
+        Ok(())
+    }
+
+    /// RFC 9112, 6.1 and 7: exactly one `chunked`, last, without parameters; no other coding is known.
+    fn note_coding(&mut self, value: &[u8]) -> Result<(), Reason> {
+        if self.version == Version::Http10 {
+            return Err(Reason::CodingInHttp10);
+        }
+        if self.length.is_some() {
+            return Err(Reason::LengthAndCoding);
+        }
+        for coding in value.split(|&byte| byte == b',').map(trim) {
+            if self.coding == Coding::Chunked || !super::is_token(coding) {
+                return Err(Reason::InvalidTransferEncoding);
+            }
+            if !coding.eq_ignore_ascii_case(b"chunked") {
+                return Err(Reason::CodingUnknown);
+            }
+            self.coding = Coding::Chunked;
+        }
+        Ok(())
+    }
+
+    /// What follows from all fields and the request line together.
+    #[inline(always)]
+    pub(super) fn conclude(self, line: &RequestLine<'b>) -> Result<Conclusion<'b>, Reason> {
+        if self.host.is_none() && self.version == Version::Http11 {
+            return Err(Reason::MissingHost);
+        }
+        if let (Some(authority), Some(host)) = (line.authority, self.host)
+            && !authority.eq_ignore_ascii_case(host)
+        {
+            return Err(Reason::HostMismatch);
+        }
+        let framing = match (self.coding, self.length) {
+            (Coding::Chunked, _) => Framing::Chunked,
+            (Coding::None, Some(length)) => Framing::Length(length),
+            (Coding::None, None) => Framing::None,
+        };
+        let has_body = !matches!(framing, Framing::None | Framing::Length(0));
+        let is_http11 = self.version == Version::Http11;
+        // RFC 9110, 9.3.1 and 9.3.2: a body of GET or HEAD has no meaning, and one side of a proxy may not
+        // see it. It is read, but nothing is believed to be a request behind it.
+        let is_doubtful = has_body && matches!(line.method, Method::Get | Method::Head);
+        let stays = if is_http11 { true } else { self.connection.keep_alive };
+        Ok(Conclusion {
+            host: line.authority.or(self.host),
+            framing,
+            persistent: stays && !self.connection.close && !is_doubtful,
+            // RFC 9110, 10.1.1: to be ignored in HTTP/1.0; without a body there is nothing to wait for.
+            expects_continue: self.expectation == Expectation::Continue && is_http11 && has_body,
+            // RFC 9110, 7.8: to be ignored in HTTP/1.0 and without the connection option.
+            upgrade: self.upgrade.filter(|_| self.connection.upgrade && is_http11 && !has_body),
+        })
+    }
+}
+
+/// Whether a token is `lower` without regard to case. Setting bit 5 makes letters lower-case and no other
+/// byte of a token equal to a byte of these names.
+#[inline(always)]
+fn is<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool {
+    token.first_chunk::<N>().is_some_and(|bytes| bytes.map(|byte| byte | 0x20) == *lower)
+}
+
+fn parse_length(value: &[u8]) -> Option<u64> {
+    if value.is_empty() || value.len() > CONTENT_LENGTH_DIGITS {
+        return None;
+    }
+    let mut length = 0u64;
+    for &byte in value {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        // Nineteen digits fit into 64 bits.
+        length = length * 10 + u64::from(byte - b'0');
+    }
+    (length <= CONTENT_LENGTH_MAX).then_some(length)
+}
+
+/// Whether a long name may be one of the two that frame a body, or may be meant to look like one.
+#[inline(always)]
+fn may_resemble(name: &[u8]) -> bool {
+    name.first()
+        .is_some_and(|&byte| matches!(byte | 0x20, b'c' | b't') || !byte.is_ascii_alphanumeric())
+}
+
+/// Whether the letters and digits of a name are those of a two-part name, or the first of them, perhaps with
+/// another one for the hyphen: a parser that drops or replaces what it does not like would read that name.
+fn resembles(name: &[u8], front: &[u8], back: &[u8]) -> bool {
+    let marks = || name.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    let without_middle = marks().take(front.len()).chain(marks().skip(front.len() + 1));
+    marks().next().is_some()
+        && (are_first(marks(), front, back) || are_first(without_middle, front, back))
+}
+
+fn are_first<'a>(mut marks: impl Iterator<Item = &'a u8>, front: &[u8], back: &[u8]) -> bool {
+    let mut letters = front.iter().chain(back);
+    marks.all(|mark| letters.next() == Some(&mark.to_ascii_lowercase()))
+}

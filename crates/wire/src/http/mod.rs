@@ -1,0 +1,16 @@
+//! HTTP/1.1 as RFC 9110 (semantics) and RFC 9112 (message syntax) define it.
+//!
+//! `head` -> `body` -> (the server answers) -> `response`; beside them the semantics that an answer depends on:
+//! `target`, `range`, `conditional`, `encoding`, `date`.
+
+pub mod body;
+pub mod conditional;
+pub mod date;
+pub mod encoding;
+pub mod head;
+pub mod method;
+pub mod range;
+pub mod refusal;
+pub mod response;
+pub mod status;
+pub mod target;

@@ -1,0 +1,379 @@
+//! The request target: path and query, decoded once and made safe to look up.
+//!
+//! Owns percent-decoding, dot segments and the way back for redirects. Never judges the request
+//! line (that is `head`), never looks at a file: that a symbolic link leaves the root is for the
+//! opener to refuse.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::iter::FusedIterator;
+
+use memchr::{memchr, memchr2, memchr3, memrchr};
+
+use crate::escape::{hex_high, hex_low};
+
+/// What the resolver lets pass besides the plain case. The default refuses everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathRules {
+    /// What `%2F` means.
+    pub encoded_slash: EncodedSlash,
+    /// What a backslash means, encoded or not.
+    pub backslash: Backslash,
+    /// What a name with a leading dot means.
+    pub dot_files: DotFiles,
+}
+
+/// What `%2F` means in a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EncodedSlash {
+    /// Refused with [`PathError::Separator`].
+    #[default]
+    Refuse,
+    /// The same as `/`, and subject to the same dot segment rules.
+    Separate,
+}
+
+/// What a backslash means in a path, encoded or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backslash {
+    /// Refused with [`PathError::Separator`].
+    #[default]
+    Refuse,
+    /// An ordinary character of a name.
+    Keep,
+}
+
+/// What a name with a leading dot means in a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DotFiles {
+    /// Reported with [`PathError::Hidden`], except `/.well-known` (RFC 8615).
+    #[default]
+    Hide,
+    /// A name like every other.
+    Show,
+}
+
+/// Why a path names nothing here. In each case the peer is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathError {
+    /// 400: it does not start with `/`, as in `OPTIONS *`.
+    NotAbsolute,
+    /// 400: a byte that may not stand raw in a path: control, blank, `#`, `?`, 0x7F or above.
+    Character,
+    /// 400: a `%` without two hexadecimal digits after it.
+    Escape,
+    /// 400: an encoded control character, `%00` among them.
+    Control,
+    /// 400: what was decoded is not UTF-8; overlong forms and surrogates are not.
+    Encoding,
+    /// 400: an encoded `/`, or a backslash, which the [`PathRules`] refuse.
+    Separator,
+    /// 400: more `..` than there are segments before them.
+    AboveRoot,
+    /// 404: a name that starts with a dot; whether it is there is not told.
+    Hidden,
+}
+
+impl PathError {
+    /// The status to answer with: 400 or 404.
+    #[must_use]
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::Hidden => 404,
+            Self::NotAbsolute
+            | Self::Character
+            | Self::Escape
+            | Self::Control
+            | Self::Encoding
+            | Self::Separator
+            | Self::AboveRoot => 400,
+        }
+    }
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::NotAbsolute => "path does not start with a slash",
+            Self::Character => "path has a byte that must be percent-encoded",
+            Self::Escape => "path has a percent sign without two hexadecimal digits",
+            Self::Control => "path has an encoded control character",
+            Self::Encoding => "path is not UTF-8",
+            Self::Separator => "path has an encoded slash or a backslash",
+            Self::AboveRoot => "path leaves the root",
+            Self::Hidden => "path names a hidden file",
+        })
+    }
+}
+
+impl std::error::Error for PathError {}
+
+/// Splits a request target into path and query, at the first `?`.
+///
+/// Of the absolute form (RFC 9112 section 3.2.2) with `http` or `https`, scheme and authority are
+/// left out; the path is then empty for `http://host`, which [`resolve`] takes for `/`.
+#[must_use]
+pub fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let target = without_authority(target);
+    match memchr(b'?', target) {
+        Some(at) => (&target[..at], Some(&target[at + 1..])),
+        None => (target, None),
+    }
+}
+
+fn without_authority(target: &[u8]) -> &[u8] {
+    if target.first() == Some(&b'/') {
+        return target;
+    }
+    for scheme in [b"http://".as_slice(), b"https://"] {
+        if let Some((start, rest)) = target.split_at_checked(scheme.len())
+            && start.eq_ignore_ascii_case(scheme)
+        {
+            let end = memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
+            return &rest[end..];
+        }
+    }
+    target
+}
+
+/// [`resolve_with`] by the default rules.
+///
+/// # Errors
+/// The path names nothing that may be looked up.
+pub fn resolve<'s>(path: &[u8], scratch: &'s mut Vec<u8>) -> Result<&'s str, PathError> {
+    resolve_with(path, PathRules::default(), scratch)
+}
+
+/// The path that is meant: decoded exactly once, without dot segments (RFC 3986 section 5.2.4).
+///
+/// The result starts with `/`, keeps a trailing slash, and has no empty segment, no `.` and no
+/// `..`: several slashes are looked up as one, and `..` takes away the last segment with a name.
+/// What `scratch` held is gone afterwards; it never grows past the length of the path, or one byte.
+///
+/// # Errors
+/// The path names nothing that may be looked up.
+pub fn resolve_with<'s>(
+    path: &[u8],
+    rules: PathRules,
+    scratch: &'s mut Vec<u8>,
+) -> Result<&'s str, PathError> {
+    scratch.clear();
+    match path.first() {
+        // The empty path of the absolute form means the root (RFC 9110 section 4.2.3).
+        None => scratch.push(b'/'),
+        Some(b'/') => decode_path(path, rules, scratch)?,
+        Some(_) => return Err(PathError::NotAbsolute),
+    }
+    if !scratch.windows(2).any(|pair| matches!(pair, b"//" | b"/.")) {
+        return simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding);
+    }
+    // Before segments go away: a path is judged whole, not by what is left of it.
+    simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding)?;
+    remove_dot_segments(scratch)?;
+    let resolved = simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding)?;
+    if rules.dot_files == DotFiles::Hide && names_dot_file(resolved) {
+        return Err(PathError::Hidden);
+    }
+    Ok(resolved)
+}
+
+fn decode_path(path: &[u8], rules: PathRules, out: &mut Vec<u8>) -> Result<(), PathError> {
+    let mut rest = path;
+    loop {
+        let run = rest.iter().position(|&byte| !stands_raw(byte)).unwrap_or(rest.len());
+        let (plain, special) = rest.split_at(run);
+        out.extend_from_slice(plain);
+        rest = match special {
+            [] => return Ok(()),
+            [b'%', high, low, after @ ..] => {
+                let byte = decode_pair(*high, *low).ok_or(PathError::Escape)?;
+                out.push(admit(byte, rules)?);
+                after
+            }
+            [b'%', ..] => return Err(PathError::Escape),
+            [b'\\', after @ ..] => {
+                out.push(admit(b'\\', rules)?);
+                after
+            }
+            _ => return Err(PathError::Character),
+        };
+    }
+}
+
+/// Whether a byte of a path needs no second look. `"<>^|{}` and the backquote are no URI characters
+/// either, but many clients send them and they mean nothing to the resolver.
+const fn stands_raw(byte: u8) -> bool {
+    matches!(byte, 0x21..=0x7E) && !matches!(byte, b'%' | b'\\' | b'#' | b'?')
+}
+
+/// Judges a byte that came out of a percent escape, or a backslash.
+const fn admit(byte: u8, rules: PathRules) -> Result<u8, PathError> {
+    match (byte, rules.encoded_slash, rules.backslash) {
+        (0..0x20 | 0x7F, _, _) => Err(PathError::Control),
+        (b'/', EncodedSlash::Refuse, _) | (b'\\', _, Backslash::Refuse) => {
+            Err(PathError::Separator)
+        }
+        _ => Ok(byte),
+    }
+}
+
+const fn decode_pair(high: u8, low: u8) -> Option<u8> {
+    match (hex_value(high), hex_value(low)) {
+        (Some(high), Some(low)) => Some(high << 4 | low),
+        _ => None,
+    }
+}
+
+const fn hex_value(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// In place: `path` starts with `/`, and what is written never overtakes what is read.
+fn remove_dot_segments(path: &mut Vec<u8>) -> Result<(), PathError> {
+    // What stands before `written` always ends with a slash when a segment is looked at.
+    let mut written = 1;
+    let mut read = 1;
+    while read < path.len() {
+        let end = memchr(b'/', &path[read..]).map_or(path.len(), |length| read + length);
+        match &path[read..end] {
+            b"" | b"." => {}
+            b".." if written == 1 => return Err(PathError::AboveRoot),
+            b".." => written = memrchr(b'/', &path[..written - 1]).map_or(1, |slash| slash + 1),
+            name => {
+                let length = name.len();
+                path.copy_within(read..end, written);
+                written += length;
+                if end < path.len() {
+                    path[written] = b'/';
+                    written += 1;
+                }
+            }
+        }
+        read = end + 1;
+    }
+    path.truncate(written);
+    Ok(())
+}
+
+/// `path` has no dot segments any more.
+fn names_dot_file(path: &str) -> bool {
+    let rest = match path.strip_prefix("/.well-known") {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+        _ => path,
+    };
+    rest.as_bytes().windows(2).any(|pair| pair == b"/.")
+}
+
+/// Writes a decoded path for a `Location` field: percent-encoded, from the root of this server.
+///
+/// Only unreserved characters, `/` and the harmless delimiters go out raw: no blank, no control, no
+/// quote, no `%`, `?`, `#` or backslash. Leading slashes become one, so that `//host` cannot become
+/// a network-path reference (RFC 3986 section 4.2); a path without one gets one.
+pub fn encode_path(path: &str, out: &mut Vec<u8>) {
+    out.push(b'/');
+    let mut rest = path.trim_start_matches('/').as_bytes();
+    while !rest.is_empty() {
+        let run = rest.iter().position(|&byte| !goes_out_raw(byte)).unwrap_or(rest.len());
+        let (plain, special) = rest.split_at(run);
+        out.extend_from_slice(plain);
+        rest = match special {
+            [] => special,
+            [byte, after @ ..] => {
+                let (high, low) = (hex_high(*byte), hex_low(*byte));
+                out.extend_from_slice(&[b'%', high.to_ascii_uppercase(), low.to_ascii_uppercase()]);
+                after
+            }
+        };
+    }
+}
+
+const fn goes_out_raw(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&')
+        || matches!(byte, b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@')
+}
+
+/// The decoded pairs of a query, at most `maximum` of them; see
+/// [`QUERY_PAIRS_MAXIMUM`](crate::limits::QUERY_PAIRS_MAXIMUM).
+///
+/// Pairs are divided by `&`, name and value by the first `=`; a pair without `=` has an empty value
+/// and an empty pair is left out. `+` is a blank. A `%` without two hexadecimal digits stands for
+/// itself, as browsers have it. What is decoded is bytes: the query may hold any.
+#[must_use]
+pub const fn query_pairs(query: &[u8], maximum: usize) -> QueryPairs<'_> {
+    QueryPairs { rest: query, remaining: maximum }
+}
+
+/// The pairs of a query; see [`query_pairs`].
+#[derive(Clone, Debug)]
+pub struct QueryPairs<'q> {
+    rest: &'q [u8],
+    remaining: usize,
+}
+
+impl QueryPairs<'_> {
+    /// Whether something is left that this iterator has not given. Asked after the last pair:
+    /// whether the query had more pairs than the maximum.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.rest.iter().any(|&byte| byte != b'&')
+    }
+}
+
+impl<'q> Iterator for QueryPairs<'q> {
+    type Item = (Cow<'q, [u8]>, Cow<'q, [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.remaining == 0 {
+            return None;
+        }
+        loop {
+            if self.rest.is_empty() {
+                return None;
+            }
+            let (pair, rest) = match memchr(b'&', self.rest) {
+                Some(at) => (&self.rest[..at], &self.rest[at + 1..]),
+                None => (self.rest, [].as_slice()),
+            };
+            self.rest = rest;
+            if pair.is_empty() {
+                continue;
+            }
+            self.remaining -= 1;
+            let (name, value) = match memchr(b'=', pair) {
+                Some(at) => (&pair[..at], &pair[at + 1..]),
+                None => (pair, [].as_slice()),
+            };
+            return Some((decode_query(name), decode_query(value)));
+        }
+    }
+}
+
+impl FusedIterator for QueryPairs<'_> {}
+
+fn decode_query(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = memchr2(b'%', b'+', text) else {
+        return Cow::Borrowed(text);
+    };
+    let mut decoded = Vec::with_capacity(text.len());
+    let (plain, mut rest) = text.split_at(first);
+    decoded.extend_from_slice(plain);
+    loop {
+        let (byte, after) = match rest {
+            [] => return Cow::Owned(decoded),
+            [b'+', after @ ..] => (b' ', after),
+            [b'%', high, low, after @ ..] => match decode_pair(*high, *low) {
+                Some(byte) => (byte, after),
+                None => (b'%', &rest[1..]),
+            },
+            [byte, after @ ..] => (*byte, after),
+        };
+        decoded.push(byte);
+        rest = after;
+    }
+}

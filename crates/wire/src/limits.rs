@@ -1,0 +1,86 @@
+//! The bounds of the codecs: a name, a number with its unit, and what happens beyond it.
+//!
+//! These are defaults and hard maxima; the server's configuration may lower or raise the former within
+//! the latter. Nothing here is a knob by itself.
+
+/// Bytes of a whole request head, from the first byte to the empty line. Beyond: 431 and close.
+pub const HEAD_SIZE: usize = 16 * 1024;
+
+/// Bytes a head may have whatever the configuration says, because fields are remembered as 16-bit
+/// offsets. A larger configured `head_size` counts as this one. Beyond: 431 and close.
+pub const HEAD_SIZE_MAX: usize = 65_535;
+
+/// Field lines in a head; also the hard maximum, as it sizes [`FieldSlots`]. Beyond: 431 and close.
+///
+/// [`FieldSlots`]: crate::http::head::FieldSlots
+pub const FIELD_COUNT: usize = 100;
+
+/// Bytes of one field line without its line end. Beyond: 431 and close.
+pub const FIELD_SIZE: usize = 8 * 1024;
+
+/// Bytes of one field name. Beyond: 431 and close.
+pub const FIELD_NAME_SIZE: usize = 256;
+
+/// Bytes of the request target, which is what makes a request line long. Beyond: 414 and close.
+pub const REQUEST_LINE_SIZE: usize = 8 * 1024;
+
+/// Bytes of a method. Beyond: 501 and close, as no method that long is known here.
+pub const METHOD_SIZE: usize = 32;
+
+/// Empty lines ignored before a request line (RFC 9112, 2.2: some clients send one after a body).
+/// Beyond: 400 and close.
+pub const LEADING_EMPTY_LINES: usize = 2;
+
+/// Digits of a port in an authority. Beyond: 400 and close.
+pub const PORT_DIGITS: usize = 5;
+
+/// The largest Content-Length that is a number here: 2^63. Beyond: 400 and close.
+pub const CONTENT_LENGTH_MAX: u64 = 1 << 63;
+
+/// Digits of a Content-Length, leading zeros included. Beyond: 400 and close.
+pub const CONTENT_LENGTH_DIGITS: usize = 19;
+
+/// Bytes of a request body where nothing else is configured (1 MiB). Beyond: 413 and close.
+pub const BODY_SIZE: u64 = 1024 * 1024;
+
+/// Hexadecimal digits of a chunk size, as many as 64 bits hold. Beyond: 400 and close.
+pub const CHUNK_SIZE_DIGITS: u8 = 16;
+
+/// Bytes of all the chunk extensions of one body together. Beyond: 400 and close.
+pub const CHUNK_EXTENSION_SIZE: u32 = 4 * 1024;
+
+/// Bytes of the whole trailer section of a body. Beyond: 431 and close.
+pub const TRAILER_SIZE: u32 = 8 * 1024;
+
+// ---- Semantics of a request (target, range, conditional, encoding) and the PROXY protocol ----
+
+/// Most pairs of a query that a page or handler is given. What follows is left out; the reader can
+/// ask whether something was.
+pub const QUERY_PAIRS_MAXIMUM: usize = 100;
+
+/// Most range specifiers in one `Range` field. One more and the field is ignored: the answer is the
+/// whole.
+pub const RANGES_MAXIMUM: usize = 16;
+
+/// Most lines of `If-Match`, and of `If-None-Match`. With one more the field is judged for safety:
+/// the precondition fails where a change could be lost, and has no effect where only a transfer
+/// could be saved.
+pub const TAG_LINES_MAXIMUM: usize = 4;
+
+/// Seconds after which a modification time counts as strong in `If-Range` (RFC 9110 section
+/// 8.8.2.2). Younger than that the file may have changed again within the same second: the range is
+/// ignored and the whole is sent.
+pub const LAST_MODIFIED_STRONG_AFTER_S: u64 = 60;
+
+/// Most members of `Accept-Encoding` that are read, in all its lines. Those after are as if they
+/// were not there.
+pub const ACCEPT_ENCODING_MEMBERS_MAXIMUM: usize = 16;
+
+/// Longest PROXY protocol header of version 1 in bytes, with its line end (section 2.1 of the
+/// specification). Longer: refused, and the connection closed.
+pub const PROXY_V1_BYTES_MAXIMUM: usize = 107;
+
+/// Longest payload of a PROXY protocol header of version 2 in bytes: addresses and extensions after
+/// the 16 bytes of the fixed part. Longer: refused and the connection closed, so that it never has
+/// to keep more than this before its first request.
+pub const PROXY_V2_PAYLOAD_BYTES_MAXIMUM: usize = 2048;

@@ -1,0 +1,252 @@
+//! The PROXY protocol, versions 1 and 2: who the client of a proxy in front of us is.
+//!
+//! Owns the header that stands before the first byte of a connection. Never decides whose header is
+//! to be believed: the caller asks only for connections from trusted networks, and closes those
+//! without a valid header.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::limits::{PROXY_V1_BYTES_MAXIMUM, PROXY_V2_PAYLOAD_BYTES_MAXIMUM};
+
+const V1_START: &[u8] = b"PROXY ";
+const V2_SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
+const V2_FIXED_BYTES: usize = 16;
+
+/// What a look at the first bytes of a connection gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// So far it is a header; ask again with more bytes, from the start.
+    Partial,
+    /// The first `length` bytes are the header; what follows belongs to the client.
+    Complete {
+        /// How many bytes the header has.
+        length: usize,
+        /// What it says.
+        source: Source,
+    },
+}
+
+/// Who speaks behind the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The proxy itself, as in a health check: the addresses of the connection hold.
+    Local,
+    /// Someone without an internet address: a Unix socket, or what the proxy cannot name. The
+    /// addresses of the connection hold, but the client is not the proxy.
+    Unknown,
+    /// A client with internet addresses.
+    Inet {
+        /// Of the client.
+        source: SocketAddr,
+        /// That the client connected to.
+        destination: SocketAddr,
+    },
+}
+
+/// Why these bytes are no header. The proxy is at fault, or the peer is none; the connection is to
+/// be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyError {
+    /// They do not begin like a header of either version.
+    Signature,
+    /// A line of version 1 without its end within [`PROXY_V1_BYTES_MAXIMUM`], or a payload of
+    /// version 2 longer than [`PROXY_V2_PAYLOAD_BYTES_MAXIMUM`].
+    TooLong,
+    /// A line of version 1 that is not `PROXY` protocol, two addresses, two ports, with one blank
+    /// between.
+    Line,
+    /// An address or a port of version 1 that is none, or is not of the protocol named.
+    Address,
+    /// A version other than 2 in the binary header, or a command other than LOCAL and PROXY.
+    Command,
+    /// A family or transport that version 2 does not know.
+    Family,
+    /// A payload of version 2 too short for the addresses of its family.
+    Truncated,
+}
+
+impl fmt::Display for ProxyError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Signature => "no PROXY protocol header",
+            Self::TooLong => "PROXY protocol header is too long",
+            Self::Line => "PROXY protocol line is malformed",
+            Self::Address => "PROXY protocol line has an invalid address or port",
+            Self::Command => "PROXY protocol version or command is unknown",
+            Self::Family => "PROXY protocol address family is unknown",
+            Self::Truncated => "PROXY protocol header is too short for its addresses",
+        })
+    }
+}
+
+impl std::error::Error for ProxyError {}
+
+/// Reads the header at the start of a connection.
+///
+/// Feeding more bytes never changes a result other than [`Parsed::Partial`]. Of version 2 the
+/// extensions (TLVs) are skipped unseen: neither their form nor the CRC32c one is checked, TCP
+/// having done so.
+///
+/// # Errors
+/// The bytes are no header, and no more bytes will make them one.
+pub fn parse(input: &[u8]) -> Result<Parsed, ProxyError> {
+    match input.first() {
+        None => Ok(Parsed::Partial),
+        Some(b'P') => parse_v1(input),
+        Some(_) => parse_v2(input),
+    }
+}
+
+fn parse_v1(input: &[u8]) -> Result<Parsed, ProxyError> {
+    if !starts_alike(input, V1_START) {
+        return Err(ProxyError::Signature);
+    }
+    let window = &input[..input.len().min(PROXY_V1_BYTES_MAXIMUM)];
+    let Some(line_feed) = memchr::memchr(b'\n', window) else {
+        let is_full = window.len() == PROXY_V1_BYTES_MAXIMUM;
+        return if is_full { Err(ProxyError::TooLong) } else { Ok(Parsed::Partial) };
+    };
+    let line = window[..line_feed].strip_suffix(b"\r").ok_or(ProxyError::Line)?;
+    let fields = line.strip_prefix(V1_START).ok_or(ProxyError::Line)?;
+    Ok(Parsed::Complete { length: line_feed + 1, source: parse_v1_fields(fields)? })
+}
+
+fn parse_v1_fields(fields: &[u8]) -> Result<Source, ProxyError> {
+    // Section 2.1: whatever follows UNKNOWN on the line is to be ignored.
+    if fields == b"UNKNOWN" || fields.starts_with(b"UNKNOWN ") {
+        return Ok(Source::Unknown);
+    }
+    let fields = std::str::from_utf8(fields).map_err(|_| ProxyError::Line)?;
+    let mut fields = fields.split(' ');
+    let mut field = || fields.next().ok_or(ProxyError::Line);
+    let parse_address = match field()? {
+        "TCP4" => parse_v4 as fn(&str) -> Option<IpAddr>,
+        "TCP6" => parse_v6,
+        _ => return Err(ProxyError::Line),
+    };
+    let (source, destination) = (field()?, field()?);
+    let (source_port, destination_port) = (field()?, field()?);
+    if fields.next().is_some() {
+        return Err(ProxyError::Line);
+    }
+    let join = |address, port| {
+        let address = parse_address(address).ok_or(ProxyError::Address)?;
+        let port = parse_port(port).ok_or(ProxyError::Address)?;
+        Ok(SocketAddr::new(address, port))
+    };
+    Ok(Source::Inet {
+        source: join(source, source_port)?,
+        destination: join(destination, destination_port)?,
+    })
+}
+
+fn parse_v4(text: &str) -> Option<IpAddr> {
+    text.parse().ok().map(IpAddr::V4)
+}
+
+fn parse_v6(text: &str) -> Option<IpAddr> {
+    text.parse().ok().map(IpAddr::V6)
+}
+
+/// Decimal digits without a sign and without leading zeros.
+fn parse_port(text: &str) -> Option<u16> {
+    let has_leading_zero = text.len() > 1 && text.starts_with('0');
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero;
+    is_number.then(|| text.parse().ok()).flatten()
+}
+
+fn parse_v2(input: &[u8]) -> Result<Parsed, ProxyError> {
+    if !starts_alike(input, &V2_SIGNATURE) {
+        return Err(ProxyError::Signature);
+    }
+    let Some((&[.., command, family, high, low], rest)) =
+        input.split_first_chunk::<V2_FIXED_BYTES>()
+    else {
+        return Ok(Parsed::Partial);
+    };
+    let command = Command::from_byte(command)?;
+    let family = Family::from_byte(family)?;
+    let length = usize::from(u16::from_be_bytes([high, low]));
+    if length > PROXY_V2_PAYLOAD_BYTES_MAXIMUM {
+        return Err(ProxyError::TooLong);
+    }
+    let Some(payload) = rest.get(..length) else { return Ok(Parsed::Partial) };
+    let source = match command {
+        Command::Local => Source::Local,
+        Command::Proxy => family.source(payload)?,
+    };
+    Ok(Parsed::Complete { length: V2_FIXED_BYTES + length, source })
+}
+
+/// Whether `input` can still become something that starts with `start`.
+fn starts_alike(input: &[u8], start: &[u8]) -> bool {
+    input.iter().zip(start).all(|(read, wanted)| read == wanted)
+}
+
+enum Command {
+    Local,
+    Proxy,
+}
+
+impl Command {
+    /// Section 2.2, 13th byte: the version above, the command below.
+    const fn from_byte(byte: u8) -> Result<Self, ProxyError> {
+        match byte {
+            0x20 => Ok(Self::Local),
+            0x21 => Ok(Self::Proxy),
+            _ => Err(ProxyError::Command),
+        }
+    }
+}
+
+enum Family {
+    Unknown,
+    V4,
+    V6,
+    Unix,
+}
+
+impl Family {
+    /// Section 2.2, 14th byte: the family above, the transport below. Streams and datagrams are
+    /// told alike, since a proxy may carry the requests of one over the other.
+    const fn from_byte(byte: u8) -> Result<Self, ProxyError> {
+        match (byte >> 4, byte & 0x0F) {
+            (0..=3, 0) | (0, 1 | 2) => Ok(Self::Unknown),
+            (1, 1 | 2) => Ok(Self::V4),
+            (2, 1 | 2) => Ok(Self::V6),
+            (3, 1 | 2) => Ok(Self::Unix),
+            _ => Err(ProxyError::Family),
+        }
+    }
+
+    fn source(&self, payload: &[u8]) -> Result<Source, ProxyError> {
+        const UNIX_BYTES: usize = 216;
+        match self {
+            Self::Unknown => Ok(Source::Unknown),
+            Self::Unix if payload.len() < UNIX_BYTES => Err(ProxyError::Truncated),
+            Self::Unix => Ok(Source::Unknown),
+            Self::V4 => read_addresses::<4>(payload, |octets| Ipv4Addr::from(octets).into()),
+            Self::V6 => read_addresses::<16>(payload, |octets| Ipv6Addr::from(octets).into()),
+        }
+    }
+}
+
+/// Section 2.2: source address, destination address, source port, destination port, in network
+/// order.
+fn read_addresses<const OCTETS: usize>(
+    payload: &[u8],
+    to_address: fn([u8; OCTETS]) -> IpAddr,
+) -> Result<Source, ProxyError> {
+    let (source, rest) = payload.split_first_chunk().ok_or(ProxyError::Truncated)?;
+    let (destination, rest) = rest.split_first_chunk().ok_or(ProxyError::Truncated)?;
+    let (source_port, rest) = rest.split_first_chunk().ok_or(ProxyError::Truncated)?;
+    let (destination_port, _) = rest.split_first_chunk().ok_or(ProxyError::Truncated)?;
+    let join = |octets: &[u8; OCTETS], port: &[u8; 2]| {
+        SocketAddr::new(to_address(*octets), u16::from_be_bytes(*port))
+    };
+    Ok(Source::Inet {
+        source: join(source, source_port),
+        destination: join(destination, destination_port),
+    })
+}
