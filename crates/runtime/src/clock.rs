@@ -1,0 +1,80 @@
+//! Time, read once a turn.
+//!
+//! Owns the turn's reading of the pollset's clock. Handlers take the time from here; nothing in a turn asks the
+//! kernel for it again.
+
+use sys::pollset::Pollset;
+
+use crate::limits::TICK_MS;
+use crate::timer::Tick;
+
+/// The time of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Monotonic nanoseconds.
+    pub monotonic_ns: u64,
+    /// Wall-clock seconds since 1970.
+    pub unix_seconds: u64,
+    tick: Tick,
+}
+
+impl Now {
+    /// The first tick that is at least so many milliseconds away.
+    #[inline]
+    pub fn tick_after_ms(self, milliseconds: u64) -> Tick {
+        self.tick.later(milliseconds.div_ceil(TICK_MS) + 1)
+    }
+
+    /// The turn's tick.
+    #[inline]
+    pub(crate) fn tick(self) -> Tick {
+        self.tick
+    }
+
+    /// Monotonic milliseconds.
+    #[inline]
+    pub fn monotonic_ms(self) -> u64 {
+        self.monotonic_ns / 1_000_000
+    }
+}
+
+/// The clock of one scheduler.
+pub(crate) struct Clock {
+    start_ns: u64,
+    now: Now,
+    /// Monotonic time at which the wall clock is read again.
+    next_second_ns: u64,
+}
+
+impl Clock {
+    pub(crate) fn new(pollset: &mut impl Pollset) -> Self {
+        let start_ns = pollset.monotonic_ns();
+        let now = Now { monotonic_ns: start_ns, unix_seconds: 0, tick: Tick::at_or_before_ns(0) };
+        let mut clock = Self { start_ns, now, next_second_ns: 0 };
+        clock.read(pollset);
+        clock
+    }
+
+    /// Reads the clock. The wall clock is read when a second is over, so a step of it is seen within a second.
+    #[inline]
+    pub(crate) fn read(&mut self, pollset: &mut impl Pollset) -> Now {
+        let monotonic_ns = pollset.monotonic_ns();
+        if monotonic_ns >= self.next_second_ns {
+            let unix_ns = pollset.unix_ns();
+            self.now.unix_seconds = unix_ns / 1_000_000_000;
+            self.next_second_ns = monotonic_ns + (1_000_000_000 - unix_ns % 1_000_000_000);
+        }
+        self.now.monotonic_ns = monotonic_ns;
+        self.now.tick = Tick::at_or_before_ns(monotonic_ns - self.start_ns);
+        self.now
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        self.now
+    }
+
+    /// Monotonic time of a tick.
+    pub(crate) fn ns_of(&self, tick: Tick) -> u64 {
+        self.start_ns.saturating_add(tick.to_ns())
+    }
+}

@@ -1,0 +1,70 @@
+//! Helper threads: what may block, apart from the schedulers.
+//!
+//! Owns the loop of such a thread: take messages, handle them, sleep until woken. A helper hands back bytes and
+//! results, never descriptors: its table is not the scheduler's.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::JoinHandle;
+
+use crate::mailbox::{Endpoint, Mailbox, Seat};
+
+/// What a helper does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// Wait for the next message.
+    Wait,
+    /// End the thread.
+    Stop,
+}
+
+/// Something that handles messages and may block meanwhile.
+pub trait Handle<M> {
+    /// A message came.
+    fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward;
+}
+
+/// Starts a helper thread with that name.
+///
+/// # Errors
+/// When the thread cannot be started.
+pub fn spawn<M, H>(
+    name: &str,
+    seat: Seat<M>,
+    make: impl FnOnce() -> H + Send + 'static,
+) -> io::Result<JoinHandle<()>>
+where
+    M: Send + 'static,
+    H: Handle<M>,
+{
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || run(seat, make()))
+}
+
+fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
+    let Seat { mut mailbox, wake } = seat;
+    let wake = wake.expect("a helper thread's mesh has wake descriptors");
+    loop {
+        if drain(&mut mailbox, &mut handler) == Onward::Stop {
+            return;
+        }
+        if mailbox.prepare_to_sleep() {
+            wake.wait();
+            mailbox.wake_up();
+            wake.drain();
+        }
+    }
+}
+
+/// Handles everything that waits. A handler that panics loses its message, not its thread.
+fn drain<M: Send, H: Handle<M>>(mailbox: &mut Mailbox<M>, handler: &mut H) -> Onward {
+    let mut from = 0;
+    while let Some((sender, message)) = mailbox.take(&mut from) {
+        let handled =
+            catch_unwind(AssertUnwindSafe(|| handler.on_message(sender, message, mailbox)));
+        mailbox.flush();
+        if matches!(handled, Ok(Onward::Stop)) {
+            return Onward::Stop;
+        }
+    }
+    Onward::Wait
+}

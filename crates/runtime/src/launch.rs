@@ -1,0 +1,299 @@
+//! Launch: from a plan to running schedulers, each on its own thread, core and descriptor table.
+//!
+//! Owns the order in which things are opened. Tables part first, then listeners are opened in core order, one
+//! scheduler after the other; none turns before all stand, so that the caller can still drop privileges.
+
+use std::fmt;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use sys::cpu::{CpuFacts, pin_current_thread, scheduler_count_default};
+use sys::pollset::ListenOptions;
+use sys::pollset::epoll::Epoll;
+use sys::socket::{ListenAddress, Listener};
+
+use crate::mailbox::{Endpoint, Seat};
+use crate::scheduler::{Scheduler, Settings, Waiting};
+use crate::service::Service;
+use crate::stats::Stats;
+
+/// Whether each scheduler is bound to a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pinning {
+    /// Scheduler n to the n-th allowed CPU, when there is one for each.
+    EachToItsCpu,
+    /// Wherever the kernel likes.
+    None,
+}
+
+/// Whether each scheduler gets a descriptor table of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tables {
+    /// Yes; where the kernel refuses, the shared one serves.
+    Private,
+    /// No.
+    Shared,
+}
+
+/// How connections are spread over the schedulers' listeners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// By a hash of the connection: the kernel's default.
+    Hash,
+    /// By the CPU that received it (`SO_ATTACH_REUSEPORT_CBPF`).
+    ReceivingCpu,
+}
+
+/// What is to be launched.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Thread names begin with this; at most 11 bytes are seen.
+    pub name: &'static str,
+    /// Pinning.
+    pub pinning: Pinning,
+    /// Descriptor tables.
+    pub tables: Tables,
+    /// Spreading.
+    pub spread: Spread,
+    /// Listeners, in order: each scheduler opens all of them, a Unix socket only the first scheduler.
+    pub listeners: Vec<ListenOptions>,
+    /// Settings of each scheduler.
+    pub settings: Settings,
+    /// Inherited descriptors that stay open besides the standard ones.
+    pub keep: Vec<RawFd>,
+}
+
+/// How many schedulers this host's affinity mask and cgroup quota allow.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn schedulers_by_default() -> io::Result<usize> {
+    Ok(scheduler_count_default(&CpuFacts::read()?).get())
+}
+
+/// Why a launch failed; nothing is left running.
+#[derive(Debug)]
+pub enum LaunchError {
+    /// A thread could not be started.
+    Thread(io::Error),
+    /// A pollset could not be opened.
+    Pollset(io::Error),
+    /// A scheduler's service could not be made.
+    Service(io::Error),
+    /// A listener could not be opened.
+    Listen {
+        /// Which.
+        address: ListenAddress,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Thread(error) => write!(formatter, "a scheduler cannot be started: {error}"),
+            Self::Pollset(error) => {
+                write!(formatter, "a scheduler cannot open its pollset: {error}")
+            }
+            Self::Service(error) => write!(formatter, "a scheduler cannot be set up: {error}"),
+            Self::Listen { address, error } => {
+                write!(formatter, "cannot listen on {address}: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+/// What a scheduler reports once its listeners stand.
+struct Standing {
+    addresses: Vec<ListenAddress>,
+    private_table: bool,
+    cpu: Option<usize>,
+}
+
+/// Schedulers that stand, and turn once told to.
+pub struct Launched {
+    threads: Vec<JoinHandle<io::Result<Stats>>>,
+    start: Vec<Sender<()>>,
+    /// Where they listen, with the ports the kernel chose.
+    pub addresses: Vec<ListenAddress>,
+    /// Whether each has a descriptor table of its own.
+    pub private_tables: bool,
+    /// The CPU of each, when pinned.
+    pub cpus: Vec<Option<usize>>,
+}
+
+impl Launched {
+    /// Lets the schedulers turn.
+    pub fn start(&mut self) {
+        for start in self.start.drain(..) {
+            // A scheduler that is gone already is found when it is joined.
+            let _gone = start.send(());
+        }
+    }
+
+    /// Waits until every scheduler has ended.
+    ///
+    /// # Errors
+    /// The first pollset that failed. A scheduler itself does not panic: handlers are caught.
+    pub fn join(self) -> io::Result<Vec<Stats>> {
+        drop(self.start);
+        let join = |thread: JoinHandle<io::Result<Stats>>| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a scheduler panicked")))
+        };
+        self.threads.into_iter().map(join).collect()
+    }
+}
+
+/// Launches one scheduler for each seat. `make` makes each its service, on its own thread.
+///
+/// # Errors
+/// When a thread, pollset or listener cannot be had; what stood already is taken down.
+pub fn launch<S, F>(
+    plan: &Plan,
+    seats: Vec<Seat<S::Message>>,
+    make: F,
+) -> Result<Launched, LaunchError>
+where
+    S: Service,
+    S::Message: 'static,
+    F: Fn(Endpoint) -> io::Result<S> + Send + Sync + 'static,
+{
+    let make = Arc::new(make);
+    let cpus = cpus_of(plan.pinning, seats.len());
+    let mut launched = Launched {
+        threads: Vec::new(),
+        start: Vec::new(),
+        addresses: Vec::new(),
+        private_tables: true,
+        cpus: Vec::new(),
+    };
+    let mut plan = plan.clone();
+    for (number, seat) in seats.into_iter().enumerate() {
+        let (report, reported) = channel();
+        let (start, started) = channel();
+        let seat_plan = SeatPlan { plan: plan.clone(), number, cpu: cpus[number] };
+        let make = Arc::clone(&make);
+        let thread = std::thread::Builder::new()
+            .name(format!("{}-{number}", plan.name))
+            .spawn(move || run::<S, F>(&seat_plan, seat, &make, &report, &started))
+            .map_err(LaunchError::Thread)?;
+        let standing = match reported.recv() {
+            Ok(Ok(standing)) => standing,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(LaunchError::Thread(io::Error::other("it ended at once"))),
+        };
+        launched.threads.push(thread);
+        launched.start.push(start);
+        launched.private_tables &= standing.private_table;
+        launched.cpus.push(standing.cpu);
+        if number == 0 {
+            // A port that was asked for as 0 is the same one on every scheduler.
+            for (options, address) in plan.listeners.iter_mut().zip(&standing.addresses) {
+                if matches!(options.address, ListenAddress::Tcp(_)) {
+                    options.address = address.clone();
+                }
+            }
+            launched.addresses = standing.addresses;
+        }
+    }
+    Ok(launched)
+}
+
+fn cpus_of(pinning: Pinning, schedulers: usize) -> Vec<Option<usize>> {
+    let facts = CpuFacts::read().ok().filter(|_| pinning == Pinning::EachToItsCpu);
+    let allowed: Vec<usize> = facts.map_or_else(Vec::new, |facts| facts.allowed.iter().collect());
+    if allowed.len() < schedulers {
+        return vec![None; schedulers];
+    }
+    allowed.into_iter().take(schedulers).map(Some).collect()
+}
+
+struct SeatPlan {
+    plan: Plan,
+    number: usize,
+    cpu: Option<usize>,
+}
+
+fn run<S, F>(
+    seat_plan: &SeatPlan,
+    seat: Seat<S::Message>,
+    make: &F,
+    report: &Sender<Result<Standing, LaunchError>>,
+    started: &Receiver<()>,
+) -> io::Result<Stats>
+where
+    S: Service,
+    F: Fn(Endpoint) -> io::Result<S>,
+{
+    let (mut scheduler, standing) = match stand_up(seat_plan, seat, make) {
+        Ok(stood) => stood,
+        Err(error) => {
+            let _launcher_waits = report.send(Err(error));
+            return Ok(Stats::default());
+        }
+    };
+    if report.send(Ok(standing)).is_err() || started.recv().is_err() {
+        // The launch failed elsewhere: this one never turned.
+        return Ok(Stats::default());
+    }
+    while !scheduler.is_finished() {
+        scheduler.turn(Waiting::Allowed)?;
+    }
+    scheduler.stop();
+    Ok(scheduler.stats().clone())
+}
+
+fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
+    seat_plan: &SeatPlan,
+    seat: Seat<S::Message>,
+    make: &F,
+) -> Result<(Scheduler<Epoll, S>, Standing), LaunchError> {
+    let SeatPlan { plan, number, cpu } = seat_plan;
+    let cpu = cpu.filter(|cpu| pin_current_thread(*cpu).is_ok());
+    let private_table = plan.tables == Tables::Private && part_table(plan, &seat);
+    let pollset = Epoll::new(seat.wake).map_err(LaunchError::Pollset)?;
+    let service = make(seat.mailbox.endpoint()).map_err(LaunchError::Service)?;
+    let mut scheduler = Scheduler::new(pollset, service, seat.mailbox, plan.settings);
+    let mut addresses = Vec::new();
+    for options in &plan.listeners {
+        if *number > 0 && matches!(options.address, ListenAddress::Unix(_)) {
+            continue;
+        }
+        let opened = scheduler.listen(options).and_then(|listener| {
+            if plan.spread == Spread::ReceivingCpu && *number == 0 && is_tcp(&options.address) {
+                listener.attach_reuseport_by_cpu()?;
+            }
+            local_address(listener, &options.address)
+        });
+        let refused = |error| LaunchError::Listen { address: options.address.clone(), error };
+        addresses.push(opened.map_err(refused)?);
+    }
+    Ok((scheduler, Standing { addresses, private_table, cpu }))
+}
+
+fn is_tcp(address: &ListenAddress) -> bool {
+    matches!(address, ListenAddress::Tcp(_))
+}
+
+fn local_address(listener: &Listener, asked: &ListenAddress) -> io::Result<ListenAddress> {
+    if is_tcp(asked) { listener.local_address() } else { Ok(asked.clone()) }
+}
+
+/// Parts the table and closes what was copied into it. `false`: refused, the shared table serves.
+fn part_table<M: Send>(plan: &Plan, seat: &Seat<M>) -> bool {
+    let Ok(table) = sys::thread::part_descriptor_table() else { return false };
+    let mut keep = seat.mailbox.wake_descriptors();
+    keep.extend(&plan.keep);
+    if let Err(error) = table.close_all_except(&keep) {
+        crate::complaint::write(&format!(
+            "inherited descriptors stay open in a scheduler's table: {error}"
+        ));
+    }
+    true
+}

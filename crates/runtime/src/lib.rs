@@ -1,0 +1,27 @@
+//! Share-nothing schedulers and the processes bound to them.
+//!
+//! A scheduler is a thread with its own pollset, listeners, timers, buffers and counters; a process belongs to
+//! one scheduler for life. Owns the turn and everything in it. Never knows what bytes mean: that is the
+//! [`Service`](service::Service) it is given.
+
+pub mod clock;
+pub mod complaint;
+pub mod helper;
+pub mod launch;
+pub mod limits;
+pub mod mailbox;
+mod outbox;
+pub mod output;
+pub mod panic;
+mod process;
+mod sampler;
+pub mod scheduler;
+pub mod serve;
+pub mod service;
+pub mod slots;
+mod spin;
+pub mod stats;
+pub mod timer;
+
+pub use sys::pollset::Speaks;
+pub use sys::socket::Peer;

@@ -1,0 +1,140 @@
+//! Every bound of the runtime: its name, its number, and what happens at it.
+
+/// Events a scheduler takes from its pollset before it looks at its mailboxes again.
+///
+/// Consequence: what is beyond it is handled in the next turn; nothing is lost.
+pub const EVENTS_PER_TURN: usize = 512;
+
+/// Connections accepted from one listener in one turn.
+///
+/// Consequence: the rest stays in the kernel's queue for the next turn, so that a flood of connections cannot
+/// hold up those that are open.
+pub const ACCEPTS_PER_TURN: usize = 256;
+
+/// Receives of one process in one turn.
+///
+/// Consequence: a peer that sends faster than it is read is taken up again in the next turn, behind the others.
+pub const RECEIVES_PER_TURN: usize = 4;
+
+/// Bytes a process may leave unread in its inbox: the largest request head plus one receive.
+///
+/// Consequence: the connection is closed; a well-behaved service refuses earlier, with a status.
+pub const INBOX_BYTES: usize = 128 * 1024;
+
+/// Bytes queued in a process's outbox above which its service should stop producing.
+///
+/// Consequence: `Context::output_is_full` turns true; a service that goes on anyway meets [`OUTBOX_BYTES`].
+pub const OUTBOX_HIGH_WATER_BYTES: usize = 256 * 1024;
+
+/// Bytes a process may have queued in its outbox (file regions and shared bytes count by reference: 64 each).
+///
+/// Consequence: the connection is closed, with reason `OutboxFull`.
+pub const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of a reply copied into the turn's buffer; longer ones are queued by reference.
+///
+/// Consequence: none visible; below it one copy is cheaper than a gather write.
+pub const COPY_BYTES: usize = 16 * 1024;
+
+/// Pieces given to one gather write.
+///
+/// Consequence: an outbox of more pieces takes several writes.
+pub const GATHER_PIECES: usize = 64;
+
+/// File bytes sent for one process in one turn.
+///
+/// Consequence: a fast reader of a large file takes turns with everybody else.
+pub const FILE_BYTES_PER_TURN: usize = 1024 * 1024;
+
+/// Messages of one ring between two endpoints.
+///
+/// Consequence: the sender gets the message back and counts a full ring; what it does then is its own policy.
+pub const MAILBOX_MESSAGES: usize = 256;
+
+/// Messages taken from one mailbox in one turn.
+///
+/// Consequence: the rest waits for the next turn.
+pub const MESSAGES_PER_TURN: usize = 256;
+
+/// Length of one timer tick in milliseconds: how late a deadline may be noticed.
+///
+/// Consequence: every deadline is rounded up to the next tick.
+pub const TICK_MS: u64 = 64;
+
+/// Ticks in one round of the timer wheel (262 seconds).
+///
+/// Consequence: a later deadline is looked at once a round and put back.
+pub const WHEEL_TICKS: usize = 4096;
+
+/// Nanoseconds a scheduler polls before it blocks, unless it is told otherwise.
+///
+/// Consequence: a request that comes within this time is answered without a sleep and a wake-up; the core is
+/// busy meanwhile.
+pub const SPIN_NS: u64 = 50_000;
+
+/// Nanoseconds for which spinning stays off after another thread wanted the core.
+///
+/// Consequence: on a shared core the scheduler blocks at once, as any other server does.
+pub const SPIN_PAUSE_NS: u64 = 1_000_000_000;
+
+/// Nanoseconds that a listener without descriptors stays paused.
+///
+/// Consequence: clients wait in the kernel's queue for this long before the next try; never a busy loop.
+pub const ACCEPT_PAUSE_NS: u64 = 100_000_000;
+
+/// Nanoseconds between two log lines about the same trouble.
+///
+/// Consequence: more of the same is counted, not logged.
+pub const COMPLAINT_INTERVAL_NS: u64 = 10_000_000_000;
+
+/// Nanoseconds without progress after which blocked output ends the connection.
+///
+/// Consequence: closed with reason `SlowReader`; the default of a service that does not say otherwise.
+pub const SEND_IDLE_NS: u64 = 30_000_000_000;
+
+/// Bytes a second that a reader must take while output is blocked.
+///
+/// Consequence: closed with reason `SlowReader`.
+pub const SEND_RATE: u64 = 512;
+
+/// Bytes drained after our last answer to a request that was refused, before the close.
+///
+/// Consequence: what is beyond it meets a reset.
+pub const LINGER_BYTES: u32 = 64 * 1024;
+
+/// Milliseconds for which a refused connection is drained.
+///
+/// Consequence: then closed, whatever the peer still sends.
+pub const LINGER_MS: u64 = 1000;
+
+/// Connections of one scheduler, unless configured.
+///
+/// Consequence: at the limit the longest idle connection is closed to make room; when none is idle, accepting
+/// pauses.
+pub const CONNECTIONS: usize = 1 << 20;
+
+/// Descriptors kept free of connections: listeners, logs, files being sent.
+///
+/// Consequence: the connection limit is the descriptor limit less this.
+pub const DESCRIPTORS_RESERVED: usize = 256;
+
+/// Bytes of inboxes and outboxes that one scheduler may hold, unless configured.
+///
+/// Consequence: at 90 % nothing more is received from who already has bytes queued, at 98 % new connections are
+/// closed at once.
+pub const BUFFERED_BYTES: usize = 256 * 1024 * 1024;
+
+/// One turn in this many is timed in full (kernel calls, handlers by kind).
+///
+/// Consequence: the shares in the statistics are samples; the counts are exact.
+pub const TURNS_PER_SAMPLE: u64 = 64;
+
+/// Endpoints of one mesh of mailboxes: schedulers, helpers, control.
+///
+/// Consequence: launch refuses to start more.
+pub const ENDPOINTS: usize = 1024;
+
+/// Connections that may wait to be accepted at one listener, unless configured.
+///
+/// Consequence: more are refused by the kernel, which also cuts this at `net.core.somaxconn`.
+pub const BACKLOG: u32 = 4096;

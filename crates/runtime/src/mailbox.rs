@@ -1,0 +1,300 @@
+//! Mailboxes: how endpoints talk. One bounded ring for each ordered pair, one wake-up for a sleeper.
+//!
+//! Owns the rings and the wake descriptors of one endpoint. Messages are published when they are sent; wake-ups
+//! wait for [`Mailbox::flush`] at the end of the turn, so that many messages cost one, and only a sleeping
+//! endpoint is woken. Never blocks: a full ring gives the message back.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+use sys::ring::{Consumer, Producer, ring};
+use sys::wake::{SleepMark, WakeSource, Waker};
+
+use crate::limits::{ENDPOINTS, MAILBOX_MESSAGES};
+
+/// One party of the mesh: a scheduler or a helper thread, by its number in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Endpoint(pub u16);
+
+impl Endpoint {
+    fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What an endpoint is: helpers talk to schedulers only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Talks to everybody.
+    Scheduler,
+    /// Talks to schedulers.
+    Helper,
+}
+
+/// How sleepers are woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waking {
+    /// By a wake descriptor each.
+    Descriptors,
+    /// Not at all: whoever drives the endpoints looks at each of them (the simulator).
+    Driven,
+}
+
+/// What an endpoint counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MailCounters {
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Sends that met a full ring.
+    pub full: u64,
+    /// Wake-ups issued to sleeping endpoints.
+    pub wakes_issued: u64,
+    /// Flushes towards an endpoint that was awake or had been woken already.
+    pub wakes_coalesced: u64,
+    /// Most messages taken in one turn.
+    pub taken_max: u64,
+}
+
+struct Neighbour<M> {
+    outgoing: Option<Producer<M>>,
+    incoming: Option<Consumer<M>>,
+    mark: Arc<SleepMark>,
+    waker: Option<Waker>,
+    /// Something was sent since the last flush.
+    touched: bool,
+}
+
+/// The mailbox of one endpoint.
+pub struct Mailbox<M> {
+    endpoint: Endpoint,
+    neighbours: Vec<Neighbour<M>>,
+    any_touched: bool,
+    own_mark: Arc<SleepMark>,
+    counters: MailCounters,
+}
+
+/// One endpoint's part of a mesh, for the thread that becomes it.
+pub struct Seat<M> {
+    /// Its mailbox.
+    pub mailbox: Mailbox<M>,
+    /// What ends its sleep; `None` when the mesh is driven.
+    pub wake: Option<WakeSource>,
+}
+
+/// Makes the mailboxes of all endpoints and what wakes each. Descriptor tables part after this.
+pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>> {
+    if roles.len() > ENDPOINTS {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{} endpoints asked for, {ENDPOINTS} is the limit", roles.len()),
+        ));
+    }
+    let marks: Vec<Arc<SleepMark>> = roles.iter().map(|_| Arc::new(SleepMark::new())).collect();
+    let mut wakers = Vec::with_capacity(roles.len());
+    let mut sources = Vec::with_capacity(roles.len());
+    for _ in roles {
+        match waking {
+            Waking::Driven => {
+                wakers.push(None);
+                sources.push(None);
+            }
+            Waking::Descriptors => {
+                let (waker, source) = sys::wake::wake_pair()?;
+                wakers.push(Some(waker));
+                sources.push(Some(source));
+            }
+        }
+    }
+    let mut rows: Vec<Vec<Neighbour<M>>> = roles
+        .iter()
+        .map(|_| {
+            let neighbour = |(mark, waker): (&Arc<SleepMark>, &Option<Waker>)| Neighbour {
+                outgoing: None,
+                incoming: None,
+                mark: Arc::clone(mark),
+                waker: waker.clone(),
+                touched: false,
+            };
+            marks.iter().zip(&wakers).map(neighbour).collect()
+        })
+        .collect();
+    for (from, from_role) in roles.iter().enumerate() {
+        for (to, to_role) in roles.iter().enumerate() {
+            if from != to && (*from_role == Role::Scheduler || *to_role == Role::Scheduler) {
+                let (producer, consumer) = ring(MAILBOX_MESSAGES);
+                rows[from][to].outgoing = Some(producer);
+                rows[to][from].incoming = Some(consumer);
+            }
+        }
+    }
+    let mailbox = |(index, (neighbours, source))| {
+        let own_mark = Arc::clone(&marks[index]);
+        let endpoint = Endpoint(u16::try_from(index).expect("ENDPOINTS fits u16"));
+        let counters = MailCounters::default();
+        let mailbox = Mailbox { endpoint, neighbours, any_touched: false, own_mark, counters };
+        Seat { mailbox, wake: source }
+    };
+    Ok(rows.into_iter().zip(sources).enumerate().map(mailbox).collect())
+}
+
+impl<M: Send> Mailbox<M> {
+    /// Whose mailbox it is.
+    pub fn endpoint(&self) -> Endpoint {
+        self.endpoint
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> MailCounters {
+        self.counters
+    }
+
+    /// The wake descriptors of the whole mesh: what a thread keeps open when its table parts.
+    pub(crate) fn wake_descriptors(&self) -> Vec<RawFd> {
+        let wakers = self.neighbours.iter().filter_map(|neighbour| neighbour.waker.as_ref());
+        wakers.map(AsRawFd::as_raw_fd).collect()
+    }
+
+    /// Sends a message; gives it back when the ring is full or there is no ring to that endpoint.
+    pub fn send(&mut self, to: Endpoint, message: M) -> Result<(), M> {
+        let Some(neighbour) = self.neighbours.get_mut(to.index()) else { return Err(message) };
+        let Some(outgoing) = &mut neighbour.outgoing else { return Err(message) };
+        match outgoing.push(message) {
+            Ok(()) => {
+                neighbour.touched = true;
+                self.any_touched = true;
+                self.counters.sent += 1;
+                Ok(())
+            }
+            Err(message) => {
+                self.counters.full += 1;
+                Err(message)
+            }
+        }
+    }
+
+    /// Wakes the sleepers among those that something was sent to.
+    #[inline]
+    pub fn flush(&mut self) {
+        if self.any_touched {
+            self.wake_touched();
+        }
+    }
+
+    fn wake_touched(&mut self) {
+        self.any_touched = false;
+        for neighbour in &mut self.neighbours {
+            if !std::mem::take(&mut neighbour.touched) {
+                continue;
+            }
+            if neighbour.mark.is_asleep_then_take() {
+                self.counters.wakes_issued += 1;
+                if let Some(waker) = &neighbour.waker {
+                    waker.wake();
+                }
+            } else {
+                self.counters.wakes_coalesced += 1;
+            }
+        }
+    }
+
+    /// Takes one message, looking at the endpoints from number `from` on; `from` moves to where it was found.
+    pub fn take(&mut self, from: &mut usize) -> Option<(Endpoint, M)> {
+        while let Some(neighbour) = self.neighbours.get_mut(*from) {
+            if let Some(message) = neighbour.incoming.as_mut().and_then(Consumer::pop) {
+                self.counters.received += 1;
+                let sender = Endpoint(u16::try_from(*from).expect("ENDPOINTS fits u16"));
+                return Some((sender, message));
+            }
+            *from += 1;
+        }
+        None
+    }
+
+    /// Records how many messages one turn took.
+    pub(crate) fn count_taken(&mut self, taken: u64) {
+        self.counters.taken_max = self.counters.taken_max.max(taken);
+    }
+
+    /// Whether a message waits.
+    #[inline]
+    pub fn has_messages(&self) -> bool {
+        self.neighbours.iter().any(|neighbour| {
+            neighbour.incoming.as_ref().is_some_and(|incoming| !incoming.is_empty())
+        })
+    }
+
+    /// Announces that this endpoint is about to sleep. `false`: a message came meanwhile, do not.
+    pub fn prepare_to_sleep(&mut self) -> bool {
+        self.own_mark.raise();
+        if self.has_messages() {
+            self.own_mark.lower();
+            return false;
+        }
+        true
+    }
+
+    /// Announces that this endpoint is awake.
+    pub fn wake_up(&mut self) {
+        self.own_mark.lower();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Vec<Mailbox<u32>> {
+        let roles = [Role::Scheduler, Role::Helper, Role::Helper];
+        mesh(&roles, Waking::Driven).unwrap().into_iter().map(|seat| seat.mailbox).collect()
+    }
+
+    #[test]
+    fn messages_arrive_in_order_and_name_their_sender() {
+        let mut boxes = three();
+        for number in 0..5 {
+            boxes[1].send(Endpoint(0), number).unwrap();
+        }
+        boxes[2].send(Endpoint(0), 100).unwrap();
+        let mut from = 0;
+        let mut got = Vec::new();
+        while let Some((sender, message)) = boxes[0].take(&mut from) {
+            got.push((sender.0, message));
+        }
+        assert_eq!(got, vec![(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (2, 100)]);
+    }
+
+    #[test]
+    fn a_full_ring_gives_the_message_back_and_is_counted() {
+        let mut boxes = three();
+        for number in 0..MAILBOX_MESSAGES as u32 {
+            boxes[1].send(Endpoint(0), number).unwrap();
+        }
+        assert_eq!(boxes[1].send(Endpoint(0), 7), Err(7));
+        assert_eq!(boxes[1].counters().full, 1);
+    }
+
+    #[test]
+    fn helpers_have_no_ring_between_them() {
+        let mut boxes = three();
+        assert_eq!(boxes[1].send(Endpoint(2), 1), Err(1));
+        assert_eq!(boxes[1].send(Endpoint(9), 1), Err(1));
+    }
+
+    #[test]
+    fn many_messages_to_a_sleeper_cost_one_wake_up() {
+        let mut boxes = three();
+        assert!(boxes[0].prepare_to_sleep());
+        for round in 0..3 {
+            boxes[1].send(Endpoint(0), round).unwrap();
+            boxes[1].send(Endpoint(0), round).unwrap();
+            boxes[1].flush();
+        }
+        let counters = boxes[1].counters();
+        assert_eq!((counters.wakes_issued, counters.wakes_coalesced), (1, 2));
+        boxes[0].wake_up();
+        assert!(!boxes[0].prepare_to_sleep(), "messages wait");
+    }
+}

@@ -1,0 +1,189 @@
+//! What is left over of a process's output until the peer takes it.
+//!
+//! Owns the queue of one process that has to wait: bounded, kept only while something is in it. Sends as much as
+//! one turn may, several pieces in one gather write, files from the page cache.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+use sys::pollset::{Follows, Pollset, Sent};
+
+use crate::limits::{FILE_BYTES_PER_TURN, GATHER_PIECES};
+use crate::output::{Drained, FileRegion, Output, SharedBytes};
+
+enum Piece {
+    Owned { bytes: Vec<u8>, start: usize },
+    Shared(SharedBytes),
+    File(FileRegion),
+}
+
+/// The queue of one process.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    pieces: VecDeque<Piece>,
+    queued: usize,
+    /// File regions among the pieces.
+    files: usize,
+    /// Bytes sent since the watch on slow readers last looked.
+    pub(crate) sent_since_check: u64,
+    /// When it last looked, or when the queue began.
+    pub(crate) checked_ns: u64,
+}
+
+/// What became of a try to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transmitted {
+    /// Everything was sent.
+    All,
+    /// The peer has no room.
+    Blocked,
+    /// There is room, but this turn sent enough.
+    Budget,
+    /// The next piece is a file that is not in memory.
+    Cold,
+    /// The connection is gone.
+    Failed(io::ErrorKind),
+}
+
+/// Bytes of memory a queued piece is counted with besides its bytes.
+const PIECE_BYTES: usize = 64;
+
+impl Outbox {
+    /// Bytes of memory that the queue holds.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queued
+    }
+
+    /// Whether a file is queued: each holds a descriptor, so one at a time is enough.
+    pub(crate) fn holds_file(&self) -> bool {
+        self.files > 0
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { pieces: std::mem::take(&mut self.pieces), ..Self::default() };
+        self.pieces.clear();
+    }
+
+    /// Queues bytes that were not taken.
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        self.queued += bytes.len() + PIECE_BYTES;
+        self.pieces.push_back(Piece::Owned { bytes: bytes.to_vec(), start: 0 });
+    }
+
+    /// Queues everything an output holds.
+    pub(crate) fn append(&mut self, output: &mut Output) {
+        output.drain_into(|piece| match piece {
+            Drained::Copied(bytes) => self.push_bytes(bytes),
+            Drained::Shared(shared) => {
+                self.queued += PIECE_BYTES;
+                self.pieces.push_back(Piece::Shared(shared));
+            }
+            Drained::File(region) => {
+                self.queued += PIECE_BYTES;
+                self.files += 1;
+                self.pieces.push_back(Piece::File(region));
+            }
+        });
+    }
+
+    /// The region that has to be read before sending can go on.
+    pub(crate) fn cold_region(&self) -> Option<&FileRegion> {
+        match self.pieces.front() {
+            Some(Piece::File(region)) => Some(region),
+            _ => None,
+        }
+    }
+
+    /// Sends what the peer takes and the turn allows; counts the bytes in `sent_bytes`.
+    pub(crate) fn transmit<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        sent_bytes: &mut u64,
+    ) -> Transmitted {
+        let mut file_budget = FILE_BYTES_PER_TURN;
+        while let Some(front) = self.pieces.front_mut() {
+            let (asked, sent) = if let Piece::File(region) = front {
+                if file_budget == 0 {
+                    return Transmitted::Budget;
+                }
+                let length = usize::try_from(region.length).unwrap_or(usize::MAX).min(file_budget);
+                (length, pollset.send_file(socket, &region.file, region.offset, length))
+            } else {
+                self.send_memory(pollset, socket)
+            };
+            let count = match sent {
+                Sent::All => asked,
+                Sent::Part(count) => count,
+                Sent::Cold => return Transmitted::Cold,
+                Sent::Failed(kind) => return Transmitted::Failed(kind),
+            };
+            *sent_bytes += count as u64;
+            self.sent_since_check += count as u64;
+            let was_file = matches!(self.pieces.front(), Some(Piece::File(_)));
+            self.advance(count);
+            if was_file {
+                file_budget -= count.min(file_budget);
+            }
+            // A file piece is sent in steps of the pollset's choosing: only a step that took nothing means blocked.
+            if count < asked && (count == 0 || !was_file) {
+                return Transmitted::Blocked;
+            }
+        }
+        Transmitted::All
+    }
+
+    /// One gather write of the memory pieces at the front.
+    fn send_memory<P: Pollset>(&self, pollset: &mut P, socket: &P::Socket) -> (usize, Sent) {
+        let mut slices = [IoSlice::new(&[]); GATHER_PIECES];
+        let mut count = 0;
+        let mut asked = 0;
+        let mut follows = Follows::Nothing;
+        for piece in &self.pieces {
+            let bytes = match piece {
+                Piece::Owned { bytes, start } => &bytes[*start..],
+                Piece::Shared(shared) => shared.as_slice(),
+                Piece::File(_) => {
+                    follows = Follows::More;
+                    break;
+                }
+            };
+            if count == GATHER_PIECES {
+                follows = Follows::More;
+                break;
+            }
+            slices[count] = IoSlice::new(bytes);
+            count += 1;
+            asked += bytes.len();
+        }
+        (asked, pollset.send(socket, &slices[..count], follows))
+    }
+
+    /// Drops so many sent bytes from the front.
+    fn advance(&mut self, mut count: usize) {
+        while let Some(front) = self.pieces.front_mut() {
+            let (left, held) = match front {
+                Piece::Owned { bytes, start } => (bytes.len() - *start, bytes.len()),
+                Piece::Shared(shared) => (shared.end - shared.start, 0),
+                Piece::File(region) => (usize::try_from(region.length).unwrap_or(usize::MAX), 0),
+            };
+            if count >= left {
+                count -= left;
+                self.queued -= held + PIECE_BYTES;
+                self.files -= usize::from(matches!(front, Piece::File(_)));
+                self.pieces.pop_front();
+                continue;
+            }
+            match front {
+                Piece::Owned { start, .. } => *start += count,
+                Piece::Shared(shared) => shared.start += count,
+                Piece::File(region) => {
+                    region.offset += count as u64;
+                    region.length -= count as u64;
+                }
+            }
+            return;
+        }
+    }
+}

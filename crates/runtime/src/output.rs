@@ -1,0 +1,168 @@
+//! What a run of a process produced, before it leaves.
+//!
+//! Owns one scheduler's buffer for copied bytes, used by every process in turn, so that the plain path writes
+//! into warm memory and allocates nothing. What does not leave at once moves to the process's own outbox.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sys::file::FileHandle;
+
+use crate::limits::COPY_BYTES;
+
+/// Bytes for one process, in order: copied, shared, or a region of a file.
+#[derive(Default)]
+pub struct Output {
+    bytes: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// `bytes` up to here belong to a piece.
+    claimed: usize,
+    referenced: usize,
+}
+
+/// What a service calls a file, handed back to it when the file is not in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileName {
+    /// Which directory it is below.
+    pub root: u16,
+    /// Its path there.
+    pub relative: Arc<str>,
+}
+
+/// A region of a file to be sent from the page cache.
+#[derive(Clone, Debug)]
+pub struct FileRegion {
+    /// The open file.
+    pub file: Rc<FileHandle>,
+    /// Its name.
+    pub name: FileName,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+/// Bytes that several replies share.
+#[derive(Clone, Debug)]
+pub struct SharedBytes {
+    /// All of them.
+    pub bytes: Arc<[u8]>,
+    /// First byte of the part that is meant.
+    pub start: usize,
+    /// One after its last.
+    pub end: usize,
+}
+
+impl SharedBytes {
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+}
+
+pub(crate) enum Piece {
+    /// The copied bytes up to here.
+    CopiedTo(usize),
+    Shared(SharedBytes),
+    File(FileRegion),
+}
+
+impl Output {
+    /// The buffer, to append to.
+    #[inline]
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Appends bytes.
+    #[inline]
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Queues shared bytes: copied when they are few, by reference otherwise.
+    pub fn put_shared(&mut self, shared: SharedBytes) {
+        let slice = shared.as_slice();
+        if slice.len() <= COPY_BYTES {
+            self.bytes.extend_from_slice(slice);
+            return;
+        }
+        self.claim();
+        self.referenced += slice.len();
+        self.pieces.push(Piece::Shared(shared));
+    }
+
+    /// Queues a region of a file.
+    pub fn put_file(&mut self, region: FileRegion) {
+        if region.length > 0 {
+            self.claim();
+            self.pieces.push(Piece::File(region));
+        }
+    }
+
+    fn claim(&mut self) {
+        if self.claimed < self.bytes.len() {
+            self.claimed = self.bytes.len();
+            self.pieces.push(Piece::CopiedTo(self.claimed));
+        }
+    }
+
+    /// Bytes in memory that wait to be sent; a file region counts nothing.
+    #[inline]
+    pub fn queued_bytes(&self) -> usize {
+        self.bytes.len() + self.referenced
+    }
+
+    /// Whether a file is among what was produced.
+    #[inline]
+    pub(crate) fn holds_file(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::File(_)))
+    }
+
+    /// Whether nothing was produced.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.pieces.is_empty()
+    }
+
+    /// All bytes, when they are all copied ones: the plain path.
+    #[inline]
+    pub(crate) fn plain(&self) -> Option<&[u8]> {
+        if self.pieces.is_empty() { Some(&self.bytes) } else { None }
+    }
+
+    /// Forgets everything and keeps the buffer, unless an unusual reply made it large.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        if self.bytes.capacity() > 4 * crate::limits::OUTBOX_HIGH_WATER_BYTES {
+            self.bytes = Vec::new();
+        }
+        self.pieces.clear();
+        self.claimed = 0;
+        self.referenced = 0;
+    }
+
+    /// Hands each piece on, in order, and forgets everything.
+    pub(crate) fn drain_into(&mut self, mut take: impl FnMut(Drained<'_>)) {
+        self.claim();
+        let mut start = 0;
+        for piece in self.pieces.drain(..) {
+            match piece {
+                Piece::CopiedTo(end) => {
+                    take(Drained::Copied(&self.bytes[start..end]));
+                    start = end;
+                }
+                Piece::Shared(shared) => take(Drained::Shared(shared)),
+                Piece::File(region) => take(Drained::File(region)),
+            }
+        }
+        self.clear();
+    }
+}
+
+/// A piece on its way from the output to an outbox.
+pub(crate) enum Drained<'a> {
+    Copied(&'a [u8]),
+    Shared(SharedBytes),
+    File(FileRegion),
+}

@@ -1,0 +1,15 @@
+//! What a panic leaves behind: one report with its backtrace.
+//!
+//! Owns the process's panic hook. The scheduler that caught the panic ends the process and goes on.
+
+use std::backtrace::Backtrace;
+
+/// Has every panic written to standard error with its place and backtrace, whatever `RUST_BACKTRACE` says.
+pub fn report_with_backtrace() {
+    std::panic::set_hook(Box::new(|report| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("unnamed");
+        let backtrace = Backtrace::force_capture();
+        crate::complaint::write(&format!("{name}: {report}\n{backtrace}"));
+    }));
+}

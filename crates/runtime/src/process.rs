@@ -1,0 +1,137 @@
+//! A process as its scheduler keeps it: the connection around a service's state.
+//!
+//! Owns the layout of a slot. Idle, a process owns no buffer: inbox and outbox exist while something is in them.
+
+use crate::outbox::Outbox;
+use crate::slots::{ProcessId, Slots};
+use crate::timer::{Link, Links, Tick};
+
+/// What a process may be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Input as it comes.
+    Reading,
+    /// No input until it is resumed or its output drained.
+    Parked,
+    /// Nothing: it is closed when its output is sent.
+    Finishing,
+    /// The same, then its input is discarded for a while before the close.
+    Lingering,
+    /// Its input is being discarded.
+    Discarding,
+}
+
+/// What is known about the socket, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    pub(crate) const NONE: Flags = Flags(0);
+    /// It is registered with the pollset.
+    pub(crate) const WATCHED: Flags = Flags(1);
+    /// Bytes or an end may be waiting that no further event will tell of.
+    pub(crate) const READABLE: Flags = Flags(2);
+    /// The peer ended its output or the connection: receive until the end shows.
+    pub(crate) const ENDED: Flags = Flags(4);
+    /// It is in the run queue.
+    pub(crate) const QUEUED: Flags = Flags(8);
+    /// Room for output is being reported.
+    pub(crate) const WANTS_ROOM: Flags = Flags(16);
+    /// It was resumed and has not been told.
+    pub(crate) const RESUMED: Flags = Flags(32);
+    /// It waits for a file to be read into memory.
+    pub(crate) const COLD: Flags = Flags(64);
+
+    #[inline]
+    pub(crate) fn has(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+
+    /// Clears it and says whether it was set.
+    #[inline]
+    pub(crate) fn take(&mut self, other: Flags) -> bool {
+        let had = self.has(other);
+        self.0 &= !other.0;
+        had
+    }
+}
+
+/// One slot's content.
+pub(crate) struct Process<K, T> {
+    pub(crate) socket: K,
+    pub(crate) deadline: Tick,
+    pub(crate) link: Link,
+    /// Bytes that may still be discarded.
+    pub(crate) linger_left: u32,
+    pub(crate) mode: Mode,
+    pub(crate) flags: Flags,
+    #[expect(clippy::box_collection, reason = "one word in each idle slot instead of three")]
+    pub(crate) inbox: Option<Box<Vec<u8>>>,
+    pub(crate) outbox: Option<Box<Outbox>>,
+    pub(crate) state: T,
+}
+
+impl<K, T> Process<K, T> {
+    /// A new one, before it was given anything.
+    pub(crate) fn new(socket: K, state: T) -> Self {
+        Self {
+            socket,
+            deadline: Tick::NEVER,
+            link: Link::UNLINKED,
+            linger_left: 0,
+            mode: Mode::Reading,
+            flags: Flags::NONE,
+            inbox: None,
+            outbox: None,
+            state,
+        }
+    }
+
+    /// Bytes of memory its queues hold.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
+        inbox + self.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes())
+    }
+
+    /// Keeps what was not consumed of lent bytes, in front of what comes.
+    pub(crate) fn keep(&mut self, lent: &[u8], consumed: usize) {
+        debug_assert!(self.inbox.is_none(), "an inbox is given itself");
+        if consumed < lent.len() {
+            self.inbox = Some(Box::new(lent[consumed..].to_vec()));
+        }
+    }
+
+    /// Drops consumed bytes from the inbox.
+    pub(crate) fn consume(&mut self, consumed: usize) {
+        if let Some(inbox) = &mut self.inbox {
+            if consumed >= inbox.len() {
+                self.inbox = None;
+            } else {
+                inbox.drain(..consumed);
+            }
+        }
+    }
+}
+
+/// The table of a scheduler's processes.
+pub(crate) type Table<K, T> = Slots<Process<K, T>>;
+
+/// The table as the timer wheel sees it.
+pub(crate) struct TableLinks<'a, K, T>(pub(crate) &'a mut Table<K, T>);
+
+impl<K, T> Links for TableLinks<'_, K, T> {
+    fn link(&mut self, index: u32) -> &mut Link {
+        let process = self.0.at(index as usize);
+        &mut process.expect("a process is unlinked before it is removed").link
+    }
+}
+
+/// The number under which the wheel links a process.
+pub(crate) fn wheel_index(id: ProcessId) -> u32 {
+    u32::try_from(id.index()).expect("slots are numbered in u32")
+}

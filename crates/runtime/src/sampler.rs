@@ -1,0 +1,74 @@
+//! Where the time of a turn goes.
+//!
+//! Owns the laps of the turn that is being timed. One turn in
+//! [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) is timed lap by lap; of every turn the longest run is
+//! remembered, so that a long turn can name who caused it.
+
+use sys::clock::tick_counter;
+use sys::pollset::Pollset;
+
+use crate::limits::TURNS_PER_SAMPLE;
+use crate::stats::Stats;
+
+/// The laps of one turn.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    sampling: bool,
+    lap_start: u64,
+    run_start: u64,
+    worst_run: u64,
+    worst_kind: Option<usize>,
+}
+
+impl Sampler {
+    /// A turn begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, turn: u64) {
+        self.sampling = turn.is_multiple_of(TURNS_PER_SAMPLE);
+        self.run_start = tick_counter();
+        self.lap_start = self.run_start;
+        self.worst_run = 0;
+        self.worst_kind = None;
+    }
+
+    /// Counts the ticks since the last lap to what was done in them, in a sampled turn.
+    #[inline]
+    pub(crate) fn lap(&mut self, to: &mut u64) {
+        if self.sampling {
+            let now = tick_counter();
+            *to += now.saturating_sub(self.lap_start);
+            self.lap_start = now;
+        }
+    }
+
+    /// A process of this kind was run.
+    #[inline]
+    pub(crate) fn end_run(&mut self, kind: usize) {
+        let now = tick_counter();
+        let took = now.saturating_sub(self.run_start);
+        self.run_start = now;
+        if took > self.worst_run {
+            self.worst_run = took;
+            self.worst_kind = Some(kind);
+        }
+    }
+
+    /// The turn is over. The clock is read a second time only for a turn that may be the longest so far.
+    #[inline]
+    pub(crate) fn end_turn(
+        &mut self,
+        started_ns: u64,
+        stats: &mut Stats,
+        pollset: &mut impl Pollset,
+    ) {
+        if self.sampling {
+            stats.sampled.turns += 1;
+        }
+        if self.worst_run > stats.longest_run_ticks {
+            stats.longest_run_ticks = self.worst_run;
+            stats.longest_turn_kind = self.worst_kind;
+            let took = pollset.monotonic_ns().saturating_sub(started_ns);
+            stats.longest_turn_ns = stats.longest_turn_ns.max(took);
+        }
+    }
+}

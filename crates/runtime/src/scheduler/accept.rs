@@ -1,0 +1,174 @@
+//! Accepting: from a listener's queue to the first answer, without the pollset where the request is there already.
+//!
+//! Owns the gates (listeners with their pauses). Never waits: out of descriptors or room it closes the longest
+//! idle connection, and when there is none the gate pauses.
+
+use sys::pollset::{AcceptError, Pollset};
+use sys::socket::Peer;
+
+use super::Scheduler;
+use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
+use crate::process::{Flags, Process};
+use crate::service::{CloseReason, ListenerIndex, Service};
+
+/// A listener and whether it is paused.
+pub(super) struct Gate<L> {
+    listener: Option<L>,
+    paused_until_ns: Option<u64>,
+    complained_ns: Option<u64>,
+}
+
+impl<L> Gate<L> {
+    pub(super) fn open(listener: L) -> Self {
+        Self { listener: Some(listener), paused_until_ns: None, complained_ns: None }
+    }
+
+    pub(super) fn listener(&self) -> Option<&L> {
+        self.listener.as_ref()
+    }
+
+    /// Closes the listener.
+    pub(super) fn shut(&mut self) {
+        self.listener = None;
+        self.paused_until_ns = None;
+    }
+
+    /// When a paused listener is to be tried again.
+    pub(super) fn reopens_ns(&self) -> Option<u64> {
+        self.paused_until_ns
+    }
+}
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// Takes what waits at one listener, as much as a turn may.
+    pub(super) fn accept_waiting(&mut self, index: ListenerIndex) {
+        // Once some were taken nobody may be waiting any more: nothing is closed before the next event says so.
+        let (mut took_some, mut made_room) = (false, false);
+        for _ in 0..ACCEPTS_PER_TURN {
+            if self.table.is_full() {
+                if took_some {
+                    return;
+                }
+                if !self.evict_idle() {
+                    self.pause_gate(index, "the connection limit is reached");
+                    return;
+                }
+            }
+            let Some(gate) = self.gates.get(usize::from(index.0)) else { return };
+            let Some(listener) = &gate.listener else { return };
+            let accepted = self.pollset.accept(listener);
+            self.sampler.lap(&mut self.stats.sampled.accept_ticks);
+            match accepted {
+                Ok((socket, peer)) => {
+                    took_some = true;
+                    self.open_process(index, socket, peer);
+                }
+                Err(AcceptError::Blocked) => return,
+                Err(AcceptError::Aborted) => self.stats.accepts_aborted += 1,
+                Err(AcceptError::NoDescriptor) if took_some => return,
+                // One closed connection makes room for one, unless the shortage is the whole machine's: then
+                // closing more would not help.
+                Err(AcceptError::NoDescriptor) if !made_room && self.evict_idle() => {
+                    made_room = true;
+                }
+                Err(AcceptError::NoDescriptor) => {
+                    self.pause_gate(index, "no descriptor or kernel memory is left");
+                    return;
+                }
+                Err(AcceptError::Listener(kind)) => {
+                    self.pause_gate(index, &format!("the listener fails: {kind}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn open_process(&mut self, index: ListenerIndex, socket: P::Socket, peer: Peer) {
+        self.stats.accepts += 1;
+        self.spin.note_accept();
+        if self.is_short_of_memory() {
+            self.stats.accepts_refused += 1;
+            return;
+        }
+        let Some(id) = self.insert_process(index, socket, peer) else {
+            self.stats.accepts_refused += 1;
+            return;
+        };
+        self.receive(id);
+    }
+
+    fn insert_process(
+        &mut self,
+        index: ListenerIndex,
+        socket: P::Socket,
+        peer: Peer,
+    ) -> Option<crate::slots::ProcessId> {
+        let id = self.table.next_id();
+        let mut context = crate::service::Context {
+            id,
+            now: self.clock.now(),
+            output: &mut self.output,
+            mail: &mut self.mailbox,
+            deadline: crate::timer::Tick::NEVER,
+            queued_bytes: 0,
+            queued_file: false,
+            draining: self.drain.is_some(),
+        };
+        let state = self.service.on_accept(index, peer, &mut context)?;
+        let deadline = context.deadline;
+        let kind = S::kind(&state);
+        let mut process = Process::new(socket, state);
+        process.deadline = deadline;
+        process.flags.set(Flags::READABLE);
+        let inserted = self.table.insert(process).ok()?;
+        debug_assert_eq!(inserted, id, "the name that was announced");
+        self.stats.count_open(kind, self.table.len());
+        Some(id)
+    }
+
+    fn pause_gate(&mut self, index: ListenerIndex, why: &str) {
+        let now_ns = self.clock.now().monotonic_ns;
+        let gate = &mut self.gates[usize::from(index.0)];
+        let Some(listener) = gate.listener.as_ref().filter(|_| gate.paused_until_ns.is_none())
+        else {
+            return;
+        };
+        self.stats.accept_pauses += 1;
+        // A listener that cannot even be paused would be reported again at once: shutting it is the only way not
+        // to spin, and with the kernel out of memory for a removal nothing else works either.
+        if self.pollset.pause(listener, index.token()).is_err() {
+            gate.shut();
+            return;
+        }
+        gate.paused_until_ns = Some(now_ns + ACCEPT_PAUSE_NS);
+        let due = gate.complained_ns.is_none_or(|last| now_ns - last >= COMPLAINT_INTERVAL_NS);
+        if due {
+            gate.complained_ns = Some(now_ns);
+            crate::complaint::write(&format!(
+                "accepting pauses for {} ms: {why}; raise the limit (ulimit -n, LimitNOFILE=) or lower keep_alive",
+                ACCEPT_PAUSE_NS / 1_000_000
+            ));
+        }
+    }
+
+    /// Tries paused listeners whose time has come.
+    pub(super) fn reopen_gates(&mut self) {
+        let now_ns = self.clock.now().monotonic_ns;
+        for (number, gate) in self.gates.iter_mut().enumerate() {
+            let due = gate.paused_until_ns.is_some_and(|until| until <= now_ns);
+            let Some(listener) = gate.listener.as_ref().filter(|_| due) else { continue };
+            let index = ListenerIndex(u16::try_from(number).expect("a few listeners"));
+            gate.paused_until_ns = match self.pollset.resume(listener, index.token()) {
+                Ok(()) => None,
+                Err(_) => Some(now_ns + ACCEPT_PAUSE_NS),
+            };
+        }
+    }
+
+    /// Closes the longest idle connection to make room. `false` when every connection is in use.
+    pub(super) fn evict_idle(&mut self) -> bool {
+        let Some(id) = self.longest_idle() else { return false };
+        self.close(id, CloseReason::Evicted);
+        true
+    }
+}

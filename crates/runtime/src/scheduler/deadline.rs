@@ -1,0 +1,145 @@
+//! Deadlines: armed lazily, looked at when their bucket comes up.
+//!
+//! Owns the two clocks a process may be under: the deadline its service set, and the watch on a peer that does
+//! not take our output.
+
+use sys::pollset::Pollset;
+
+use super::Scheduler;
+use crate::process::{TableLinks, wheel_index};
+use crate::service::{CloseReason, Event, Service};
+use crate::slots::ProcessId;
+use crate::timer::Tick;
+
+/// Idle connections looked at to find the longest idle one.
+///
+/// Limit: when so many in a row turn out to be in use, none is evicted.
+const EVICTION_TRIES: usize = 64;
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// The clock a process is under now: while its output waits, the watch on its peer; else its deadline.
+    fn due(&mut self, id: ProcessId) -> Tick {
+        let send_idle_ms = self.settings.send_idle_ns / 1_000_000;
+        let now = self.clock.now();
+        let Some(process) = self.table.lookup(id) else { return Tick::NEVER };
+        match &process.outbox {
+            Some(outbox) => {
+                let waited_ms = now.monotonic_ns.saturating_sub(outbox.checked_ns) / 1_000_000;
+                now.tick_after_ms(send_idle_ms.saturating_sub(waited_ms))
+            }
+            None => process.deadline,
+        }
+    }
+
+    /// Makes sure that the process comes up no later than it has to; a later deadline costs nothing here.
+    #[inline]
+    pub(super) fn arm(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        let linked = process.link.linked();
+        if process.outbox.is_none() && process.deadline >= linked {
+            return;
+        }
+        let due = self.due(id);
+        if due >= linked {
+            return;
+        }
+        self.unlink(id);
+        self.wheel.link(&mut TableLinks(&mut self.table), wheel_index(id), due);
+    }
+
+    pub(super) fn unlink(&mut self, id: ProcessId) {
+        self.wheel.unlink(&mut TableLinks(&mut self.table), wheel_index(id));
+    }
+
+    /// Looks at every process whose bucket came up.
+    pub(super) fn expire_deadlines(&mut self) -> bool {
+        let now = self.clock.now();
+        let mut any = false;
+        while let Some(index) = self.wheel.expire(&mut TableLinks(&mut self.table), now.tick()) {
+            any = true;
+            let Some(id) = self.table.id_at(index as usize) else { continue };
+            self.come_up(id);
+        }
+        any
+    }
+
+    fn come_up(&mut self, id: ProcessId) {
+        let now = self.clock.now();
+        self.try_before_judging(id);
+        if self.is_slow_reader(id) {
+            if let Some(process) = self.table.lookup(id) {
+                self.pollset.reset_on_close(&process.socket);
+            }
+            self.close(id, CloseReason::SlowReader);
+            return;
+        }
+        let Some(process) = self.table.lookup(id) else { return };
+        if process.outbox.is_none() && process.deadline <= now.tick() {
+            self.stats.deadlines += 1;
+            let late = now.monotonic_ns.saturating_sub(self.clock.ns_of(process.deadline));
+            self.stats.timer_lag_max_ns = self.stats.timer_lag_max_ns.max(late);
+            process.deadline = Tick::NEVER;
+            if process.mode == crate::process::Mode::Discarding {
+                self.close(id, CloseReason::Finished);
+                return;
+            }
+            self.guarded(|scheduler| {
+                scheduler.tell(id, Event::DeadlineReached);
+                scheduler.go_on_reading(id);
+            });
+        }
+        self.arm(id);
+    }
+
+    /// Room is reported only when a good part of the socket's buffer is free. A peer that reads slowly but
+    /// steadily may take longer than a span for that much: what it took shows when we send.
+    fn try_before_judging(&mut self, id: ProcessId) {
+        let now_ns = self.clock.now().monotonic_ns;
+        let span_ns = self.settings.send_idle_ns;
+        let Some(process) = self.table.lookup(id) else { return };
+        let Some(outbox) = &process.outbox else { return };
+        if now_ns.saturating_sub(outbox.checked_ns) >= span_ns {
+            self.guarded(|scheduler| scheduler.transmit_outbox(id));
+        }
+    }
+
+    /// Whether a peer took less than it has to; begins the next span of watching when it did not.
+    fn is_slow_reader(&mut self, id: ProcessId) -> bool {
+        let now_ns = self.clock.now().monotonic_ns;
+        let Some(process) = self.table.lookup(id) else { return false };
+        let Some(outbox) = &mut process.outbox else { return false };
+        let waited_ns = now_ns.saturating_sub(outbox.checked_ns);
+        if waited_ns < self.settings.send_idle_ns {
+            return false;
+        }
+        let floor = self.settings.send_rate.saturating_mul(waited_ns / 1_000_000) / 1000;
+        let taken = outbox.sent_since_check;
+        outbox.checked_ns = now_ns;
+        outbox.sent_since_check = 0;
+        taken < floor.max(1)
+    }
+
+    /// The process whose deadline comes first among those that do nothing.
+    pub(super) fn longest_idle(&mut self) -> Option<ProcessId> {
+        let mut next = self.wheel.first();
+        for _ in 0..EVICTION_TRIES {
+            let index = next?;
+            let id = self.table.id_at(index as usize)?;
+            let process = self.table.lookup(id)?;
+            let linked = process.link.linked();
+            let idle = process.outbox.is_none() && S::is_idle(&process.state);
+            if idle && process.deadline <= linked {
+                return Some(id);
+            }
+            next = self.wheel.after(&mut TableLinks(&mut self.table), index);
+            let due = self.due(id);
+            // Its deadline was pushed back since it was linked: put it where it belongs. Never later than that,
+            // or who is at work would outlive its deadline for as long as others want its place.
+            if due > linked {
+                self.unlink(id);
+                self.wheel.link(&mut TableLinks(&mut self.table), index, due);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,370 @@
+//! The scheduler: one thread, one pollset, its processes, and the turn.
+//!
+//! Owns everything one core needs and shares none of it. A turn, in this order and nothing else:
+//! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> mailboxes out, sleepers woken.
+//! What a process has queued leaves in one write after its own run, which is the last thing that happens to it in
+//! a turn; what messages queued for it before leaves with it.
+
+mod accept;
+mod deadline;
+mod drain;
+mod run;
+mod sleep;
+mod transmit;
+
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use sys::pollset::{ListenOptions, Pollset, Ready, Token};
+
+use crate::clock::Clock;
+use crate::limits;
+use crate::mailbox::Mailbox;
+use crate::outbox::Outbox;
+use crate::output::Output;
+use crate::process::{Flags, Table};
+use crate::sampler::Sampler;
+use crate::service::{CloseReason, Command, Context, ListenerIndex, Service, ServiceContext};
+use crate::slots::{ProcessId, Slots};
+use crate::spin::Spin;
+use crate::stats::{KINDS_MAX, Stats};
+use crate::timer::Wheel;
+
+use accept::Gate;
+use drain::Drain;
+
+/// How a scheduler is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Most connections at one time.
+    pub connections: usize,
+    /// Nanoseconds to poll before blocking; 0 never polls.
+    pub spin_ns: u64,
+    /// Most bytes in inboxes and outboxes.
+    pub buffered_bytes: usize,
+    /// Nanoseconds that blocked output may go without the peer taking its share.
+    pub send_idle_ns: u64,
+    /// Bytes a second that the peer has to take meanwhile.
+    pub send_rate: u64,
+    /// Bytes discarded after a last answer before the close.
+    pub linger_bytes: u32,
+    /// Milliseconds for which they are.
+    pub linger_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connections: limits::CONNECTIONS,
+            spin_ns: limits::SPIN_NS,
+            buffered_bytes: limits::BUFFERED_BYTES,
+            send_idle_ns: limits::SEND_IDLE_NS,
+            send_rate: limits::SEND_RATE,
+            linger_bytes: limits::LINGER_BYTES,
+            linger_ms: limits::LINGER_MS,
+        }
+    }
+}
+
+/// Whether a turn may wait for something to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Until an event, a message or a deadline.
+    Allowed,
+    /// Not at all: the simulator turns schedulers one by one.
+    Forbidden,
+}
+
+/// The process whose handler is being called.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    id: ProcessId,
+    kind: usize,
+    /// Bytes of its inbox, which is lent to the handler meanwhile.
+    lent_bytes: usize,
+}
+
+/// One scheduler.
+pub struct Scheduler<P: Pollset, S: Service> {
+    pollset: P,
+    service: S,
+    table: Table<P::Socket, S::Process>,
+    wheel: Wheel,
+    gates: Vec<Gate<P::Listener>>,
+    mailbox: Mailbox<S::Message>,
+    clock: Clock,
+    output: Output,
+    #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
+    spare_outboxes: Vec<Box<Outbox>>,
+    run_queue: VecDeque<ProcessId>,
+    /// Processes that wait for memory before they may receive.
+    starved: Vec<ProcessId>,
+    commands: Vec<Command>,
+    spin: Spin,
+    /// The last turn had something to do.
+    busy: bool,
+    running: Option<Running>,
+    sampler: Sampler,
+    stats: Stats,
+    settings: Settings,
+    drain: Option<Drain>,
+    /// When the service wants a turn, whatever happens.
+    alarm_ns: Option<u64>,
+}
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// A scheduler without listeners.
+    pub fn new(
+        mut pollset: P,
+        service: S,
+        mailbox: Mailbox<S::Message>,
+        settings: Settings,
+    ) -> Self {
+        assert!(S::KINDS.len() <= KINDS_MAX, "a service names at most {KINDS_MAX} kinds");
+        let clock = Clock::new(&mut pollset);
+        Self {
+            pollset,
+            service,
+            table: Slots::new(settings.connections),
+            wheel: Wheel::new(),
+            gates: Vec::new(),
+            mailbox,
+            clock,
+            output: Output::default(),
+            spare_outboxes: Vec::new(),
+            run_queue: VecDeque::new(),
+            starved: Vec::new(),
+            commands: Vec::new(),
+            spin: Spin::new(settings.spin_ns),
+            busy: true,
+            running: None,
+            sampler: Sampler::default(),
+            stats: Stats::default(),
+            settings,
+            drain: None,
+            alarm_ns: None,
+        }
+    }
+
+    /// Opens the next listener; they are numbered in the order they are opened.
+    pub fn listen(&mut self, options: &ListenOptions) -> io::Result<&P::Listener> {
+        let index = ListenerIndex(u16::try_from(self.gates.len()).expect("a few listeners"));
+        let listener = self.pollset.listen(options, index.token())?;
+        self.gates.push(Gate::open(listener));
+        Ok(self.gates.last().and_then(Gate::listener).expect("just pushed"))
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The service.
+    pub fn service(&mut self) -> &mut S {
+        &mut self.service
+    }
+
+    /// How many processes there are.
+    pub fn processes(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Bytes of one process's slot, whatever it is doing.
+    pub const fn slot_bytes() -> usize {
+        Table::<P::Socket, S::Process>::slot_bytes()
+    }
+
+    /// Whether it has been drained: nothing is left to turn for.
+    pub fn is_finished(&self) -> bool {
+        self.drain.is_some() && self.table.is_empty()
+    }
+
+    /// One turn. Returns whether anything was done.
+    pub fn turn(&mut self, waiting: Waiting) -> io::Result<bool> {
+        let count = self.wait(waiting)?;
+        let started = self.clock.read(&mut self.pollset);
+        self.stats.turns += 1;
+        self.sampler.begin(self.stats.turns);
+        let messages = self.take_messages();
+        let expired = self.expire_deadlines();
+        self.reopen_gates();
+        self.feed_starved();
+        self.handle_events(count);
+        let ran = self.run_queued();
+        self.end_turn();
+        self.check_drain();
+        self.busy = count > 0 || messages || expired || ran;
+        if self.busy {
+            self.sampler.end_turn(started.monotonic_ns, &mut self.stats, &mut self.pollset);
+        }
+        Ok(self.busy)
+    }
+
+    /// The last words, once it is finished or given up: the service may send what it still holds.
+    pub fn stop(&mut self) {
+        let (service, mut context) = self.service_context();
+        service.on_stop(&mut context);
+        self.mailbox.flush();
+    }
+
+    fn handle_events(&mut self, count: usize) {
+        self.stats.events += count as u64;
+        self.stats.events_max = self.stats.events_max.max(count as u64);
+        let mut index = 0;
+        while index < count {
+            let batch = catch_unwind(AssertUnwindSafe(|| {
+                while index < count {
+                    let ready = self.pollset.event(index);
+                    index += 1;
+                    self.handle_event(ready);
+                }
+            }));
+            if batch.is_err() {
+                self.end_panicked();
+            }
+        }
+    }
+
+    #[inline]
+    fn handle_event(&mut self, ready: Ready) {
+        if ready.token == Token::WAKE {
+            return;
+        }
+        if let Some(listener) = ListenerIndex::of_token(ready.token) {
+            self.accept_waiting(listener);
+            return;
+        }
+        let id = ProcessId::from_bits(ready.token.0);
+        if ready.writable {
+            self.on_room(id);
+        }
+        if ready.readable {
+            self.on_readable(id, if ready.ended { Flags::ENDED } else { Flags::NONE });
+        }
+    }
+
+    /// Runs what was put into the queue before now; what is queued meanwhile waits for the next turn.
+    fn run_queued(&mut self) -> bool {
+        let mut left = self.run_queue.len();
+        let any = left > 0;
+        while left > 0 {
+            let batch = catch_unwind(AssertUnwindSafe(|| {
+                while left > 0 {
+                    left -= 1;
+                    let Some(id) = self.run_queue.pop_front() else { return };
+                    self.run_again(id);
+                }
+            }));
+            if batch.is_err() {
+                self.end_panicked();
+            }
+        }
+        any
+    }
+
+    /// Does something that calls handlers; one that panics ends its process and nothing else.
+    fn guarded(&mut self, act: impl FnOnce(&mut Self)) {
+        if catch_unwind(AssertUnwindSafe(|| act(self))).is_err() {
+            self.end_panicked();
+        }
+    }
+
+    fn take_messages(&mut self) -> bool {
+        let mut from = 0;
+        let mut taken = 0;
+        while taken < limits::MESSAGES_PER_TURN {
+            let Some((sender, message)) = self.mailbox.take(&mut from) else { break };
+            taken += 1;
+            self.guarded(|scheduler| {
+                let (service, mut context) = scheduler.service_context();
+                service.on_message(sender, message, &mut context);
+            });
+        }
+        if taken > 0 {
+            self.mailbox.count_taken(taken as u64);
+            self.obey_commands();
+        }
+        taken > 0
+    }
+
+    fn end_turn(&mut self) {
+        if self.alarm_ns.is_some_and(|alarm_ns| alarm_ns <= self.clock.now().monotonic_ns) {
+            self.alarm_ns = None;
+        }
+        self.guarded(|scheduler| {
+            let (service, mut context) = scheduler.service_context();
+            service.on_turn_end(&mut context);
+        });
+        if !self.commands.is_empty() {
+            self.obey_commands();
+        }
+        self.mailbox.flush();
+    }
+
+    fn service_context(&mut self) -> (&mut S, ServiceContext<'_, S::Message>) {
+        self.stats.mail = self.mailbox.counters();
+        let context = ServiceContext {
+            now: self.clock.now(),
+            mail: &mut self.mailbox,
+            stats: &self.stats,
+            processes: self.table.len(),
+            commands: &mut self.commands,
+            alarm_ns: &mut self.alarm_ns,
+        };
+        (&mut self.service, context)
+    }
+
+    fn obey_commands(&mut self) {
+        let mut commands = std::mem::take(&mut self.commands);
+        for command in commands.drain(..) {
+            match command {
+                Command::Resume(id) => self.queue_resumed(id),
+                Command::Close(id) => self.close(id, CloseReason::Aborted),
+                Command::Drain { deadline_ms, idle_grace_ms } => {
+                    self.begin_drain(deadline_ms, idle_grace_ms);
+                }
+            }
+        }
+        self.commands = commands;
+    }
+
+    fn queue_resumed(&mut self, id: ProcessId) {
+        if let Some(process) = self.table.lookup(id) {
+            process.flags.set(Flags::RESUMED);
+            self.queue(id);
+        }
+    }
+
+    /// Puts a process into the run queue, once.
+    fn queue(&mut self, id: ProcessId) {
+        if let Some(process) = self.table.lookup(id)
+            && !process.flags.has(Flags::QUEUED)
+        {
+            process.flags.set(Flags::QUEUED);
+            self.run_queue.push_back(id);
+        }
+    }
+
+    /// The context of one run of a process, from disjoint parts of the scheduler.
+    #[inline]
+    fn context<'a>(
+        id: ProcessId,
+        process: &crate::process::Process<P::Socket, S::Process>,
+        clock: &Clock,
+        output: &'a mut Output,
+        mail: &'a mut Mailbox<S::Message>,
+        drain: &Option<Drain>,
+    ) -> Context<'a, S::Message> {
+        Context {
+            id,
+            now: clock.now(),
+            output,
+            mail,
+            deadline: process.deadline,
+            queued_bytes: process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes()),
+            queued_file: process.outbox.as_ref().is_some_and(|outbox| outbox.holds_file()),
+            draining: drain.is_some(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Waiting: look, perhaps look a little longer, then sleep.
+//!
+//! Owns the way from "nothing to do" to "something came". Before it sleeps it raises its mark and looks at the
+//! mailboxes once more, so that no message is left lying with a sleeper.
+
+use std::io;
+
+use sys::pollset::{Patience, Pollset};
+
+use super::{Scheduler, Waiting};
+use crate::service::Service;
+
+/// Spins between two looks at whether the core is shared.
+const SPINS_PER_LOOK: u64 = 64;
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// Waits until there is something to do; returns how many events came.
+    pub(super) fn wait(&mut self, waiting: Waiting) -> io::Result<usize> {
+        if self.busy || !self.run_queue.is_empty() || waiting == Waiting::Forbidden {
+            let count = self.look()?;
+            if count > 0 || !self.run_queue.is_empty() || waiting == Waiting::Forbidden {
+                return Ok(count);
+            }
+        }
+        if self.mailbox.has_messages() {
+            return self.look();
+        }
+        let idle_since_ns = self.pollset.monotonic_ns();
+        let allowance_ns = self.spin.allowance_ns(idle_since_ns);
+        if allowance_ns > 0
+            && let Some(count) = self.spin(idle_since_ns, allowance_ns)?
+        {
+            return Ok(count);
+        }
+        self.sleep()
+    }
+
+    fn look(&mut self) -> io::Result<usize> {
+        let count = self.pollset.wait(Patience::None)?;
+        self.sampler.lap(&mut self.stats.sampled.poll_ticks);
+        Ok(count)
+    }
+
+    /// Polls until something comes or the allowance is used up.
+    fn spin(&mut self, since_ns: u64, allowance_ns: u64) -> io::Result<Option<usize>> {
+        loop {
+            let count = self.pollset.wait(Patience::None)?;
+            let now_ns = self.pollset.monotonic_ns();
+            let came = count > 0 || self.mailbox.has_messages();
+            let over = now_ns - since_ns > allowance_ns;
+            if came || over {
+                self.stats.spun_ns += now_ns - since_ns;
+                if came {
+                    self.stats.spin_hits += 1;
+                    self.spin.on_hit();
+                } else {
+                    self.stats.spin_misses += 1;
+                    self.spin.on_miss();
+                }
+                self.look_at_the_core(now_ns);
+                return Ok(came.then_some(count));
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Now and then: has the kernel given the core to somebody else against our will?
+    fn look_at_the_core(&mut self, now_ns: u64) {
+        let spins = self.stats.spin_hits + self.stats.spin_misses;
+        if spins.is_multiple_of(SPINS_PER_LOOK) {
+            let switches = sys::accounting::involuntary_switches();
+            if self.spin.on_switches(switches, now_ns) {
+                self.stats.spin_pauses += 1;
+            }
+        }
+    }
+
+    fn sleep(&mut self) -> io::Result<usize> {
+        if !self.mailbox.prepare_to_sleep() {
+            return self.look();
+        }
+        let patience = self.patience();
+        let before_ns = self.pollset.monotonic_ns();
+        let waited = self.pollset.wait(patience);
+        let slept_ns = self.pollset.monotonic_ns() - before_ns;
+        self.mailbox.wake_up();
+        self.stats.sleeps += 1;
+        self.stats.asleep_ns += slept_ns;
+        self.spin.on_sleep(slept_ns);
+        waited
+    }
+
+    /// Until the next thing that has a time: a deadline, a paused listener, a drain.
+    fn patience(&self) -> Patience {
+        let timer = self.wheel.next_due().map(|tick| self.clock.ns_of(tick));
+        let gate = self.gates.iter().filter_map(|gate| gate.reopens_ns()).min();
+        let drain = self.drain.as_ref().map(super::drain::Drain::due_ns);
+        match [timer, gate, drain, self.alarm_ns].into_iter().flatten().min() {
+            Some(due_ns) => Patience::Until(due_ns),
+            None => Patience::Unbounded,
+        }
+    }
+
+    /// When this scheduler has to be turned next if nothing comes: for whoever drives it.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        if self.busy || !self.run_queue.is_empty() {
+            return Some(0);
+        }
+        match self.patience() {
+            Patience::Until(due_ns) => Some(due_ns),
+            Patience::None | Patience::Unbounded => None,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Sending what a run produced: at once where the peer takes it, through the process's outbox where it does not.
+//!
+//! Owns the way from the turn's output to the socket. On the plain path one send, no copy and no allocation.
+
+use sys::pollset::{Follows, Interest, Pollset, Sent, Token};
+
+use super::Scheduler;
+use super::run::Drained;
+use crate::limits::OUTBOX_BYTES;
+use crate::outbox::{Outbox, Transmitted};
+use crate::process::{Flags, Mode};
+use crate::service::{CloseReason, Event, Service};
+use crate::slots::ProcessId;
+
+/// Emptied outboxes kept for the next process that needs one.
+///
+/// Limit: more are freed.
+const SPARE_OUTBOXES: usize = 64;
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// Sends the turn's output for a process, behind what it has queued.
+    #[inline]
+    pub(super) fn transmit(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else {
+            self.output.clear();
+            return;
+        };
+        if process.outbox.is_none()
+            && let Some(bytes) = self.output.plain()
+        {
+            if bytes.is_empty() {
+                self.on_sent(id, Drained::Nothing);
+                return;
+            }
+            let sent = self.pollset.send_bytes(&process.socket, bytes, Follows::Nothing);
+            self.stats.sends += 1;
+            let count = match sent {
+                Sent::All => {
+                    self.stats.sent_bytes += bytes.len() as u64;
+                    self.output.clear();
+                    self.sampler.lap(&mut self.stats.sampled.send_ticks);
+                    self.on_sent(id, Drained::AtOnce);
+                    return;
+                }
+                Sent::Part(count) => count,
+                Sent::Cold | Sent::Failed(_) => {
+                    self.output.clear();
+                    self.close(id, CloseReason::Failed);
+                    return;
+                }
+            };
+            self.stats.sent_bytes += count as u64;
+            let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+            outbox.push_bytes(&bytes[count..]);
+            outbox.checked_ns = self.clock.now().monotonic_ns;
+            self.output.clear();
+            self.stats.count_buffered(0, outbox.queued_bytes());
+            process.outbox = Some(outbox);
+            self.wait_for_room(id);
+            return;
+        }
+        self.queue_output(id);
+        let Some(process) = self.table.lookup(id) else { return };
+        if process.flags.has(Flags::WANTS_ROOM) {
+            // The peer has no room: trying again before the pollset says otherwise would be a call in vain.
+            self.check_outbox(id);
+        } else {
+            self.transmit_outbox(id);
+        }
+    }
+
+    /// Holds an outbox that waits to its bound.
+    fn check_outbox(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        let queued = process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes());
+        if queued > OUTBOX_BYTES {
+            self.close(id, CloseReason::OutboxFull);
+        }
+    }
+
+    /// Moves the turn's output behind what the process has queued.
+    fn queue_output(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        if self.output.is_empty() {
+            return;
+        }
+        let mut outbox = match process.outbox.take() {
+            Some(outbox) => outbox,
+            None => {
+                let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+                outbox.checked_ns = self.clock.now().monotonic_ns;
+                outbox
+            }
+        };
+        let before = outbox.queued_bytes();
+        outbox.append(&mut self.output);
+        self.stats.count_buffered(before, outbox.queued_bytes());
+        process.outbox = Some(outbox);
+    }
+
+    /// Sends what a process has queued.
+    pub(super) fn transmit_outbox(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        let Some(outbox) = &mut process.outbox else { return };
+        if process.flags.has(Flags::COLD) {
+            return;
+        }
+        let before = outbox.queued_bytes();
+        let outcome =
+            outbox.transmit(&mut self.pollset, &process.socket, &mut self.stats.sent_bytes);
+        self.stats.sends += 1;
+        let after = outbox.queued_bytes();
+        self.stats.count_buffered(before, after);
+        self.sampler.lap(&mut self.stats.sampled.send_ticks);
+        match outcome {
+            Transmitted::All => {
+                if let Some(outbox) = process.outbox.take() {
+                    self.release_outbox(outbox);
+                }
+                self.stop_waiting_for_room(id);
+                self.on_sent(id, Drained::AfterWaiting);
+            }
+            Transmitted::Blocked => {
+                self.wait_for_room(id);
+                self.check_outbox(id);
+            }
+            Transmitted::Budget => self.queue(id),
+            Transmitted::Cold => {
+                process.flags.set(Flags::COLD);
+                self.stats.files_cold += 1;
+                self.ask_for_file(id);
+            }
+            Transmitted::Failed(_) => self.close(id, CloseReason::Failed),
+        }
+    }
+
+    /// Lets the service have a file read whose bytes are not in memory.
+    fn ask_for_file(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        let Some(outbox) = &process.outbox else { return };
+        let Some(region) = outbox.cold_region().cloned() else { return };
+        let mut context = Self::context(
+            id,
+            process,
+            &self.clock,
+            &mut self.output,
+            &mut self.mailbox,
+            &self.drain,
+        );
+        if !self.service.on_cold_file(&process.state, &region, &mut context) {
+            self.close(id, CloseReason::Failed);
+        }
+    }
+
+    fn wait_for_room(&mut self, id: ProcessId) {
+        self.stats.sends_blocked += 1;
+        let Some(process) = self.table.lookup(id) else { return };
+        if process.flags.has(Flags::WANTS_ROOM) {
+            return;
+        }
+        process.flags.set(Flags::WANTS_ROOM);
+        let token = Token(id.to_bits());
+        let watched = process.flags.has(Flags::WATCHED);
+        process.flags.set(Flags::WATCHED);
+        let registered = if watched { Ok(()) } else { self.pollset.watch(&process.socket, token) };
+        let registered = registered
+            .and_then(|()| self.pollset.set_interest(&process.socket, token, Interest::ReadWrite));
+        if registered.is_err() {
+            self.close(id, CloseReason::Failed);
+            return;
+        }
+        self.arm(id);
+    }
+
+    fn stop_waiting_for_room(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        if process.flags.take(Flags::WANTS_ROOM)
+            && self
+                .pollset
+                .set_interest(&process.socket, Token(id.to_bits()), Interest::Read)
+                .is_err()
+        {
+            self.close(id, CloseReason::Failed);
+        }
+    }
+
+    /// The pollset reported room.
+    pub(super) fn on_room(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        if process.outbox.is_none() {
+            return;
+        }
+        self.transmit_outbox(id);
+        // Whoever parked until now has been told, and may want the input it left.
+        self.go_on_reading(id);
+    }
+
+    /// Keeps an emptied outbox for the next.
+    pub(super) fn release_outbox(&mut self, mut outbox: Box<Outbox>) {
+        if self.spare_outboxes.len() < SPARE_OUTBOXES {
+            outbox.clear();
+            self.spare_outboxes.push(outbox);
+        }
+    }
+
+    /// Tells the process whose file has been read meanwhile.
+    pub(super) fn is_waiting_for_memory(&self, id: ProcessId) -> bool {
+        !self.starved.is_empty() && self.starved.contains(&id)
+    }
+
+    /// Whether a process that already holds bytes has to wait until others let go of theirs.
+    pub(super) fn is_starving(&mut self, id: ProcessId) -> bool {
+        let high = self.settings.buffered_bytes as u64 / 10 * 9;
+        if self.stats.buffered_bytes < high {
+            return false;
+        }
+        let holds = self.table.lookup(id).is_some_and(|process| process.inbox.is_some());
+        if holds && !self.is_waiting_for_memory(id) {
+            self.starved.push(id);
+        }
+        holds
+    }
+
+    /// Lets the starved receive again once there is room.
+    pub(super) fn feed_starved(&mut self) {
+        let low = self.settings.buffered_bytes as u64 / 100 * 85;
+        if self.starved.is_empty() || self.stats.buffered_bytes > low {
+            return;
+        }
+        for id in std::mem::take(&mut self.starved) {
+            self.queue(id);
+        }
+    }
+
+    /// Whether new connections are to be refused.
+    pub(super) fn is_short_of_memory(&self) -> bool {
+        self.stats.buffered_bytes > self.settings.buffered_bytes as u64 / 100 * 98
+    }
+
+    /// Tells a process something when it may matter to it at once.
+    pub(super) fn tell_draining(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        if !matches!(process.mode, Mode::Reading | Mode::Parked) {
+            // It ends already, and no sooner for being told so.
+            return;
+        }
+        self.tell(id, Event::Draining);
+        self.go_on_reading(id);
+    }
+}

@@ -1,0 +1,211 @@
+//! Whether to poll a little before blocking.
+//!
+//! Owns the decision only. Going to sleep and being woken costs tens of microseconds on both sides; where the
+//! next request comes sooner than that, polling answers it at once. It pays only while requests come in quick
+//! succession, so it has to be earned by short sleeps, is lost by a spin in vain, and pauses as soon as another
+//! thread is seen waiting for the core. And it pays only while few connections are at work: with many, clients find
+//! something else to do while we are woken, and polling would only burn what a sleep saves.
+
+use crate::limits::SPIN_PAUSE_NS;
+
+/// Short sleeps in a row that earn a spin.
+const EARNED_AFTER: i32 = 3;
+
+/// A sleep is short when it is at most this many times the bound: a client that has to be woken itself sends its
+/// next request that much later than one that spins would.
+const SHORT_SLEEP_FACTOR: u64 = 4;
+
+/// Times the penalty doubles at the most: 3 * 2^10 short sleeps before the next try.
+const PENALTY_DOUBLINGS: u32 = 10;
+
+/// Runs that are looked back on.
+const RECENT: usize = 32;
+
+/// Processes among the last runs that count as few: each came twice on average.
+const FEW: u32 = 16;
+
+/// Nanoseconds over which involuntary switches are counted.
+const WINDOW_NS: u64 = 50_000_000;
+
+/// One involuntary switch in so many nanoseconds means a neighbour: time slices are a few milliseconds.
+const SHARED_EVERY_NS: u64 = 8_000_000;
+
+/// The adaptive spin of one scheduler.
+#[derive(Debug)]
+pub(crate) struct Spin {
+    bound_ns: u64,
+    credit: i32,
+    misses: u32,
+    paused_until_ns: u64,
+    window_start_ns: u64,
+    window_switches: u64,
+    /// Who ran last, by slot number; new connections count as somebody else each time.
+    recent: [u32; RECENT],
+    runs: usize,
+}
+
+impl Spin {
+    /// Spins for at most `bound_ns`; 0 never.
+    pub(crate) fn new(bound_ns: u64) -> Self {
+        Self {
+            bound_ns,
+            credit: 0,
+            misses: 0,
+            paused_until_ns: 0,
+            window_start_ns: 0,
+            window_switches: 0,
+            recent: [0; RECENT],
+            runs: 0,
+        }
+    }
+
+    /// A process ran.
+    #[inline]
+    pub(crate) fn note_run(&mut self, slot: usize) {
+        self.recent[self.runs % RECENT] = slot as u32;
+        self.runs = self.runs.wrapping_add(1);
+    }
+
+    /// A connection was accepted: whatever slot it got, it is nobody who was here before.
+    #[inline]
+    pub(crate) fn note_accept(&mut self) {
+        self.note_run(self.runs);
+    }
+
+    /// Whether few processes made up the last runs. Numbers that share a bit count as one: that errs towards few.
+    fn is_narrow(&self) -> bool {
+        let seen = self.recent.iter().fold(0_u64, |seen, slot| seen | 1 << (slot % 64));
+        seen.count_ones() <= FEW
+    }
+
+    /// How long to poll before blocking now; 0 for not at all.
+    #[inline]
+    pub(crate) fn allowance_ns(&self, now_ns: u64) -> u64 {
+        let may = self.credit >= EARNED_AFTER && now_ns >= self.paused_until_ns && self.is_narrow();
+        if may { self.bound_ns } else { 0 }
+    }
+
+    /// A spin found work.
+    pub(crate) fn on_hit(&mut self) {
+        self.misses = 0;
+    }
+
+    /// A spin ended in a sleep: the next try has to be earned, each time longer.
+    pub(crate) fn on_miss(&mut self) {
+        self.misses = (self.misses + 1).min(PENALTY_DOUBLINGS);
+        self.credit = EARNED_AFTER - (EARNED_AFTER << self.misses);
+    }
+
+    /// The scheduler slept for so long.
+    pub(crate) fn on_sleep(&mut self, slept_ns: u64) {
+        if slept_ns > self.bound_ns * SHORT_SLEEP_FACTOR {
+            self.credit = self.credit.min(0);
+        } else if self.credit < EARNED_AFTER {
+            self.credit += 1;
+        }
+    }
+
+    /// Told how often the kernel took the core away so far. A rate as of a neighbour that computes means that the
+    /// core is shared; the odd kernel thread does not. Returns whether spinning pauses because of it.
+    pub(crate) fn on_switches(&mut self, switches: u64, now_ns: u64) -> bool {
+        let span_ns = now_ns.saturating_sub(self.window_start_ns);
+        if span_ns < WINDOW_NS {
+            return false;
+        }
+        let switched = switches.saturating_sub(self.window_switches);
+        // A window that began long ago says nothing about now.
+        let is_shared = span_ns < 2 * WINDOW_NS && switched * SHARED_EVERY_NS > span_ns;
+        (self.window_start_ns, self.window_switches) = (now_ns, switches);
+        if is_shared {
+            self.paused_until_ns = now_ns + SPIN_PAUSE_NS;
+        }
+        is_shared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn earned() -> Spin {
+        let mut spin = Spin::new(50_000);
+        for _ in 0..EARNED_AFTER {
+            assert_eq!(spin.allowance_ns(0), 0);
+            spin.on_sleep(60_000);
+        }
+        spin
+    }
+
+    #[test]
+    fn short_sleeps_earn_a_spin_and_a_long_one_does_not() {
+        assert_eq!(earned().allowance_ns(0), 50_000);
+        let mut idle = Spin::new(50_000);
+        for _ in 0..100 {
+            idle.on_sleep(1_000_000);
+        }
+        assert_eq!(idle.allowance_ns(0), 0);
+    }
+
+    #[test]
+    fn a_spin_in_vain_makes_the_next_one_dearer() {
+        let mut spin = earned();
+        let mut sleeps_needed = Vec::new();
+        for _ in 0..3 {
+            spin.on_miss();
+            let mut count = 0;
+            while spin.allowance_ns(0) == 0 {
+                spin.on_sleep(60_000);
+                count += 1;
+            }
+            sleeps_needed.push(count);
+        }
+        assert_eq!(sleeps_needed, vec![6, 12, 24]);
+        spin.on_hit();
+        spin.on_miss();
+        assert_eq!(spin.credit, -EARNED_AFTER, "a hit forgives");
+    }
+
+    #[test]
+    fn a_shared_core_pauses_it_and_a_kernel_thread_now_and_then_does_not() {
+        let mut spin = earned();
+        let mut now_ns = 10 * WINDOW_NS;
+        assert!(!spin.on_switches(1000, now_ns), "the first look only begins a window");
+        now_ns += WINDOW_NS;
+        assert!(!spin.on_switches(1003, now_ns));
+        assert_eq!(spin.allowance_ns(now_ns), 50_000);
+        now_ns += WINDOW_NS;
+        assert!(spin.on_switches(1020, now_ns));
+        assert_eq!(spin.allowance_ns(now_ns), 0);
+        assert_eq!(spin.allowance_ns(now_ns + SPIN_PAUSE_NS), 50_000);
+    }
+
+    #[test]
+    fn many_connections_at_work_need_no_spin() {
+        let mut spin = earned();
+        for slot in 0..10 * RECENT {
+            spin.note_run(slot % 10);
+        }
+        assert_eq!(spin.allowance_ns(0), 50_000, "ten take turns");
+        for slot in 0..RECENT {
+            spin.note_run(slot);
+        }
+        assert_eq!(spin.allowance_ns(0), 0, "each is another one");
+        for _ in 0..RECENT {
+            spin.note_run(7);
+        }
+        assert_eq!(spin.allowance_ns(0), 50_000);
+        for _ in 0..RECENT {
+            spin.note_accept();
+        }
+        assert_eq!(spin.allowance_ns(0), 0, "short connections");
+    }
+
+    #[test]
+    fn a_bound_of_zero_is_off() {
+        let mut spin = Spin::new(0);
+        for _ in 0..10 {
+            spin.on_sleep(0);
+        }
+        assert_eq!(spin.allowance_ns(0), 0);
+    }
+}

@@ -1,0 +1,268 @@
+//! The timer wheel: coarse, intrusive, without allocation per connection.
+//!
+//! Owns the buckets and the links of one scheduler's timers, never the deadlines themselves: a process stores
+//! its deadline, and only a deadline *earlier* than the one it is linked under moves it. Pushing a deadline
+//! back, which every kept-alive request does, costs one store; when the old bucket comes up, the process is
+//! put where it belongs by then.
+
+use crate::limits::{TICK_MS, WHEEL_TICKS};
+
+/// Time in ticks of the wheel since the scheduler started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tick(u32);
+
+impl Tick {
+    /// No deadline.
+    pub const NEVER: Tick = Tick(u32::MAX);
+
+    /// The last tick that is not after this time.
+    #[inline]
+    pub fn at_or_before_ns(ns: u64) -> Self {
+        Tick(u32::try_from(ns / (TICK_MS * 1_000_000)).unwrap_or(u32::MAX - 1))
+    }
+
+    /// The time of this tick.
+    pub fn to_ns(self) -> u64 {
+        u64::from(self.0) * TICK_MS * 1_000_000
+    }
+
+    /// So many ticks later.
+    #[inline]
+    pub fn later(self, ticks: u64) -> Self {
+        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
+        Tick(self.0.saturating_add(ticks).min(u32::MAX - 1))
+    }
+
+    fn bucket(self) -> usize {
+        self.0 as usize % WHEEL_TICKS
+    }
+}
+
+const NONE: u32 = u32::MAX;
+const WORDS: usize = WHEEL_TICKS / 64;
+
+/// A process's place in the wheel; lives in its slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    next: u32,
+    previous: u32,
+    /// Where it is linked; `NEVER` when it is not.
+    linked: Tick,
+}
+
+impl Link {
+    /// Not linked.
+    pub const UNLINKED: Link = Link { next: NONE, previous: NONE, linked: Tick::NEVER };
+
+    /// The tick it is linked under, `NEVER` when it is not linked.
+    #[inline]
+    pub fn linked(&self) -> Tick {
+        self.linked
+    }
+}
+
+/// Where the wheel finds the links: the table of processes.
+pub trait Links {
+    /// The link of the process in slot `index`.
+    fn link(&mut self, index: u32) -> &mut Link;
+}
+
+/// The wheel of one scheduler.
+pub struct Wheel {
+    heads: Box<[u32; WHEEL_TICKS]>,
+    /// One bit per bucket that is not empty.
+    filled: [u64; WORDS],
+    /// All buckets before this tick have been looked at.
+    current: Tick,
+    linked: usize,
+}
+
+impl Wheel {
+    /// An empty wheel that starts at tick 0.
+    pub fn new() -> Self {
+        Self {
+            heads: Box::new([NONE; WHEEL_TICKS]),
+            filled: [0; WORDS],
+            current: Tick(0),
+            linked: 0,
+        }
+    }
+
+    /// Links a process under `deadline`, or within a round if that is further off.
+    pub fn link(&mut self, links: &mut impl Links, index: u32, deadline: Tick) {
+        debug_assert_eq!(links.link(index).linked, Tick::NEVER, "linked once");
+        let last = Tick(self.current.0.saturating_add(WHEEL_TICKS as u32 - 1));
+        let tick = deadline.clamp(self.current, last);
+        let bucket = tick.bucket();
+        let head = self.heads[bucket];
+        *links.link(index) = Link { next: head, previous: NONE, linked: tick };
+        if head != NONE {
+            links.link(head).previous = index;
+        }
+        self.heads[bucket] = index;
+        self.filled[bucket / 64] |= 1 << (bucket % 64);
+        self.linked += 1;
+    }
+
+    /// Unlinks a process; nothing happens when it is not linked.
+    pub fn unlink(&mut self, links: &mut impl Links, index: u32) {
+        let link = *links.link(index);
+        if link.linked == Tick::NEVER {
+            return;
+        }
+        if link.next != NONE {
+            links.link(link.next).previous = link.previous;
+        }
+        let bucket = link.linked.bucket();
+        if link.previous != NONE {
+            links.link(link.previous).next = link.next;
+        } else {
+            self.heads[bucket] = link.next;
+            if link.next == NONE {
+                self.filled[bucket / 64] &= !(1 << (bucket % 64));
+            }
+        }
+        *links.link(index) = Link::UNLINKED;
+        self.linked -= 1;
+    }
+
+    /// Takes out one process whose bucket is due at `now`, or `None` when all such were taken.
+    pub fn expire(&mut self, links: &mut impl Links, now: Tick) -> Option<u32> {
+        let Some(due) = self.next_due().filter(|due| *due <= now) else {
+            // Buckets before `now` are empty; forget them, so that new deadlines have a whole round.
+            self.current = self.current.max(now);
+            return None;
+        };
+        self.current = due;
+        let index = self.heads[due.bucket()];
+        self.unlink(links, index);
+        Some(index)
+    }
+
+    /// The first tick with a process linked, `None` when the wheel is empty.
+    pub fn next_due(&self) -> Option<Tick> {
+        if self.linked == 0 {
+            return None;
+        }
+        self.first_filled(self.current)
+    }
+
+    /// The first tick with a process linked, from this one on.
+    fn first_filled(&self, from: Tick) -> Option<Tick> {
+        let start = from.bucket();
+        let ahead = |bucket: usize| (bucket + WHEEL_TICKS - start) % WHEEL_TICKS;
+        let first_word = start / 64;
+        for step in 0..=WORDS {
+            let word = (first_word + step) % WORDS;
+            let mut bits = self.filled[word];
+            if step == 0 {
+                bits &= !0 << (start % 64);
+            }
+            if bits != 0 {
+                let bucket = word * 64 + bits.trailing_zeros() as usize;
+                let tick = from.later(ahead(bucket) as u64);
+                // Beyond a round it is one of those before `from`, met again.
+                let in_round = tick.0 - self.current.0 < WHEEL_TICKS as u32;
+                return in_round.then_some(tick);
+            }
+        }
+        None
+    }
+
+    /// Processes linked.
+    pub fn len(&self) -> usize {
+        self.linked
+    }
+
+    /// Whether no process is linked.
+    pub fn is_empty(&self) -> bool {
+        self.linked == 0
+    }
+
+    /// The slot at the head of the first filled bucket: who expires next.
+    pub fn first(&self) -> Option<u32> {
+        self.next_due().map(|tick| self.heads[tick.bucket()])
+    }
+
+    /// Who expires after this one, `None` when it is the last.
+    pub fn after(&self, links: &mut impl Links, index: u32) -> Option<u32> {
+        let link = *links.link(index);
+        if link.next != NONE {
+            return Some(link.next);
+        }
+        let tick = self.first_filled(link.linked.later(1))?;
+        Some(self.heads[tick.bucket()])
+    }
+}
+
+impl Default for Wheel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Table(Vec<Link>);
+
+    impl Links for Table {
+        fn link(&mut self, index: u32) -> &mut Link {
+            &mut self.0[index as usize]
+        }
+    }
+
+    proptest! {
+        /// The wheel against a sorted list: same members, never early, all due ones come out.
+        #[test]
+        fn agrees_with_a_list(operations in proptest::collection::vec((0u32..64, 0u32..9000, 0u8..3), 1..300)) {
+            let mut table = Table(vec![Link::UNLINKED; 64]);
+            let mut wheel = Wheel::new();
+            let mut model: Vec<Option<u32>> = vec![None; 64];
+            let mut now = 0u32;
+            for (index, amount, what) in operations {
+                match what {
+                    0 if model[index as usize].is_none() => {
+                        let deadline = now + amount;
+                        wheel.link(&mut table, index, Tick(deadline));
+                        model[index as usize] = Some(deadline.min(now.max(wheel.current.0) + WHEEL_TICKS as u32 - 1).max(wheel.current.0));
+                    }
+                    1 => {
+                        wheel.unlink(&mut table, index);
+                        model[index as usize] = None;
+                    }
+                    _ => {
+                        now += amount % 700;
+                        let mut out = Vec::new();
+                        while let Some(index) = wheel.expire(&mut table, Tick(now)) {
+                            out.push(index);
+                        }
+                        out.sort_unstable();
+                        let mut expected: Vec<u32> = (0..64u32)
+                            .filter(|index| model[*index as usize].is_some_and(|deadline| deadline <= now))
+                            .collect();
+                        expected.sort_unstable();
+                        prop_assert_eq!(&out, &expected);
+                        for index in out {
+                            model[index as usize] = None;
+                        }
+                    }
+                }
+                prop_assert_eq!(wheel.len(), model.iter().flatten().count());
+                let first = model.iter().flatten().min().copied();
+                prop_assert_eq!(wheel.next_due().map(|tick| tick.0), first);
+                let mut walked = Vec::new();
+                let mut next = wheel.first();
+                while let Some(index) = next {
+                    walked.push(model[index as usize].unwrap());
+                    next = wheel.after(&mut table, index);
+                }
+                let mut sorted: Vec<u32> = model.iter().flatten().copied().collect();
+                sorted.sort_unstable();
+                prop_assert_eq!(walked, sorted);
+            }
+        }
+    }
+}

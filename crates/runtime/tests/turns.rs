@@ -1,0 +1,272 @@
+//! Turns of a scheduler with a small service of lines, in a quiet world.
+//!
+//! Holds what only the runtime can be asked: who parks is told when its output has left, a panic gives back what
+//! was lent, mail gets its turn, and a peer that floods takes turns with the others.
+#![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
+
+use std::net::SocketAddr;
+
+use runtime::limits::{MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES};
+use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::service::{
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
+use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Sim, Stall, World};
+use sys::pollset::{ListenOptions, Speaks};
+use sys::socket::{ListenAddress, Peer};
+
+/// Answers each line; some lines mean something.
+#[derive(Default)]
+struct Lines {
+    messages: u64,
+    turn_ends: u64,
+    most_at_once: usize,
+}
+
+const LONG_ANSWER: usize = 60_000;
+
+impl Service for Lines {
+    type Process = u32;
+    type Message = u32;
+
+    const KINDS: &'static [&'static str] = &["lines"];
+
+    fn kind(_: &u32) -> usize {
+        0
+    }
+
+    fn on_accept(&mut self, _: ListenerIndex, _: Peer, _: &mut Context<'_, u32>) -> Option<u32> {
+        Some(0)
+    }
+
+    fn on_input(
+        &mut self,
+        lines: &mut u32,
+        input: &[u8],
+        context: &mut Context<'_, u32>,
+    ) -> Progress {
+        let mut consumed = 0;
+        while let Some(length) = input[consumed..].iter().position(|byte| *byte == b'\n') {
+            if context.output_is_full() {
+                return Progress { consumed, next: Next::Park };
+            }
+            let line = &input[consumed..consumed + length];
+            consumed += length + 1;
+            *lines += 1;
+            match line {
+                b"panic" => panic!("the line says so"),
+                b"long" => context.output.put(&[b'x'; LONG_ANSWER]),
+                b"bye" => return Progress { consumed, next: Next::Finish },
+                b"linger" => {
+                    context.output.put(b"last words\n");
+                    return Progress { consumed, next: Next::Linger };
+                }
+                b"abort" => return Progress { consumed, next: Next::Abort },
+                line => {
+                    context.output.put(line);
+                    context.output.put(b"\n");
+                }
+            }
+        }
+        Progress { consumed, next: Next::Read }
+    }
+
+    fn on_event(&mut self, _: &mut u32, event: Event, _: &mut Context<'_, u32>) -> Next {
+        match event {
+            Event::InputEnded | Event::DeadlineReached => Next::Finish,
+            Event::OutputDrained | Event::Resumed | Event::Draining => Next::Read,
+        }
+    }
+
+    fn is_idle(_: &u32) -> bool {
+        true
+    }
+
+    fn on_message(&mut self, _: Endpoint, message: u32, _: &mut ServiceContext<'_, u32>) {
+        assert!(message != 13, "a message that panics");
+        self.messages += 1;
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, u32>) {
+        self.turn_ends += 1;
+        self.most_at_once = self.most_at_once.max(context.processes);
+    }
+}
+
+struct Bench {
+    world: World,
+    scheduler: Scheduler<Sim, Lines>,
+    sender: Mailbox<u32>,
+}
+
+fn address() -> ListenAddress {
+    ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 7)))
+}
+
+fn bench(faults: Faults) -> Bench {
+    let world = World::new(1, faults);
+    let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
+    let mut mailbox = || seats.next().unwrap().mailbox;
+    let settings = Settings { connections: 100, ..Settings::default() };
+    let mut scheduler = Scheduler::new(world.pollset(0), Lines::default(), mailbox(), settings);
+    let options = ListenOptions { address: address(), backlog: 100, first: Speaks::Either };
+    scheduler.listen(&options).unwrap();
+    Bench { world, scheduler, sender: mailbox() }
+}
+
+impl Bench {
+    /// Turns until nothing is left to do now.
+    fn turn(&mut self) {
+        for _ in 0..10_000 {
+            if !self.scheduler.turn(Waiting::Forbidden).unwrap() && !self.world.is_ready(0) {
+                return;
+            }
+        }
+        panic!("it spins");
+    }
+
+    fn connect(&mut self) -> ClientId {
+        self.world.connect(&address()).unwrap()
+    }
+
+    /// Sends, turns, and takes what came.
+    fn ask(&mut self, client: ClientId, bytes: &[u8]) -> Vec<u8> {
+        self.world.client_send(client, bytes);
+        self.turn();
+        self.world.client_received(client)
+    }
+}
+
+#[test]
+fn lines_are_answered_whatever_the_cut() {
+    let mut bench = bench(Faults::none());
+    let client = bench.connect();
+    assert_eq!(bench.ask(client, b"one\ntwo\nth"), b"one\ntwo\n");
+    assert!(bench.scheduler.stats().buffered_bytes > 0, "the rest is kept");
+    assert_eq!(bench.ask(client, b"r"), b"");
+    assert_eq!(bench.ask(client, b"ee\n"), b"three\n");
+    assert_eq!(bench.scheduler.stats().buffered_bytes, 0, "an idle process owns no buffer");
+}
+
+#[test]
+fn who_parked_for_its_output_goes_on_once_it_has_left() {
+    let mut bench = bench(Faults::none());
+    let client = bench.connect();
+    let count = 4 * OUTBOX_HIGH_WATER_BYTES / LONG_ANSWER;
+    let mut received = bench.ask(client, &b"long\n".repeat(count));
+    while received.len() < count * LONG_ANSWER {
+        bench.turn();
+        let more = bench.world.client_received(client);
+        assert!(!more.is_empty(), "stopped after {} bytes", received.len());
+        received.extend(more);
+    }
+    assert_eq!(bench.ask(client, b"still there\n"), b"still there\n");
+    let most = bench.scheduler.stats().buffered_bytes_max;
+    assert!(most < 2 * OUTBOX_HIGH_WATER_BYTES as u64, "output was bounded: {most}");
+}
+
+#[test]
+fn a_reader_that_stalls_stops_the_reading_of_its_own_input_alone() {
+    let mut bench = bench(Faults::none());
+    let (stalled, other) = (bench.connect(), bench.connect());
+    bench.world.client_stall(stalled, Stall::Reading);
+    let line = [[b'y'; 5_000].as_slice(), b"\n"].concat();
+    bench.world.client_send(stalled, &line.repeat(400));
+    assert_eq!(bench.ask(other, b"hello\n"), b"hello\n");
+    assert!(bench.world.client_unsent(stalled) > 0, "the rest waits with the client");
+    let held = bench.scheduler.stats().buffered_bytes;
+    assert!(held < 2 * OUTBOX_HIGH_WATER_BYTES as u64, "{held}");
+    bench.world.client_stall(stalled, Stall::Nothing);
+    let before = bench.scheduler.stats().sent_bytes;
+    bench.turn();
+    assert!(bench.scheduler.stats().sent_bytes > before, "it goes on");
+    assert_eq!(bench.world.client_received(stalled).len(), 400 * line.len());
+    bench.world.client_stall(stalled, Stall::Reading);
+    bench.world.client_send(stalled, &line.repeat(400));
+    bench.turn();
+    assert!(bench.scheduler.stats().buffered_bytes > 0);
+    bench.world.client_reset(stalled);
+    bench.turn();
+    assert_eq!(bench.scheduler.processes(), 1);
+    assert_eq!(bench.scheduler.stats().buffered_bytes, 0);
+}
+
+#[test]
+fn a_panic_gives_back_what_was_lent() {
+    let mut bench = bench(Faults::none());
+    let (unlucky, other) = (bench.connect(), bench.connect());
+    assert_eq!(bench.ask(other, b"before\nhal"), b"before\n");
+    // Its inbox is lent to the handler that panics.
+    bench.ask(unlucky, b"pan");
+    bench.ask(unlucky, b"ic\nmore\n");
+    assert_eq!(bench.world.client_state(unlucky), ClientState::Reset);
+    assert_eq!(bench.ask(other, b"f\n"), b"half\n", "others go on");
+    bench.world.client_close(other);
+    bench.turn();
+    let stats = bench.scheduler.stats();
+    assert_eq!((stats.panics, stats.closed[CloseReason::Panicked as usize]), (1, 1));
+    assert_eq!(stats.buffered_bytes, 0, "the lent bytes are given back");
+}
+
+#[test]
+fn a_panicking_message_ends_nothing() {
+    let mut bench = bench(Faults::none());
+    let client = bench.connect();
+    assert_eq!(bench.ask(client, b"a\n"), b"a\n");
+    for message in [1, 13, 2] {
+        bench.sender.send(Endpoint(0), message).unwrap();
+    }
+    bench.turn();
+    assert_eq!(bench.scheduler.service().messages, 2);
+    assert_eq!(bench.scheduler.stats().panics, 1);
+    assert_eq!(bench.ask(client, b"b\n"), b"b\n");
+}
+
+#[test]
+fn mail_beyond_a_turn_waits_for_the_next() {
+    let mut bench = bench(Faults::none());
+    for message in 0..MESSAGES_PER_TURN as u32 {
+        bench.sender.send(Endpoint(0), 100 + message).unwrap();
+    }
+    assert_eq!(bench.sender.send(Endpoint(0), 1), Err(1), "the ring is full");
+    bench.scheduler.turn(Waiting::Forbidden).unwrap();
+    bench.sender.send(Endpoint(0), 1).unwrap();
+    bench.turn();
+    assert_eq!(bench.scheduler.service().messages, MESSAGES_PER_TURN as u64 + 1);
+    assert_eq!(bench.scheduler.stats().mail.taken_max, MESSAGES_PER_TURN as u64);
+}
+
+#[test]
+fn the_ways_to_end_a_connection() {
+    let mut bench = bench(Faults::none());
+    let [finished, aborted, lingering] = [(); 3].map(|()| bench.connect());
+    assert_eq!(bench.ask(finished, b"a\nbye\n"), b"a\n");
+    assert_eq!(bench.world.client_state(finished), ClientState::EndedByServer);
+    assert_eq!(bench.ask(aborted, b"a\nabort\n"), b"", "what is queued is not sent");
+    assert_eq!(bench.world.client_state(aborted), ClientState::Reset);
+    assert_eq!(bench.ask(lingering, b"linger\nunread"), b"last words\n");
+    assert_eq!(bench.world.client_state(lingering), ClientState::EndedByServer);
+    assert_eq!(bench.ask(lingering, b"more that nobody reads"), b"");
+    assert_eq!(bench.scheduler.processes(), 1, "it is still being listened to");
+    bench.world.client_close(lingering);
+    bench.turn();
+    let closed = bench.scheduler.stats().closed;
+    assert_eq!(closed[CloseReason::Finished as usize], 2);
+    assert_eq!(closed[CloseReason::Aborted as usize], 1);
+    assert_eq!(bench.scheduler.processes(), 0);
+    assert_eq!(bench.scheduler.stats().buffered_bytes, 0);
+}
+
+#[test]
+fn a_socket_that_cannot_be_watched_is_closed() {
+    let mut bench = bench(Faults::none());
+    bench.world.set_faults(Faults { watch_refused: ALWAYS, ..Faults::none() });
+    let client = bench.connect();
+    bench.turn();
+    assert_ne!(bench.world.client_state(client), ClientState::Open);
+    bench.world.set_faults(Faults::none());
+    let client = bench.connect();
+    assert_eq!(bench.ask(client, b"a\n"), b"a\n");
+    assert_eq!(bench.scheduler.stats().closed[CloseReason::Failed as usize], 1);
+}
