@@ -1,0 +1,37 @@
+//! The HTTP/1.1 requirements of RFC 9110 and 9112 as data, and a runner for any server.
+//!
+//! Owns the cases (`cases/*.toml`), the strict client that plays them over a raw socket, and the report.
+//! Never knows which server is at the other end: what a server has to offer (a static file, an echo, a
+//! directory) is told by the caller as [`Capability`] and path; a case whose needs are not met is
+//! counted as skipped, with its reason. Never trusts the server: every read is bounded in bytes and in time.
+
+mod case;
+mod clock;
+mod connection;
+mod escape;
+mod facts;
+mod formats;
+mod framing;
+mod judge;
+pub mod limits;
+mod matchers;
+mod multipart;
+mod play;
+mod report;
+mod response;
+mod run;
+mod suite;
+mod table;
+mod target;
+mod template;
+
+pub use case::{
+    Answer, Body, Case, ConnectionAfter, Expectation, FieldFormat, Interim, Level, Need, Step,
+};
+pub use report::{CaseReport, Counts, Failure, Outcome, Report};
+pub use response::{
+    Fields, Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response,
+};
+pub use run::{run, run_suite};
+pub use suite::{Suite, SuiteError};
+pub use target::{Capability, Options, Target};

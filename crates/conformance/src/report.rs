@@ -1,0 +1,112 @@
+//! Owns the outcome of a run as data. Never prints (see `table`).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::case::Level;
+
+/// What went wrong in one case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// What should have come.
+    pub expected: String,
+    /// What came instead.
+    pub problem: String,
+    /// What was sent, escaped and bounded.
+    pub sent: String,
+    /// What was received, escaped and bounded.
+    pub received: String,
+}
+
+/// The outcome of one case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "result")]
+pub enum Outcome {
+    /// The requirement is met.
+    Passed,
+    /// It is not.
+    Failed(Failure),
+    /// It could not be tried.
+    Skipped {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// One case and its outcome.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseReport {
+    /// Name of the case.
+    pub id: String,
+    /// Where the requirement stands.
+    pub section: String,
+    /// How binding it is.
+    pub level: Level,
+    /// The requirement.
+    pub requirement: String,
+    /// How it went.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// How many cases went how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Requirements met.
+    pub passed: usize,
+    /// Requirements not met.
+    pub failed: usize,
+    /// Requirements that could not be tried.
+    pub skipped: usize,
+}
+
+impl Counts {
+    fn add(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::Skipped { .. } => self.skipped += 1,
+        }
+    }
+
+    /// All cases.
+    pub fn total(&self) -> usize {
+        self.passed + self.failed + self.skipped
+    }
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The server.
+    pub target: String,
+    /// All cases together.
+    pub counts: Counts,
+    /// Cases by level.
+    pub levels: BTreeMap<Level, Counts>,
+    /// The cases, in the order of the suite.
+    pub cases: Vec<CaseReport>,
+}
+
+impl Report {
+    pub(crate) fn new(target: String, cases: Vec<CaseReport>) -> Self {
+        let mut counts = Counts::default();
+        let mut levels: BTreeMap<Level, Counts> = BTreeMap::new();
+        for case in &cases {
+            counts.add(&case.outcome);
+            levels.entry(case.level).or_default().add(&case.outcome);
+        }
+        Self { target, counts, levels, cases }
+    }
+
+    /// The cases that failed.
+    pub fn failures(&self) -> impl Iterator<Item = &CaseReport> {
+        self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Failed(_)))
+    }
+
+    /// The report for programs.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("strings and numbers are always JSON")
+    }
+}

@@ -1,0 +1,85 @@
+//! Owns the run: which cases are played, on how many threads, and the report. Never knows what a case means.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::case::Case;
+use crate::escape::quote;
+use crate::facts::Facts;
+use crate::judge::judge;
+use crate::limits::THREADS_MAX;
+use crate::play::play;
+use crate::report::{CaseReport, Failure, Outcome, Report};
+use crate::suite::Suite;
+use crate::target::{Options, Target};
+
+/// Plays the embedded suite against a server.
+pub fn run(target: &Target, options: &Options) -> Report {
+    let suite = Suite::embedded().expect("a test of this crate reads the embedded suite");
+    run_suite(&suite, target, options)
+}
+
+/// Plays a suite against a server.
+pub fn run_suite(suite: &Suite, target: &Target, options: &Options) -> Report {
+    let facts = Facts::learn(target, options);
+    let cases: Vec<&Case> = suite.cases().iter().filter(|case| wanted(case, options)).collect();
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut reports = Vec::new();
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            reports.push(run_case(case, target, &facts, options));
+        }
+        reports
+    };
+    let mut reports = thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..options.threads.clamp(1, THREADS_MAX)).map(|_| scope.spawn(worker)).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.flat_map(|reports| reports.expect("a worker never panics")).collect::<Vec<_>>()
+    });
+    reports.sort_by_key(|report| cases.iter().position(|case| case.id == report.id));
+    Report::new(target.address.to_string(), reports)
+}
+
+fn wanted(case: &Case, options: &Options) -> bool {
+    let named = options.only.is_empty() || options.only.iter().any(|part| case.id.contains(part));
+    named && (options.levels.is_empty() || options.levels.contains(&case.level))
+}
+
+fn run_case(case: &Case, target: &Target, facts: &Facts, options: &Options) -> CaseReport {
+    let lack = case.needs.iter().find_map(|need| facts.lacks(*need, options));
+    let outcome = match lack {
+        Some(reason) => Outcome::Skipped { reason },
+        None => outcome_of(case, target, facts, options),
+    };
+    CaseReport {
+        id: case.id.clone(),
+        section: case.section.clone(),
+        level: case.level,
+        requirement: case.requirement.clone(),
+        outcome,
+    }
+}
+
+fn outcome_of(case: &Case, target: &Target, facts: &Facts, options: &Options) -> Outcome {
+    let played = match play(case, target, facts, options) {
+        Ok(played) => played,
+        Err(error) => {
+            return Outcome::Failed(Failure {
+                expected: "a connection".to_owned(),
+                problem: error.to_string(),
+                sent: String::new(),
+                received: String::new(),
+            });
+        }
+    };
+    match judge(case, &played, facts) {
+        Ok(()) => Outcome::Passed,
+        Err(complaint) => Outcome::Failed(Failure {
+            expected: complaint.expected,
+            problem: complaint.problem,
+            sent: quote(&played.sent),
+            received: quote(&played.received),
+        }),
+    }
+}

@@ -1,0 +1,202 @@
+//! Owns the collection of cases: the embedded files, reading them, and the rules they keep.
+//! Never plays a case.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::case::{Case, Level, Need, Step};
+use crate::facts::Facts;
+use crate::template;
+
+/// The embedded files, in the order in which they are played.
+const FILES: &[(&str, &str)] = &[
+    ("request_line.toml", include_str!("../cases/request_line.toml")),
+    ("target.toml", include_str!("../cases/target.toml")),
+    ("host.toml", include_str!("../cases/host.toml")),
+    ("fields.toml", include_str!("../cases/fields.toml")),
+    ("content_length.toml", include_str!("../cases/content_length.toml")),
+    ("transfer_encoding.toml", include_str!("../cases/transfer_encoding.toml")),
+    ("chunked.toml", include_str!("../cases/chunked.toml")),
+    ("chunked_refused.toml", include_str!("../cases/chunked_refused.toml")),
+    ("chunked_trailers.toml", include_str!("../cases/chunked_trailers.toml")),
+    ("expect.toml", include_str!("../cases/expect.toml")),
+    ("connection.toml", include_str!("../cases/connection.toml")),
+    ("methods.toml", include_str!("../cases/methods.toml")),
+    ("response.toml", include_str!("../cases/response.toml")),
+    ("conditional.toml", include_str!("../cases/conditional.toml")),
+    ("precondition.toml", include_str!("../cases/precondition.toml")),
+    ("ranges.toml", include_str!("../cases/ranges.toml")),
+    ("range_sets.toml", include_str!("../cases/range_sets.toml")),
+    ("traversal.toml", include_str!("../cases/traversal.toml")),
+    ("redirect.toml", include_str!("../cases/redirect.toml")),
+    ("limits.toml", include_str!("../cases/limits.toml")),
+    ("slow.toml", include_str!("../cases/slow.toml")),
+];
+
+/// Why a suite is not fit to be played. Always a mistake in the data.
+#[derive(Debug)]
+pub enum SuiteError {
+    /// Not TOML, or not of the shape of a case.
+    Syntax {
+        /// The file.
+        file: String,
+        /// What the reader says.
+        message: String,
+    },
+    /// A case that breaks a rule.
+    Rule {
+        /// The case.
+        id: String,
+        /// The rule.
+        message: String,
+    },
+}
+
+impl fmt::Display for SuiteError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax { file, message } => write!(formatter, "{file}: {message}"),
+            Self::Rule { id, message } => write!(formatter, "case {id}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for SuiteError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseFile {
+    case: Vec<Case>,
+}
+
+/// The cases, in order.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    cases: Vec<Case>,
+}
+
+impl Suite {
+    /// The cases that come with the crate.
+    pub fn embedded() -> Result<Self, SuiteError> {
+        Self::read(FILES)
+    }
+
+    /// Cases from one text, for a caller with requirements of its own.
+    pub fn parse(name: &str, text: &str) -> Result<Self, SuiteError> {
+        Self::read(&[(name, text)])
+    }
+
+    /// The cases.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    fn read(files: &[(&str, &str)]) -> Result<Self, SuiteError> {
+        let mut cases = Vec::new();
+        for (name, text) in files {
+            let file: CaseFile = toml::from_str(text).map_err(|error| SuiteError::Syntax {
+                file: (*name).to_owned(),
+                message: error.to_string(),
+            })?;
+            cases.extend(file.case);
+        }
+        check_all(&cases)?;
+        Ok(Self { cases })
+    }
+}
+
+fn check_all(cases: &[Case]) -> Result<(), SuiteError> {
+    let mut ids = BTreeSet::new();
+    for case in cases {
+        let rule = |message: String| SuiteError::Rule { id: case.id.clone(), message };
+        if !ids.insert(case.id.as_str()) {
+            return Err(rule("the id is used twice".to_owned()));
+        }
+        check(case).map_err(rule)?;
+    }
+    Ok(())
+}
+
+/// The rules of one case, each an early return.
+fn check(case: &Case) -> Result<(), String> {
+    let id_byte =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    if case.id.is_empty() || !case.id.bytes().all(id_byte) {
+        return Err("an id is made of a-z, 0-9, '-' and '.'".to_owned());
+    }
+    let bound = matches!(case.level, Level::Must | Level::Should);
+    if bound && !case.id.starts_with("rfc") {
+        return Err("the id of a must or a should starts with its RFC".to_owned());
+    }
+    check_section(&case.section, case.level)?;
+    if case.requirement.trim().is_empty() {
+        return Err("the requirement is empty".to_owned());
+    }
+    if case.responses.is_empty() {
+        return Err("nothing is expected".to_owned());
+    }
+    if case.responses.iter().any(|response| response.status.is_empty()) {
+        return Err("a response without an allowed status".to_owned());
+    }
+    if case.send.is_some() && !case.steps.is_empty() {
+        return Err("both send and steps".to_owned());
+    }
+    check_script(case)
+}
+
+fn check_section(section: &str, level: Level) -> Result<(), String> {
+    if let Some(number) = section.strip_prefix("RFC ") {
+        let (document, part) = number.split_once(' ').ok_or("a section is 'RFC number part'")?;
+        let known = ["9110", "9112", "9111", "3986", "6585", "7231"].contains(&document);
+        let numbers = part.split('.').all(|piece| piece.parse::<u16>().is_ok());
+        return if known && numbers { Ok(()) } else { Err(format!("unknown section '{section}'")) };
+    }
+    let topic = section.strip_prefix("policy ").unwrap_or_default();
+    if topic.is_empty() {
+        return Err(format!("unknown section '{section}'"));
+    }
+    match level {
+        Level::Attack | Level::Policy => Ok(()),
+        Level::Must | Level::Should => Err("a must or a should names its RFC".to_owned()),
+    }
+}
+
+fn check_script(case: &Case) -> Result<(), String> {
+    let facts = Facts::sample();
+    let mut sends = 0;
+    let mut mentions_head = false;
+    for step in case.script() {
+        let (Step::Send(text) | Step::Drip(text)) = &step else { continue };
+        let bytes = template::expand(text, &facts).map_err(|error| error.to_string())?;
+        if bytes.is_empty() && matches!(step, Step::Send(_)) {
+            return Err("a send without bytes".to_owned());
+        }
+        mentions_head |= bytes.starts_with(b"HEAD ") || text.contains("\nHEAD ");
+        sends += 1;
+        check_needs(case, text)?;
+        if matches!(step, Step::Drip(_)) && !case.needs.contains(&Need::SlowDeadline) {
+            return Err("a drip without the need slow-deadline".to_owned());
+        }
+    }
+    if sends == 0 {
+        return Err("no bytes are sent".to_owned());
+    }
+    let expects_head =
+        case.responses.iter().any(|response| response.method.as_deref() == Some("HEAD"));
+    if mentions_head && !expects_head {
+        return Err("a HEAD request, but no response with method = \"HEAD\"".to_owned());
+    }
+    Ok(())
+}
+
+/// Every capability a template mentions is declared as a need, so that it is skipped and not broken.
+fn check_needs(case: &Case, text: &str) -> Result<(), String> {
+    for (placeholder, need) in template::NEEDS {
+        if text.contains(placeholder) && !case.needs.contains(need) {
+            return Err(format!("{placeholder} is used but not declared in needs"));
+        }
+    }
+    Ok(())
+}
