@@ -1,0 +1,235 @@
+//! So many requests in the simulator, for counting instructions.
+//!
+//!     valgrind --tool=callgrind target/release/examples/simulated_requests json 20000
+//!
+//! counts everything: start-up, the world and the server. The instructions of one request are the difference of two
+//! runs: `(count(2 N) - count(N)) / N` removes the start-up. What of that is the world's and the runtime's shows in
+//! the same difference of the twin workload (`null-json` for `json`, and so on): its service answers with the same
+//! number of bytes without looking at the request. `json - null-json` is what HTTP costs, without a socket, a clock
+//! or a cache miss of any kernel; the numbers are the same in every run on every machine with the same compiler.
+//!
+//! Workloads: `json` and `plaintext` kept alive, `pipelined` (plaintext, 16 in one write, counted as 16), `short` (a
+//! connection for each), `file` (1,406 bytes from the cache, kept alive). Prints the number of requests.
+#![expect(clippy::print_stdout, reason = "the number of requests is what it says")]
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
+use server::config::{Config, Overrides};
+use server::file_helper::FileHelper;
+use server::http::{Function, Http, Reply, Request, Settings};
+use server::message::Message;
+use server::site::{Helpers, Site, SiteData};
+use sys::pollset::sim::{ClientId, Faults, Sim, World};
+use sys::pollset::{ListenOptions, Speaks};
+use sys::socket::{ListenAddress, Peer};
+
+/// Requests of one pipelined write.
+const PIPELINED: usize = 16;
+
+const FILE_BYTES: usize = 1406;
+
+const JSON: &[u8] = b"GET /json HTTP/1.1\r\nHost: example.test\r\n\r\n";
+const PLAINTEXT: &[u8] = b"GET /plaintext HTTP/1.1\r\nHost: example.test\r\n\r\n";
+const SHORT: &[u8] = b"GET /json HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n";
+const FILE: &[u8] = b"GET /page.html HTTP/1.1\r\nHost: example.test\r\n\r\n";
+
+/// How requests come.
+#[derive(Clone, Copy)]
+enum Shape {
+    KeptAlive,
+    ConnectionEach,
+}
+
+fn address() -> ListenAddress {
+    ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)))
+}
+
+/// A scheduler in its world, with one helper.
+struct Stage<S: Service> {
+    world: World,
+    scheduler: Scheduler<Sim, S>,
+    helper: Mailbox<S::Message>,
+}
+
+impl<S: Service> Stage<S> {
+    fn new(service: S) -> io::Result<Self> {
+        let world = World::new(1, Faults::none());
+        let mut mailboxes = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven)?
+            .into_iter()
+            .map(|seat| seat.mailbox);
+        let (Some(mailbox), Some(helper)) = (mailboxes.next(), mailboxes.next()) else {
+            return Err(io::Error::other("a mesh of two"));
+        };
+        let settings = SchedulerSettings { connections: 16, ..SchedulerSettings::default() };
+        let mut scheduler = Scheduler::new(world.pollset(0), service, mailbox, settings);
+        scheduler.listen(&ListenOptions {
+            address: address(),
+            backlog: 16,
+            first: Speaks::Client,
+        })?;
+        Ok(Self { world, scheduler, helper })
+    }
+
+    fn connect(&self) -> io::Result<ClientId> {
+        self.world.connect(&address()).ok_or_else(|| io::Error::other("nobody listens"))
+    }
+
+    /// One write of the client and everything the server does about it; gives how many bytes came back.
+    fn exchange(&mut self, client: ClientId, request: &[u8]) -> io::Result<usize> {
+        self.world.client_send(client, request);
+        while self.scheduler.turn(Waiting::Forbidden)? {}
+        Ok(self.world.client_received(client).len())
+    }
+
+    /// So many writes of this shape; gives how many bytes one of them was answered with.
+    fn run(&mut self, request: &[u8], shape: Shape, writes: usize) -> io::Result<usize> {
+        let mut client = self.connect()?;
+        let mut answered = 0;
+        for _ in 0..writes {
+            answered = self.exchange(client, request)?;
+            if answered == 0 {
+                return Err(io::Error::other("a request was not answered"));
+            }
+            if matches!(shape, Shape::ConnectionEach) {
+                self.world.client_close(client);
+                client = self.connect()?;
+            }
+        }
+        Ok(answered)
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Greeting {
+    message: &'static str,
+}
+
+fn hello(request: &Request<'_>, reply: &mut Reply<'_>) {
+    match request.path() {
+        "/json" => reply.json(&Greeting { message: "Hello, World!" }),
+        _ => reply.text("Hello, World!"),
+    }
+}
+
+/// Answers whatever came with so many bytes.
+struct Null {
+    answer: Vec<u8>,
+    next: Next,
+}
+
+impl Service for Null {
+    type Process = ();
+    type Message = ();
+
+    const KINDS: &'static [&'static str] = &["null"];
+
+    fn kind(_process: &()) -> usize {
+        0
+    }
+
+    fn on_accept(
+        &mut self,
+        _: ListenerIndex,
+        _: Peer,
+        context: &mut Context<'_, ()>,
+    ) -> Option<()> {
+        context.set_deadline_after_ms(10_000);
+        Some(())
+    }
+
+    fn on_input(&mut self, _: &mut (), input: &[u8], context: &mut Context<'_, ()>) -> Progress {
+        context.output.put(&self.answer);
+        context.set_deadline_after_ms(75_000);
+        Progress { consumed: input.len(), next: self.next }
+    }
+
+    fn on_event(&mut self, _: &mut (), _: Event, _: &mut Context<'_, ()>) -> Next {
+        Next::Finish
+    }
+
+    fn is_idle(_process: &()) -> bool {
+        true
+    }
+}
+
+/// The site on a directory of its own, with its one file in the cache.
+fn site() -> io::Result<Stage<Http<Site>>> {
+    let root = std::env::temp_dir().join("velodrome-simulated-requests");
+    std::fs::create_dir_all(&root)?;
+    std::fs::write(root.join("page.html"), [b'x'; FILE_BYTES])?;
+    let data = Arc::new(compile(&root)?);
+    let settings = Arc::clone(&data.settings);
+    let helpers = Helpers { files: vec![Endpoint(1)], log: None };
+    let mut stage = Stage::new(Http::new(Site::open(data, helpers, 0)?, settings, None))?;
+    let client = stage.connect()?;
+    stage.exchange(client, FILE)?;
+    let mut from = 0;
+    let asked = stage.helper.take(&mut from);
+    let found = asked.and_then(|(to, message): (Endpoint, Message)| {
+        Some((to, FileHelper::new().answer(message)?))
+    });
+    let (to, found) = found.ok_or_else(|| io::Error::other("the site asks for its file"))?;
+    let _fits = stage.helper.send(to, found);
+    stage.exchange(client, b"")?;
+    Ok(stage)
+}
+
+fn compile(root: &Path) -> io::Result<SiteData> {
+    Config::without_file(root, &Overrides::default())
+        .and_then(|config| SiteData::compile(config, 1))
+        .map_err(|errors| io::Error::other(errors.to_string()))
+}
+
+/// Runs a workload; gives how many bytes one write was answered with.
+fn run(workload: &str, writes: usize) -> io::Result<Option<usize>> {
+    if let Some(twin) = workload.strip_prefix("null-") {
+        let Some((request, shape)) = request_of(twin) else { return Ok(None) };
+        // One write of the twin says how long its answer is; it costs the same however many follow.
+        let Some(length) = run(twin, 1)? else { return Ok(None) };
+        let next = match shape {
+            Shape::KeptAlive => Next::Read,
+            Shape::ConnectionEach => Next::Finish,
+        };
+        let mut stage = Stage::new(Null { answer: vec![b'x'; length], next })?;
+        return stage.run(&request, shape, writes).map(Some);
+    }
+    let Some((request, shape)) = request_of(workload) else { return Ok(None) };
+    if workload == "file" {
+        return site()?.run(&request, shape, writes).map(Some);
+    }
+    let service = Http::new(Function(hello), Arc::new(Settings::default()), None);
+    Stage::new(service)?.run(&request, shape, writes).map(Some)
+}
+
+/// What a workload's client writes, and how.
+fn request_of(workload: &str) -> Option<(Vec<u8>, Shape)> {
+    Some(match workload {
+        "json" => (JSON.to_vec(), Shape::KeptAlive),
+        "plaintext" => (PLAINTEXT.to_vec(), Shape::KeptAlive),
+        "pipelined" => (PLAINTEXT.repeat(PIPELINED), Shape::KeptAlive),
+        "short" => (SHORT.to_vec(), Shape::ConnectionEach),
+        "file" => (FILE.to_vec(), Shape::KeptAlive),
+        _ => return None,
+    })
+}
+
+fn main() -> io::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let count = words.get(1).and_then(|word| word.parse::<usize>().ok());
+    let (Some(workload), Some(count)) = (words.first(), count) else {
+        return Err(io::Error::other("usage: simulated_requests [null-]WORKLOAD REQUESTS"));
+    };
+    let in_one_write = if workload.ends_with("pipelined") { PIPELINED } else { 1 };
+    let writes = count.div_ceil(in_one_write);
+    match run(workload, writes)? {
+        Some(_) => println!("{}", writes * in_one_write),
+        None => return Err(io::Error::other(format!("no workload is called `{workload}`"))),
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! The admin service as an application of the control scheduler.
+
+use std::sync::Arc;
+
+use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::service::{Command, ListenerIndex, ServiceContext};
+use runtime::slots::ProcessId;
+use sys::signal::{Signal, send_to_self};
+use wire::http::method::Method;
+use wire::http::status::Status;
+
+use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::{metrics, status};
+use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+use crate::message::{Message, ReloadReport};
+
+/// What is known from the start and never changes.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The served directory.
+    pub directory: String,
+    /// Where the server listens.
+    pub listeners: Vec<String>,
+    /// The CPU of each scheduler, when pinned.
+    pub cpus: Vec<Option<usize>>,
+    /// Whether each scheduler has a descriptor table of its own.
+    pub private_tables: bool,
+    /// The kind names of the schedulers' processes.
+    pub kinds: &'static [&'static str],
+    /// Which sandbox is in force.
+    pub sandbox: &'static str,
+    /// Bytes of one connection's slot.
+    pub slot_bytes: usize,
+    /// Seconds since 1970 at the start.
+    pub started: u64,
+    /// The process.
+    pub process: u32,
+}
+
+/// Whom the control scheduler talks to.
+#[derive(Clone, Debug)]
+pub struct Peers {
+    /// How many schedulers there are; their endpoints are numbered from 0.
+    pub schedulers: usize,
+    /// The log writer, when there is one.
+    pub log: Option<Endpoint>,
+}
+
+/// The control socket is the first listener: everything may be asked there. The others only give metrics.
+const CONTROL: ListenerIndex = ListenerIndex(0);
+
+/// The admin application.
+pub struct Admin {
+    facts: Arc<Facts>,
+    peers: Peers,
+    round: Round,
+    waiting: Vec<ProcessId>,
+    /// Who waits for a reload, and how many there had been when it asked.
+    reloading: Vec<(ProcessId, u64)>,
+    last_reload: Arc<ReloadReport>,
+    has_control: HasControl,
+}
+
+/// Whether the first listener is the control socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HasControl {
+    /// Yes.
+    Yes,
+    /// It could not be opened: all listeners give metrics only.
+    No,
+}
+
+impl Admin {
+    /// An admin service about these schedulers.
+    pub fn new(facts: Arc<Facts>, peers: Peers, has_control: HasControl) -> Self {
+        Self {
+            facts,
+            peers,
+            round: Round::default(),
+            waiting: Vec::new(),
+            reloading: Vec::new(),
+            last_reload: Arc::default(),
+            has_control,
+        }
+    }
+
+    /// Asks all schedulers unless their last answers are good enough; `true` when they are.
+    fn has_answers(&mut self, context: &mut AnswerContext<'_, Message>) -> bool {
+        let now_ms = context.now.monotonic_ms();
+        if self.round.is_good(now_ms) {
+            return true;
+        }
+        if !self.round.is_open() {
+            self.ask(now_ms, context.mail);
+        }
+        self.waiting.push(context.id);
+        false
+    }
+
+    fn ask(&mut self, now_ms: u64, mail: &mut Mailbox<Message>) {
+        let expects_log = if self.peers.log.is_some() { ExpectsLog::Yes } else { ExpectsLog::No };
+        self.round.ask(self.peers.schedulers, expects_log, now_ms);
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            // A scheduler whose mailbox is full does not turn: it is reported as not answering.
+            let _not_answering = mail.send(endpoint, Message::AskReport);
+        }
+        if let Some(log) = self.peers.log {
+            let _not_answering = mail.send(log, Message::AskLogReport);
+        }
+    }
+
+    /// Signals the main thread to read the configuration again, and waits for what becomes of it.
+    fn reload(&mut self, reply: &mut Reply<'_>, id: ProcessId) -> Answer {
+        let asked = self.reloading.iter().position(|(process, _)| *process == id);
+        let Some(index) = asked else {
+            if send_to_self(Signal::Hangup).is_err() {
+                reply.empty(Status::INTERNAL_SERVER_ERROR);
+                return Answer::Done;
+            }
+            self.reloading.push((id, self.last_reload.number));
+            return Answer::Wait;
+        };
+        if self.reloading.get(index).is_some_and(|(_, before)| self.last_reload.number <= *before) {
+            return Answer::Wait;
+        }
+        self.reloading.swap_remove(index);
+        reply.json(&status::reload(&self.last_reload));
+        Answer::Done
+    }
+
+    fn control(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        match (request.method(), request.path()) {
+            (Method::Get, "/status") if self.has_answers(context) => {
+                let now = context.now.unix_seconds;
+                reply.json(&status::status(&self.facts, &self.round, &self.last_reload, now));
+                Answer::Done
+            }
+            (Method::Get, "/stats") if self.has_answers(context) => {
+                reply.json(&status::stats(&self.facts, &self.round));
+                Answer::Done
+            }
+            (Method::Get, "/status" | "/stats") => Answer::Wait,
+            (Method::Post, "/reload") => self.reload(reply, context.id),
+            (Method::Post, "/drain") => {
+                let status = match send_to_self(Signal::Terminate) {
+                    Ok(()) => Status::ACCEPTED,
+                    Err(_) => Status::INTERNAL_SERVER_ERROR,
+                };
+                reply.empty(status);
+                Answer::Done
+            }
+            _ => self.metrics(request, reply, context),
+        }
+    }
+
+    fn metrics(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        match (request.method(), request.path()) {
+            (Method::Get | Method::Head, "/metrics") => {
+                if !self.has_answers(context) {
+                    return Answer::Wait;
+                }
+                let text = metrics::write(&self.facts, &self.round);
+                reply.send(Status::OK, metrics::MEDIA_TYPE, text.as_bytes());
+            }
+            (Method::Get | Method::Head, "/health") => reply.text("ok\n"),
+            _ => reply.empty(Status::NOT_FOUND),
+        }
+        Answer::Done
+    }
+
+    fn wake_waiting(&mut self, context: &mut ServiceContext<'_, Message>) {
+        for process in self.waiting.drain(..) {
+            context.command(Command::Resume(process));
+        }
+    }
+}
+
+impl Application for Admin {
+    type Message = Message;
+
+    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+        BodyPolicy::Collect { limit: crate::limits::ADMIN_BODY_SIZE }
+    }
+
+    fn on_request(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if request.listener == CONTROL && self.has_control == HasControl::Yes {
+            self.control(request, reply, context)
+        } else {
+            self.metrics(request, reply, context)
+        }
+    }
+
+    fn on_message(
+        http: &mut Http<Self>,
+        from: Endpoint,
+        message: Message,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        let admin = http.application_mut();
+        match message {
+            Message::Report(report) => admin.round.add(from, *report),
+            Message::LogReport(report) => admin.round.log = Some(report),
+            Message::Reloaded(report) => {
+                admin.last_reload = report;
+                for (process, _) in &admin.reloading {
+                    context.command(Command::Resume(*process));
+                }
+            }
+            Message::Drain { deadline_ms, idle_grace_ms } => {
+                context.command(Command::Drain { deadline_ms, idle_grace_ms });
+            }
+            // Not for the control scheduler.
+            Message::LookUp(_)
+            | Message::Found(_)
+            | Message::Warm(_)
+            | Message::Warmed(..)
+            | Message::Lines(..)
+            | Message::ReopenLog
+            | Message::StopLog
+            | Message::Reload(_)
+            | Message::AskReport
+            | Message::AskLogReport => {}
+        }
+    }
+
+    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
+        let admin = http.application_mut();
+        if admin.round.close_if_due(context.now.monotonic_ms()) {
+            admin.wake_waiting(context);
+        } else if admin.round.is_open() {
+            context.wake_after_ms(PATIENCE_MS);
+        }
+    }
+}

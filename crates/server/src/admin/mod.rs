@@ -1,0 +1,12 @@
+//! The admin service: status, statistics, reload and drain over the control socket; metrics over TCP.
+//!
+//! Owns nothing of the data plane: it runs on a control scheduler of its own and asks the schedulers by message,
+//! so that it answers even when one of them does not. `round` is one such question; `metrics` and `status` write
+//! what came back.
+
+mod handle;
+mod metrics;
+mod round;
+mod status;
+
+pub use handle::{Admin, Facts, HasControl, Peers};

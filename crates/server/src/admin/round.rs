@@ -1,0 +1,75 @@
+//! One question to all schedulers, and the answers so far.
+
+use runtime::mailbox::Endpoint;
+
+use crate::message::{LogReport, SchedulerReport};
+
+/// Milliseconds for which answers are good enough for the next question.
+pub(super) const GOOD_FOR_MS: u64 = 50;
+
+/// Milliseconds after which a question is closed without the answers that are missing.
+pub(super) const PATIENCE_MS: u64 = 1000;
+
+/// The answers to one question.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// One for each scheduler, in their order; `None` where none came.
+    pub(super) reports: Vec<Option<SchedulerReport>>,
+    pub(super) log: Option<LogReport>,
+    asked_ms: Option<u64>,
+    closed_ms: Option<u64>,
+    expects_log: bool,
+}
+
+impl Round {
+    /// Whether the answers may be used now.
+    pub(super) fn is_good(&self, now_ms: u64) -> bool {
+        self.closed_ms.is_some_and(|closed_ms| now_ms.saturating_sub(closed_ms) <= GOOD_FOR_MS)
+    }
+
+    /// Whether a question is under way.
+    pub(super) fn is_open(&self) -> bool {
+        self.asked_ms.is_some() && self.closed_ms.is_none()
+    }
+
+    /// A new question to so many schedulers.
+    pub(super) fn ask(&mut self, schedulers: usize, expects_log: ExpectsLog, now_ms: u64) {
+        *self = Self {
+            reports: vec![None; schedulers],
+            log: None,
+            asked_ms: Some(now_ms),
+            closed_ms: None,
+            expects_log: expects_log == ExpectsLog::Yes,
+        };
+    }
+
+    /// A scheduler answered.
+    pub(super) fn add(&mut self, from: Endpoint, report: SchedulerReport) {
+        if let Some(place) = self.reports.get_mut(usize::from(from.0)) {
+            *place = Some(report);
+        }
+    }
+
+    /// Closes the question when all answers are there or patience is over; says whether it was closed now.
+    pub(super) fn close_if_due(&mut self, now_ms: u64) -> bool {
+        let Some(asked_ms) = self.asked_ms.filter(|_| self.closed_ms.is_none()) else {
+            return false;
+        };
+        let complete =
+            self.reports.iter().all(Option::is_some) && (self.log.is_some() || !self.expects_log);
+        if complete || now_ms >= asked_ms + PATIENCE_MS {
+            self.closed_ms = Some(now_ms);
+            return true;
+        }
+        false
+    }
+}
+
+/// Whether the log writer was asked too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExpectsLog {
+    /// Yes.
+    Yes,
+    /// There is none.
+    No,
+}

@@ -1,0 +1,169 @@
+//! Status and statistics as JSON.
+//!
+//! Owns the shape of `/status`, `/stats` and `/reload`. Times end in their unit; counts are since the start.
+
+use runtime::service::CloseReason;
+use runtime::stats::Stats;
+use serde_json::{Map, Value, json};
+
+use super::handle::Facts;
+use super::round::Round;
+use crate::message::{ReloadReport, SchedulerReport};
+
+/// `/status`: what an operator looks at first.
+pub(super) fn status(facts: &Facts, round: &Round, reload: &ReloadReport, now: u64) -> Value {
+    let answered = || round.reports.iter().flatten();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "process": facts.process,
+        "uptime_s": now.saturating_sub(facts.started),
+        "directory": facts.directory,
+        "listeners": facts.listeners,
+        "schedulers": round.reports.len(),
+        "schedulers_answering": answered().count(),
+        "cpus": facts.cpus,
+        "descriptor_tables": if facts.private_tables { "private" } else { "shared" },
+        "sandbox": facts.sandbox,
+        "connections": answered().map(|report| report.processes).sum::<usize>(),
+        "requests": answered().map(|report| report.http.requests).sum::<u64>(),
+        "configuration": answered().map(|report| report.generation).min(),
+        "last_reload": self::reload(reload),
+        "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
+        "connection_slot_bytes": facts.slot_bytes,
+    })
+}
+
+/// What became of a reload.
+pub(super) fn reload(report: &ReloadReport) -> Value {
+    let state = match (report.number, report.problems.is_empty()) {
+        (0, _) => "none",
+        (_, true) => "in force",
+        (_, false) => "refused",
+    };
+    json!({ "number": report.number, "state": state, "problems": report.problems })
+}
+
+/// `/stats`: everything, by scheduler.
+pub(super) fn stats(facts: &Facts, round: &Round) -> Value {
+    let one = |(number, report): (usize, &Option<SchedulerReport>)| match report {
+        Some(report) => scheduler(facts, number, report),
+        None => json!({ "scheduler": number, "answering": false }),
+    };
+    let schedulers: Vec<Value> = round.reports.iter().enumerate().map(one).collect();
+    let log = round.log.map(|log| json!({ "lines_written": log.written, "lines_lost": log.lost }));
+    json!({ "schedulers": schedulers, "log": log })
+}
+
+fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
+    let runtime = &report.runtime;
+    let http = &report.http;
+    json!({
+        "scheduler": number,
+        "answering": true,
+        "cpu": facts.cpus.get(number),
+        "configuration": report.generation,
+        "connections": report.processes,
+        "turns": turns(facts, runtime),
+        "time": time(facts, runtime),
+        "network": network(runtime),
+        "closed": closed(runtime),
+        "mail": mail(runtime),
+        "http": {
+            "requests": http.requests,
+            "by_class": { "1xx": http.by_class[1], "2xx": http.by_class[2], "3xx": http.by_class[3], "4xx": http.by_class[4], "5xx": http.by_class[5] },
+            "refused": http.refused,
+            "waited": http.waited,
+            "waits_expired": http.waits_expired,
+            "header_timeouts": http.header_timeouts,
+            "body_timeouts": http.body_timeouts,
+            "keep_alive_timeouts": http.keep_alive_timeouts,
+            "proxy_refused": http.proxy_refused,
+            "log_lines_dropped": http.log_dropped_lines,
+        },
+        "files": {
+            "hits": report.cache.hits,
+            "misses": report.cache.misses,
+            "refreshes": report.cache.refreshes,
+            "evictions": report.cache.evictions,
+            "bytes": report.cache.bytes,
+            "paths": report.cache.paths,
+        },
+    })
+}
+
+fn turns(facts: &Facts, stats: &Stats) -> Value {
+    let culprit = stats.longest_turn_kind.and_then(|kind| facts.kinds.get(kind));
+    json!({
+        "count": stats.turns,
+        "events": stats.events,
+        "events_max": stats.events_max,
+        "longest_ns": stats.longest_turn_ns,
+        "longest_by": culprit,
+        "deadlines": stats.deadlines,
+        "timer_lag_max_ns": stats.timer_lag_max_ns,
+        "panics": stats.panics,
+    })
+}
+
+/// Shares of the sampled turns, and exact times asleep and spinning.
+fn time(facts: &Facts, stats: &Stats) -> Value {
+    let sampled = &stats.sampled;
+    let per_us = sys::clock::ticks_per_microsecond().get();
+    let us = |ticks: u64| ticks / per_us;
+    let handlers: Map<String, Value> = facts
+        .kinds
+        .iter()
+        .zip(sampled.handler_ticks)
+        .map(|(kind, ticks)| ((*kind).to_owned(), json!(us(ticks))))
+        .collect();
+    json!({
+        "sleeps": stats.sleeps,
+        "asleep_ns": stats.asleep_ns,
+        "spun_ns": stats.spun_ns,
+        "spin_hits": stats.spin_hits,
+        "spin_misses": stats.spin_misses,
+        "spin_pauses": stats.spin_pauses,
+        "sampled_turns": sampled.turns,
+        "sampled_us": {
+            "poll": us(sampled.poll_ticks),
+            "accept": us(sampled.accept_ticks),
+            "receive": us(sampled.receive_ticks),
+            "send": us(sampled.send_ticks),
+            "handlers": handlers,
+        },
+    })
+}
+
+fn network(stats: &Stats) -> Value {
+    json!({
+        "accepts": stats.accepts,
+        "accepts_aborted": stats.accepts_aborted,
+        "accepts_refused": stats.accepts_refused,
+        "accept_pauses": stats.accept_pauses,
+        "connections_max": stats.processes_max,
+        "receives": stats.receives,
+        "received_bytes": stats.received_bytes,
+        "sends": stats.sends,
+        "sends_blocked": stats.sends_blocked,
+        "sent_bytes": stats.sent_bytes,
+        "files_cold": stats.files_cold,
+        "buffered_bytes": stats.buffered_bytes,
+        "buffered_bytes_max": stats.buffered_bytes_max,
+    })
+}
+
+fn closed(stats: &Stats) -> Value {
+    let named = CloseReason::NAMES.iter().zip(stats.closed);
+    Value::Object(named.map(|(name, count)| ((*name).to_owned(), json!(count))).collect())
+}
+
+fn mail(stats: &Stats) -> Value {
+    json!({
+        "sent": stats.mail.sent,
+        "received": stats.mail.received,
+        "full": stats.mail.full,
+        "wakes_issued": stats.mail.wakes_issued,
+        "wakes_coalesced": stats.mail.wakes_coalesced,
+        "taken_max": stats.mail.taken_max,
+    })
+}

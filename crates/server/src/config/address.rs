@@ -1,0 +1,138 @@
+//! Where a listener listens, as it is written: `127.0.0.1:8080`, `unix:/run/x.sock`, `systemd:web`.
+//!
+//! Owns that little language. Never looks up a name and never opens a socket.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::limits::UNIX_PATH_SIZE_MAX;
+
+/// What a listener listens on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// An address and a port.
+    Tcp(SocketAddr),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+    /// A socket that systemd opened: the one of this name, or all of them.
+    Systemd(Option<String>),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(out),
+            Self::Unix(path) => write!(out, "unix:{}", path.display()),
+            Self::Systemd(Some(name)) => write!(out, "systemd:{name}"),
+            Self::Systemd(None) => out.write_str("systemd"),
+        }
+    }
+}
+
+/// Why a text is no address of a listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AddressError {
+    /// A port alone.
+    NoHost(u16),
+    /// An address alone, with the port it could have.
+    NoPort(String),
+    /// A host name.
+    Name,
+    /// A Unix path that is not absolute.
+    PathNotAbsolute,
+    /// A Unix path longer than the kernel takes.
+    PathTooLong,
+    /// A Unix path with a NUL byte.
+    PathWithNul,
+    /// `systemd:` without a name.
+    NoSystemdName,
+    /// Something else.
+    Unreadable,
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHost(port) => write!(
+                out,
+                "it has no address; write \"127.0.0.1:{port}\" for this machine only, \"0.0.0.0:{port}\" for all"
+            ),
+            Self::NoPort(mended) => write!(out, "it has no port; write \"{mended}\""),
+            Self::Name => out.write_str(
+                "names are not looked up; write an address such as \"127.0.0.1:8080\" or \"[::1]:8080\"",
+            ),
+            Self::PathNotAbsolute => {
+                out.write_str("the path must be absolute; write \"unix:/run/velodrome.sock\"")
+            }
+            Self::PathTooLong => {
+                write!(out, "the path must be at most {UNIX_PATH_SIZE_MAX} bytes long")
+            }
+            Self::PathWithNul => out.write_str("the path must not contain a NUL byte"),
+            Self::NoSystemdName => out.write_str(
+                "the name is missing; write \"systemd\" for all sockets or \"systemd:NAME\" for one",
+            ),
+            Self::Unreadable => out.write_str(
+                "write \"127.0.0.1:8080\", \"[::1]:8080\", \"unix:/run/velodrome.sock\" or \"systemd:NAME\"",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return unix(path);
+        }
+        match text.strip_prefix("systemd") {
+            Some("") => return Ok(Self::Systemd(None)),
+            Some(":") => return Err(AddressError::NoSystemdName),
+            Some(rest) => {
+                if let Some(name) = rest.strip_prefix(':') {
+                    return Ok(Self::Systemd(Some(name.to_owned())));
+                }
+            }
+            None => {}
+        }
+        text.parse().map(Self::Tcp).map_err(|_| tcp_error(text))
+    }
+}
+
+fn unix(path: &str) -> Result<Address, AddressError> {
+    if !path.starts_with('/') {
+        return Err(AddressError::PathNotAbsolute);
+    }
+    if path.len() > UNIX_PATH_SIZE_MAX {
+        return Err(AddressError::PathTooLong);
+    }
+    if path.contains('\0') {
+        return Err(AddressError::PathWithNul);
+    }
+    Ok(Address::Unix(PathBuf::from(path)))
+}
+
+/// Finds out which common slip a text is.
+fn tcp_error(text: &str) -> AddressError {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(address) = bare.parse() {
+        return AddressError::NoPort(SocketAddr::new(address, 8080).to_string());
+    }
+    let port = text.strip_prefix("*:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
+    if let Ok(port) = port.parse() {
+        return AddressError::NoHost(port);
+    }
+    let is_name = |host: &str| {
+        host.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+    };
+    match text.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() && is_name(host) => AddressError::Name,
+        None if is_name(text) => AddressError::Name,
+        _ => AddressError::Unreadable,
+    }
+}

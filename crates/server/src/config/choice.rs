@@ -1,0 +1,20 @@
+//! Keys whose value is one of a few words.
+//!
+//! Owns the hint for a word that is none of them. Never knows what the words mean.
+
+use super::keys::{enumerate, nearest};
+use super::section::Item;
+use super::value::{borrowed_text, cannot_be};
+
+/// The value that goes with the word.
+pub(super) fn choice<T: Copy>(item: &Item<'_>, words: &[(&str, T)]) -> Result<T, String> {
+    let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+    let text = borrowed_text(item, &format!("one of {}", enumerate(&names, '"')))?;
+    words.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+        let hint = match nearest(text, &names) {
+            Some(meant) => format!("did you mean \"{meant}\"?"),
+            None => format!("known are {}", enumerate(&names, '"')),
+        };
+        cannot_be(item, text, &hint)
+    })
+}

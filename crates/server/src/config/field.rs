@@ -1,0 +1,134 @@
+//! Fields the user adds to answers, and the values of fields the user gives.
+//!
+//! Owns what may stand in a field (RFC 9110 §5) and which fields are the server's own. A checked field cannot
+//! break a head in two.
+
+use super::Header;
+use super::Problems;
+use super::keys::nearest;
+use super::section::{Item, Section};
+use super::value::{cannot_be, shown, text, word};
+
+/// Fields that frame a message or belong to the connection, and what to write instead of them.
+const RESERVED: [(&str, &str); 13] = [
+    ("cache-control", "write `cache_control`"),
+    ("connection", "the server sets it"),
+    ("content-encoding", "the server sets it"),
+    ("content-length", "the server sets it"),
+    ("content-range", "the server sets it"),
+    ("content-type", "write `content_type`, or the extension in [mime]"),
+    ("date", "the server sets it"),
+    ("keep-alive", "the server sets it"),
+    ("location", "write a `redirect`"),
+    ("te", "it belongs to requests"),
+    ("trailer", "the server sets it"),
+    ("transfer-encoding", "the server sets it"),
+    ("upgrade", "the server sets it"),
+];
+
+/// Reads the table `headers` of a section.
+pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Header> {
+    let mut headers: Vec<Header> = Vec::new();
+    for item in section.entries("headers", problems) {
+        if let Err(message) = check_name(item.key) {
+            problems.at(item.key_offset, message);
+            continue;
+        }
+        if headers.iter().any(|header| header.name.eq_ignore_ascii_case(item.key)) {
+            problems.at(item.key_offset, format!("the field `{}` is given twice", item.key));
+            continue;
+        }
+        match value(&item) {
+            Ok(value) => headers.push(Header { name: item.key.to_owned(), value }),
+            Err(message) => problems.at(item.offset, message),
+        }
+    }
+    headers
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(format!(
+            "`{}` is no name of a field; use letters, digits and hyphens",
+            shown(name)
+        ));
+    }
+    let lower = name.to_ascii_lowercase();
+    match RESERVED.iter().find(|(reserved, _)| *reserved == lower) {
+        Some((_, mend)) => Err(format!("the field `{name}` cannot be added here; {mend}")),
+        None => Ok(()),
+    }
+}
+
+/// RFC 9110 §5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// The value of a field: visible ASCII, blanks and tabs inside (RFC 9110 §5.5).
+pub(super) fn value(item: &Item<'_>) -> Result<String, String> {
+    let text = text(item)?;
+    let wrong = text.chars().find(|character| !matches!(character, '\t' | ' '..='~'));
+    if let Some(character) = wrong {
+        let why = format!("`{}` cannot stand in a field", character.escape_default());
+        return Err(cannot_be(item, &text, &why));
+    }
+    if text.trim() != text {
+        return Err(cannot_be(item, &text, "a field neither begins nor ends with a blank"));
+    }
+    Ok(text)
+}
+
+/// The value of a field that must not be empty.
+pub(super) fn full_value(item: &Item<'_>) -> Result<String, String> {
+    word(item)?;
+    value(item)
+}
+
+/// A media type such as `text/plain; charset=utf-8`.
+pub(super) fn media_type(item: &Item<'_>) -> Result<String, String> {
+    let text = full_value(item)?;
+    let essence = text.split(';').next().unwrap_or(&text).trim_end();
+    let is_type = essence.split_once('/').is_some_and(|(first, second)| {
+        !first.is_empty()
+            && !second.is_empty()
+            && first.bytes().all(is_token)
+            && second.bytes().all(is_token)
+    });
+    if is_type {
+        return Ok(text);
+    }
+    Err(cannot_be(item, &text, "write a media type such as \"text/plain; charset=utf-8\""))
+}
+
+/// The directives of Cache-Control for answers (RFC 9111 §5.2.2, RFC 5861, RFC 8246).
+const CACHE_DIRECTIVES: [&str; 13] = [
+    "max-age",
+    "s-maxage",
+    "no-cache",
+    "no-store",
+    "no-transform",
+    "public",
+    "private",
+    "must-revalidate",
+    "proxy-revalidate",
+    "must-understand",
+    "immutable",
+    "stale-while-revalidate",
+    "stale-if-error",
+];
+
+/// A Cache-Control. Unknown directives are for others to know, but a slip of a known one is refused.
+pub(super) fn cache_control(item: &Item<'_>) -> Result<String, String> {
+    let text = full_value(item)?;
+    for directive in text.split(',') {
+        let name = directive.split('=').next().unwrap_or_default().trim().to_ascii_lowercase();
+        if CACHE_DIRECTIVES.contains(&name.as_str()) {
+            continue;
+        }
+        if let Some(meant) = nearest(&name, &CACHE_DIRECTIVES) {
+            return Err(cannot_be(item, &text, &format!("did you mean \"{meant}\"?")));
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,285 @@
+//! Patterns of paths: `/img/*.png`, `/docs/**`, `/**/*.css`.
+//!
+//! Owns their syntax and the comparison. `*` stands for any run of characters within a segment, also of none.
+//! `**` stands for whole segments: for any number of them, or for at least one at the end of a pattern.
+//!
+//! Nothing is tried twice: every piece between two wildcards is taken as early as it can be, which is right
+//! because the wildcard before the next piece takes whatever follows. A comparison looks at each segment
+//! of the path at most once for each segment of the pattern, whatever the path.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::request_path;
+use crate::limits::{GLOB_SIZE_MAX, WILDCARDS_MAX};
+
+/// A pattern of paths.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Glob {
+    text: String,
+    /// The segments between the `**`; one group more than there are `**`.
+    groups: Vec<Group>,
+    wildcards: usize,
+}
+
+/// Segments in a row, and the number of the `**` after them.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Group {
+    segments: Vec<Segment>,
+    capture_after: usize,
+}
+
+/// One segment of a pattern: pieces of text with a `*` between each two.
+#[derive(Debug, Clone, PartialEq)]
+struct Segment {
+    pieces: Vec<String>,
+    /// The number of its first `*`, from 0.
+    capture_first: usize,
+}
+
+/// Why a text is no pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GlobError {
+    /// It is no path of a request; why, as the rest of a sentence.
+    NoPath(&'static str),
+    /// It is longer than [`GLOB_SIZE_MAX`].
+    TooLong,
+    /// It has more than [`WILDCARDS_MAX`] wildcards.
+    TooManyWildcards,
+    /// `**` beside other characters.
+    DoubleStarWithin,
+    /// `**` after `**`.
+    DoubleStarTwice,
+    /// A character that has a meaning in other patterns.
+    Meaningless(char),
+}
+
+impl fmt::Display for GlobError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPath(why) => out.write_str(why),
+            Self::TooLong => write!(out, "it must be at most {GLOB_SIZE_MAX} bytes long"),
+            Self::TooManyWildcards => write!(out, "it must have at most {WILDCARDS_MAX} wildcards"),
+            Self::DoubleStarWithin => out
+                .write_str("`**` stands for whole segments, as in \"/docs/**\" and \"/**/*.png\""),
+            Self::DoubleStarTwice => out.write_str("`**/**` means no more than `**`"),
+            Self::Meaningless(character) => {
+                write!(out, "`{character}` has no meaning here; only `*` and `**` have")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GlobError {}
+
+/// What the wildcards of a pattern stood for: ranges of the path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captures {
+    ranges: [Range<usize>; WILDCARDS_MAX],
+}
+
+impl Captures {
+    /// Of nothing: every capture is empty.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { ranges: std::array::from_fn(|_| 0..0) }
+    }
+
+    /// Of a prefix: `$1` is the rest of the path.
+    #[must_use]
+    pub fn of_rest(rest: Range<usize>) -> Self {
+        let mut captures = Self::none();
+        captures.set(0, rest);
+        captures
+    }
+
+    /// The part of `path` that the wildcard of this number, from 1, stood for; empty for one that is not.
+    #[must_use]
+    pub fn part<'p>(&self, number: usize, path: &'p str) -> &'p str {
+        number
+            .checked_sub(1)
+            .and_then(|index| self.ranges.get(index))
+            .and_then(|range| path.get(range.clone()))
+            .unwrap_or_default()
+    }
+
+    fn set(&mut self, index: usize, range: Range<usize>) {
+        if let Some(slot) = self.ranges.get_mut(index) {
+            *slot = range;
+        }
+    }
+}
+
+impl Glob {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, GlobError> {
+        if text.len() > GLOB_SIZE_MAX {
+            return Err(GlobError::TooLong);
+        }
+        if let Some(character) = text.chars().find(|character| "[]{}\\".contains(*character)) {
+            return Err(GlobError::Meaningless(character));
+        }
+        request_path::check(text).map_err(GlobError::NoPath)?;
+        let mut groups = Vec::new();
+        let mut group = Group::default();
+        let mut wildcards = 0;
+        for segment in text.split('/').skip(1) {
+            if segment == "**" {
+                if group.segments.is_empty() && !groups.is_empty() {
+                    return Err(GlobError::DoubleStarTwice);
+                }
+                group.capture_after = wildcards;
+                wildcards += 1;
+                groups.push(std::mem::take(&mut group));
+                continue;
+            }
+            if segment.contains("**") {
+                return Err(GlobError::DoubleStarWithin);
+            }
+            let pieces: Vec<String> = segment.split('*').map(str::to_owned).collect();
+            let capture_first = wildcards;
+            wildcards += pieces.len() - 1;
+            group.segments.push(Segment { pieces, capture_first });
+        }
+        groups.push(group);
+        if wildcards > WILDCARDS_MAX {
+            return Err(GlobError::TooManyWildcards);
+        }
+        Ok(Self { text: text.to_owned(), groups, wildcards })
+    }
+
+    /// The pattern as it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// How many wildcards it has.
+    #[must_use]
+    pub fn wildcards(&self) -> usize {
+        self.wildcards
+    }
+
+    /// Whether the pattern means this path.
+    #[must_use]
+    pub fn is_match(&self, path: &str) -> bool {
+        self.captures(path).is_some()
+    }
+
+    /// What the wildcards stand for in this path; `None` when the pattern does not mean it.
+    #[must_use]
+    pub fn captures(&self, path: &str) -> Option<Captures> {
+        let mut captures = Captures::none();
+        let mut rest = Rest::of(path)?;
+        let (first, after_first) = self.groups.split_first()?;
+        first.take_front(&mut rest, &mut captures)?;
+        let Some((last, middle)) = after_first.split_last() else {
+            return rest.segments.is_none().then_some(captures);
+        };
+        last.take_back(&mut rest, &mut captures)?;
+        let mut before = first;
+        for group in middle {
+            let skipped = group.find(&mut rest, &mut captures)?;
+            captures.set(before.capture_after, skipped);
+            before = group;
+        }
+        if last.segments.is_empty() && rest.segments.is_none() {
+            return None;
+        }
+        captures.set(before.capture_after, rest.segments.unwrap_or(0..0));
+        Some(captures)
+    }
+}
+
+impl Group {
+    /// Takes the group off the front.
+    fn take_front(&self, rest: &mut Rest<'_>, captures: &mut Captures) -> Option<()> {
+        for segment in &self.segments {
+            let range = rest.take_first()?;
+            segment.compare(rest.path, range, captures)?;
+        }
+        Some(())
+    }
+
+    /// Takes the group off the back.
+    fn take_back(&self, rest: &mut Rest<'_>, captures: &mut Captures) -> Option<()> {
+        for segment in self.segments.iter().rev() {
+            let range = rest.take_last()?;
+            segment.compare(rest.path, range, captures)?;
+        }
+        Some(())
+    }
+
+    /// Takes the group where it is first found; gives what was skipped.
+    fn find(&self, rest: &mut Rest<'_>, captures: &mut Captures) -> Option<Range<usize>> {
+        let start = rest.segments.as_ref()?.start;
+        let mut skipped = start..start;
+        loop {
+            let mut after = rest.clone();
+            if self.take_front(&mut after, captures).is_some() {
+                *rest = after;
+                return Some(skipped);
+            }
+            skipped.end = rest.take_first()?.end;
+        }
+    }
+}
+
+impl Segment {
+    /// Compares a segment of the path; the ranges of its stars are noted.
+    fn compare(&self, path: &str, range: Range<usize>, captures: &mut Captures) -> Option<()> {
+        let text = path.get(range.clone())?;
+        let (first, after_first) = self.pieces.split_first()?;
+        let Some((last, middle)) = after_first.split_last() else {
+            return (text == first).then_some(());
+        };
+        let text = text.strip_prefix(first.as_str())?.strip_suffix(last.as_str())?;
+        let base = range.start + first.len();
+        let mut cursor = 0;
+        let mut number = self.capture_first;
+        for piece in middle {
+            let at = cursor + text.get(cursor..)?.find(piece.as_str())?;
+            captures.set(number, base + cursor..base + at);
+            number += 1;
+            cursor = at + piece.len();
+        }
+        captures.set(number, base + cursor..base + text.len());
+        Some(())
+    }
+}
+
+/// The segments of a path that are not compared yet.
+#[derive(Clone)]
+struct Rest<'p> {
+    path: &'p str,
+    /// Their range, slashes between them included; `None` when there are none left.
+    segments: Option<Range<usize>>,
+}
+
+impl<'p> Rest<'p> {
+    fn of(path: &'p str) -> Option<Self> {
+        path.starts_with('/').then_some(Self { path, segments: Some(1..path.len()) })
+    }
+
+    fn take_first(&mut self) -> Option<Range<usize>> {
+        let all = self.segments.take()?;
+        let text = self.path.as_bytes().get(all.clone())?;
+        let Some(slash) = memchr::memchr(b'/', text) else { return Some(all) };
+        let slash = all.start + slash;
+        self.segments = Some(slash + 1..all.end);
+        Some(all.start..slash)
+    }
+
+    fn take_last(&mut self) -> Option<Range<usize>> {
+        let all = self.segments.take()?;
+        let text = self.path.as_bytes().get(all.clone())?;
+        let Some(slash) = memchr::memrchr(b'/', text) else { return Some(all) };
+        let slash = all.start + slash;
+        self.segments = Some(all.start..slash);
+        Some(slash + 1..all.end)
+    }
+}

@@ -1,0 +1,102 @@
+//! The default host and `[[host]]`: names, root, routes, fields, error pages.
+//!
+//! Owns the keys that the top level and `[[host]]` share. Never decides which host a request is for.
+
+use std::path::Path;
+
+use super::section::{Item, Section};
+use super::value::{borrowed_text, cannot_be, path, shown};
+use super::{ErrorPage, FileRules, Host, HostName, Problems, field, keys, request_path, route};
+
+/// Reads the default host, whose keys stand at the top level.
+pub(super) fn read_default(
+    top: &Section<'_>,
+    files: FileRules,
+    base: &Path,
+    problems: &mut Problems,
+) -> Host {
+    let sections = top.sections("route", &keys::ROUTE, problems);
+    Host {
+        place: None,
+        names: Vec::new(),
+        routes: route::read_all(&sections, &files, base, problems),
+        files,
+        headers: Vec::new(),
+        error_pages: error_pages(top, problems),
+    }
+}
+
+/// Reads every `[[host]]`; what it does not say about files is the default host's.
+pub(super) fn read_all(
+    top: &Section<'_>,
+    files: &FileRules,
+    base: &Path,
+    problems: &mut Problems,
+) -> Vec<Host> {
+    let mut hosts: Vec<Host> = Vec::new();
+    for section in top.sections("host", &keys::HOST, problems) {
+        let names = names(&section, &hosts, problems);
+        let mut files = files.clone();
+        section.read_into("root", &mut files.root, problems, |item| path(item, base));
+        let routes = section.sections("route", &keys::HOST_ROUTE, problems);
+        hosts.push(Host {
+            place: Some(problems.place(section.offset)),
+            names,
+            routes: route::read_all(&routes, &files, base, problems),
+            files,
+            headers: field::headers(&section, problems),
+            error_pages: error_pages(&section, problems),
+        });
+    }
+    hosts
+}
+
+fn names(section: &Section<'_>, earlier: &[Host], problems: &mut Problems) -> Vec<HostName> {
+    let mut seen: Vec<HostName> = earlier.iter().flat_map(|host| host.names.clone()).collect();
+    let names = section.list("names", problems, |item| {
+        let name = name(item)?;
+        if seen.contains(&name) {
+            return Err(cannot_be(item, &name.to_string(), "a host has this name already"));
+        }
+        seen.push(name.clone());
+        Ok(name)
+    });
+    let is_empty = !section.has("names") || section.is_empty_list("names");
+    if is_empty {
+        problems.at(section.offset, "[[host]] has no `names`; write `names = [\"example.org\"]`");
+    }
+    names.unwrap_or_default()
+}
+
+/// A host name.
+pub(super) fn name(item: &Item<'_>) -> Result<HostName, String> {
+    let text = borrowed_text(item, "a host name in quotes such as \"example.org\"")?;
+    HostName::parse(text).map_err(|why| cannot_be(item, text, why))
+}
+
+fn error_pages(section: &Section<'_>, problems: &mut Problems) -> Vec<ErrorPage> {
+    let mut pages: Vec<ErrorPage> = Vec::new();
+    for item in section.entries("error_pages", problems) {
+        let status = item.key.parse().ok().filter(|status| (400..=599).contains(status));
+        let Some(status) = status.filter(|_| item.key.len() == 3) else {
+            let message = format!(
+                "`{}` is no status of an error; write one from 400 to 599",
+                shown(item.key)
+            );
+            problems.at(item.key_offset, message);
+            continue;
+        };
+        match page(&item) {
+            Ok(path) => pages.push(ErrorPage { status, path }),
+            Err(message) => problems.at(item.offset, message),
+        }
+    }
+    pages.sort_by_key(|page| page.status);
+    pages
+}
+
+fn page(item: &Item<'_>) -> Result<String, String> {
+    let text = borrowed_text(item, "a path in quotes such as \"/404.html\"")?;
+    request_path::check(text).map_err(|why| cannot_be(item, text, why))?;
+    Ok(text.to_owned())
+}

@@ -1,0 +1,54 @@
+//! A value of the file as JSON text, keys in the order they are written.
+//!
+//! Owns the translation. Done once when the file is read; requests send the finished text. The TOML parser
+//! bounds how deep values nest.
+
+use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
+use toml::de::DeValue;
+
+use super::section::Item;
+
+/// The JSON text of a value.
+pub(super) fn text(item: &Item<'_>) -> Result<String, String> {
+    serde_json::to_string(&Json(item.value))
+        .map_err(|error| format!("`{}` cannot be written as JSON: {error}", item.key))
+}
+
+struct Json<'v>(&'v DeValue<'v>);
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            DeValue::String(text) => out.serialize_str(text),
+            DeValue::Boolean(value) => out.serialize_bool(*value),
+            DeValue::Datetime(date) => out.collect_str(date),
+            DeValue::Integer(integer) => {
+                let number = i128::from_str_radix(integer.as_str(), integer.radix());
+                let number = number.ok().and_then(|number| i64::try_from(number).ok());
+                out.serialize_i64(
+                    number.ok_or_else(|| S::Error::custom("a number has more than 64 bits"))?,
+                )
+            }
+            DeValue::Float(float) => match float.as_str().parse::<f64>() {
+                Ok(number) if number.is_finite() => out.serialize_f64(number),
+                _ => Err(S::Error::custom("JSON has no infinity and no nan")),
+            },
+            DeValue::Array(parts) => {
+                let mut sequence = out.serialize_seq(Some(parts.len()))?;
+                for part in parts {
+                    sequence.serialize_element(&Json(part.get_ref()))?;
+                }
+                sequence.end()
+            }
+            DeValue::Table(table) => {
+                let mut entries: Vec<_> = table.iter().collect();
+                entries.sort_by_key(|(key, _)| key.span().start);
+                let mut map = out.serialize_map(Some(entries.len()))?;
+                for (key, value) in entries {
+                    map.serialize_entry(key.get_ref(), &Json(value.get_ref()))?;
+                }
+                map.end()
+            }
+        }
+    }
+}

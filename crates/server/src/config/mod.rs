@@ -1,0 +1,77 @@
+//! The configuration: the text of `velodrome.toml` and the command line's words, turned into plain data.
+//!
+//! Owns every key, its type, its default and its check, and the text of what is wrong with a value. All
+//! checks are made here, before the server starts, and all problems are told together. Never opens a
+//! file, never looks up a user or a host name, never reads a clock: the caller reads the text, and what
+//! the operating system must be asked is asked by the caller.
+//!
+//! Called by `velodrome serve`, by `velodrome check` and at reload. [`crate::route`] compiles the result.
+
+mod address;
+mod choice;
+mod field;
+mod files;
+mod glob;
+mod host;
+mod host_name;
+mod json;
+mod keys;
+mod limits;
+mod listener;
+mod log;
+mod model;
+mod network;
+mod problem;
+mod quantity;
+mod read;
+mod request_path;
+mod route;
+mod section;
+mod target;
+mod value;
+
+pub use address::{Address, AddressError};
+pub use glob::{Captures, Glob, GlobError};
+pub use host_name::HostName;
+pub use keys::{SECTIONS, SectionKeys};
+pub use limits::Limits;
+pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
+pub use model::{
+    CacheRule, Config, DescriptorTables, ErrorPage, FileCache, FileRules, Header, Host, Listener,
+    Matcher, MediaType, Method, Overrides, Respond, Route, RouteAction, Steering,
+};
+pub use network::{Network, NetworkError};
+pub use problem::{ConfigErrors, Place, Problem};
+pub use quantity::{QuantityError, parse_duration, parse_size};
+pub use target::{Part, Spot, Target};
+
+pub(crate) use problem::Problems;
+
+use std::path::Path;
+
+impl Config {
+    /// Reads `text`, the content of the file called `file_name`, and lays `overrides` over it.
+    ///
+    /// Relative paths in the text are meant from `base_directory`, the directory the file is in.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, in the order of the text.
+    pub fn from_text(
+        text: &str,
+        file_name: &str,
+        base_directory: &Path,
+        overrides: &Overrides,
+    ) -> Result<Self, ConfigErrors> {
+        read::config(text, file_name, base_directory, overrides)
+    }
+
+    /// What `velodrome serve DIRECTORY` means without a file: the defaults, with `overrides` over them.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the overrides.
+    pub fn without_file(directory: &Path, overrides: &Overrides) -> Result<Self, ConfigErrors> {
+        read::config("", "command line", directory, overrides)
+    }
+}

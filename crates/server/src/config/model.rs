@@ -1,0 +1,321 @@
+//! The configuration as meant: plain data, defaults filled in, every value checked.
+//!
+//! Owns the shape. Never reads text (the files beside it do) and decides nothing about a request
+//! ([`crate::route`] does).
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Address, Admin, Glob, HostName, Limits, Log, Network, Place, Target};
+use crate::limits;
+
+/// The whole configuration of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The name of the file it was read from, for messages.
+    pub file_name: String,
+    /// How many schedulers to run; `None` for one per core this process may use.
+    pub schedulers: Option<NonZeroUsize>,
+    /// Whether each scheduler's thread is bound to one core.
+    pub pin: bool,
+    /// The user to become once every listener is open; `None` to stay who we are.
+    pub user: Option<String>,
+    /// How long a scheduler polls before it sleeps; zero for never.
+    pub spin: Duration,
+    /// Whether each scheduler has a descriptor table of its own.
+    pub descriptor_tables: DescriptorTables,
+    /// How long running requests may take once a drain began.
+    pub drain_deadline: Duration,
+    /// How the kernel picks the scheduler of a new connection.
+    pub steering: Steering,
+    /// Where connections come in; at least one.
+    pub listeners: Vec<Listener>,
+    /// The host of every request no virtual host takes: the top level of the file.
+    pub default_host: Host,
+    /// The virtual hosts in the order of the file.
+    pub hosts: Vec<Host>,
+    /// Fields added to every answer of every host.
+    pub headers: Vec<Header>,
+    /// The memory held for file content.
+    pub file_cache: FileCache,
+    /// Media types by extension that go before the built-in list.
+    pub media_types: Vec<MediaType>,
+    /// Bounds and deadlines of requests and connections.
+    pub limits: Limits,
+    /// What is logged, how and where to.
+    pub log: Log,
+    /// The control socket and the metrics listener.
+    pub admin: Admin,
+}
+
+/// What the command line says; each goes before the file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Overrides {
+    /// The listeners, in place of all of the file's; empty leaves those.
+    pub listen: Vec<Address>,
+    /// The number of schedulers.
+    pub schedulers: Option<usize>,
+    /// Whether schedulers are bound to cores.
+    pub pin: Option<bool>,
+    /// How long a scheduler polls before it sleeps.
+    pub spin: Option<Duration>,
+    /// The directory to serve as the default host's root.
+    pub root: Option<PathBuf>,
+    /// The directory of the command: the default host's root where the file names none.
+    pub directory: Option<PathBuf>,
+    /// The path of the control socket.
+    pub admin_socket: Option<PathBuf>,
+}
+
+/// Whose descriptor table a scheduler uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DescriptorTables {
+    /// Its own, where the kernel allows.
+    Private,
+    /// The process's.
+    Shared,
+}
+
+/// How the kernel spreads new connections over the schedulers' listening sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steering {
+    /// By a hash of the connection's addresses and ports.
+    Hash,
+    /// To the scheduler of the core that received the handshake (SO_ATTACH_REUSEPORT_CBPF).
+    Cpu,
+}
+
+/// One `[[listener]]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listener {
+    /// Where it stands in the file; `None` for the command line's and the default one.
+    pub place: Option<Place>,
+    /// What to listen on.
+    pub address: Address,
+    /// The networks a PROXY header is required from (anyone else is refused); empty for no header.
+    pub proxy_protocol_from: Vec<Network>,
+    /// How many connections may wait to be accepted.
+    pub backlog: u32,
+    /// How long the kernel waits for a first byte before it hands a connection over; zero for not at all.
+    pub defer_accept: Duration,
+    /// The permissions of a Unix socket's file.
+    pub mode: u32,
+}
+
+/// A host: the top level of the file or one `[[host]]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host {
+    /// Where it stands in the file; `None` for the top level.
+    pub place: Option<Place>,
+    /// The names it answers to; empty for the default host.
+    pub names: Vec<HostName>,
+    /// What is done with a path that no route takes; its `root` is the host's.
+    pub files: FileRules,
+    /// The routes in the order of the file.
+    pub routes: Vec<Route>,
+    /// Fields added to every answer of this host.
+    pub headers: Vec<Header>,
+    /// Pages sent in place of the built-in error texts, sorted by status.
+    pub error_pages: Vec<ErrorPage>,
+}
+
+/// One `[[route]]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// Where it stands in the file.
+    pub place: Place,
+    /// The paths it takes.
+    pub matcher: Matcher,
+    /// The methods it takes; empty for all. GET stands for HEAD too.
+    pub methods: Vec<Method>,
+    /// The only host it is for, within the default host.
+    pub host: Option<HostName>,
+    /// What it does.
+    pub action: RouteAction,
+    /// Fields added to its answers.
+    pub headers: Vec<Header>,
+    /// The largest request body it takes, in bytes, where it differs from the limit of all.
+    pub body_size: Option<u64>,
+    /// The Cache-Control of its answers.
+    pub cache_control: Option<String>,
+}
+
+/// The paths a route takes. Paths are decoded and normalised.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Matcher {
+    /// This path alone.
+    Path(String),
+    /// This path and all below it; without a slash at its end it matches at segment borders.
+    Prefix(String),
+    /// All that match a pattern.
+    Glob(Glob),
+}
+
+/// What a route does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RouteAction {
+    /// Serves files.
+    Files {
+        /// Where from and how.
+        rules: FileRules,
+        /// Whether the route has a root of its own, which stands for its prefix.
+        own_root: bool,
+    },
+    /// Sends the client elsewhere.
+    Redirect {
+        /// Where to.
+        to: Target,
+        /// 301, 302, 303, 307 or 308.
+        status: u16,
+    },
+    /// Goes on with another path and the routes after this one.
+    Rewrite {
+        /// The new path.
+        to: Target,
+    },
+    /// Answers with a text.
+    Respond(Respond),
+    /// Answers 200 with this JSON text.
+    Json(String),
+}
+
+/// A fixed answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Respond {
+    /// The status.
+    pub status: u16,
+    /// The value of Content-Type.
+    pub content_type: String,
+    /// The content.
+    pub body: String,
+}
+
+/// How files are served: `[files]`, or the `files` of a route over it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileRules {
+    /// The directory that `/` stands for.
+    pub root: PathBuf,
+    /// Whether a directory without an index is answered with its listing.
+    pub listing: bool,
+    /// The names tried for a directory, in order.
+    pub index: Vec<String>,
+    /// Whether names that begin with a dot are served; `.well-known` always is.
+    pub hidden: bool,
+    /// Patterns of files that are not there for a client, besides those the server always hides.
+    pub hide: Vec<String>,
+    /// Whether symbolic links are followed, as far as they stay below the root.
+    pub symlinks: bool,
+    /// Whether `name.zst`, `name.br`, `name.gz` are sent in place of `name` to clients that take them.
+    pub precompressed: bool,
+    /// Whether files are compressed on the fly.
+    pub compress: bool,
+    /// The size in bytes from which they are.
+    pub compress_from: u64,
+    /// The Cache-Control by file; the first that fits counts.
+    pub cache_control: Vec<CacheRule>,
+}
+
+impl FileRules {
+    /// The default rules over `root`.
+    #[must_use]
+    pub fn of_root(root: &Path) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            listing: false,
+            index: vec!["index.html".to_owned()],
+            hidden: false,
+            hide: Vec::new(),
+            symlinks: true,
+            precompressed: true,
+            compress: true,
+            compress_from: limits::COMPRESS_FROM,
+            cache_control: Vec::new(),
+        }
+    }
+}
+
+/// One `[[files.cache_control]]`. A `cache_control` of the whole route is one with the pattern `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheRule {
+    /// The files it is for: without a `/` a name, with one the whole path, where `*` stands for any run
+    /// of characters.
+    pub pattern: String,
+    /// The value of Cache-Control.
+    pub value: String,
+}
+
+/// The memory held for file content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileCache {
+    /// Bytes for each scheduler; zero for no cache.
+    pub size: u64,
+    /// The largest file that is held, in bytes.
+    pub file_size: u64,
+}
+
+impl Default for FileCache {
+    fn default() -> Self {
+        Self { size: limits::CACHE_SIZE, file_size: limits::CACHE_FILE_SIZE }
+    }
+}
+
+/// The media type of an extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MediaType {
+    /// The extension in lower case, without its dot.
+    pub extension: String,
+    /// The value of Content-Type.
+    pub value: String,
+}
+
+/// A field added to answers. Neither part can break a head: no CR, LF, NUL or other control character.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The name as written in the file.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// The page sent with an error status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorPage {
+    /// The status, 400 to 599.
+    pub status: u16,
+    /// The path of the page below the host's root.
+    pub path: String,
+}
+
+/// A method a route can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the methods of RFC 9110 §9.3 and RFC 5789 by their own names")]
+pub enum Method {
+    Get,
+    Head,
+    Post,
+    Put,
+    Patch,
+    Delete,
+    Options,
+}
+
+impl Method {
+    /// All of them, in the order of an Allow field.
+    pub const ALL: [Self; 7] =
+        [Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Options];
+
+    /// The method's token.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Options => "OPTIONS",
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Networks as they are written: `10.0.0.0/8`, `2001:db8::/32`, or one address.
+//!
+//! Owns the comparison of an address with a network. Never knows what the network is trusted with.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
+
+/// A network: all addresses that begin with the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+/// Why a text is no network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkError {
+    /// Not an address with an optional number behind a slash.
+    Unreadable,
+    /// More bits than the address has.
+    TooManyBits(u8),
+    /// Bits are set behind the network's own; the network that was probably meant.
+    HostBits(Network),
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable => out.write_str(
+                "write a network such as \"10.0.0.0/8\" or \"2001:db8::/32\", or an address",
+            ),
+            Self::TooManyBits(bits) => write!(out, "such an address has {bits} bits"),
+            Self::HostBits(meant) => {
+                write!(out, "bits are set beyond the network; write \"{meant}\"")
+            }
+        }
+    }
+}
+
+impl Network {
+    /// Whether the network has this address. An IPv4 address mapped into IPv6 is the IPv4 address.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                let shift = 32 - u32::from(self.bits);
+                (network.to_bits() ^ address.to_bits()).checked_shr(shift).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                let shift = 128 - u32::from(self.bits);
+                (network.to_bits() ^ address.to_bits()).checked_shr(shift).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
+
+    /// The network without the bits behind it.
+    fn masked(self) -> Self {
+        let address = match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.bits)).unwrap_or(0);
+                IpAddr::V4((address.to_bits() & mask).into())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.bits)).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
+            }
+        };
+        Self { address, bits: self.bits }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.address, self.bits)
+    }
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| NetworkError::Unreadable)?;
+        let bits_max = if address.is_ipv4() { 32 } else { 128 };
+        let bits = match bits {
+            None => bits_max,
+            Some(bits) => {
+                let bits: u32 = bits.parse().map_err(|_| NetworkError::Unreadable)?;
+                u8::try_from(bits)
+                    .ok()
+                    .filter(|bits| *bits <= bits_max)
+                    .ok_or(NetworkError::TooManyBits(bits_max))?
+            }
+        };
+        let network = Self { address, bits };
+        let masked = network.masked();
+        if masked == network { Ok(network) } else { Err(NetworkError::HostBits(masked)) }
+    }
+}

@@ -1,0 +1,131 @@
+//! What is wrong with a configuration, and where.
+//!
+//! Owns places, problems and their one-line text. Never stops at a problem: they are collected.
+
+use std::fmt;
+
+use crate::limits::PROBLEMS_MAX;
+
+/// A place in the file, counted from 1; the column counts characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The line.
+    pub line: u32,
+    /// The character in the line.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.line, self.column)
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where; `None` for what the command line says.
+    pub place: Option<Place>,
+    /// What, and how to mend it.
+    pub message: String,
+}
+
+/// All that is wrong with a configuration, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigErrors {
+    file_name: String,
+    problems: Vec<Problem>,
+    left_out: usize,
+}
+
+impl ConfigErrors {
+    /// The problems; at least one.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                out.write_str("\n")?;
+            }
+            if let Some(place) = problem.place {
+                write!(out, "{}:{place}: ", self.file_name)?;
+            }
+            out.write_str(&problem.message)?;
+        }
+        if self.left_out > 0 {
+            write!(out, "\n{}: and {} more problems", self.file_name, self.left_out)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+/// Collects problems while a configuration is read, and knows which line an offset is on.
+pub(crate) struct Problems {
+    file_name: String,
+    text: String,
+    line_starts: Vec<usize>,
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    /// Of `text`, the content of the file; empty where every problem comes with its place.
+    pub(crate) fn new(file_name: &str, text: &str) -> Self {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
+        Self {
+            file_name: file_name.to_owned(),
+            text: text.to_owned(),
+            line_starts: std::iter::once(0).chain(ends).collect(),
+            list: Vec::new(),
+        }
+    }
+
+    /// The place of a byte of the text.
+    pub(crate) fn place(&self, offset: usize) -> Place {
+        let offset = offset.min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied();
+        let before = self.text.as_bytes().get(start.unwrap_or(0)..offset).unwrap_or_default();
+        let characters = before.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
+        Place { line: saturate(line), column: saturate(characters + 1) }
+    }
+
+    /// Adds a problem at a byte of the text.
+    pub(crate) fn at(&mut self, offset: usize, message: impl Into<String>) {
+        let place = self.place(offset);
+        self.add(Some(place), message);
+    }
+
+    /// Adds a problem at a place, or of the command line.
+    pub(crate) fn add(&mut self, place: Option<Place>, message: impl Into<String>) {
+        self.list.push(Problem { place, message: message.into() });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// `value`, unless something was wrong.
+    pub(crate) fn finish<T>(self, value: T) -> Result<T, ConfigErrors> {
+        if self.is_empty() { Ok(value) } else { Err(self.into_errors()) }
+    }
+
+    /// All that was wrong.
+    pub(crate) fn into_errors(mut self) -> ConfigErrors {
+        self.list.sort_by_key(|problem| problem.place);
+        let left_out = self.list.len().saturating_sub(PROBLEMS_MAX);
+        self.list.truncate(PROBLEMS_MAX);
+        ConfigErrors { file_name: self.file_name, problems: self.list, left_out }
+    }
+}
+
+/// A number of a place; a text is too short for it not to fit.
+fn saturate(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,118 @@
+//! Durations and sizes as people write them: `"75s"`, `"16 KiB"`.
+//!
+//! Owns the units. Never knows which key the text belongs to.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::limits::DEADLINE_MAX;
+
+const DURATION_UNITS: [(&str, u64); 6] = [
+    ("us", 1),
+    ("ms", 1_000),
+    ("s", 1_000_000),
+    ("m", 60 * 1_000_000),
+    ("h", 3600 * 1_000_000),
+    ("d", 24 * 3600 * 1_000_000),
+];
+
+const SIZE_UNITS: [(&str, u64); 8] = [
+    ("", 1),
+    ("b", 1),
+    ("kib", 1 << 10),
+    ("mib", 1 << 20),
+    ("gib", 1 << 30),
+    ("kb", 1_000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+];
+
+/// Why a text is no duration or no size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QuantityError {
+    /// It does not begin with a whole number.
+    NoNumber,
+    /// A duration without a unit.
+    NoUnit(u64),
+    /// A duration with a unit that is none.
+    UnknownDurationUnit(String),
+    /// A size with a unit that is none.
+    UnknownSizeUnit(String),
+    /// A duration above [`DEADLINE_MAX`].
+    DurationTooLong,
+    /// A size that 64 bits do not hold.
+    SizeTooLarge,
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNumber => out.write_str("it must begin with a whole number"),
+            Self::NoUnit(number) => {
+                write!(out, "it has no unit; write \"{number}s\" (known are us, ms, s, m, h and d)")
+            }
+            Self::UnknownDurationUnit(unit) => {
+                write!(out, "`{}` is no unit; known are us, ms, s, m, h and d", unit.escape_debug())
+            }
+            Self::UnknownSizeUnit(unit) => write!(
+                out,
+                "`{}` is no unit; known are B, KiB, MiB, GiB (by 1024) and kB, MB, GB (by 1000)",
+                unit.escape_debug()
+            ),
+            Self::DurationTooLong => out.write_str("it is more than 365 days"),
+            Self::SizeTooLarge => out.write_str("it is more bytes than 64 bits hold"),
+        }
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// Reads a duration: a whole number and a unit, as in `"500ms"`, `"10s"`, `"5m"`.
+///
+/// # Errors
+///
+/// What is wrong with the text.
+pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
+    let (number, unit) = split(text).ok_or(QuantityError::NoNumber)?;
+    let number = number.ok_or(QuantityError::DurationTooLong)?;
+    if unit.is_empty() {
+        return Err(QuantityError::NoUnit(number));
+    }
+    let factor = DURATION_UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| *factor)
+        .ok_or_else(|| QuantityError::UnknownDurationUnit(unit.to_owned()))?;
+    number
+        .checked_mul(factor)
+        .map(Duration::from_micros)
+        .filter(|duration| *duration <= DEADLINE_MAX)
+        .ok_or(QuantityError::DurationTooLong)
+}
+
+/// Reads a size in bytes: a whole number and perhaps a unit in any case, as in `"16 KiB"`, `"64kb"`.
+///
+/// # Errors
+///
+/// What is wrong with the text.
+pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
+    let (number, unit) = split(text).ok_or(QuantityError::NoNumber)?;
+    let number = number.ok_or(QuantityError::SizeTooLarge)?;
+    let factor = SIZE_UNITS
+        .iter()
+        .find(|(name, _)| unit.eq_ignore_ascii_case(name))
+        .map(|(_, factor)| *factor)
+        .ok_or_else(|| QuantityError::UnknownSizeUnit(unit.to_owned()))?;
+    number.checked_mul(factor).ok_or(QuantityError::SizeTooLarge)
+}
+
+/// The number a text begins with (`None` inside when it is too large) and what follows, without blanks.
+fn split(text: &str) -> Option<(Option<u64>, &str)> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits)?;
+    if number.is_empty() {
+        return None;
+    }
+    Some((number.parse().ok(), unit.trim_start()))
+}

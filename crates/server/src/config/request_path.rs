@@ -1,0 +1,35 @@
+//! Paths of requests as the file names them: decoded and normalised, like those they are compared with.
+//!
+//! Owns what such a path may look like. A path that no request can have would be a rule that never matches.
+
+/// Checks a path; what is wrong is the rest of a sentence.
+pub(super) fn check(path: &str) -> Result<(), &'static str> {
+    if !path.starts_with('/') {
+        return Err("it must begin with `/`");
+    }
+    if path.contains(|character: char| character.is_control()) {
+        return Err("it must not contain control characters");
+    }
+    if path.contains('?') {
+        return Err("the query, from `?` on, is no part of it");
+    }
+    if has_escape(path) {
+        return Err("it is compared with the decoded path: write the character itself for `%..`");
+    }
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        if segment.is_empty() && segments.peek().is_some() {
+            return Err("`//` never is in a normalised path");
+        }
+        if matches!(segment, "." | "..") {
+            return Err("`.` and `..` never are in a normalised path");
+        }
+    }
+    Ok(())
+}
+
+fn has_escape(path: &str) -> bool {
+    path.as_bytes()
+        .windows(3)
+        .any(|window| matches!(window, [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit()))
+}

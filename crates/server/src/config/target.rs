@@ -1,0 +1,220 @@
+//! Where a redirect or a rewrite leads: a text with `$path`, `$query` and `$1` to `$9` in it.
+//!
+//! Owns the syntax and the checks that make a redirect safe: it never leaves the host that is written in the
+//! file, whatever path a client asks for. [`crate::route`] fills the parts in.
+
+use super::keys::nearest;
+use super::request_path;
+
+/// A text with variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    text: String,
+    parts: Vec<Part>,
+}
+
+/// A part of a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Text as it is written; in a redirect it is percent-encoded already.
+    Literal(String),
+    /// The path of the request.
+    Path(Spot),
+    /// The query of the request with its `?`, or nothing.
+    Query,
+    /// What a wildcard stood for, or the rest behind a prefix.
+    Capture {
+        /// The number of the wildcard, from 1.
+        number: usize,
+        /// Where it stands.
+        spot: Spot,
+    },
+}
+
+/// Which part of the new target a variable stands in, as that decides what is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// The path.
+    Path,
+    /// The query or the fragment.
+    AfterPath,
+}
+
+impl Target {
+    /// Reads the target of a redirect whose route has this many captures.
+    pub(super) fn redirect(text: &str, captures: usize) -> Result<Self, String> {
+        check_characters(text)?;
+        let parts = parse(text, captures)?;
+        check_beginning(text, &parts)?;
+        check_query(&parts)?;
+        let parts = parts.into_iter().map(encode_literal).collect();
+        Ok(Self { text: text.to_owned(), parts })
+    }
+
+    /// Reads the path of a rewrite whose route has this many captures.
+    pub(super) fn rewrite(text: &str, captures: usize) -> Result<Self, String> {
+        check_characters(text)?;
+        let parts = parse(text, captures)?;
+        if parts.contains(&Part::Query) {
+            return Err("the query of a rewritten request stays as it is".to_owned());
+        }
+        if !matches!(parts.first(), Some(Part::Path(_))) {
+            request_path::check(text)?;
+        }
+        Ok(Self { text: text.to_owned(), parts })
+    }
+
+    /// The target as it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Its parts in order.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The whole target where it is the same for every request.
+    #[must_use]
+    pub fn constant(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it leads to another path of the same host.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.text.starts_with('/') || self.text.starts_with("$path")
+    }
+}
+
+fn check_characters(text: &str) -> Result<(), String> {
+    if text.contains(|character: char| character.is_control()) {
+        return Err("it must not contain control characters".to_owned());
+    }
+    Ok(())
+}
+
+/// Cuts the text at its variables.
+fn parse(text: &str, captures: usize) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let mut literal = String::new();
+    let mut spot = Spot::Path;
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        literal.push_str(before);
+        if before.contains(['?', '#']) {
+            spot = Spot::AfterPath;
+        }
+        if let Some(after) = after.strip_prefix('$') {
+            literal.push('$');
+            rest = after;
+            continue;
+        }
+        let (part, after) = variable(after, captures, spot)?;
+        if !literal.is_empty() {
+            parts.push(Part::Literal(std::mem::take(&mut literal)));
+        }
+        parts.push(part);
+        rest = after;
+    }
+    literal.push_str(rest);
+    if !literal.is_empty() || parts.is_empty() {
+        parts.push(Part::Literal(literal));
+    }
+    Ok(parts)
+}
+
+/// The variable `text` begins with, behind its `$`, and what follows.
+fn variable(text: &str, captures: usize, spot: Spot) -> Result<(Part, &str), String> {
+    if let Some(digit) = text.chars().next().and_then(|character| character.to_digit(10)) {
+        let number = digit as usize;
+        if number == 0 || number > captures {
+            return Err(match captures {
+                0 => format!("there is no `${number}`: the route has no wildcard"),
+                1 => format!("there is no `${number}`, only `$1`"),
+                _ => format!("there is no `${number}`, only `$1` to `${captures}`"),
+            });
+        }
+        return Ok((Part::Capture { number, spot }, text.get(1..).unwrap_or_default()));
+    }
+    let size = text.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'_').count();
+    let (name, after) = text.split_at_checked(size).unwrap_or((text, ""));
+    match name {
+        "path" => Ok((Part::Path(spot), after)),
+        "query" => Ok((Part::Query, after)),
+        _ => Err(match nearest(name, &["path", "query"]) {
+            Some(meant) => format!("`${name}` is unknown; did you mean `${meant}`?"),
+            None => format!(
+                "`${name}` is unknown; known are `$path`, `$query`, `$1` to `$9`, and `$$` for a dollar sign"
+            ),
+        }),
+    }
+}
+
+/// A redirect leads to a path of this host or to a host that is written in full.
+fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
+    let literal = match parts {
+        [Part::Path(_), ..] => return Ok(()),
+        [Part::Literal(literal), ..] => literal.as_str(),
+        _ => "",
+    };
+    if literal.starts_with("//") {
+        return Err(format!("write the scheme too: \"https:{text}\""));
+    }
+    if literal.starts_with('/') {
+        return Ok(());
+    }
+    let Some(after) = literal.strip_prefix("https://").or_else(|| literal.strip_prefix("http://"))
+    else {
+        return Err("it must begin with `/`, `$path`, `https://` or `http://`".to_owned());
+    };
+    let size = after.find(['/', '?', '#']).unwrap_or(after.len());
+    let (authority, behind) = after.split_at_checked(size).unwrap_or((after, ""));
+    let is_authority = !authority.is_empty()
+        && authority.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
+    if !is_authority {
+        return Err("write a host behind the scheme, as in \"https://example.org$path\"".to_owned());
+    }
+    // Directly behind the host a capture could be `.evil.example` or `@evil.example`.
+    if behind.is_empty() && matches!(parts.get(1), Some(Part::Capture { .. })) {
+        return Err("put a `/` between the host and the wildcard's part".to_owned());
+    }
+    Ok(())
+}
+
+/// `$query` brings its own `?`, so it stands where the query begins and nothing but a fragment follows.
+fn check_query(parts: &[Part]) -> Result<(), String> {
+    let Some(index) = parts.iter().position(|part| *part == Part::Query) else { return Ok(()) };
+    let (before, after) = parts.split_at_checked(index).unwrap_or((parts, &[]));
+    let has = |part: &Part, mark: char| matches!(part, Part::Literal(text) if text.contains(mark));
+    if before.iter().any(|part| has(part, '#')) {
+        return Err("`$query` must stand before `#`".to_owned());
+    }
+    if before.iter().any(|part| has(part, '?')) {
+        return Err("`$query` brings its own `?`; leave that out".to_owned());
+    }
+    match after.get(1) {
+        None => Ok(()),
+        Some(Part::Literal(text)) if text.starts_with('#') => Ok(()),
+        Some(_) => Err("`$query` must stand at the end".to_owned()),
+    }
+}
+
+/// Percent-encodes what must not stand in a URI (RFC 3986 §2); escapes that are written stay.
+fn encode_literal(part: Part) -> Part {
+    let Part::Literal(text) = part else { return part };
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    Part::Literal(encoded)
+}

@@ -1,0 +1,155 @@
+//! Values of the file as they are meant: each parser turns one [`Item`] into a value, or says what is wrong.
+//!
+//! Owns the wording of wrong types and ranges. Never adds a problem itself: the section does, with the place.
+
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml::de::DeValue;
+
+use super::quantity::{parse_duration, parse_size};
+use super::section::Item;
+
+/// The text of a value of the wrong type.
+pub(super) fn wrong_type(item: &Item<'_>, wanted: &str) -> String {
+    let found = match item.value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    };
+    format!("`{}` must be {wanted}, not {found}", shown(item.key))
+}
+
+/// A text of the file as it may stand in a message: on one line and not too long.
+pub(super) fn shown(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 80;
+    let mut out = String::new();
+    for character in text.chars().take(CHARACTERS_MAX) {
+        if character.is_control() {
+            out.extend(character.escape_debug());
+        } else {
+            out.push(character);
+        }
+    }
+    if text.chars().nth(CHARACTERS_MAX).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// A text.
+pub(super) fn text(item: &Item<'_>) -> Result<String, String> {
+    borrowed_text(item, "a text in quotes").map(str::to_owned)
+}
+
+/// A text that is not empty.
+pub(super) fn word(item: &Item<'_>) -> Result<String, String> {
+    let text = text(item)?;
+    if text.is_empty() {
+        return Err(format!("`{}` must not be empty", shown(item.key)));
+    }
+    Ok(text)
+}
+
+/// A text, named by `wanted` when it is something else.
+pub(super) fn borrowed_text<'a>(item: &Item<'a>, wanted: &str) -> Result<&'a str, String> {
+    item.value.as_str().ok_or_else(|| wrong_type(item, wanted))
+}
+
+/// `true` or `false`.
+pub(super) fn boolean(item: &Item<'_>) -> Result<bool, String> {
+    item.value.as_bool().ok_or_else(|| wrong_type(item, "true or false"))
+}
+
+/// A whole number within `range`.
+pub(super) fn whole(item: &Item<'_>, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let DeValue::Integer(integer) = item.value else {
+        return Err(wrong_type(item, "a whole number"));
+    };
+    i128::from_str_radix(integer.as_str(), integer.radix())
+        .ok()
+        .and_then(|number| u64::try_from(number).ok())
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            format!("`{}` must be from {} to {}", shown(item.key), range.start(), range.end())
+        })
+}
+
+/// A duration such as `"10s"`.
+pub(super) fn duration(item: &Item<'_>) -> Result<Duration, String> {
+    let text = borrowed_text(item, "a duration in quotes such as \"10s\"")?;
+    parse_duration(text).map_err(|error| cannot_be(item, text, &error.to_string()))
+}
+
+/// A duration that is not zero, for deadlines that would refuse everything.
+pub(super) fn deadline(item: &Item<'_>) -> Result<Duration, String> {
+    let duration = duration(item)?;
+    if duration.is_zero() {
+        return Err(format!("`{}` must be more than zero", shown(item.key)));
+    }
+    Ok(duration)
+}
+
+/// A deadline, or `"forever"`.
+pub(super) fn deadline_or_forever(item: &Item<'_>) -> Result<Option<Duration>, String> {
+    if item.value.as_str() == Some("forever") {
+        return Ok(None);
+    }
+    deadline(item).map(Some)
+}
+
+/// A number from 1, or `"unlimited"`.
+pub(super) fn count_or_unlimited(item: &Item<'_>) -> Result<Option<u64>, String> {
+    match item.value {
+        DeValue::String(text) if text == "unlimited" => Ok(None),
+        DeValue::Integer(_) => whole(item, 1..=i64::MAX.unsigned_abs()).map(Some),
+        _ => Err(wrong_type(item, "a whole number or \"unlimited\"")),
+    }
+}
+
+/// A size such as `"16 KiB"`, or a number of bytes.
+pub(super) fn size(item: &Item<'_>) -> Result<u64, String> {
+    quantity_of_bytes(item, "a size in quotes such as \"16 KiB\", or a number of bytes", "")
+}
+
+/// Bytes a second: a size, perhaps with `/s` behind it.
+pub(super) fn rate(item: &Item<'_>) -> Result<u64, String> {
+    quantity_of_bytes(item, "a rate in quotes such as \"512 B/s\", or bytes a second", "/s")
+}
+
+fn quantity_of_bytes(item: &Item<'_>, wanted: &str, suffix: &str) -> Result<u64, String> {
+    match item.value {
+        DeValue::Integer(_) => whole(item, 0..=i64::MAX.unsigned_abs()),
+        DeValue::String(text) => parse_size(text.strip_suffix(suffix).unwrap_or(text))
+            .map_err(|error| cannot_be(item, text, &error.to_string())),
+        _ => Err(wrong_type(item, wanted)),
+    }
+}
+
+/// A size within `range`.
+pub(super) fn size_within(item: &Item<'_>, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let size = size(item)?;
+    if range.contains(&size) {
+        return Ok(size);
+    }
+    Err(format!("`{}` must be from {} to {} bytes", shown(item.key), range.start(), range.end()))
+}
+
+/// A path, relative ones from `base`.
+pub(super) fn path(item: &Item<'_>, base: &Path) -> Result<PathBuf, String> {
+    let text = word(item)?;
+    if text.contains('\0') {
+        return Err(format!("`{}` must not contain a NUL byte", shown(item.key)));
+    }
+    Ok(base.join(text))
+}
+
+/// The text of a value that is of the right type and yet wrong.
+pub(super) fn cannot_be(item: &Item<'_>, text: &str, why: &str) -> String {
+    format!("`{}` cannot be \"{}\": {why}", shown(item.key), shown(text))
+}

@@ -1,0 +1,90 @@
+//! A file helper: the thread on which looking, reading and compressing may wait for the disk.
+//!
+//! Owns its own view of the roots. Hands back bytes and facts, never a descriptor.
+
+use std::sync::Arc;
+
+use runtime::helper::{Handle, Onward};
+use runtime::mailbox::{Endpoint, Mailbox};
+
+use crate::files::Warmed;
+use crate::files::disk::Disk;
+use crate::files::job::{Content, Failure, Found};
+use crate::message::{FoundFile, LookUp, Message, WarmFor};
+use crate::site::SiteData;
+
+/// Tries to put an answer into a full mailbox before it is given up: about five seconds.
+///
+/// Limit: the scheduler then has not turned for that long; who waits there meets the answer deadline.
+const TRIES: u32 = 5000;
+
+/// One file helper.
+pub struct FileHelper {
+    disk: Option<(Arc<SiteData>, Disk)>,
+}
+
+impl FileHelper {
+    /// A helper that opens roots when the first job for them comes.
+    pub fn new() -> Self {
+        Self { disk: None }
+    }
+
+    /// The roots of that site, opened.
+    fn disk_of(&mut self, site: &Arc<SiteData>) -> Option<&mut Disk> {
+        let known = self.disk.as_ref().is_some_and(|(of, _)| Arc::ptr_eq(of, site));
+        if !known {
+            self.disk = Disk::open(&site.roots).ok().map(|disk| (Arc::clone(site), disk));
+        }
+        self.disk.as_mut().map(|(_, disk)| disk)
+    }
+
+    /// What a job or a region comes to; `None` for what is not a helper's business.
+    pub fn answer(&mut self, message: Message) -> Option<Message> {
+        match message {
+            Message::LookUp(look_up) => {
+                let LookUp { site, job } = *look_up;
+                let found = match self.disk_of(&site) {
+                    Some(disk) => disk.look_up(&job),
+                    None => Found::Content(Content::Failed(Failure::Storage)),
+                };
+                Some(Message::Found(Box::new(FoundFile { site, job, found })))
+            }
+            Message::Warm(warm_for) => {
+                let WarmFor { site, process, warm } = *warm_for;
+                let warmed = match self.disk_of(&site) {
+                    Some(disk) => disk.warm(&warm),
+                    None => Warmed::Failed(Failure::Storage),
+                };
+                Some(Message::Warmed(process, warmed))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Default for FileHelper {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Handle<Message> for FileHelper {
+    fn on_message(
+        &mut self,
+        from: Endpoint,
+        message: Message,
+        mailbox: &mut Mailbox<Message>,
+    ) -> Onward {
+        let Some(mut answer) = self.answer(message) else { return Onward::Wait };
+        for _ in 0..TRIES {
+            match mailbox.send(from, answer) {
+                Ok(()) => break,
+                Err(back) => answer = back,
+            }
+            mailbox.flush();
+            // Not on a scheduler: a helper may block.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Onward::Wait
+    }
+}

@@ -1,0 +1,288 @@
+//! What a request for a file gets: status, fields and the parts of the body.
+//!
+//! Owns the choice of the representation, preconditions and ranges as they apply to files. Never sends, never looks at
+//! the disk or a clock; a plain 200 from memory allocates nothing.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use wire::http::conditional::{self, Outcome, Preconditions, RangeUse, SafeMethod, Validators};
+use wire::http::encoding::{Accepted, Coding};
+use wire::http::range::{
+    self, ByteRange, Multipart, Ranges, write_content_range, write_unsatisfied_range,
+};
+use wire::http::status::Status;
+use wire::http::target::encode_path;
+
+use super::accept::{ListingForm, listing_form};
+use super::entry::Entry;
+use super::job::{Content, FileContent};
+use super::representation::{Body, Large, Representation, write_content_length, write_field};
+
+/// What matters of a request for a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRequest<'r> {
+    /// `Get` or `Head`; others are to be answered 405 before.
+    pub method: SafeMethod,
+    /// The five fields of preconditions, and `Range`.
+    pub preconditions: Preconditions<'r>,
+    /// All of `Accept-Encoding`.
+    pub accepted: Accepted,
+    /// `Accept`; only for listings.
+    pub accept: Option<&'r [u8]>,
+    /// The path, decoded, as in the key of the cache.
+    pub path: &'r str,
+    /// The query as it came; goes into redirects.
+    pub query: Option<&'r [u8]>,
+    /// Unpredictable; for the boundary of `multipart/byteranges`.
+    pub unique: u128,
+}
+
+/// What a request for a file gets.
+#[derive(Debug)]
+pub struct FileAnswer<'e> {
+    /// The status.
+    pub status: Status,
+    /// Fields, each with its CRLF: all but `Date`, `Connection` and what goes with a page of
+    /// [`wants_page`](Self::wants_page).
+    pub fields: Cow<'e, [u8]>,
+    /// The body, in order; empty for HEAD.
+    pub parts: Parts,
+    /// How many bytes all parts have together.
+    pub length: u64,
+    /// The file that [`Part::File`] is of.
+    pub large: Option<&'e Large>,
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub enum Parts {
+    /// None: HEAD, 304, an empty file, or a page is wanted.
+    None,
+    /// One run of bytes.
+    One(Part),
+    /// Several, of `multipart/byteranges`.
+    Many(Vec<Part>),
+}
+
+impl Parts {
+    /// The parts in order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Part] {
+        match self {
+            Self::None => &[],
+            Self::One(part) => std::slice::from_ref(part),
+            Self::Many(parts) => parts,
+        }
+    }
+}
+
+/// A part of a body.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Bytes in memory.
+    Memory {
+        /// Where.
+        bytes: Arc<[u8]>,
+        /// Which; within `bytes`.
+        range: Range<usize>,
+    },
+    /// Bytes of [`FileAnswer::large`].
+    File {
+        /// From here on.
+        offset: u64,
+        /// So many.
+        length: u64,
+    },
+}
+
+impl FileAnswer<'_> {
+    /// Whether the server is to add a page to the status, with its `Content-Type` and `Content-Length`: all but 200,
+    /// 206 and 304.
+    #[must_use]
+    pub fn wants_page(&self) -> bool {
+        !matches!(self.status, Status::OK | Status::PARTIAL_CONTENT | Status::NOT_MODIFIED)
+    }
+}
+
+/// Decides on an answer; `now_seconds` is since 1970.
+#[must_use]
+pub fn answer<'e>(request: &FileRequest<'_>, entry: &'e Entry, now_seconds: u64) -> FileAnswer<'e> {
+    match entry.content() {
+        Content::File(file) => match choose(file, &request.accepted) {
+            Some(chosen) => represent(request, chosen, file.last_modified, now_seconds),
+            None => refuse(Status::INTERNAL_SERVER_ERROR),
+        },
+        Content::Listing(listing) => {
+            let chosen = match listing_form(request.accept) {
+                ListingForm::Html => &listing.html,
+                ListingForm::Json => &listing.json,
+            };
+            represent(request, chosen, 0, now_seconds)
+        }
+        Content::Redirect => redirect(request),
+        Content::Missing(_) => refuse(Status::NOT_FOUND),
+        Content::Failed(failure) => {
+            refuse(Status::from_code(failure.status()).unwrap_or(Status::INTERNAL_SERVER_ERROR))
+        }
+    }
+}
+
+/// A client that accepts nothing there is gets the file as it is (RFC 9110 section 12.5.3 leaves it to us).
+fn choose<'e>(file: &'e FileContent, accepted: &Accepted) -> Option<&'e Representation> {
+    let coding = accepted.choose(file.available).unwrap_or(Coding::Identity);
+    file.representation(coding).or_else(|| file.representations.first())
+}
+
+fn represent<'e>(
+    request: &FileRequest<'_>,
+    chosen: &'e Representation,
+    last_modified: u64,
+    now_seconds: u64,
+) -> FileAnswer<'e> {
+    let validators = Validators { etag: chosen.etag.as_bytes(), last_modified };
+    let preconditions = &request.preconditions;
+    match conditional::evaluate(request.method, preconditions, Some(&validators), now_seconds) {
+        Outcome::NotModified => FileAnswer {
+            fields: Cow::Borrowed(chosen.validator_fields()),
+            ..refuse(Status::NOT_MODIFIED)
+        },
+        Outcome::Failed => refuse(Status::PRECONDITION_FAILED),
+        Outcome::Proceed { use_range: RangeUse::Ignore } => whole(request.method, chosen),
+        Outcome::Proceed { use_range: RangeUse::Apply } => {
+            let field = preconditions.range.unwrap_or_default();
+            match range::evaluate(field, chosen.body.size()) {
+                Ranges::Whole => whole(request.method, chosen),
+                Ranges::Unsatisfiable => unsatisfiable(chosen),
+                Ranges::One(range) => one_range(chosen, range),
+                // The coding of the parts could not be told apart from a coding of the multipart itself.
+                Ranges::Many(_) if chosen.coding != Coding::Identity => {
+                    whole(request.method, chosen)
+                }
+                Ranges::Many(ranges) => many_ranges(chosen, &ranges, request.unique),
+            }
+        }
+    }
+}
+
+fn refuse<'e>(status: Status) -> FileAnswer<'e> {
+    FileAnswer { status, fields: Cow::Borrowed(b""), parts: Parts::None, length: 0, large: None }
+}
+
+fn redirect<'e>(request: &FileRequest<'_>) -> FileAnswer<'e> {
+    let mut fields = Vec::with_capacity(request.path.len() + 16);
+    fields.extend_from_slice(b"Location: ");
+    encode_path(request.path, &mut fields);
+    fields.push(b'/');
+    // The parser of heads lets nothing else pass; here it would split the answer.
+    let query = request.query.filter(|query| query.iter().all(u8::is_ascii_graphic));
+    if let Some(query) = query {
+        fields.push(b'?');
+        fields.extend_from_slice(query);
+    }
+    fields.extend_from_slice(b"\r\n");
+    FileAnswer { fields: Cow::Owned(fields), ..refuse(Status::MOVED_PERMANENTLY) }
+}
+
+fn unsatisfiable<'e>(chosen: &Representation) -> FileAnswer<'e> {
+    let mut fields = b"Content-Range: ".to_vec();
+    write_unsatisfied_range(&mut fields, chosen.body.size());
+    fields.extend_from_slice(b"\r\n");
+    FileAnswer { fields: Cow::Owned(fields), ..refuse(Status::RANGE_NOT_SATISFIABLE) }
+}
+
+fn whole(method: SafeMethod, chosen: &Representation) -> FileAnswer<'_> {
+    let size = chosen.body.size();
+    let (parts, length) = match method {
+        SafeMethod::Get if size > 0 => {
+            (Parts::One(part(&chosen.body, ByteRange { first: 0, length: size })), size)
+        }
+        _ => (Parts::None, 0),
+    };
+    FileAnswer {
+        status: Status::OK,
+        fields: Cow::Borrowed(chosen.fields()),
+        parts,
+        length,
+        large: large(chosen),
+    }
+}
+
+fn one_range(chosen: &Representation, range: ByteRange) -> FileAnswer<'_> {
+    let mut fields = Vec::with_capacity(chosen.fields().len() + 64);
+    write_field(&mut fields, "Content-Type", &chosen.media_type);
+    write_content_length(&mut fields, range.length);
+    fields.extend_from_slice(b"Content-Range: ");
+    write_content_range(&mut fields, range, chosen.body.size());
+    fields.extend_from_slice(b"\r\n");
+    fields.extend_from_slice(chosen.common_fields());
+    FileAnswer {
+        status: Status::PARTIAL_CONTENT,
+        fields: Cow::Owned(fields),
+        parts: Parts::One(part(&chosen.body, range)),
+        length: range.length,
+        large: large(chosen),
+    }
+}
+
+/// RFC 9110 section 15.3.7.2: `Content-Range` is in the parts only.
+fn many_ranges<'e>(
+    chosen: &'e Representation,
+    ranges: &[ByteRange],
+    unique: u128,
+) -> FileAnswer<'e> {
+    let size = chosen.body.size();
+    let media_type = chosen.media_type.as_bytes();
+    let multipart = Multipart::new(unique);
+    let mut parts = Vec::with_capacity(2 * ranges.len() + 1);
+    for &range in ranges {
+        let mut head = Vec::with_capacity(160);
+        multipart.part_head(range, size, media_type, &mut head);
+        parts.push(text(head));
+        parts.push(part(&chosen.body, range));
+    }
+    let mut closing = Vec::with_capacity(48);
+    multipart.closing(&mut closing);
+    parts.push(text(closing));
+
+    let length = multipart.total_length(ranges, size, media_type);
+    let mut fields = Vec::with_capacity(chosen.fields().len() + 64);
+    fields.extend_from_slice(b"Content-Type: ");
+    multipart.content_type(&mut fields);
+    fields.extend_from_slice(b"\r\n");
+    write_content_length(&mut fields, length);
+    fields.extend_from_slice(chosen.common_fields());
+    FileAnswer {
+        status: Status::PARTIAL_CONTENT,
+        fields: Cow::Owned(fields),
+        parts: Parts::Many(parts),
+        length,
+        large: large(chosen),
+    }
+}
+
+fn large(chosen: &Representation) -> Option<&Large> {
+    match &chosen.body {
+        Body::Memory(_) => None,
+        Body::Large(large) => Some(large),
+    }
+}
+
+/// `range` is within the body: it was evaluated against its size.
+fn part(body: &Body, range: ByteRange) -> Part {
+    match body {
+        Body::Large(_) => Part::File { offset: range.first, length: range.length },
+        Body::Memory(bytes) => {
+            let within =
+                |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
+            let range = within(range.first)..within(range.end());
+            Part::Memory { bytes: Arc::clone(bytes), range }
+        }
+    }
+}
+
+fn text(text: Vec<u8>) -> Part {
+    let range = 0..text.len();
+    Part::Memory { bytes: text.into(), range }
+}

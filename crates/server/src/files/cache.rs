@@ -1,0 +1,349 @@
+//! What one scheduler knows of its files: results of look-ups, by path.
+//!
+//! Owns how long a result holds and which look-ups are under way; what is forgotten when there is too much is in
+//! `eviction`. Never touches a disk and reads no clock: `now_ms` is the time of the turn. Single-threaded, without
+//! locks.
+//!
+//! The rule of freshness, by the age of a result: below [`limits::FRESH_MS`] it is served; up to
+//! [`limits::SERVABLE_MS`] it is served while it is looked up again; past that the request waits. Its age counts from
+//! when the look-up was sent, as the disk was looked at no earlier than that.
+
+mod eviction;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use ahash::HashMap;
+use wire::http::encoding::Accepted;
+
+use super::entry::{Entry, first_errand};
+use super::job::{Errand, Found, Key};
+use super::limits;
+
+/// What the cache says about a path.
+#[derive(Debug)]
+pub enum Looked<'c> {
+    /// Answer with this.
+    Fresh(&'c Rc<Entry>),
+    /// Answer with this and send a job with the errand.
+    Refresh(&'c Rc<Entry>, Errand),
+    /// What is known is too old: send a job with the errand and park the request.
+    Stale(Errand),
+    /// Nothing is known: send a job with the errand and park the request.
+    Missing(Errand),
+    /// A job is under way: park the request.
+    Pending,
+    /// Too many jobs are under way: answer 503.
+    Busy,
+}
+
+/// Counts since the cache was made, and its size now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Answers given without a look at the disk.
+    pub hits: u64,
+    /// Requests that had to wait for the disk.
+    pub misses: u64,
+    /// Jobs sent while the answer was given at once.
+    pub refreshes: u64,
+    /// Results forgotten for want of room.
+    pub evictions: u64,
+    /// Bytes held.
+    pub bytes: usize,
+    /// Paths held.
+    pub paths: usize,
+}
+
+/// The results of one scheduler.
+#[derive(Debug)]
+pub struct Cache {
+    /// By root, then by path.
+    places: Vec<HashMap<Rc<str>, usize>>,
+    /// Invariant: a slot that is occupied is in `places`, one that is not is in `free`.
+    slots: Vec<Option<Slot>>,
+    free: Vec<usize>,
+    /// Places of negative results in the order they became so; some may be gone or positive by now.
+    negatives: VecDeque<(usize, u64)>,
+    bytes_max: usize,
+    in_flight: usize,
+    hand: usize,
+    /// Tells apart what was in a slot at different times.
+    serial: u64,
+    stats: CacheStats,
+}
+
+#[derive(Debug)]
+struct Slot {
+    root: usize,
+    path: Rc<str>,
+    entry: Option<Rc<Entry>>,
+    /// When the disk was looked at, as early as it can have been; None: too long ago.
+    checked_ms: Option<u64>,
+    inserted_ms: u64,
+    /// When the job under way was sent.
+    sent_ms: Option<u64>,
+    use_mark: UseMark,
+    /// Of its place in `negatives`; 0: it has none.
+    negative_serial: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UseMark {
+    Unused,
+    UsedSinceSwept,
+}
+
+impl Slot {
+    fn cost(&self) -> usize {
+        self.path.len() + self.entry.as_ref().map_or(limits::SLOT_COST, |entry| entry.cost())
+    }
+
+    fn is_under_way(&self, now_ms: u64) -> bool {
+        self.sent_ms.is_some_and(|sent| now_ms.saturating_sub(sent) < limits::ANSWER_WAIT_MS)
+    }
+
+    fn may_go(&self, now_ms: u64) -> bool {
+        match self.entry {
+            // The requests that waited for it run again in this turn.
+            Some(_) => self.inserted_ms != now_ms,
+            None => !self.is_under_way(now_ms),
+        }
+    }
+}
+
+/// What `look` found out before it borrows the entry for the caller.
+enum Verdict {
+    Fresh,
+    Refresh(Errand),
+    Stale(Errand),
+    Pending,
+    Busy,
+}
+
+impl Cache {
+    /// A cache of at most `bytes_max` bytes. More is held only for what was inserted at this very time.
+    #[must_use]
+    pub fn new(bytes_max: usize) -> Self {
+        Self {
+            places: Vec::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            negatives: VecDeque::new(),
+            bytes_max,
+            in_flight: 0,
+            hand: 0,
+            serial: 0,
+            stats: CacheStats::default(),
+        }
+    }
+
+    /// What to do for a request for `key` by a client that accepts these codings.
+    ///
+    /// After `Refresh`, `Stale` or `Missing` the caller has to send the job, and to give its result to
+    /// [`insert`](Self::insert), or else to call [`abandon`](Self::abandon).
+    pub fn look(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked<'_> {
+        let Some(place) = self.place(key) else { return self.begin(key, accepted, now_ms) };
+        match self.judge(place, accepted, now_ms) {
+            Verdict::Busy => Looked::Busy,
+            Verdict::Pending => {
+                self.stats.misses += 1;
+                Looked::Pending
+            }
+            Verdict::Stale(errand) => {
+                self.stats.misses += 1;
+                self.mark_sent(place, now_ms);
+                if self.has_entry(Some(place)) {
+                    Looked::Stale(errand)
+                } else {
+                    Looked::Missing(errand)
+                }
+            }
+            Verdict::Refresh(errand) => {
+                self.stats.refreshes += 1;
+                self.stats.hits += 1;
+                self.mark_sent(place, now_ms);
+                self.used_entry(place).map_or(Looked::Busy, |entry| Looked::Refresh(entry, errand))
+            }
+            Verdict::Fresh => {
+                self.stats.hits += 1;
+                self.used_entry(place).map_or(Looked::Busy, Looked::Fresh)
+            }
+        }
+    }
+
+    fn judge(&self, place: usize, accepted: &Accepted, now_ms: u64) -> Verdict {
+        let Some(slot) = self.slot(place) else { return Verdict::Busy };
+        let may_send = if slot.is_under_way(now_ms) {
+            MaySend::UnderWay
+        } else if self.in_flight >= limits::IN_FLIGHT_MAX && slot.sent_ms.is_none() {
+            MaySend::Full
+        } else {
+            MaySend::Yes
+        };
+        let Some(entry) = &slot.entry else {
+            return match may_send {
+                MaySend::UnderWay => Verdict::Pending,
+                MaySend::Full => Verdict::Busy,
+                MaySend::Yes => Verdict::Stale(first_errand(accepted)),
+            };
+        };
+        let age_ms = slot.checked_ms.map_or(u64::MAX, |checked| now_ms.saturating_sub(checked));
+        let is_servable = age_ms < limits::SERVABLE_MS;
+        match may_send {
+            MaySend::UnderWay | MaySend::Full if is_servable => Verdict::Fresh,
+            MaySend::UnderWay => Verdict::Pending,
+            MaySend::Full => Verdict::Busy,
+            MaySend::Yes if !is_servable => Verdict::Stale(entry.errand(entry.wish(accepted))),
+            MaySend::Yes => match entry.wish(accepted) {
+                None if age_ms < limits::FRESH_MS => Verdict::Fresh,
+                wish => Verdict::Refresh(entry.errand(wish)),
+            },
+        }
+    }
+
+    fn used_entry(&mut self, place: usize) -> Option<&Rc<Entry>> {
+        let slot = self.slots.get_mut(place)?.as_mut()?;
+        slot.use_mark = UseMark::UsedSinceSwept;
+        slot.entry.as_ref()
+    }
+
+    /// The first request for a path.
+    fn begin(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked<'_> {
+        if self.in_flight >= limits::IN_FLIGHT_MAX {
+            self.drop_lost(now_ms);
+        }
+        if self.in_flight >= limits::IN_FLIGHT_MAX {
+            return Looked::Busy;
+        }
+        self.stats.misses += 1;
+        let place = self.occupy(key);
+        self.mark_sent(place, now_ms);
+        Looked::Missing(first_errand(accepted))
+    }
+
+    /// Puts the result of a job into the cache; requests parked for the key are to be run again in this turn.
+    pub fn insert(&mut self, key: Key<'_>, found: Found, now_ms: u64) {
+        let place = match (self.place(key), &found) {
+            // It was evicted while it was looked at again: the next request begins anew, or has begun.
+            (place, Found::Unchanged) if !self.has_entry(place) => return self.make_room(now_ms),
+            (Some(place), _) => place,
+            (None, _) => self.occupy(key),
+        };
+        // Of a job whose slot was evicted it is not known any more when it was sent.
+        let sent_ms = self.clear_sent(place).unwrap_or(0);
+        let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else { return };
+        // However long the disk took, who waited for the answer gets it.
+        slot.checked_ms = Some(sent_ms.max(now_ms.saturating_sub(limits::FRESH_MS - 1)));
+        slot.inserted_ms = now_ms;
+        if let Found::Content(content) = found {
+            let entry = Entry::new(content);
+            let sign = entry.sign();
+            let before = slot.cost();
+            slot.entry = Some(Rc::new(entry));
+            self.stats.bytes = self.stats.bytes + slot.cost() - before;
+            self.note_sign(place, sign);
+        }
+        self.make_room(now_ms);
+    }
+
+    /// Takes back what [`look`](Self::look) said: the job could not be sent, or its result is lost.
+    pub fn abandon(&mut self, key: Key<'_>) {
+        let Some(place) = self.place(key) else { return };
+        self.clear_sent(place);
+        if !self.has_entry(Some(place)) {
+            self.vacate(place);
+        }
+    }
+
+    /// Makes the result of a path too old to be served: who sent the file saw that it is another by now.
+    pub fn expire(&mut self, key: Key<'_>) {
+        let Some(place) = self.place(key) else { return };
+        if let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) {
+            slot.checked_ms = None;
+        }
+    }
+
+    /// Forgets everything that is not under way, as when the rules of a root changed.
+    pub fn clear(&mut self) {
+        for place in 0..self.slots.len() {
+            if self.has_entry(Some(place)) {
+                self.vacate(place);
+            }
+        }
+    }
+
+    /// Counts and sizes.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        let paths = self.slots.len() - self.free.len();
+        CacheStats { paths, ..self.stats }
+    }
+
+    fn place(&self, key: Key<'_>) -> Option<usize> {
+        self.places.get(usize::from(key.root.0))?.get(key.path).copied()
+    }
+
+    fn has_entry(&self, place: Option<usize>) -> bool {
+        place.and_then(|place| self.slot(place)).is_some_and(|slot| slot.entry.is_some())
+    }
+
+    fn slot(&self, place: usize) -> Option<&Slot> {
+        self.slots.get(place)?.as_ref()
+    }
+
+    fn occupy(&mut self, key: Key<'_>) -> usize {
+        let root = usize::from(key.root.0);
+        if self.places.len() <= root {
+            self.places.resize_with(root + 1, HashMap::default);
+        }
+        let path: Rc<str> = key.path.into();
+        let slot = Slot {
+            root,
+            path: Rc::clone(&path),
+            entry: None,
+            checked_ms: None,
+            inserted_ms: 0,
+            sent_ms: None,
+            use_mark: UseMark::Unused,
+            negative_serial: 0,
+        };
+        self.stats.bytes += slot.cost();
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
+        self.slots[place] = Some(slot);
+        self.places[root].insert(path, place);
+        place
+    }
+
+    fn vacate(&mut self, place: usize) {
+        let Some(slot) = self.slots.get_mut(place).and_then(Option::take) else { return };
+        self.stats.bytes -= slot.cost();
+        self.in_flight -= usize::from(slot.sent_ms.is_some());
+        self.places[slot.root].remove(&slot.path);
+        self.free.push(place);
+    }
+
+    fn mark_sent(&mut self, place: usize, now_ms: u64) {
+        let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else { return };
+        if slot.sent_ms.replace(now_ms).is_none() {
+            self.in_flight += 1;
+        }
+    }
+
+    fn clear_sent(&mut self, place: usize) -> Option<u64> {
+        let slot = self.slots.get_mut(place).and_then(Option::as_mut)?;
+        let sent_ms = slot.sent_ms.take()?;
+        self.in_flight -= 1;
+        Some(sent_ms)
+    }
+}
+
+/// Whether a job for a path can be sent.
+#[derive(Clone, Copy)]
+enum MaySend {
+    Yes,
+    UnderWay,
+    Full,
+}

@@ -1,0 +1,79 @@
+//! What the cache forgets: for want of room, for too many negative results, and jobs that nobody waits for.
+//!
+//! Owns which slot goes next. Never judges how old a result is and never sends a job (that is `cache`).
+
+use super::{Cache, UseMark};
+use crate::files::entry::Sign;
+use crate::files::limits;
+
+// Of one turn's results none is forgotten by the bound on negative ones: there cannot be more than jobs under way.
+const _: () = assert!(limits::NEGATIVE_MAX >= limits::IN_FLIGHT_MAX);
+
+impl Cache {
+    /// Keeps the number of negative results below its bound: the oldest goes.
+    pub(super) fn note_sign(&mut self, place: usize, sign: Sign) {
+        let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else { return };
+        match sign {
+            Sign::Positive => slot.negative_serial = 0,
+            Sign::Negative if slot.negative_serial != 0 => {}
+            Sign::Negative => {
+                self.serial += 1;
+                slot.negative_serial = self.serial;
+                self.negatives.push_back((place, self.serial));
+            }
+        }
+        while self.negatives.len() > limits::NEGATIVE_MAX {
+            let Some((place, serial)) = self.negatives.pop_front() else { return };
+            if self.slot(place).is_some_and(|slot| slot.negative_serial == serial) {
+                self.stats.evictions += 1;
+                self.vacate(place);
+            }
+        }
+    }
+
+    /// The clock algorithm: the hand takes the mark of what was used since it came by last, and evicts what has none.
+    pub(super) fn make_room(&mut self, now_ms: u64) {
+        // Everything may be of this time or under way: then the hand stops where it began.
+        let mut kept = 0;
+        let mut swept = 0;
+        while self.stats.bytes > self.bytes_max && kept < self.slots.len() {
+            let place = self.next_place();
+            let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
+                kept += 1;
+                continue;
+            };
+            swept += 1;
+            if !slot.may_go(now_ms) {
+                kept += 1;
+            } else if slot.use_mark == UseMark::UsedSinceSwept && swept <= limits::SWEEP_MAX {
+                slot.use_mark = UseMark::Unused;
+                // One more round may be needed to come back to it.
+                kept = 0;
+            } else {
+                self.stats.evictions += 1;
+                self.vacate(place);
+                kept = 0;
+            }
+        }
+    }
+
+    /// Gives up jobs that nobody waits for any more; a few at a time, as it runs when the server is busy anyway.
+    pub(super) fn drop_lost(&mut self, now_ms: u64) {
+        for _ in 0..self.slots.len().min(limits::SWEEP_MAX) {
+            let place = self.next_place();
+            let Some(slot) = self.slot(place) else { continue };
+            if slot.sent_ms.is_none() || slot.is_under_way(now_ms) {
+                continue;
+            }
+            self.clear_sent(place);
+            if !self.has_entry(Some(place)) {
+                self.vacate(place);
+            }
+        }
+    }
+
+    fn next_place(&mut self) -> usize {
+        self.hand = if self.hand + 1 < self.slots.len() { self.hand + 1 } else { 0 };
+        self.hand
+    }
+}

@@ -1,0 +1,87 @@
+//! A result in the cache of a scheduler.
+//!
+//! Owns what a result costs and what may still be wanted of it. Never knows how old it is (that is `cache`).
+
+use std::sync::Arc;
+
+use wire::http::encoding::{Accepted, Available, Coding};
+
+use super::compress::ON_THE_FLY;
+use super::job::{Content, Errand, Known};
+use super::limits;
+
+/// What was found at a path, ready to be answered with.
+#[derive(Debug)]
+pub struct Entry {
+    content: Content,
+    cost: usize,
+}
+
+/// Whether there is anything to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Positive,
+    Negative,
+}
+
+impl Entry {
+    pub(crate) fn new(content: Content) -> Self {
+        let cost = limits::SLOT_COST
+            + match &content {
+                Content::File(file) => {
+                    let bodies = file.representations.iter().map(|body| body.cost());
+                    file.known.relative.len() + bodies.sum::<usize>()
+                }
+                Content::Listing(listing) => listing.html.cost() + listing.json.cost(),
+                Content::Redirect | Content::Missing(_) | Content::Failed(_) => 0,
+            };
+        Self { content, cost }
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Bytes of memory, its slot in the cache included.
+    #[must_use]
+    pub fn cost(&self) -> usize {
+        self.cost
+    }
+
+    pub(crate) fn sign(&self) -> Sign {
+        match self.content {
+            Content::File(_) | Content::Listing(_) => Sign::Positive,
+            Content::Redirect | Content::Missing(_) | Content::Failed(_) => Sign::Negative,
+        }
+    }
+
+    /// The coding this client would get if it were made; None if what there is serves as well.
+    pub(crate) fn wish(&self, accepted: &Accepted) -> Option<Coding> {
+        let Content::File(file) = &self.content else { return None };
+        if file.possible == Available::IDENTITY {
+            return None;
+        }
+        let is_possible = |coding: &Coding| file.possible.contains(*coding);
+        let all = ON_THE_FLY.into_iter().filter(is_possible).fold(file.available, Available::with);
+        accepted.choose(all).filter(|&coding| !file.available.contains(coding))
+    }
+
+    /// What to ask for when this is looked up again: what was made stays wanted.
+    pub(crate) fn errand(&self, wish: Option<Coding>) -> Errand {
+        let known = match &self.content {
+            Content::File(file) => Some(Arc::clone(&file.known)),
+            _ => None,
+        };
+        let tried = known.as_ref().map_or(Available::IDENTITY, |known: &Arc<Known>| known.tried);
+        Errand { known, wanted: wish.map_or(tried, |coding| tried.with(coding)) }
+    }
+}
+
+/// What to ask for when nothing is known: what this client likes best of what can be made.
+pub(crate) fn first_errand(accepted: &Accepted) -> Errand {
+    let possible = ON_THE_FLY.into_iter().fold(Available::IDENTITY, Available::with);
+    let wish = accepted.choose(possible).unwrap_or(Coding::Identity);
+    Errand { known: None, wanted: Available::IDENTITY.with(wish) }
+}

@@ -1,0 +1,110 @@
+//! The pages that go with a refusal when a site has none of its own.
+//!
+//! Owns their text, rendered once. Tells the status and nothing of the server; whether a site has a page of its own is
+//! for its configuration to say.
+
+use std::sync::Arc;
+
+use wire::http::status::Status;
+
+const STYLE: &str = include_str!("error_page.css");
+
+/// What a page says besides its status.
+const SENTENCES: [(u16, &str); 23] = [
+    (301, "This address has moved."),
+    (302, "This address is elsewhere for now."),
+    (303, "The answer is at another address."),
+    (307, "This address is elsewhere for now."),
+    (308, "This address has moved."),
+    (400, "The server could not make sense of this request."),
+    (401, "This address asks who you are."),
+    (403, "This address is not for you."),
+    (404, "There is nothing at this address."),
+    (405, "This address does not do that."),
+    (408, "The request took too long to arrive."),
+    (412, "Something has changed since you last saw it."),
+    (413, "The request is larger than this address accepts."),
+    (414, "The address is too long."),
+    (416, "The file has no such part."),
+    (417, "The server does not do what the request expects."),
+    (426, "This address speaks another protocol."),
+    (429, "Too many requests. Please wait a moment."),
+    (431, "The head of the request is too large."),
+    (500, "Something went wrong on our side."),
+    (501, "The server does not know how to do that."),
+    (503, "The server is busy. Please try again in a moment."),
+    (505, "The server does not speak this version of HTTP."),
+];
+
+/// The media type of all pages.
+pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
+
+/// All pages, rendered.
+#[derive(Debug)]
+pub struct ErrorPages {
+    pages: Vec<(u16, Arc<[u8]>)>,
+    other: Arc<[u8]>,
+}
+
+impl Default for ErrorPages {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ErrorPages {
+    /// Renders the pages.
+    #[must_use]
+    pub fn new() -> Self {
+        let page = |&(code, sentence): &(u16, &str)| (code, render(Some(code), sentence).into());
+        let other = render(None, "The server did not answer this request.").into();
+        Self { pages: SENTENCES.iter().map(page).collect(), other }
+    }
+
+    /// The page of a status; of one without a page a general one.
+    #[must_use]
+    pub fn page(&self, code: u16) -> &Arc<[u8]> {
+        let found = self.pages.binary_search_by_key(&code, |(of, _)| *of).ok();
+        found.and_then(|at| self.pages.get(at)).map_or(&self.other, |(_, page)| page)
+    }
+}
+
+fn render(code: Option<u16>, sentence: &str) -> Vec<u8> {
+    let (number, reason) = match code {
+        Some(code) => (code.to_string(), Status::from_code(code).map_or("", Status::reason)),
+        None => (String::new(), "Not answered"),
+    };
+    let title = format!("{number} {reason}");
+    let title = title.trim();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<p>{number}</p>\n<h1>{reason}</h1>\n<p>{sentence}</p>\n\
+         </main>\n</body>\n</html>\n"
+    )
+    .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_has_its_own_page() {
+        assert!(SENTENCES.is_sorted_by_key(|(code, _)| code), "the search needs the order");
+        let pages = ErrorPages::new();
+        for (code, sentence) in SENTENCES {
+            let page = std::str::from_utf8(pages.page(code)).unwrap();
+            assert!(page.contains(&format!("<title>{code} ")), "{code}");
+            assert!(page.contains(sentence), "{code}");
+            assert!(!page.to_lowercase().contains("velodrome"), "{code} tells what server it is");
+        }
+    }
+
+    #[test]
+    fn an_unknown_status_has_a_page_too() {
+        let pages = ErrorPages::new();
+        let page = std::str::from_utf8(pages.page(599)).unwrap();
+        assert!(page.contains("<h1>Not answered</h1>"), "{page}");
+    }
+}

@@ -1,0 +1,38 @@
+//! Static files: a scheduler never waits for a disk.
+//!
+//! A request looks into its scheduler's [`Cache`]. What is there is turned into an [`answer`](answer::answer); for
+//! what is not, a [`Job`] goes to a helper thread, whose [`Disk`] looks it up, and the request is parked until the
+//! [`Found`] comes back and is put into the cache. Then the request runs again as if it had just come. A file too
+//! large for the memory is opened by the scheduler itself with [`Roots::open_large`], which does not wait either, after
+//! a helper has brought it into the page cache ([`Warm`]).
+//!
+//! Owns what files are and how they are answered for. Never sends and never starts a thread: that is for who calls it.
+
+mod accept;
+pub mod answer;
+pub mod cache;
+mod compress;
+pub mod disk;
+pub mod entry;
+pub mod error_page;
+pub mod job;
+pub mod limits;
+pub mod listing;
+mod load;
+pub mod media_type;
+mod natural;
+pub mod pattern;
+pub mod representation;
+pub mod roots;
+pub mod rules;
+
+pub use answer::{FileAnswer, FileRequest, Part, Parts};
+pub use cache::{Cache, CacheStats, Looked};
+pub use disk::Disk;
+pub use entry::Entry;
+pub use error_page::ErrorPages;
+pub use job::{Content, Errand, Found, Job, Key, Warm, Warmed};
+pub use pattern::Pattern;
+pub use representation::{Body, Large, Representation};
+pub use roots::{LargeOpen, Patience, Roots};
+pub use rules::{FileRules, Root, RootIndex};

@@ -1,0 +1,102 @@
+//! Patterns of file names, for rules: `*.bak`, `velodrome.toml`, `private/*`.
+//!
+//! Owns what `*` and `/` mean in a rule. Never sees a directory: a pattern is compared, not expanded.
+
+use memchr::memmem;
+
+/// A pattern; `*` stands for any run of characters, also of none.
+///
+/// Without a `/` it is compared with every name of a path, with one to the whole path below the root, in which `*`
+/// also stands for slashes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    text: Box<str>,
+    scope: Scope,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Name,
+    Path,
+}
+
+impl Pattern {
+    /// A leading `/` only says that the pattern is of the whole path.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let scope = if text.contains('/') { Scope::Path } else { Scope::Name };
+        Self { text: text.trim_start_matches('/').into(), scope }
+    }
+
+    /// Whether the pattern means this path (without its leading slash), or a directory on the way to it.
+    #[must_use]
+    pub fn covers(&self, relative: &str) -> bool {
+        match self.scope {
+            Scope::Name => relative.split('/').any(|name| self.fits(name)),
+            Scope::Path => {
+                self.fits(relative)
+                    || relative.match_indices('/').any(|(at, _)| self.fits(&relative[..at]))
+            }
+        }
+    }
+
+    /// Whether the pattern means this very file: its last name, or its whole path.
+    #[must_use]
+    pub fn means(&self, relative: &str) -> bool {
+        match self.scope {
+            Scope::Name => self.fits(relative.rsplit('/').next().unwrap_or(relative)),
+            Scope::Path => self.fits(relative),
+        }
+    }
+
+    /// Every piece between stars is found as early as it can be, so there is nothing to try again: the cost is at most
+    /// the length of the text for each piece.
+    fn fits(&self, text: &str) -> bool {
+        let Some((start, rest)) = self.text.split_once('*') else { return *self.text == *text };
+        let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+        let Some(text) = text.strip_prefix(start) else { return false };
+        let Some(text) = text.strip_suffix(end) else { return false };
+        let mut text = text.as_bytes();
+        for piece in middle.split('*') {
+            let Some(at) = memmem::find(text, piece.as_bytes()) else { return false };
+            text = &text[at + piece.len()..];
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    #[test]
+    fn stars_stand_for_any_run() {
+        for (pattern, text, expected) in [
+            ("a", "a", true),
+            ("a", "b", false),
+            ("*", "", true),
+            ("*.bak", "x.bak", true),
+            ("*.bak", ".bak", true),
+            ("*.bak", "x.bak2", false),
+            ("a*a", "a", false),
+            ("a*a", "aa", true),
+            ("*.page.*", "index.page.html", true),
+            ("*.page.*", "index.html", false),
+            ("a*b*c*d", "a1b2b3c4d", true),
+            ("a*b*c*d", "a1c2b3d", false),
+            ("é*", "été", true),
+        ] {
+            assert_eq!(Pattern::new(pattern).means(text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_compared_with_each_name_and_a_path_with_the_whole() {
+        let name = Pattern::new("secret");
+        assert!(name.covers("a/secret/b") && name.covers("secret") && !name.covers("a/secrets"));
+        let path = Pattern::new("/private/*");
+        assert!(path.covers("private/a/b") && !path.covers("a/private/b"));
+        assert!(Pattern::new("/a/b").covers("a/b/c"));
+        assert!(!Pattern::new("secret").means("secret/b"));
+    }
+}

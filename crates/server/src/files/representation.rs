@@ -1,0 +1,173 @@
+//! One sequence of bytes that stands for a file, and its header fields, rendered once.
+//!
+//! Owns entity tags and the field block of an answer. Never decides which representation is sent (that is `answer`).
+
+use std::sync::Arc;
+
+use sys::file::{FileTime, Metadata};
+use wire::http::conditional::write_etag;
+use wire::http::date;
+use wire::http::encoding::Coding;
+
+/// Bytes that stand for a file, with the fields that go with them.
+#[derive(Debug)]
+pub struct Representation {
+    /// How they are coded.
+    pub coding: Coding,
+    /// The bytes.
+    pub body: Body,
+    /// The strong entity tag, with its quotes.
+    pub etag: Box<str>,
+    /// The media type of the file, whatever the coding.
+    pub media_type: Arc<str>,
+    block: Box<[u8]>,
+    common_at: usize,
+    validators_at: usize,
+}
+
+/// Where the bytes of a representation are.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Here.
+    Memory(Arc<[u8]>),
+    /// In a file, to be sent from its descriptor.
+    Large(Large),
+}
+
+/// A file that is sent from its descriptor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Large {
+    /// Its path below the root.
+    pub relative: Arc<str>,
+    /// What it was when it was looked up. To be compared when it is opened: see `Roots::open_large`.
+    pub metadata: Metadata,
+}
+
+impl Body {
+    /// How many bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Large(large) => large.metadata.size,
+        }
+    }
+
+    /// The entity tag: of content in memory it holds a sum of the content, so that it differs even when the time
+    /// stamp does not; of a large file the inode.
+    fn etag(&self, modified: FileTime, coding: Coding) -> Box<str> {
+        let nanoseconds =
+            i128::from(modified.seconds) * 1_000_000_000 + i128::from(modified.nanoseconds);
+        let distinction = match self {
+            Self::Memory(bytes) => {
+                let mut sum = flate2::Crc::new();
+                sum.update(bytes);
+                u64::from(sum.sum())
+            }
+            Self::Large(large) => large.metadata.inode,
+        };
+        let mut tag = Vec::with_capacity(48);
+        write_etag(&mut tag, nanoseconds, self.size(), distinction, coding);
+        String::from_utf8(tag).expect("an entity tag is hexadecimal").into_boxed_str()
+    }
+}
+
+/// Whether the choice between representations depends on a field of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vary {
+    /// It does not.
+    Nothing,
+    /// On `Accept-Encoding`.
+    AcceptEncoding,
+    /// On `Accept`.
+    Accept,
+}
+
+/// What all representations of a file have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared<'s> {
+    pub(crate) media_type: Arc<str>,
+    pub(crate) modified: FileTime,
+    /// As in `Last-Modified`; 0: without the field.
+    pub(crate) last_modified: u64,
+    pub(crate) vary: Vary,
+    pub(crate) cache_control: Option<&'s str>,
+}
+
+impl Representation {
+    /// Renders the fields of `body`. `modified` goes into the entity tag: of a precompressed sibling it is its own.
+    pub(crate) fn new(coding: Coding, body: Body, modified: FileTime, shared: &Shared<'_>) -> Self {
+        let etag = body.etag(modified, coding);
+        let mut block = Vec::with_capacity(320);
+        write_field(&mut block, "Content-Type", &shared.media_type);
+        write_content_length(&mut block, body.size());
+        let common_at = block.len();
+        if coding != Coding::Identity {
+            write_field(&mut block, "Content-Encoding", coding.token());
+        }
+        write_field(&mut block, "Accept-Ranges", "bytes");
+        let validators_at = block.len();
+        if shared.last_modified != 0 {
+            let date = date::format(shared.last_modified);
+            write_field_bytes(&mut block, "Last-Modified", &date);
+        }
+        write_field(&mut block, "ETag", &etag);
+        match shared.vary {
+            Vary::Nothing => {}
+            Vary::AcceptEncoding => write_field(&mut block, "Vary", "Accept-Encoding"),
+            Vary::Accept => write_field(&mut block, "Vary", "Accept"),
+        }
+        if let Some(value) = shared.cache_control {
+            write_field(&mut block, "Cache-Control", value);
+        }
+        let media_type = Arc::clone(&shared.media_type);
+        let block = block.into_boxed_slice();
+        Self { coding, body, etag, media_type, block, common_at, validators_at }
+    }
+
+    /// The fields of a plain 200, each with its CRLF: `Content-Type`, `Content-Length` and those of
+    /// [`common_fields`](Self::common_fields). Without `Date` and without the empty line.
+    #[must_use]
+    pub fn fields(&self) -> &[u8] {
+        &self.block
+    }
+
+    /// What a 200 and a 206 have in common: all but `Content-Type` and `Content-Length`.
+    #[must_use]
+    pub fn common_fields(&self) -> &[u8] {
+        &self.block[self.common_at..]
+    }
+
+    /// The fields of a 304: `Last-Modified`, `ETag`, `Vary`, `Cache-Control`.
+    #[must_use]
+    pub fn validator_fields(&self) -> &[u8] {
+        &self.block[self.validators_at..]
+    }
+
+    /// Bytes of memory this takes.
+    #[must_use]
+    pub fn cost(&self) -> usize {
+        let body = match &self.body {
+            Body::Memory(bytes) => bytes.len(),
+            Body::Large(large) => large.relative.len(),
+        };
+        size_of::<Self>() + self.block.len() + self.etag.len() + body
+    }
+}
+
+/// `name` and `value` are ours or were checked: a line break in them would split the answer.
+pub(crate) fn write_field(out: &mut Vec<u8>, name: &str, value: &str) {
+    write_field_bytes(out, name, value.as_bytes());
+}
+
+pub(crate) fn write_content_length(out: &mut Vec<u8>, length: u64) {
+    write_field(out, "Content-Length", itoa::Buffer::new().format(length));
+}
+
+fn write_field_bytes(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    debug_assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)));
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}

@@ -1,0 +1,182 @@
+//! The roots of the server, as one thread has them open.
+//!
+//! Owns the descriptors of the roots and notices when a root was replaced. Made on the thread that uses it: on every
+//! helper, and on every scheduler for the large files it sends.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use sys::file::{Directory, FileHandle, Kind, Metadata, Obstacle, look_at_root};
+
+use super::job::{Absence, Failure};
+use super::representation::Large;
+use super::rules::{Root, RootIndex};
+
+/// All roots, open. Neither `Send` nor `Sync`.
+#[derive(Debug)]
+pub struct Roots {
+    roots: Vec<OpenRoot>,
+}
+
+#[derive(Debug)]
+pub(crate) struct OpenRoot {
+    root: Root,
+    directory: Directory,
+    identity: Identity,
+}
+
+/// Two directories with the same are one.
+type Identity = (u64, u64);
+
+const fn identity(metadata: &Metadata) -> Identity {
+    (metadata.device, metadata.inode)
+}
+
+impl Roots {
+    /// Opens all roots.
+    ///
+    /// # Errors
+    /// A root cannot be opened; the message names it.
+    pub fn open(roots: &[Root]) -> io::Result<Self> {
+        let roots = roots.iter().map(|root| {
+            OpenRoot::open(root).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", root.path.display()))
+            })
+        });
+        Ok(Self { roots: roots.collect::<io::Result<_>>()? })
+    }
+
+    /// The root as it is now: a deployment that puts another directory in its place is noticed here.
+    pub(crate) fn current(&mut self, index: RootIndex) -> Result<&OpenRoot, Refusal> {
+        let place = self.roots.get_mut(usize::from(index.0)).ok_or(Absence::NotFound)?;
+        let now = look_at_root(&place.root.path).map_err(|error| classify(&error))?;
+        if identity(&now) != place.identity {
+            *place = OpenRoot::open(&place.root).map_err(|error| classify(&error))?;
+        }
+        Ok(place)
+    }
+
+    /// Opens a large file on a scheduler, to be sent from its descriptor, and compares it with what was looked up.
+    pub fn open_large(&mut self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
+        let first = self.try_large(index, large, patience);
+        if !matches!(first, LargeOpen::Changed) || self.current(index).is_err() {
+            return first;
+        }
+        // The root may have been replaced: `current` has opened it anew if so.
+        self.try_large(index, large, patience)
+    }
+
+    fn try_large(&self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
+        let Some(place) = self.roots.get(usize::from(index.0)) else { return LargeOpen::Changed };
+        let relative = Path::new(&*large.relative);
+        let opened = match patience {
+            Patience::None => place.directory.open_cached(relative, place.root.symlinks),
+            Patience::Warmed => place.directory.open_beneath(relative, place.root.symlinks),
+        };
+        match opened.and_then(|handle| handle.stat().map(|metadata| (handle, metadata))) {
+            Ok((handle, metadata)) => compare(handle, &metadata, &large.metadata),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => LargeOpen::Cold,
+            Err(error) => match classify(&error) {
+                Refusal::Absent(_) => LargeOpen::Changed,
+                Refusal::Failed(failure) => LargeOpen::Failed(failure),
+            },
+        }
+    }
+}
+
+fn compare(handle: FileHandle, now: &Metadata, then: &Metadata) -> LargeOpen {
+    if now == then {
+        return LargeOpen::Ready(handle);
+    }
+    let same = now.kind == Kind::Regular && identity(now) == identity(then);
+    if same && now.size >= then.size { LargeOpen::Written(handle) } else { LargeOpen::Changed }
+}
+
+/// Whether an open may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// No: it fails with [`LargeOpen::Cold`] when the path is not in the kernel's cache.
+    None,
+    /// A helper has just warmed the file, so the path was there a moment ago: open it even if that waits.
+    Warmed,
+}
+
+/// A large file, opened.
+#[derive(Debug)]
+pub enum LargeOpen {
+    /// The file that was looked up.
+    Ready(FileHandle),
+    /// The same file and no shorter, but written to since. Expire the path and run the request again; if it comes to
+    /// this a second time, send this one: a log that always grows is never the one that was looked up.
+    Written(FileHandle),
+    /// Another file, or none. Expire the path and run the request again.
+    Changed,
+    /// Opening it would wait for a disk. Send a [`Warm`](super::Warm), then try with [`Patience::Warmed`].
+    Cold,
+    /// Something went wrong on our side.
+    Failed(Failure),
+}
+
+impl OpenRoot {
+    fn open(root: &Root) -> io::Result<Self> {
+        let directory = Directory::open(&root.path)?;
+        let identity = identity(&directory.stat()?);
+        Ok(Self { root: root.clone(), directory, identity })
+    }
+
+    /// Looks at a file below; what is no regular file and no directory is not for clients.
+    pub(crate) fn look(&self, relative: &str) -> Result<Metadata, Refusal> {
+        self.directory
+            .look_beneath(path_of(relative), self.root.symlinks)
+            .map_err(|error| classify(&error))
+    }
+
+    /// Opens a file below for reading.
+    pub(crate) fn read(&self, relative: &str) -> Result<FileHandle, Refusal> {
+        self.directory
+            .open_beneath(path_of(relative), self.root.symlinks)
+            .map_err(|error| classify(&error))
+    }
+}
+
+/// The root itself has no name below itself.
+fn path_of(relative: &str) -> &Path {
+    Path::new(if relative.is_empty() { "." } else { relative })
+}
+
+/// Why nothing came of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// There is nothing for the client.
+    Absent(Absence),
+    /// It is our side.
+    Failed(Failure),
+}
+
+impl From<Absence> for Refusal {
+    fn from(absence: Absence) -> Self {
+        Self::Absent(absence)
+    }
+}
+
+/// What an error of the kernel means. Path lookups fail mostly because of what the client asked for.
+pub(crate) fn classify(error: &io::Error) -> Refusal {
+    match Obstacle::of(error) {
+        Obstacle::NotFound => Refusal::Absent(Absence::NotFound),
+        Obstacle::Outside => Refusal::Absent(Absence::Outside),
+        Obstacle::Forbidden => Refusal::Absent(Absence::Forbidden),
+        Obstacle::NotRegular => Refusal::Absent(Absence::NotRegular),
+        // A helper waits; EAGAIN after all tries means renames without end.
+        Obstacle::WouldWait | Obstacle::Exhausted => Refusal::Failed(Failure::Exhausted),
+        Obstacle::Storage => Refusal::Failed(Failure::Storage),
+    }
+}
+
+/// A path below the root, for a [`Large`].
+pub(crate) fn with_extension(relative: &str, extension: &str) -> Arc<str> {
+    let mut path = String::with_capacity(relative.len() + extension.len());
+    path.push_str(relative);
+    path.push_str(extension);
+    path.into()
+}

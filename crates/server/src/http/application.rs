@@ -1,0 +1,96 @@
+//! The application contract: what answers requests, whatever it is.
+//!
+//! Owns the vocabulary between an HTTP connection and who answers it. An application makes no system calls; what
+//! it cannot answer at once it answers later, by being asked again.
+
+use runtime::mailbox::Endpoint;
+use runtime::output::FileRegion;
+use runtime::service::{Context, ServiceContext};
+use runtime::slots::ProcessId;
+use wire::http::status::Status;
+
+use super::reply::Reply;
+use super::request::Request;
+use super::service::Http;
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The reply is written.
+    Done,
+    /// Something has to come first; nothing was written. The connection waits until its process is resumed
+    /// ([`runtime::service::Command::Resume`]) and then asks again with the same request.
+    Wait,
+}
+
+/// What is to be done with a request's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyPolicy {
+    /// Collect it, up to so many bytes; more is refused with 413.
+    Collect {
+        /// Most bytes.
+        limit: u64,
+    },
+    /// It does not matter: answer first, then discard a small one or close.
+    Ignore,
+}
+
+/// Who answers the requests of one scheduler.
+pub trait Application: Sized {
+    /// What crosses schedulers for its sake: a closed enum.
+    type Message: Send;
+
+    /// What to do with the body of this request, asked before the body is read.
+    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy;
+
+    /// Answers a request.
+    fn on_request(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Self::Message>,
+    ) -> Answer;
+
+    /// Writes the body of an error page that the connection itself has to send, and says its media type.
+    fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
+        body.extend_from_slice(status.code().to_string().as_bytes());
+        body.push(b' ');
+        body.extend_from_slice(status.reason().as_bytes());
+        body.push(b'\n');
+        "text/plain; charset=utf-8"
+    }
+
+    /// A message came. `http` is the service around this application: settings, log and counters.
+    fn on_message(
+        _http: &mut Http<Self>,
+        _from: Endpoint,
+        _message: Self::Message,
+        _context: &mut ServiceContext<'_, Self::Message>,
+    ) {
+    }
+
+    /// A turn ends.
+    fn on_turn_end(_http: &mut Http<Self>, _context: &mut ServiceContext<'_, Self::Message>) {}
+
+    /// The scheduler has ended.
+    fn on_stop(_http: &mut Http<Self>, _context: &mut ServiceContext<'_, Self::Message>) {}
+
+    /// A file that is being sent is not in memory: have the region read, then resume the process.
+    fn on_cold_file(
+        &mut self,
+        _region: &FileRegion,
+        _context: &mut Context<'_, Self::Message>,
+    ) -> bool {
+        false
+    }
+}
+
+/// What an application may use besides the reply.
+pub struct AnswerContext<'a, M> {
+    /// The process that is to be resumed after [`Answer::Wait`].
+    pub id: ProcessId,
+    /// The turn's time.
+    pub now: runtime::clock::Now,
+    /// The scheduler's mailbox.
+    pub mail: &'a mut runtime::mailbox::Mailbox<M>,
+}

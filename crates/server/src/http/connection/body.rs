@@ -1,0 +1,189 @@
+//! The body of a request: whether it is read, kept until it is whole, or left unread.
+//!
+//! Owns the way from a head that announces a body to the answer. Never interprets body bytes.
+
+use runtime::service::{Context, Next};
+use wire::http::body::{BodyDecoder, BodyLimits, Piece};
+use wire::http::head::{self, FieldSlots, Framing, Head};
+use wire::http::refusal::Refusal;
+use wire::http::status::Status;
+
+use super::{Connection, Phase, Step};
+use crate::http::application::{Application, BodyPolicy};
+use crate::http::pending::{BodyRest, Pending};
+use crate::http::service::{Http, Outcome};
+
+impl Connection {
+    /// A head with a body behind it: decide what becomes of the body, then read it.
+    pub(super) fn begin_body<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        request: &head::Request<'_, '_>,
+        input: &[u8],
+        length: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let asked = self.asked(request, &[]);
+        let policy = http.application_mut().body_policy(&asked.request);
+        let limit = match policy {
+            BodyPolicy::Collect { limit } => limit,
+            BodyPolicy::Ignore => http.settings().unread_body_size,
+        };
+        let unread = policy == BodyPolicy::Ignore
+            && (request.expects_continue
+                || matches!(request.framing, Framing::Length(size) if size > limit));
+        let head = &input[..length];
+        if unread {
+            // RFC 9110 section 10.1.1: a final answer instead of 100, and the body is never read: close.
+            let outcome = http.answer_and_close(&asked, head, context);
+            return self.after_unread(http, outcome, head, input.len(), context);
+        }
+        let limits = BodyLimits { body_size: limit, ..http.settings().body };
+        let decoder = match BodyDecoder::new(request.framing, &limits) {
+            Ok(decoder) => decoder,
+            Err(refusal) => return self.refuse(http, refusal.status(), input.len(), context),
+        };
+        if let Some(body) = whole_body(request.framing, &input[length..]) {
+            let asked = self.asked(request, body);
+            let outcome = http.answer(&asked, head, context);
+            let consumed = length + body.len();
+            let step = self.after_answer(http, outcome, head, consumed, input.len(), context);
+            if let Some(pending) = &mut self.pending {
+                pending.body = body.to_vec();
+            }
+            return step;
+        }
+        if request.expects_continue && input.len() == length {
+            context.output.put(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        let pending = Pending { decoder: Some(decoder), ..Pending::new(head, context.now) };
+        self.pending = Some(Box::new(pending));
+        self.phase = Phase::Body;
+        context.set_deadline_after_ms(http.settings().body_idle_ms);
+        Step::Consumed(length)
+    }
+
+    /// What follows an answer to a request whose body stays unread: what comes behind its head is never taken for
+    /// a request, also when the answer has to wait.
+    fn after_unread<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        outcome: Outcome,
+        head: &[u8],
+        available: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        if outcome == Outcome::Wait {
+            let pending = Pending { rest: BodyRest::Unread, ..Pending::new(head, context.now) };
+            self.pending = Some(Box::new(pending));
+            self.wait(http, context);
+            return Step::Stop { consumed: head.len(), next: Next::Park };
+        }
+        self.phase = Phase::Over;
+        Step::Stop { consumed: available, next: Next::Linger }
+    }
+
+    /// Body bytes: decode and keep them; at the end answer.
+    pub(super) fn take_body<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let Some(pending) = &mut self.pending else {
+            return Step::Stop { consumed: 0, next: Next::Abort };
+        };
+        let mut consumed = 0;
+        let ended = loop {
+            let Some(decoder) = &mut pending.decoder else { break Ok(true) };
+            match decoder.next(&input[consumed..]) {
+                Ok((count, piece)) => {
+                    consumed += count;
+                    match piece {
+                        Piece::Data(data) => pending.body.extend_from_slice(data),
+                        Piece::NeedMore => break Ok(false),
+                        Piece::End => break Ok(true),
+                    }
+                }
+                Err(refusal) => break Err(refusal),
+            }
+        };
+        pending.received += consumed as u64;
+        self.after_body_bytes(http, ended, consumed, input.len(), context)
+    }
+
+    fn after_body_bytes<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        ended: Result<bool, Refusal>,
+        consumed: usize,
+        available: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let Some(pending) = &mut self.pending else { return Step::Partial };
+        match ended {
+            Ok(true) => {
+                pending.decoder = None;
+                self.ask_pending(http, consumed, available, context)
+            }
+            Ok(false) => {
+                let settings = http.settings();
+                if pending.is_too_slow(
+                    context.now.monotonic_ns,
+                    settings.body_idle_ms,
+                    settings.body_rate,
+                ) {
+                    http.stats_mut().body_timeouts += 1;
+                    return self.refuse(http, Status::REQUEST_TIMEOUT, available, context);
+                }
+                context.set_deadline_after_ms(settings.body_idle_ms);
+                if consumed < available {
+                    Step::Consumed(consumed)
+                } else {
+                    Step::Stop { consumed, next: Next::Read }
+                }
+            }
+            Err(refusal) => self.refuse(http, refusal.status(), available, context),
+        }
+    }
+
+    /// Asks the application about a request that was kept.
+    pub(super) fn ask_pending<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        consumed: usize,
+        available: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let Some(pending) = self.pending.take() else { return Step::Partial };
+        let mut slots = FieldSlots::new();
+        let Ok(Head::Complete { request, .. }) =
+            head::parse(&pending.head, &http.settings().head, &mut slots)
+        else {
+            // Limit lowered by a reload meanwhile: the request no longer fits.
+            return self.refuse(http, Status::REQUEST_HEADER_FIELDS_TOO_LARGE, available, context);
+        };
+        let asked = self.asked(&request, &pending.body);
+        let outcome = match pending.rest {
+            BodyRest::Read => http.answer(&asked, &pending.head, context),
+            BodyRest::Unread => http.answer_and_close(&asked, &pending.head, context),
+        };
+        if outcome == Outcome::Wait {
+            self.pending = Some(pending);
+            self.wait(http, context);
+            return Step::Stop { consumed, next: Next::Park };
+        }
+        if pending.rest == BodyRest::Unread {
+            return self.after_unread(http, outcome, &[], available, context);
+        }
+        self.after_answer(http, outcome, &[], consumed, available, context)
+    }
+}
+
+/// The body, when all of it lies in the input already: it is lent where it lies.
+fn whole_body(framing: Framing, input: &[u8]) -> Option<&[u8]> {
+    match framing {
+        Framing::Length(size) => input.get(..usize::try_from(size).ok()?),
+        Framing::None | Framing::Chunked => None,
+    }
+}

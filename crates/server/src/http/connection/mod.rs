@@ -1,0 +1,348 @@
+//! An HTTP/1.1 connection: its states, and the way of a request through them.
+//!
+//! Owns what one connection remembers between turns, which is little: an idle one holds no buffer and no head.
+//! `Http` (the service) owns what all connections of a scheduler share. Never looks into a request beyond its
+//! framing; the application answers.
+
+mod body;
+
+use std::net::IpAddr;
+
+use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
+use sys::socket::Peer;
+use wire::http::head::{self, FieldSlots, Framing, Head};
+use wire::http::status::Status;
+use wire::proxy::{self, Parsed, Source};
+
+use crate::http::application::Application;
+use crate::http::pending::Pending;
+use crate::http::request::Request;
+use crate::http::service::{Asked, Http, Outcome};
+use crate::http::settings::milliseconds;
+use crate::limits;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Waiting for the PROXY header its listener requires.
+    Proxy,
+    /// Between requests: nothing of the next one has come.
+    Idle,
+    /// A head has begun; so many bytes of it hold no end.
+    Head(u32),
+    /// A body is coming.
+    Body,
+    /// The application has to be asked again.
+    Waiting,
+    /// The last reply was sent.
+    Over,
+}
+
+/// One connection between turns.
+#[derive(Debug)]
+pub struct Connection {
+    pending: Option<Box<Pending>>,
+    address: IpAddr,
+    port: u16,
+    listener: ListenerIndex,
+    requests: u32,
+    phase: Phase,
+}
+
+// An idle connection costs its slot and nothing else; the whole slot is checked where the runtime's part is known.
+const _: () = assert!(size_of::<Connection>() <= 48);
+
+/// What the bytes of one head came to.
+enum Step {
+    /// So many bytes were used; go on with the rest.
+    Consumed(usize),
+    /// More bytes are needed.
+    Partial,
+    /// The connection enters another mode.
+    Stop { consumed: usize, next: Next },
+}
+
+impl Connection {
+    /// A connection that was just accepted.
+    pub(super) fn new<A: Application>(
+        http: &Http<A>,
+        listener: ListenerIndex,
+        peer: Peer,
+        context: &mut Context<'_, A::Message>,
+    ) -> Option<Self> {
+        let phase = match http.proxy_rules(listener) {
+            [] => Phase::Idle,
+            networks if networks.iter().any(|network| network.contains(peer.address)) => {
+                Phase::Proxy
+            }
+            _ => return None,
+        };
+        context.set_deadline_after_ms(http.settings().header_deadline_ms);
+        let (address, port) = (peer.address, peer.port);
+        Some(Self { pending: None, address, port, listener, requests: 0, phase })
+    }
+
+    fn peer(&self) -> Peer {
+        Peer { address: self.address, port: self.port }
+    }
+
+    /// Whether it is between requests.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.phase, Phase::Idle | Phase::Over)
+    }
+
+    /// Takes what came: as many requests as there are.
+    #[inline]
+    pub(super) fn on_input<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        let mut slots = http.lend_slots();
+        let progress = self.take_input(http, input, &mut slots, context);
+        http.return_slots(slots);
+        progress
+    }
+
+    fn take_input<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+        slots: &mut FieldSlots,
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        let mut consumed = 0;
+        while consumed < input.len() {
+            if context.output_is_full() {
+                return Progress { consumed, next: Next::Park };
+            }
+            let rest = &input[consumed..];
+            let step = match self.phase {
+                Phase::Proxy => self.take_proxy_header(http, rest),
+                Phase::Idle | Phase::Head(_) => self.take_head(http, rest, slots, context),
+                Phase::Body => self.take_body(http, rest, context),
+                Phase::Waiting => Step::Stop { consumed: 0, next: Next::Park },
+                Phase::Over => Step::Stop { consumed: 0, next: Next::Linger },
+            };
+            match step {
+                Step::Consumed(count) => consumed += count,
+                Step::Partial => break,
+                Step::Stop { consumed: count, next } => {
+                    return Progress { consumed: consumed + count, next };
+                }
+            }
+        }
+        Progress { consumed, next: Next::Read }
+    }
+
+    fn take_proxy_header<A: Application>(&mut self, http: &mut Http<A>, input: &[u8]) -> Step {
+        match proxy::parse(input) {
+            Ok(Parsed::Partial) => Step::Partial,
+            Ok(Parsed::Complete { length, source }) => {
+                if let Source::Inet { source, .. } = source {
+                    (self.address, self.port) = (source.ip().to_canonical(), source.port());
+                }
+                self.phase = Phase::Idle;
+                Step::Consumed(length)
+            }
+            Err(_) => {
+                http.stats_mut().proxy_refused += 1;
+                Step::Stop { consumed: input.len(), next: Next::Abort }
+            }
+        }
+    }
+
+    #[inline]
+    fn take_head<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+        slots: &mut FieldSlots,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let limits = http.settings().head;
+        if let Phase::Head(seen) = self.phase {
+            // A head that is dripped in is not parsed again for each drop.
+            let fresh = input.get(seen as usize..).unwrap_or_default();
+            if input.len() < limits.head_size && !head::may_complete(fresh) {
+                self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
+                return Step::Partial;
+            }
+        }
+        // Looked at in place: moving a parsed head out would copy it.
+        match &head::parse(input, &limits, slots) {
+            Ok(Head::Complete { request, length }) => match request.framing {
+                Framing::None => {
+                    let head = &input[..*length];
+                    let outcome = http.answer(&self.asked(request, &[]), head, context);
+                    self.after_answer(http, outcome, head, *length, input.len(), context)
+                }
+                Framing::Length(_) | Framing::Chunked => {
+                    self.begin_body(http, request, input, *length, context)
+                }
+            },
+            Ok(Head::Partial) => {
+                if self.phase == Phase::Idle {
+                    context.set_deadline_after_ms(http.settings().header_deadline_ms);
+                }
+                self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
+                Step::Partial
+            }
+            Err(refusal) => self.refuse(http, refusal.status(), input.len(), context),
+        }
+    }
+
+    #[inline]
+    fn asked<'r>(&self, head: &'r head::Request<'r, 'r>, body: &'r [u8]) -> Asked<'r> {
+        let request = Request { head, body, peer: self.peer(), listener: self.listener };
+        Asked { request, number: self.requests + 1 }
+    }
+
+    /// What follows an answer: the next request, the end, or a wait.
+    #[inline]
+    fn after_answer<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        outcome: Outcome,
+        head: &[u8],
+        consumed: usize,
+        available: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        match outcome {
+            Outcome::Kept => {
+                self.requests += 1;
+                self.become_idle(http, context);
+                Step::Consumed(consumed)
+            }
+            Outcome::Closed => {
+                self.phase = Phase::Over;
+                // Unread bytes would turn our close into a reset, and the reply could be lost.
+                let next = if consumed < available { Next::Linger } else { Next::Finish };
+                Step::Stop { consumed, next }
+            }
+            Outcome::Wait => {
+                let pending = Pending::new(head, context.now);
+                self.pending = Some(Box::new(pending));
+                self.wait(http, context);
+                Step::Stop { consumed, next: Next::Park }
+            }
+        }
+    }
+
+    fn wait<A: Application>(&mut self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
+        self.phase = Phase::Waiting;
+        context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+    }
+
+    #[inline]
+    fn become_idle<A: Application>(
+        &mut self,
+        http: &Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        self.phase = Phase::Idle;
+        if context.is_draining() {
+            // Its last answer did not say that it is the last: the next one can, if it is asked for soon.
+            context.set_deadline_after_ms(milliseconds(limits::DRAIN_IDLE_GRACE));
+            return;
+        }
+        match http.settings().keep_alive_ms {
+            Some(milliseconds) => context.set_deadline_after_ms(milliseconds),
+            None => context.clear_deadline(),
+        }
+    }
+
+    /// Refuses what cannot be read as a request, and closes.
+    fn refuse<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        status: Status,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        self.pending = None;
+        self.phase = Phase::Over;
+        http.refuse(self.peer(), status, context);
+        Step::Stop { consumed, next: Next::Linger }
+    }
+
+    /// Something else happened.
+    pub(super) fn on_event<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        event: Event,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        match event {
+            Event::Resumed if self.phase == Phase::Waiting => {
+                match self.ask_pending(http, 0, 0, context) {
+                    Step::Stop { next, .. } => next,
+                    Step::Consumed(_) | Step::Partial => Next::Read,
+                }
+            }
+            Event::Resumed | Event::Draining => self.unchanged(),
+            Event::OutputDrained => {
+                if self.phase == Phase::Idle {
+                    // The keep-alive time begins when the reply has left.
+                    self.become_idle(http, context);
+                }
+                self.unchanged()
+            }
+            Event::InputEnded if self.phase == Phase::Waiting => Next::Park,
+            Event::InputEnded => Next::Finish,
+            Event::DeadlineReached => self.on_deadline(http, context),
+        }
+    }
+
+    fn unchanged(&self) -> Next {
+        match self.phase {
+            Phase::Waiting => Next::Park,
+            Phase::Over => Next::Finish,
+            Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Body => Next::Read,
+        }
+    }
+
+    fn on_deadline<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        match self.phase {
+            Phase::Idle if self.requests > 0 => {
+                http.stats_mut().keep_alive_timeouts += 1;
+                Next::Finish
+            }
+            Phase::Idle | Phase::Proxy => {
+                http.stats_mut().header_timeouts += 1;
+                Next::Finish
+            }
+            Phase::Head(_) => {
+                http.stats_mut().header_timeouts += 1;
+                self.time_out(http, Status::REQUEST_TIMEOUT, context)
+            }
+            Phase::Body => {
+                http.stats_mut().body_timeouts += 1;
+                self.time_out(http, Status::REQUEST_TIMEOUT, context)
+            }
+            Phase::Waiting => {
+                http.stats_mut().waits_expired += 1;
+                self.time_out(http, Status::GATEWAY_TIMEOUT, context)
+            }
+            Phase::Over => Next::Finish,
+        }
+    }
+
+    fn time_out<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        status: Status,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        match self.refuse(http, status, 0, context) {
+            Step::Stop { next, .. } => next,
+            Step::Consumed(_) | Step::Partial => Next::Linger,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A function as an application, and the shortest way to serve one.
+//!
+//! For services written against the library: each scheduler has its own function, so it may keep state without
+//! a lock.
+
+use std::io;
+use std::sync::Arc;
+
+use sys::pollset::Speaks;
+
+use super::application::{Answer, AnswerContext, Application, BodyPolicy};
+use super::reply::Reply;
+use super::request::Request;
+use super::service::Http;
+use super::settings::Settings;
+
+/// A function that answers every request at once.
+pub struct Function<F>(pub F);
+
+/// What never happens: a function gets no messages.
+#[derive(Debug)]
+pub enum NoMessage {}
+
+impl<F: FnMut(&Request<'_>, &mut Reply<'_>)> Application for Function<F> {
+    type Message = NoMessage;
+
+    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+        BodyPolicy::Collect { limit: crate::limits::BODY_SIZE }
+    }
+
+    #[inline]
+    fn on_request(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        _context: &mut AnswerContext<'_, NoMessage>,
+    ) -> Answer {
+        self.0(request, reply);
+        Answer::Done
+    }
+}
+
+/// Serves HTTP at an address such as `127.0.0.1:8080` until the process is ended: one scheduler for each CPU
+/// it may use, each with its own function made by `make`.
+///
+/// # Errors
+/// When the address cannot be resolved or listened on, or a thread cannot be started.
+pub fn serve<F, M>(address: &str, make: M) -> io::Result<()>
+where
+    F: FnMut(&Request<'_>, &mut Reply<'_>) + 'static,
+    M: Fn() -> F + Send + Sync + 'static,
+{
+    let settings = Arc::new(Settings::default());
+    runtime::serve::serve(address, Speaks::Client, move || {
+        Http::new(Function(make()), Arc::clone(&settings), None)
+    })
+}

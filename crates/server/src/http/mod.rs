@@ -1,0 +1,30 @@
+//! HTTP/1.1 connections as processes: from bytes to a request, from a reply to bytes.
+//!
+//! Owns the connection's states and deadlines and the shape of a reply. Never touches a socket or a clock, and
+//! knows nothing of files or routes: an [`Application`] answers.
+
+mod application;
+mod connection;
+mod function;
+mod log;
+mod pending;
+mod reply;
+mod request;
+mod service;
+mod settings;
+mod stats;
+
+pub use application::{Answer, AnswerContext, Application, BodyPolicy};
+pub use connection::Connection;
+pub use function::{Function, serve};
+pub use log::{AccessLine, AccessLog, LogFormat};
+pub use reply::{Reply, Stream};
+pub use request::Request;
+pub use service::Http;
+pub(crate) use settings::milliseconds;
+pub use settings::{ListenerRules, Settings};
+pub use stats::HttpStats;
+
+pub use wire::http::head::Version;
+pub use wire::http::method::Method;
+pub use wire::http::status::Status;

@@ -1,0 +1,52 @@
+//! A request that cannot be answered yet: its body is still coming, or the application waits for something.
+//!
+//! Owns copies of the head and body, because the bytes they came in are lent for one call only.
+
+use runtime::clock::Now;
+use wire::http::body::BodyDecoder;
+
+/// A request kept across turns.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// The head, to be parsed again when the request is answered: cheaper to keep than its meaning.
+    pub(super) head: Vec<u8>,
+    /// What has come of the body.
+    pub(super) body: Vec<u8>,
+    /// What still reads the body; `None` once it is whole.
+    pub(super) decoder: Option<BodyDecoder>,
+    /// Whether the connection can go on after the answer.
+    pub(super) rest: BodyRest,
+    /// When the body began to come.
+    pub(super) began_ns: u64,
+    /// Body bytes received, framing included.
+    pub(super) received: u64,
+}
+
+/// What becomes of the body's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyRest {
+    /// They are read to their end, or there is none.
+    Read,
+    /// They are not: the connection ends with the answer.
+    Unread,
+}
+
+impl Pending {
+    /// A request without a body so far.
+    pub(super) fn new(head: &[u8], now: Now) -> Self {
+        Self {
+            head: head.to_vec(),
+            body: Vec::new(),
+            decoder: None,
+            rest: BodyRest::Read,
+            began_ns: now.monotonic_ns,
+            received: 0,
+        }
+    }
+
+    /// Whether a body comes slower than the floor, once the time for a pause is over.
+    pub(super) fn is_too_slow(&self, now_ns: u64, idle_ms: u64, rate: u64) -> bool {
+        let elapsed_ms = now_ns.saturating_sub(self.began_ns) / 1_000_000;
+        elapsed_ms > idle_ms && self.received < rate.saturating_mul(elapsed_ms) / 1000
+    }
+}

@@ -1,0 +1,342 @@
+//! Writing a reply: status, fields, body, straight into the turn's output.
+//!
+//! Owns the framing of replies: length, chunks or close, and that HEAD gets the fields of GET without the body.
+//! The plain path copies a few prepared pieces and allocates nothing.
+
+use runtime::output::{FileRegion, Output, SharedBytes};
+use serde::Serialize;
+use wire::http::body::{write_chunk, write_last_chunk};
+use wire::http::head::Version;
+use wire::http::response::{HeadWriter, InvalidField, append_field};
+use wire::http::status::Status;
+
+/// Whether the client gets a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyUse {
+    /// Yes.
+    Send,
+    /// No: the method was HEAD.
+    Omit,
+}
+
+/// Whether the connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Persistence {
+    /// As HTTP/1.1 does without a word.
+    Kept,
+    /// As an HTTP/1.0 client has to be told.
+    KeptAlive,
+    /// It is closed after the reply.
+    Closed,
+}
+
+/// What replies of one scheduler share: prepared pieces, and a buffer for bodies.
+#[derive(Debug)]
+pub(super) struct ReplyParts {
+    /// `HTTP/1.1 200 OK`, `Date` and its line ends; the date is exact to the second.
+    ok_and_date: Vec<u8>,
+    /// The same with `Content-Type` and the name of `Content-Length`, by media type.
+    typed: Vec<(&'static str, Vec<u8>)>,
+    date: [u8; 29],
+    second: u64,
+    pub(super) body: Vec<u8>,
+}
+
+/// Media types for which a head is prepared.
+///
+/// Limit: heads of others are put together for each reply.
+const TYPED_MAX: usize = 8;
+
+impl ReplyParts {
+    pub(super) fn new() -> Self {
+        let mut parts = Self {
+            ok_and_date: Vec::new(),
+            typed: Vec::new(),
+            date: [b' '; 29],
+            second: u64::MAX,
+            body: Vec::new(),
+        };
+        parts.set_second(0);
+        parts
+    }
+
+    /// Keeps the date of the turn's second.
+    #[inline]
+    pub(super) fn set_second(&mut self, unix_seconds: u64) {
+        if unix_seconds != self.second {
+            self.second = unix_seconds;
+            self.date = wire::http::date::format(unix_seconds);
+            self.ok_and_date.clear();
+            self.ok_and_date.extend_from_slice(b"HTTP/1.1 200 OK\r\nDate: ");
+            self.ok_and_date.extend_from_slice(&self.date);
+            self.ok_and_date.extend_from_slice(b"\r\n");
+            self.typed.clear();
+        }
+    }
+
+    /// The head of a plain 200 of this media type, up to the number of its `Content-Length`.
+    #[inline]
+    fn typed_head(&mut self, content_type: &'static str) -> Option<&[u8]> {
+        // The same text in the program is the same place: comparing places is enough, and a miss only costs a copy.
+        let known = self.typed.iter().position(|(known, _)| std::ptr::eq(*known, content_type));
+        let index = match known {
+            Some(index) => index,
+            None => self.prepare_typed(content_type)?,
+        };
+        self.typed.get(index).map(|(_, head)| head.as_slice())
+    }
+
+    #[cold]
+    fn prepare_typed(&mut self, content_type: &'static str) -> Option<usize> {
+        if self.typed.len() >= TYPED_MAX {
+            return None;
+        }
+        let mut head = self.ok_and_date.clone();
+        head.extend_from_slice(b"Content-Type: ");
+        head.extend_from_slice(content_type.as_bytes());
+        head.extend_from_slice(b"\r\nContent-Length: ");
+        self.typed.push((content_type, head));
+        Some(self.typed.len() - 1)
+    }
+}
+
+/// One reply. Exactly one of its sending methods is called, once.
+pub struct Reply<'a> {
+    pub(super) output: &'a mut Output,
+    pub(super) parts: &'a mut ReplyParts,
+    pub(super) version: Version,
+    pub(super) body_use: BodyUse,
+    pub(super) persistence: Persistence,
+    pub(super) status: Option<Status>,
+    /// Body bytes, for the log.
+    pub(super) body_bytes: u64,
+}
+
+impl Reply<'_> {
+    /// Sends a body of this media type.
+    #[inline]
+    pub fn send(&mut self, status: Status, content_type: &'static str, body: &[u8]) {
+        if status == Status::OK
+            && self.persistence == Persistence::Kept
+            && let Some(head) = self.parts.typed_head(content_type)
+        {
+            debug_assert!(self.status.is_none(), "one reply to one request");
+            self.status = Some(status);
+            self.body_bytes = body.len() as u64;
+            let out = self.output.buffer();
+            out.reserve(head.len() + 24 + body.len());
+            out.extend_from_slice(head);
+            out.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
+            out.extend_from_slice(b"\r\n\r\n");
+        } else {
+            self.begin(status);
+            let out = self.output.buffer();
+            out.extend_from_slice(b"Content-Type: ");
+            out.extend_from_slice(content_type.as_bytes());
+            out.extend_from_slice(b"\r\n");
+            self.end_head_with_length(body.len() as u64);
+        }
+        if self.body_use == BodyUse::Send {
+            self.output.put(body);
+        }
+    }
+
+    /// Sends text.
+    #[inline]
+    pub fn text(&mut self, text: &str) {
+        self.send(Status::OK, "text/plain; charset=utf-8", text.as_bytes());
+    }
+
+    /// Serialises a value and sends it as JSON.
+    ///
+    /// A value that cannot be serialised (a map whose keys are not strings, an error of its own) is answered
+    /// with 500; that is a mistake of the program.
+    #[inline]
+    pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let mut body = std::mem::take(&mut self.parts.body);
+        body.clear();
+        match serde_json::to_writer(&mut body, value) {
+            Ok(()) => self.send(Status::OK, "application/json", &body),
+            Err(_) => self.empty(Status::INTERNAL_SERVER_ERROR),
+        }
+        self.parts.body = body;
+    }
+
+    /// Sends a status without a body.
+    pub fn empty(&mut self, status: Status) {
+        self.begin(status);
+        if Self::has_length(status) {
+            self.end_head_with_length(0);
+        } else {
+            self.end_head();
+        }
+    }
+
+    /// Begins a body whose length is not known: in chunks, or to an HTTP/1.0 client until the close.
+    pub fn stream(&mut self, status: Status, content_type: &'static str) -> Stream<'_> {
+        let chunked = self.version == Version::Http11;
+        if !chunked {
+            self.persistence = Persistence::Closed;
+        }
+        self.begin(status);
+        let out = self.output.buffer();
+        out.extend_from_slice(b"Content-Type: ");
+        out.extend_from_slice(content_type.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        if chunked {
+            out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+        }
+        self.end_head();
+        let framing = match (self.body_use, chunked) {
+            (BodyUse::Omit, _) => StreamFraming::Omitted,
+            (BodyUse::Send, true) => StreamFraming::Chunked,
+            (BodyUse::Send, false) => StreamFraming::UntilClose,
+        };
+        Stream { output: self.output, framing, body_bytes: &mut self.body_bytes, ended: false }
+    }
+
+    /// Begins a head: status line, date, and what the connection has to say. Fields follow, then one of the
+    /// `end_head` methods, then the body's parts.
+    #[inline]
+    pub fn begin(&mut self, status: Status) {
+        debug_assert!(self.status.is_none(), "one reply to one request");
+        self.status = Some(status);
+        let out = self.output.buffer();
+        if status == Status::OK {
+            out.extend_from_slice(&self.parts.ok_and_date);
+        } else {
+            let mut head = HeadWriter::begin(out, self.version, status);
+            head.date(&self.parts.date);
+        }
+        match self.persistence {
+            Persistence::Kept => {}
+            Persistence::KeptAlive => self.output.put(b"Connection: keep-alive\r\n"),
+            Persistence::Closed => self.output.put(b"Connection: close\r\n"),
+        }
+    }
+
+    /// Adds a field.
+    ///
+    /// # Errors
+    /// When name or value cannot stand in a head (RFC 9110 section 5.5); nothing was written then.
+    pub fn field(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
+        append_field(self.output.buffer(), name, value)
+    }
+
+    /// Adds prepared field lines, each with its line end.
+    #[inline]
+    pub fn prepared_fields(&mut self, lines: &[u8]) {
+        self.output.put(lines);
+    }
+
+    /// Ends the head of a reply whose body has so many bytes.
+    #[inline]
+    pub fn end_head_with_length(&mut self, length: u64) {
+        self.body_bytes = length;
+        let out = self.output.buffer();
+        out.extend_from_slice(b"Content-Length: ");
+        out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+        out.extend_from_slice(b"\r\n\r\n");
+    }
+
+    /// Ends the head of a reply whose length is among the prepared fields already, or has none.
+    #[inline]
+    pub fn end_head_of_length(&mut self, length: u64) {
+        self.body_bytes = length;
+        self.end_head();
+    }
+
+    /// Ends the head of a reply without a length: 1xx, 204, 304, or a stream.
+    #[inline]
+    pub fn end_head(&mut self) {
+        self.output.put(b"\r\n");
+    }
+
+    /// Whether the body is to be sent; `false` for HEAD.
+    pub fn sends_body(&self) -> bool {
+        self.body_use == BodyUse::Send
+    }
+
+    /// Adds body bytes after the head.
+    #[inline]
+    pub fn body(&mut self, bytes: &[u8]) {
+        if self.sends_body() {
+            self.output.put(bytes);
+        }
+    }
+
+    /// Adds shared body bytes after the head.
+    pub fn body_shared(&mut self, shared: SharedBytes) {
+        if self.sends_body() {
+            self.output.put_shared(shared);
+        }
+    }
+
+    /// Adds a region of a file after the head.
+    pub fn body_file(&mut self, region: FileRegion) {
+        if self.sends_body() {
+            self.output.put_file(region);
+        }
+    }
+
+    /// Closes the connection after this reply. Called before the head is begun.
+    pub fn close(&mut self) {
+        self.persistence = Persistence::Closed;
+    }
+
+    /// RFC 9110 section 8.6: no length in 1xx, 204 and, without the representation, 304.
+    fn has_length(status: Status) -> bool {
+        !(status.code() < 200 || status == Status::NO_CONTENT || status == Status::NOT_MODIFIED)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StreamFraming {
+    Chunked,
+    UntilClose,
+    Omitted,
+}
+
+/// A body in the making. Dropped, it is ended without trailers.
+pub struct Stream<'r> {
+    output: &'r mut Output,
+    framing: StreamFraming,
+    body_bytes: &'r mut u64,
+    ended: bool,
+}
+
+impl Stream<'_> {
+    /// Adds bytes.
+    pub fn write(&mut self, bytes: &[u8]) {
+        *self.body_bytes += bytes.len() as u64;
+        match self.framing {
+            StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
+            StreamFraming::UntilClose => self.output.put(bytes),
+            StreamFraming::Omitted => {}
+        }
+    }
+
+    /// Ends the body with trailers; they reach HTTP/1.1 clients only.
+    ///
+    /// # Errors
+    /// When a trailer cannot stand in a head; the body is ended without any then.
+    pub fn end(mut self, trailers: &[(&str, &[u8])]) -> Result<(), InvalidField> {
+        self.ended = true;
+        if self.framing != StreamFraming::Chunked {
+            return Ok(());
+        }
+        let written = write_last_chunk(self.output.buffer(), trailers);
+        if written.is_err() {
+            self.ended = false;
+        }
+        written
+    }
+}
+
+impl Drop for Stream<'_> {
+    fn drop(&mut self) {
+        if !self.ended && self.framing == StreamFraming::Chunked {
+            write_last_chunk(self.output.buffer(), &[]).expect("no trailers, nothing to refuse");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! HTTP as a service of one scheduler: what all its connections share.
+//!
+//! Owns the settings, the prepared reply pieces, the log and the counters. Its processes are [`Connection`]s.
+
+use std::sync::Arc;
+
+use runtime::clock::Now;
+use runtime::mailbox::Endpoint;
+use runtime::output::FileRegion;
+use runtime::service::{
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
+use sys::socket::Peer;
+use wire::http::head::{FieldSlots, Version};
+use wire::http::method::Method;
+use wire::http::status::Status;
+
+use super::application::{Answer, AnswerContext, Application};
+use super::connection::Connection;
+use super::log::{AccessLine, AccessLog};
+use super::reply::{BodyUse, Persistence, Reply, ReplyParts};
+use super::request::Request;
+use super::settings::{Settings, milliseconds};
+use super::stats::HttpStats;
+use crate::config::Network;
+use crate::limits;
+
+/// A request and its number on its connection.
+pub(super) struct Asked<'r> {
+    pub(super) request: Request<'r>,
+    pub(super) number: u32,
+}
+
+/// What an answer means for the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The next request may follow.
+    Kept,
+    /// That was the last one.
+    Closed,
+    /// Nothing was written yet.
+    Wait,
+}
+
+/// The HTTP service of one scheduler.
+pub struct Http<A> {
+    application: A,
+    settings: Arc<Settings>,
+    parts: ReplyParts,
+    log: Option<AccessLog>,
+    stats: HttpStats,
+    /// Which configured listener each of this scheduler's own is; empty: they are the same.
+    listeners: Vec<usize>,
+    /// From when on answers of a drain close their connection.
+    goodbye_ns: u64,
+    /// Room for the fields of the head that is being parsed; `None` while it is lent.
+    slots: Option<Box<FieldSlots>>,
+}
+
+impl<A: Application> Http<A> {
+    /// A service whose requests this application answers.
+    pub fn new(application: A, settings: Arc<Settings>, log: Option<AccessLog>) -> Self {
+        Self {
+            application,
+            settings,
+            parts: ReplyParts::new(),
+            log,
+            stats: HttpStats::default(),
+            listeners: Vec::new(),
+            goodbye_ns: 0,
+            slots: None,
+        }
+    }
+
+    /// The application.
+    pub fn application(&self) -> &A {
+        &self.application
+    }
+
+    /// The application, to change it.
+    pub fn application_mut(&mut self) -> &mut A {
+        &mut self.application
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> &HttpStats {
+        &self.stats
+    }
+
+    /// Room for a head's fields: made once, because clearing it for every request would cost more than parsing.
+    pub(super) fn lend_slots(&mut self) -> Box<FieldSlots> {
+        self.slots.take().unwrap_or_default()
+    }
+
+    pub(super) fn return_slots(&mut self, slots: Box<FieldSlots>) {
+        self.slots = Some(slots);
+    }
+
+    pub(super) fn stats_mut(&mut self) -> &mut HttpStats {
+        &mut self.stats
+    }
+
+    /// Replaces the settings; open connections meet them at their next deadline or head.
+    pub fn set_settings(&mut self, settings: Arc<Settings>) {
+        self.settings = settings;
+    }
+
+    /// The settings in force.
+    #[inline]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The access log, if there is one.
+    pub fn log_mut(&mut self) -> &mut Option<AccessLog> {
+        &mut self.log
+    }
+
+    /// Counts log lines that had to be dropped because the disk could not follow.
+    pub fn count_lost_lines(&mut self, lines: u64) {
+        self.stats.log_dropped_lines += lines;
+    }
+
+    /// Says which configured listener each of this scheduler's own is, where not all are opened once by it.
+    pub fn set_listeners(&mut self, configured: Vec<usize>) {
+        self.listeners = configured;
+    }
+
+    /// A drain begins; connections are told so by their next answer, once all listeners are closed.
+    pub fn begin_drain(&mut self, now: Now) {
+        let delay_ns = milliseconds(limits::DRAIN_GOODBYE_DELAY) * 1_000_000;
+        self.goodbye_ns = now.monotonic_ns.saturating_add(delay_ns);
+    }
+
+    /// Whether the answer that is given now is the last one of its connection because of a drain.
+    fn is_leaving(&self, context: &Context<'_, A::Message>) -> bool {
+        context.is_draining() && context.now.monotonic_ns >= self.goodbye_ns
+    }
+
+    pub(super) fn proxy_rules(&self, listener: ListenerIndex) -> &[Network] {
+        let own = usize::from(listener.0);
+        let configured = self.listeners.get(own).copied().unwrap_or(own);
+        let rules = self.settings.listeners.get(configured);
+        rules.map_or(&[], |rules| &rules.proxy_protocol_from)
+    }
+
+    /// Has a request answered.
+    #[inline]
+    pub(super) fn answer(
+        &mut self,
+        asked: &Asked<'_>,
+        head: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Outcome {
+        let full = self.settings.requests_per_connection.is_some_and(|most| asked.number >= most);
+        let persistence = if !asked.request.head.persistent || full || self.is_leaving(context) {
+            Persistence::Closed
+        } else if asked.request.version() == Version::Http10 {
+            Persistence::KeptAlive
+        } else {
+            Persistence::Kept
+        };
+        self.answer_with(asked, head, persistence, context)
+    }
+
+    /// Has a request answered whose body will not be read.
+    pub(super) fn answer_and_close(
+        &mut self,
+        asked: &Asked<'_>,
+        head: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Outcome {
+        self.answer_with(asked, head, Persistence::Closed, context)
+    }
+
+    #[inline]
+    fn answer_with(
+        &mut self,
+        asked: &Asked<'_>,
+        head: &[u8],
+        persistence: Persistence,
+        context: &mut Context<'_, A::Message>,
+    ) -> Outcome {
+        self.parts.set_second(context.now.unix_seconds);
+        let request = &asked.request;
+        let body_use = if request.method() == Method::Head { BodyUse::Omit } else { BodyUse::Send };
+        let mut reply = Reply {
+            output: context.output,
+            parts: &mut self.parts,
+            version: request.version(),
+            body_use,
+            persistence,
+            status: None,
+            body_bytes: 0,
+        };
+        let mut answer_context =
+            AnswerContext { id: context.id, now: context.now, mail: context.mail };
+        match self.application.on_request(request, &mut reply, &mut answer_context) {
+            Answer::Wait => {
+                self.stats.waited += 1;
+                return Outcome::Wait;
+            }
+            Answer::Done => {}
+        }
+        if reply.status.is_none() {
+            // The application said done and wrote nothing: its mistake, and the client must not hang for it.
+            reply.empty(Status::INTERNAL_SERVER_ERROR);
+        }
+        let status = reply.status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
+        let (closed, body_bytes) = (reply.persistence == Persistence::Closed, reply.body_bytes);
+        self.stats.count(status);
+        if let Some(log) = &mut self.log {
+            let body_bytes = if body_use == BodyUse::Omit { 0 } else { body_bytes };
+            log.write(&AccessLine::of(request, head, status, body_bytes, context.now));
+        }
+        if closed { Outcome::Closed } else { Outcome::Kept }
+    }
+
+    /// Writes the reply to something that is no request, or one that came too late.
+    pub(super) fn refuse(
+        &mut self,
+        peer: Peer,
+        status: Status,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        self.parts.set_second(context.now.unix_seconds);
+        self.stats.refused += 1;
+        self.stats.count(status);
+        let mut body = std::mem::take(&mut self.parts.body);
+        body.clear();
+        let content_type = self.application.error_page(status, &mut body);
+        let mut reply = Reply {
+            output: context.output,
+            parts: &mut self.parts,
+            version: Version::Http11,
+            body_use: BodyUse::Send,
+            persistence: Persistence::Closed,
+            status: None,
+            body_bytes: 0,
+        };
+        reply.send(status, content_type, &body);
+        if let Some(log) = &mut self.log {
+            log.write(&AccessLine::of_refused(peer, status, body.len() as u64, context.now));
+        }
+        self.parts.body = body;
+    }
+}
+
+impl<A: Application> Service for Http<A> {
+    type Process = Connection;
+    type Message = A::Message;
+
+    const KINDS: &'static [&'static str] = &["http"];
+
+    #[inline]
+    fn kind(_process: &Connection) -> usize {
+        0
+    }
+
+    fn is_idle(process: &Connection) -> bool {
+        process.is_idle()
+    }
+
+    fn on_accept(
+        &mut self,
+        listener: ListenerIndex,
+        peer: Peer,
+        context: &mut Context<'_, A::Message>,
+    ) -> Option<Connection> {
+        Connection::new(self, listener, peer, context)
+    }
+
+    #[inline]
+    fn on_input(
+        &mut self,
+        process: &mut Connection,
+        input: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        process.on_input(self, input, context)
+    }
+
+    fn on_event(
+        &mut self,
+        process: &mut Connection,
+        event: Event,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        process.on_event(self, event, context)
+    }
+
+    fn on_cold_file(
+        &mut self,
+        _process: &Connection,
+        region: &FileRegion,
+        context: &mut Context<'_, A::Message>,
+    ) -> bool {
+        self.application.on_cold_file(region, context)
+    }
+
+    fn on_close(&mut self, _process: Connection, _reason: CloseReason) {}
+
+    fn on_message(
+        &mut self,
+        from: Endpoint,
+        message: A::Message,
+        context: &mut ServiceContext<'_, A::Message>,
+    ) {
+        A::on_message(self, from, message, context);
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+        A::on_turn_end(self, context);
+    }
+
+    fn on_stop(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+        A::on_stop(self, context);
+    }
+}

@@ -1,0 +1,64 @@
+//! The limits and deadlines a connection is held to, as configured.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wire::http::body::BodyLimits;
+use wire::http::head::HeadLimits;
+
+use crate::config::Network;
+use crate::limits;
+
+/// Limits and deadlines of every connection of a server.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bounds of a request head.
+    pub head: HeadLimits,
+    /// Bounds of chunk extensions and trailers; the body's own bound comes from the application.
+    pub body: BodyLimits,
+    /// Bytes of a body nobody wants that are read so that the connection can go on.
+    pub unread_body_size: u64,
+    /// Milliseconds for a whole head, from its first byte or from the accept.
+    pub header_deadline_ms: u64,
+    /// Milliseconds a body may go without a byte.
+    pub body_idle_ms: u64,
+    /// Bytes a second a body has to bring after that.
+    pub body_rate: u64,
+    /// Milliseconds an idle connection is kept; `None` for ever.
+    pub keep_alive_ms: Option<u64>,
+    /// Requests answered on one connection; `None` without a bound.
+    pub requests_per_connection: Option<u32>,
+    /// Milliseconds an application may make a request wait.
+    pub answer_deadline_ms: u64,
+    /// What each listener asks of its connections, in their order; those beyond ask nothing.
+    pub listeners: Vec<ListenerRules>,
+}
+
+/// What a listener asks of its connections.
+#[derive(Clone, Debug, Default)]
+pub struct ListenerRules {
+    /// Networks whose PROXY header is believed, and required. Empty: no header is expected.
+    pub proxy_protocol_from: Arc<[Network]>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            head: HeadLimits::default(),
+            body: BodyLimits::default(),
+            unread_body_size: limits::UNREAD_BODY_SIZE,
+            header_deadline_ms: milliseconds(limits::HEADER_DEADLINE),
+            body_idle_ms: milliseconds(limits::BODY_IDLE),
+            body_rate: limits::BODY_RATE,
+            keep_alive_ms: Some(milliseconds(limits::KEEP_ALIVE)),
+            requests_per_connection: None,
+            answer_deadline_ms: milliseconds(limits::ANSWER_DEADLINE),
+            listeners: Vec::new(),
+        }
+    }
+}
+
+/// A configured time in the unit of deadlines.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,37 @@
+//! What the HTTP service of one scheduler counted, as plain integers.
+
+use wire::http::status::Status;
+
+/// Requests and what became of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HttpStats {
+    /// Requests answered, refused ones included.
+    pub requests: u64,
+    /// Replies by the first digit of their status; index 0 is unused.
+    pub by_class: [u64; 6],
+    /// Requests refused by the connection itself: malformed, too large, too slow.
+    pub refused: u64,
+    /// Requests that had to wait for something.
+    pub waited: u64,
+    /// Waits that ended at their deadline.
+    pub waits_expired: u64,
+    /// Connections closed for want of a whole head in time.
+    pub header_timeouts: u64,
+    /// Connections closed for want of a body in time.
+    pub body_timeouts: u64,
+    /// Idle connections closed at the end of their keep-alive time.
+    pub keep_alive_timeouts: u64,
+    /// PROXY headers refused.
+    pub proxy_refused: u64,
+    /// Log bytes dropped because the disk could not follow.
+    pub log_dropped_lines: u64,
+}
+
+impl HttpStats {
+    /// Counts a reply.
+    #[inline]
+    pub fn count(&mut self, status: Status) {
+        self.requests += 1;
+        self.by_class[usize::from(status.code() / 100).min(5)] += 1;
+    }
+}

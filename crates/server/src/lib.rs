@@ -1,0 +1,18 @@
+//! The application server: configuration, HTTP connections, routing, files, admin.
+//!
+//! Owns what a request means and who answers it. Runs on the runtime's schedulers; never makes a system call in
+//! a handler, never blocks a turn.
+
+pub mod admin;
+pub mod config;
+pub mod file_helper;
+pub mod files;
+pub mod http;
+pub mod limits;
+pub mod load;
+pub mod log_writer;
+pub mod message;
+pub mod route;
+pub mod sandbox;
+pub mod serve;
+pub mod site;

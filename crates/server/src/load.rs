@@ -1,0 +1,128 @@
+//! From the command's words to a compiled site: what `serve`, `check` and a reload have in common.
+//!
+//! Owns where the configuration is looked for and the text of what is wrong with it. Runs before schedulers, or
+//! on the main thread; it may block.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, ConfigErrors, Overrides};
+use crate::site::SiteData;
+
+/// The file that is looked for in the served directory.
+pub const FILE_NAME: &str = "velodrome.toml";
+
+/// What the command was given.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// The directory to serve.
+    pub directory: PathBuf,
+    /// The configuration file, when one was named.
+    pub config: Option<PathBuf>,
+    /// What the command line overrides.
+    pub overrides: Overrides,
+}
+
+/// Why there is no site.
+#[derive(Debug)]
+pub enum LoadError {
+    /// The directory cannot be served.
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The configuration file cannot be read.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The configuration is wrong.
+    Config(ConfigErrors),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory { path, error } => write!(
+                formatter,
+                "cannot serve `{}`: {error}; name a directory that this user may read",
+                path.display()
+            ),
+            Self::File { path, error } => {
+                write!(formatter, "cannot read the configuration `{}`: {error}", path.display())
+            }
+            Self::Config(errors) => errors.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl LoadError {
+    /// Whether something was there but could not be opened.
+    pub fn is_permission(&self) -> bool {
+        match self {
+            Self::Directory { error, .. } | Self::File { error, .. } => {
+                error.kind() == io::ErrorKind::PermissionDenied
+            }
+            Self::Config(_) => false,
+        }
+    }
+}
+
+impl Source {
+    /// Reads, checks and compiles; the roots are looked at too.
+    ///
+    /// # Errors
+    /// Everything that is wrong, with its place.
+    pub fn load(&self, generation: u64) -> Result<SiteData, LoadError> {
+        look_at_directory(&self.directory)?;
+        let config = self.read()?;
+        let data = SiteData::compile(config, generation).map_err(LoadError::Config)?;
+        for path in data.directories() {
+            look_at_directory(path)?;
+        }
+        Ok(data)
+    }
+
+    /// The configuration file that is used; `None` when there is none.
+    pub fn config_path(&self) -> Option<PathBuf> {
+        let found = || Some(self.directory.join(FILE_NAME)).filter(|path| path.is_file());
+        self.config.clone().or_else(found)
+    }
+
+    fn read(&self) -> Result<Config, LoadError> {
+        let Some(path) = self.config_path() else {
+            let base = absolute(&self.directory);
+            return Config::without_file(&base, &self.overrides).map_err(LoadError::Config);
+        };
+        let refused = |error| LoadError::File { path: path.clone(), error };
+        let text = std::fs::read_to_string(&path).map_err(refused)?;
+        let base = absolute(
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        );
+        let name =
+            path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let directory = Some(absolute(&self.directory));
+        let overrides = Overrides { directory, ..self.overrides.clone() };
+        Config::from_text(&text, &name, &base, &overrides).map_err(LoadError::Config)
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn look_at_directory(path: &Path) -> Result<(), LoadError> {
+    let refused = |error| LoadError::Directory { path: path.to_path_buf(), error };
+    let metadata = std::fs::metadata(path).map_err(refused)?;
+    if !metadata.is_dir() {
+        return Err(refused(io::Error::from(io::ErrorKind::NotADirectory)));
+    }
+    std::fs::read_dir(path).map(drop).map_err(refused)
+}

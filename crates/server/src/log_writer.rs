@@ -1,0 +1,122 @@
+//! The log writer: the one thread that writes access log lines.
+//!
+//! Owns the log file. Never makes a scheduler wait: what cannot be written is dropped and counted, and said once
+//! in a while on standard error.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use runtime::helper::{Handle, Onward};
+use runtime::mailbox::{Endpoint, Mailbox};
+
+use crate::message::{LogReport, Message};
+
+/// Batches lost between two complaints.
+const LOST_PER_COMPLAINT: u64 = 1000;
+
+/// Where lines go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogTarget {
+    /// To a file, appended.
+    File(PathBuf),
+    /// To standard output.
+    StandardOutput,
+    /// To standard error.
+    StandardError,
+}
+
+/// The log writer.
+pub struct LogWriter {
+    target: LogTarget,
+    sink: Option<Box<dyn Write>>,
+    report: LogReport,
+    lost_batches: u64,
+}
+
+impl LogWriter {
+    /// A writer to that target; [`LogTarget::check`] says beforehand whether it can be opened.
+    pub fn new(target: LogTarget) -> Self {
+        let mut writer = Self { target, sink: None, report: LogReport::default(), lost_batches: 0 };
+        writer.reopen();
+        writer
+    }
+
+    fn reopen(&mut self) {
+        self.sink = match self.target.open() {
+            Ok(sink) => Some(sink),
+            Err(error) => {
+                runtime::complaint::write(&format!("the access log cannot be opened: {error}"));
+                None
+            }
+        };
+    }
+
+    fn write(&mut self, lines: &[u8], count: u64) {
+        let written = match &mut self.sink {
+            Some(sink) => sink.write_all(lines).and_then(|()| sink.flush()),
+            None => Err(io::Error::from(io::ErrorKind::NotFound)),
+        };
+        match written {
+            Ok(()) => {
+                self.report.written += count;
+                self.lost_batches = 0;
+            }
+            Err(error) => {
+                self.report.lost += count;
+                if self.lost_batches.is_multiple_of(LOST_PER_COMPLAINT) {
+                    runtime::complaint::write(&format!(
+                        "access log lines are lost ({} so far): {error}; make room, then send SIGUSR1",
+                        self.report.lost
+                    ));
+                }
+                self.lost_batches += 1;
+            }
+        }
+    }
+}
+
+impl LogTarget {
+    /// Opens it once, so that a path that cannot be written is said before the start.
+    ///
+    /// # Errors
+    /// The path and why.
+    pub fn check(&self) -> io::Result<()> {
+        self.open().map(drop)
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Write>> {
+        Ok(match self {
+            Self::File(path) => {
+                // Not on a scheduler: the log writer's own thread may block.
+                let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+                let named = |error: io::Error| {
+                    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+                };
+                Box::new(file.map_err(named)?)
+            }
+            Self::StandardOutput => Box::new(io::stdout()),
+            Self::StandardError => Box::new(io::stderr()),
+        })
+    }
+}
+
+impl Handle<Message> for LogWriter {
+    fn on_message(
+        &mut self,
+        from: Endpoint,
+        message: Message,
+        mailbox: &mut Mailbox<Message>,
+    ) -> Onward {
+        match message {
+            Message::Lines(lines, count) => self.write(&lines, count),
+            Message::ReopenLog => self.reopen(),
+            Message::StopLog => return Onward::Stop,
+            Message::AskLogReport => {
+                // Who asks again later finds room again.
+                let _asks_again = mailbox.send(from, Message::LogReport(self.report));
+            }
+            _ => {}
+        }
+        Onward::Wait
+    }
+}

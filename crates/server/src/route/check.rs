@@ -1,0 +1,153 @@
+//! What can only be wrong with several routes together.
+//!
+//! Owns these checks. Each finds what is certain, whatever the requests: no check guesses.
+
+use super::compile::{HostTable, Table};
+use super::find::Start;
+use super::rule::{Deed, Rule};
+use super::{Action, HostId, RouteRequest, RuleId};
+use crate::config::{HostName, Problems};
+use crate::limits::{REDIRECTS_CHECKED_MAX, REWRITES_MAX};
+
+/// Checks every host.
+pub(super) fn all(table: &Table, problems: &mut Problems) {
+    for (number, host) in (0..).zip(table.tables()) {
+        let host_id = HostId(number);
+        for id in (host.first.0..host.files.0).map(RuleId) {
+            let Some(rule) = table.rule(id) else { continue };
+            check_host(table, rule, problems);
+            check_reached(table, host, id, rule, problems);
+            check_rewrites(table, host_id, id, rule, problems);
+            check_redirects(table, host_id, id, rule, problems);
+        }
+    }
+}
+
+/// A route of the default host never sees requests that a virtual host takes.
+fn check_host(table: &Table, rule: &Rule, problems: &mut Problems) {
+    let Some(name) = &rule.host else { return };
+    let taker = match name {
+        HostName::Exact(name) => table.hosts().find(name.as_bytes()),
+        // Any name with this end and one label more.
+        HostName::Wildcard(end) => table.hosts().find(format!("*{end}").as_bytes()),
+    };
+    if taker == HostId::DEFAULT {
+        return;
+    }
+    let line = table.host(taker).place.map_or(0, |place| place.line);
+    problems.add(
+        rule.place,
+        format!("requests for `{name}` go to the [[host]] in line {line}; put the route there"),
+    );
+}
+
+/// A route behind one that takes everything it would take is a mistake of order.
+fn check_reached(
+    table: &Table,
+    host: &HostTable,
+    id: RuleId,
+    rule: &Rule,
+    problems: &mut Problems,
+) {
+    // Backwards, and no further than a rewrite: behind one a path can appear that earlier rules never saw.
+    for earlier in (host.first.0..id.0).rev().filter_map(|earlier| table.rule(RuleId(earlier))) {
+        if matches!(earlier.deed, Deed::Rewrite { .. }) {
+            return;
+        }
+        let takes_all = earlier.methods.is_empty() && earlier.host.is_none();
+        if takes_all && earlier.paths.cover(&rule.paths) {
+            let line = earlier.place.map_or(0, |place| place.line);
+            problems.add(
+                rule.place,
+                format!(
+                    "this route is never reached: the one in line {line} takes all its requests"
+                ),
+            );
+            return;
+        }
+    }
+}
+
+/// A request that rewrites itself too often whatever it asks for.
+fn check_rewrites(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems: &mut Problems) {
+    let Deed::Rewrite { to } = &rule.deed else { return };
+    let Some(path) = to.constant() else { return };
+    let request = request(rule, path);
+    let name = name_of(rule);
+    let start = Start { rule: RuleId(id.0 + 1), rewrites: 1, ..Start::first(path) };
+    let found = table.walk(host, name.as_bytes(), &request, start);
+    if found.action == Action::RewriteLoop {
+        problems.add(
+            rule.place,
+            format!("this rewrite is followed by more than {} others", REWRITES_MAX - 1),
+        );
+    }
+}
+
+/// A redirect whose target is redirected back to it.
+fn check_redirects(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems: &mut Problems) {
+    let Some(mut path) = constant_path(rule) else { return };
+    let name = name_of(rule);
+    for _ in 0..REDIRECTS_CHECKED_MAX {
+        let next = {
+            let request = request(rule, &path);
+            table.walk(host, name.as_bytes(), &request, Start::first(&path)).rule
+        };
+        if next == id {
+            problems.add(
+                rule.place,
+                format!("this redirect leads in a circle: `{path}` comes back to it"),
+            );
+            return;
+        }
+        // A circle is told once, by its first redirect.
+        let after = (next > id).then(|| table.rule(next)).flatten().and_then(constant_path);
+        let Some(after) = after else { return };
+        path = after;
+    }
+}
+
+/// The path a redirect leads to, where it is one of this host and the same for all requests.
+fn constant_path(rule: &Rule) -> Option<String> {
+    let Deed::Redirect { to, .. } = &rule.deed else { return None };
+    let text = to.constant().filter(|_| to.is_local())?;
+    let path = text.split(['?', '#']).next()?;
+    decoded(path)
+}
+
+/// Without escapes (RFC 3986 §2.1).
+fn decoded(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first == b'%' {
+            let (digits, after) = after.split_at_checked(2)?;
+            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            rest = after;
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A request the rule would take. After a redirect most clients ask with GET.
+fn request<'a>(rule: &'a Rule, path: &'a str) -> RouteRequest<'a> {
+    let keeps_method =
+        matches!(rule.deed, Deed::Redirect { status: 307 | 308, .. } | Deed::Rewrite { .. });
+    let method = match rule.methods.first() {
+        Some(first) if keeps_method => first.as_str(),
+        _ => "GET",
+    };
+    RouteRequest { host: None, method, path, query: None }
+}
+
+/// A host the rule would take.
+fn name_of(rule: &Rule) -> String {
+    match &rule.host {
+        None => String::new(),
+        Some(HostName::Exact(name)) => name.clone(),
+        Some(HostName::Wildcard(end)) => format!("*{end}"),
+    }
+}

@@ -1,0 +1,186 @@
+//! The table, made from a configuration.
+//!
+//! Owns the table's shape and the checks that need all routes at once: rules that are never reached, redirects and
+//! rewrites that lead in circles. Done at start and at reload, never for a request.
+
+use ahash::HashMap;
+
+use super::check;
+use super::hosts::Hosts;
+use super::rule::{Deed, Paths, Rule, Strip};
+use super::{HostId, RuleId};
+use crate::config::{
+    Config, ConfigErrors, ErrorPage, Header, Host, Method, Place, Problems, Route, RouteAction,
+};
+
+/// The routes of all hosts, ready to be asked.
+#[derive(Debug)]
+pub struct Table {
+    file_name: String,
+    hosts: Hosts,
+    tables: Vec<HostTable>,
+    rules: Vec<Rule>,
+    /// Whether any rule looks at the host.
+    compares_hosts: bool,
+}
+
+/// The rules of one host.
+#[derive(Debug, Default)]
+pub(super) struct HostTable {
+    pub(super) place: Option<Place>,
+    /// Its first route.
+    pub(super) first: RuleId,
+    /// The routes for one path each, ascending.
+    pub(super) exact: HashMap<String, Vec<RuleId>>,
+    /// The other routes, ascending.
+    pub(super) others: Vec<RuleId>,
+    /// What is done when no route takes the request; the last rule of the host.
+    pub(super) files: RuleId,
+    error_pages: Vec<ErrorPage>,
+}
+
+impl Table {
+    /// Makes the table.
+    ///
+    /// # Errors
+    ///
+    /// Routes that are never reached, and redirects and rewrites that lead in circles for certain.
+    pub fn compile(config: &Config) -> Result<Self, ConfigErrors> {
+        let mut table = Self {
+            file_name: config.file_name.clone(),
+            hosts: Hosts::default(),
+            tables: Vec::with_capacity(config.hosts.len() + 1),
+            rules: Vec::new(),
+            compares_hosts: false,
+        };
+        table.add_host(&config.default_host, config);
+        for host in &config.hosts {
+            table.add_host(host, config);
+        }
+        let filtered = table.rules.iter().any(|rule| rule.host.is_some());
+        table.compares_hosts = filtered || !table.hosts.is_empty();
+        let mut problems = Problems::new(&config.file_name, "");
+        check::all(&table, &mut problems);
+        problems.finish(table)
+    }
+
+    fn add_host(&mut self, host: &Host, config: &Config) {
+        let id = HostId(number(self.tables.len()));
+        for name in &host.names {
+            self.hosts.insert(name, id);
+        }
+        let mut table = HostTable {
+            place: host.place,
+            first: RuleId(number(self.rules.len())),
+            error_pages: host.error_pages.clone(),
+            ..HostTable::default()
+        };
+        let host_headers = merged(&config.headers, &host.headers);
+        for route in &host.routes {
+            let rule = Self::rule_of(route, &host_headers, config);
+            let id = RuleId(number(self.rules.len()));
+            match &rule.paths {
+                Paths::Exact(path) => table.exact.entry(path.clone()).or_default().push(id),
+                _ => table.others.push(id),
+            }
+            self.rules.push(rule);
+        }
+        table.files = RuleId(number(self.rules.len()));
+        let deed = Deed::Files { rules: host.files.clone(), strip: Strip::Nothing };
+        self.rules.push(Rule {
+            place: None,
+            paths: Paths::All,
+            methods: Vec::new(),
+            host: None,
+            deed,
+            headers: host_headers,
+            cache_control: None,
+            body_size: config.limits.body_size,
+        });
+        self.tables.push(table);
+    }
+
+    fn rule_of(route: &Route, host_headers: &[Header], config: &Config) -> Rule {
+        let mut methods = route.methods.clone();
+        if methods.contains(&Method::Get) {
+            methods.push(Method::Head);
+            methods.sort_unstable();
+            methods.dedup();
+        }
+        let deed = match &route.action {
+            RouteAction::Files { rules, own_root } => {
+                let strip = if *own_root { Strip::Prefix } else { Strip::Nothing };
+                Deed::Files { rules: rules.clone(), strip }
+            }
+            RouteAction::Redirect { to, status } => {
+                Deed::Redirect { to: to.clone(), status: *status }
+            }
+            RouteAction::Rewrite { to } => Deed::Rewrite { to: to.clone() },
+            RouteAction::Respond(respond) => Deed::Respond(respond.clone()),
+            RouteAction::Json(text) => Deed::Json(text.clone()),
+        };
+        Rule {
+            place: Some(route.place),
+            paths: Paths::of(&route.matcher),
+            methods,
+            host: route.host.clone(),
+            deed,
+            headers: merged(host_headers, &route.headers),
+            cache_control: route.cache_control.clone(),
+            body_size: route.body_size.unwrap_or(config.limits.body_size),
+        }
+    }
+
+    /// The path of the page a host sends with a status, below the host's own root.
+    #[must_use]
+    pub fn error_page(&self, host: HostId, status: u16) -> Option<&str> {
+        let pages = &self.host(host).error_pages;
+        pages.iter().find(|page| page.status == status).map(|page| page.path.as_str())
+    }
+
+    /// Where a rule stands in the file; `None` for the files of a host.
+    #[must_use]
+    pub fn place_of(&self, rule: RuleId) -> Option<Place> {
+        self.rule(rule).and_then(|rule| rule.place)
+    }
+
+    pub(super) fn file_name(&self) -> &str {
+        &self.file_name
+    }
+
+    pub(super) fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    pub(super) fn tables(&self) -> &[HostTable] {
+        &self.tables
+    }
+
+    pub(super) fn compares_hosts(&self) -> bool {
+        self.compares_hosts
+    }
+
+    /// A host's table. The default host's stands in for a number of another table.
+    pub(super) fn host(&self, host: HostId) -> &HostTable {
+        self.tables
+            .get(host.0 as usize)
+            .or(self.tables.first())
+            .expect("the default host's table is made first")
+    }
+
+    pub(super) fn rule(&self, id: RuleId) -> Option<&Rule> {
+        self.rules.get(id.0 as usize)
+    }
+}
+
+/// The fields of `base` and `own`; `own` replaces fields of the same name.
+fn merged(base: &[Header], own: &[Header]) -> Vec<Header> {
+    let replaced =
+        |header: &Header| own.iter().any(|other| other.name.eq_ignore_ascii_case(&header.name));
+    base.iter().filter(|header| !replaced(header)).chain(own).cloned().collect()
+}
+
+/// The number of a rule or host; the size of the file bounds how many there are.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,87 @@
+//! The targets of redirects and rewrites, filled in for a request.
+//!
+//! Owns percent-encoding. A filled-in redirect is visible ASCII and nothing else, and one that is written as a path
+//! stays a path of this host: `//` at its beginning would name another (RFC 3986 §4.2).
+
+use crate::config::{Captures, Part, Spot, Target};
+
+/// What of a request fills a target in.
+#[derive(Clone, Copy)]
+pub(super) struct Filling<'a> {
+    pub(super) path: &'a str,
+    pub(super) query: Option<&'a str>,
+    pub(super) captures: &'a Captures,
+}
+
+/// The Location of a redirect.
+pub(super) fn location(target: &Target, filling: Filling<'_>) -> String {
+    let mut out = String::with_capacity(target.as_str().len() + filling.path.len());
+    for part in target.parts() {
+        match part {
+            Part::Literal(text) => out.push_str(joined(&out, text)),
+            Part::Path(spot) => push_variable(&mut out, filling.path, *spot),
+            Part::Capture { number, spot } => {
+                push_variable(&mut out, filling.captures.part(*number, filling.path), *spot);
+            }
+            Part::Query => {
+                if let Some(query) = filling.query {
+                    out.push('?');
+                    // As it came: escapes stay.
+                    encode(&mut out, query, b"-._~!$&'()*+,;=:@/?%");
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The path a rewrite goes on with; `None` when it cannot be the path of a request.
+pub(super) fn rewritten(target: &Target, filling: Filling<'_>) -> Option<String> {
+    let mut out = String::with_capacity(target.as_str().len() + filling.path.len());
+    for part in target.parts() {
+        let text = match part {
+            Part::Literal(text) => text,
+            Part::Path(_) => filling.path,
+            Part::Capture { number, .. } => filling.captures.part(*number, filling.path),
+            Part::Query => "",
+        };
+        out.push_str(joined(&out, text));
+    }
+    // A dot of the text beside one of the request could name the directory above.
+    let is_path = out.starts_with('/') && !out.split('/').any(|part| matches!(part, "." | ".."));
+    is_path.then_some(out)
+}
+
+fn push_variable(out: &mut String, text: &str, spot: Spot) {
+    match spot {
+        Spot::Path => {
+            let text = if out.is_empty() {
+                out.push('/');
+                text.trim_start_matches('/')
+            } else {
+                joined(out, text)
+            };
+            encode(out, text, b"-._~!$&'()*+,;=:@/");
+        }
+        // In a query `&`, `=` and `+` would change what the text around it means.
+        Spot::AfterPath => encode(out, text, b"-._~/"),
+    }
+}
+
+/// `text` without the slashes it begins with where `out` ends with one: no `//` where parts meet.
+fn joined<'t>(out: &str, text: &'t str) -> &'t str {
+    if out.ends_with('/') { text.trim_start_matches('/') } else { text }
+}
+
+/// Adds `text`; all but letters, digits and `kept` is percent-encoded.
+fn encode(out: &mut String, text: &str, kept: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value & 0xF)]);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.extend(['%', digit(byte >> 4), digit(byte)]);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The way of a request through the table.
+//!
+//! Owns the order: the rules of the host as they stand in the file, then its files. Exact paths are looked up, the
+//! others tried in turn; both lists are merged so that the order is that of the file.
+
+use std::borrow::Cow;
+
+use super::compile::{HostTable, Table};
+use super::hosts::PlainHost;
+use super::rule::{Rule, Verdict};
+use super::{Action, Found, HostId, RouteRequest, RuleId};
+use crate::config::Method;
+use crate::limits::REWRITES_MAX;
+
+impl Table {
+    /// What a request gets.
+    #[must_use]
+    pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> Found<'a> {
+        if !self.compares_hosts() {
+            let table = self.host(HostId::DEFAULT);
+            if table.first == table.files {
+                let path = Cow::Borrowed(request.path);
+                return self.taken(HostId::DEFAULT, table.files, path, request.query);
+            }
+            return self.walk(HostId::DEFAULT, b"", request, Start::first(request.path));
+        }
+        let host = PlainHost::of(request.host);
+        let id = self.hosts().find(host.as_bytes());
+        self.walk(id, host.as_bytes(), request, Start::first(request.path))
+    }
+
+    /// Goes through the rules of a host from `start` on.
+    pub(super) fn walk<'a>(
+        &'a self,
+        host_id: HostId,
+        host: &[u8],
+        request: &RouteRequest<'a>,
+        start: Start<'a>,
+    ) -> Found<'a> {
+        let table = self.host(host_id);
+        let Start { mut path, mut rule, mut rewrites } = start;
+        loop {
+            let mut refused = Refused::default();
+            let taken = table
+                .candidates(&path, rule)
+                .filter_map(|id| Some((id, self.rule(id)?)))
+                .find(|(id, rule)| match rule.judge(host, request.method, &path) {
+                    Verdict::Takes => true,
+                    Verdict::OtherMethod => {
+                        refused.add(*id, rule);
+                        false
+                    }
+                    Verdict::OtherHost | Verdict::OtherPath => false,
+                });
+            let Some((id, taken)) = taken else {
+                return match refused.first {
+                    Some(id) => self.not_taken(host_id, id, refused.into_action()),
+                    None => self.taken(host_id, table.files, path, request.query),
+                };
+            };
+            match taken.rewrite(&path) {
+                None => return self.taken(host_id, id, path, request.query),
+                Some(None) => return self.not_taken(host_id, id, Action::NotFound),
+                Some(Some(_)) if rewrites == REWRITES_MAX => {
+                    return self.not_taken(host_id, id, Action::RewriteLoop);
+                }
+                Some(Some(next)) => {
+                    path = Cow::Owned(next);
+                    rule = RuleId(id.0 + 1);
+                    rewrites += 1;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn taken<'a>(
+        &'a self,
+        host: HostId,
+        id: RuleId,
+        path: Cow<'a, str>,
+        query: Option<&str>,
+    ) -> Found<'a> {
+        let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Action::NotFound) };
+        Found {
+            action: rule.action(path, query),
+            headers: &rule.headers,
+            cache_control: rule.cache_control.as_deref(),
+            body_size: rule.body_size,
+            rule: id,
+            host,
+        }
+    }
+
+    /// An answer that is no rule's: with the fields of the host alone.
+    fn not_taken<'a>(&'a self, host: HostId, rule: RuleId, action: Action<'a>) -> Found<'a> {
+        let files = self.rule(self.host(host).files);
+        Found {
+            action,
+            headers: files.map_or(&[], |files| files.headers.as_slice()),
+            cache_control: None,
+            body_size: files.map_or(0, |files| files.body_size),
+            rule,
+            host,
+        }
+    }
+}
+
+/// Where in the table a walk begins.
+pub(super) struct Start<'a> {
+    pub(super) path: Cow<'a, str>,
+    pub(super) rule: RuleId,
+    pub(super) rewrites: usize,
+}
+
+impl<'a> Start<'a> {
+    pub(super) fn first(path: &'a str) -> Self {
+        Self { path: Cow::Borrowed(path), rule: RuleId(0), rewrites: 0 }
+    }
+}
+
+/// The rules that took the path but not the method.
+#[derive(Default)]
+pub(super) struct Refused {
+    pub(super) first: Option<RuleId>,
+    methods: Vec<Method>,
+}
+
+impl Refused {
+    pub(super) fn add(&mut self, id: RuleId, rule: &Rule) {
+        self.first.get_or_insert(id);
+        self.methods.extend_from_slice(&rule.methods);
+    }
+
+    pub(super) fn into_action<'a>(mut self) -> Action<'a> {
+        self.methods.sort_unstable();
+        self.methods.dedup();
+        let names: Vec<&str> = self.methods.iter().map(|method| method.as_str()).collect();
+        Action::MethodNotAllowed { allow: names.join(", ") }
+    }
+}
+
+impl HostTable {
+    /// The rules from `first` on that may take a path, in the order of the file.
+    fn candidates(&self, path: &str, first: RuleId) -> Candidates<'_> {
+        let exact = if self.exact.is_empty() { None } else { self.exact.get(path) };
+        Candidates {
+            exact: from(exact.map(Vec::as_slice).unwrap_or_default(), first),
+            others: from(&self.others, first),
+        }
+    }
+}
+
+fn from(rules: &[RuleId], first: RuleId) -> &[RuleId] {
+    rules.get(rules.partition_point(|id| *id < first)..).unwrap_or_default()
+}
+
+/// Two ascending lists, merged.
+struct Candidates<'t> {
+    exact: &'t [RuleId],
+    others: &'t [RuleId],
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = RuleId;
+
+    fn next(&mut self) -> Option<RuleId> {
+        let list = match (self.exact.first(), self.others.first()) {
+            (Some(exact), Some(other)) if exact < other => &mut self.exact,
+            (Some(_), None) => &mut self.exact,
+            _ => &mut self.others,
+        };
+        let (first, rest) = list.split_first()?;
+        *list = rest;
+        Some(*first)
+    }
+}

@@ -1,0 +1,84 @@
+//! Which host a request is for, by the name it gives.
+//!
+//! Owns the form in which names are compared, and the order: the exact name, then the longest wildcard, then the
+//! default host. Allocates nothing for a request.
+
+use ahash::HashMap;
+
+use super::HostId;
+use crate::config::HostName;
+use crate::limits::HOST_NAME_SIZE_MAX;
+
+/// The names of all virtual hosts.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    exact: HashMap<Box<[u8]>, HostId>,
+    /// By the end of the name from its dot on.
+    wildcards: HashMap<Box<[u8]>, HostId>,
+}
+
+/// A host as names are compared: in lower case, without port and last dot. Empty for none and for what is
+/// longer than any name.
+pub(super) struct PlainHost {
+    bytes: [u8; HOST_NAME_SIZE_MAX],
+    size: usize,
+}
+
+impl PlainHost {
+    pub(super) fn none() -> Self {
+        Self { bytes: [0; HOST_NAME_SIZE_MAX], size: 0 }
+    }
+
+    pub(super) fn of(host: Option<&str>) -> Self {
+        let mut plain = Self::none();
+        let name = without_port(host.unwrap_or_default());
+        let name = name.strip_suffix('.').unwrap_or(name).as_bytes();
+        if let Some(slot) = plain.bytes.get_mut(..name.len()) {
+            slot.copy_from_slice(name);
+            slot.make_ascii_lowercase();
+            plain.size = name.len();
+        }
+        plain
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.size).unwrap_or_default()
+    }
+}
+
+/// RFC 3986 §3.2: an address in brackets has colons of its own.
+fn without_port(host: &str) -> &str {
+    if host.starts_with('[') {
+        return host.find(']').and_then(|end| host.get(..=end)).unwrap_or(host);
+    }
+    memchr::memchr(b':', host.as_bytes()).and_then(|colon| host.get(..colon)).unwrap_or(host)
+}
+
+impl Hosts {
+    pub(super) fn insert(&mut self, name: &HostName, host: HostId) {
+        match name {
+            HostName::Exact(name) => self.exact.insert(name.as_bytes().into(), host),
+            HostName::Wildcard(end) => self.wildcards.insert(end.as_bytes().into(), host),
+        };
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.wildcards.is_empty()
+    }
+
+    /// The host of a plain name; the default host when no other has it.
+    pub(super) fn find(&self, name: &[u8]) -> HostId {
+        if let Some(host) = self.exact.get(name) {
+            return *host;
+        }
+        if self.wildcards.is_empty() {
+            return HostId::DEFAULT;
+        }
+        // A wildcard stands for at least one label, so the dot is never the first byte.
+        memchr::memchr_iter(b'.', name)
+            .filter(|dot| *dot > 0)
+            .find_map(|dot| self.wildcards.get(name.get(dot..)?))
+            .copied()
+            .unwrap_or(HostId::DEFAULT)
+    }
+}

@@ -1,0 +1,186 @@
+//! One rule of the table: which requests it takes, and what they get.
+//!
+//! Owns the comparison of a request with one rule. Never knows of other rules.
+
+use std::borrow::Cow;
+
+use super::Action;
+use super::encode::{Filling, location, rewritten};
+use crate::config::{
+    Captures, FileRules, Glob, Header, HostName, Matcher, Method, Place, Respond, Target,
+};
+
+/// A route of the file, or what a host does when none takes the request.
+#[derive(Debug)]
+pub(super) struct Rule {
+    /// Where it stands; `None` for the files of a host.
+    pub(super) place: Option<Place>,
+    pub(super) paths: Paths,
+    /// Empty for all. HEAD is there wherever GET is.
+    pub(super) methods: Vec<Method>,
+    pub(super) host: Option<HostName>,
+    pub(super) deed: Deed,
+    pub(super) headers: Vec<Header>,
+    pub(super) cache_control: Option<String>,
+    pub(super) body_size: u64,
+}
+
+/// The paths a rule takes.
+#[derive(Debug)]
+pub(super) enum Paths {
+    All,
+    Exact(String),
+    Prefix(String),
+    Glob(Glob),
+}
+
+/// What a rule does.
+#[derive(Debug)]
+pub(super) enum Deed {
+    Files { rules: FileRules, strip: Strip },
+    Redirect { to: Target, status: u16 },
+    Rewrite { to: Target },
+    Respond(Respond),
+    Json(String),
+}
+
+/// Which part of the path names the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strip {
+    /// The whole path.
+    Nothing,
+    /// What follows the prefix.
+    Prefix,
+}
+
+/// Whether a rule takes a request, or the first reason why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Takes,
+    OtherHost,
+    OtherPath,
+    OtherMethod,
+}
+
+impl Paths {
+    pub(super) fn of(matcher: &Matcher) -> Self {
+        match matcher {
+            Matcher::Path(path) => Self::Exact(path.clone()),
+            Matcher::Prefix(prefix) => Self::Prefix(prefix.clone()),
+            Matcher::Glob(glob) => Self::Glob(glob.clone()),
+        }
+    }
+
+    pub(super) fn take(&self, path: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Exact(exact) => exact == path,
+            Self::Prefix(prefix) => rest_of_prefix(prefix, path).is_some(),
+            Self::Glob(glob) => glob.is_match(path),
+        }
+    }
+
+    fn captures(&self, path: &str) -> Captures {
+        match self {
+            Self::All | Self::Exact(_) => Captures::none(),
+            Self::Prefix(prefix) => {
+                let rest = rest_of_prefix(prefix, path).unwrap_or_default();
+                Captures::of_rest(path.len() - rest.len()..path.len())
+            }
+            Self::Glob(glob) => glob.captures(path).unwrap_or_else(Captures::none),
+        }
+    }
+
+    /// Whether every path that `other` takes is one that this takes, as far as that is plain to see.
+    pub(super) fn cover(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, _) => true,
+            (Self::Prefix(prefix), _) if prefix == "/" => true,
+            (_, Self::Exact(path)) => self.take(path),
+            (Self::Prefix(prefix), Self::Prefix(below)) => rest_of_prefix(prefix, below).is_some(),
+            (Self::Glob(glob), Self::Glob(other)) => glob == other,
+            _ => false,
+        }
+    }
+}
+
+/// What follows the prefix in `path`, without a slash at its beginning. `/a` is a prefix of `/a` and `/a/b`, not of
+/// `/ab`.
+fn rest_of_prefix<'p>(prefix: &str, path: &'p str) -> Option<&'p str> {
+    let rest = path.strip_prefix(prefix)?;
+    if prefix.ends_with('/') || rest.is_empty() {
+        return Some(rest);
+    }
+    rest.strip_prefix('/')
+}
+
+impl Rule {
+    /// Whether the rule takes a request; `host` is plain.
+    pub(super) fn judge(&self, host: &[u8], method: &str, path: &str) -> Verdict {
+        if self.host.as_ref().is_some_and(|name| !name.is_match(host)) {
+            return Verdict::OtherHost;
+        }
+        if !self.paths.take(path) {
+            return Verdict::OtherPath;
+        }
+        if !self.takes_method(method) {
+            return Verdict::OtherMethod;
+        }
+        Verdict::Takes
+    }
+
+    pub(super) fn takes_method(&self, method: &str) -> bool {
+        self.methods.is_empty() || self.methods.iter().any(|known| known.as_str() == method)
+    }
+
+    /// The path to go on with, where the rule is a rewrite.
+    pub(super) fn rewrite(&self, path: &str) -> Option<Option<String>> {
+        let Deed::Rewrite { to } = &self.deed else { return None };
+        let captures = self.paths.captures(path);
+        Some(rewritten(to, Filling { path, query: None, captures: &captures }))
+    }
+
+    /// What a request gets that the rule takes.
+    #[inline]
+    pub(super) fn action<'a>(&'a self, path: Cow<'a, str>, query: Option<&str>) -> Action<'a> {
+        match &self.deed {
+            Deed::Files { rules, strip } => {
+                Action::Files { rules, path: self.path_below_root(path, *strip) }
+            }
+            Deed::Redirect { to, status } => {
+                let location = match to.constant() {
+                    Some(constant) => Cow::Borrowed(constant),
+                    None => {
+                        let captures = self.paths.captures(&path);
+                        let filling = Filling { path: &path, query, captures: &captures };
+                        Cow::Owned(location(to, filling))
+                    }
+                };
+                Action::Redirect { status: *status, location }
+            }
+            Deed::Rewrite { .. } => Action::NotFound,
+            Deed::Respond(respond) => Action::Respond {
+                status: respond.status,
+                content_type: &respond.content_type,
+                body: respond.body.as_bytes(),
+            },
+            Deed::Json(text) => Action::Json { body: text.as_bytes() },
+        }
+    }
+
+    fn path_below_root<'a>(&self, path: Cow<'a, str>, strip: Strip) -> Cow<'a, str> {
+        let (Strip::Prefix, Paths::Prefix(prefix)) = (strip, &self.paths) else {
+            return path;
+        };
+        let rest_size = rest_of_prefix(prefix, &path).map_or(path.len(), str::len);
+        // The slash before the rest belongs to the path; only `/a` for the prefix `/a` has none.
+        let start = (path.len() - rest_size).saturating_sub(1);
+        let has_slash =
+            path.as_bytes().get(start) == Some(&b'/') && rest_size + start + 1 == path.len();
+        match path {
+            _ if rest_size == 0 || !has_slash => Cow::Borrowed("/"),
+            Cow::Borrowed(path) => Cow::Borrowed(path.get(start..).unwrap_or("/")),
+            Cow::Owned(path) => Cow::Owned(path.get(start..).unwrap_or("/").to_owned()),
+        }
+    }
+}

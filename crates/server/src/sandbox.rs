@@ -1,0 +1,88 @@
+//! Landlock: what the process may still touch in the file system once it runs.
+//!
+//! Owns the list of what is left open: reading what is served and configured, writing where logs and sockets go.
+//! A kernel without Landlock leaves the process as it was, and `status` says so.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus,
+};
+
+/// What is to stay open.
+#[derive(Clone, Debug, Default)]
+pub struct Openings {
+    /// Directories and files that are read.
+    pub read: Vec<PathBuf>,
+    /// Directories in which files and sockets are made and written.
+    pub write: Vec<PathBuf>,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sandbox {
+    /// Everything asked for is enforced.
+    Enforced,
+    /// The kernel knows a part of it.
+    Partly,
+    /// The kernel has no Landlock, or refuses it.
+    None,
+}
+
+impl Sandbox {
+    /// As `status` says it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforced => "landlock",
+            Self::Partly => "landlock, partly",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The newest set of rights this knows; older kernels enforce what they know of it.
+const RIGHTS: ABI = ABI::V3;
+
+/// Closes everything but the openings, for this thread and those it starts from now on.
+pub fn enter(openings: &Openings) -> Sandbox {
+    match restrict(openings) {
+        Ok(RulesetStatus::FullyEnforced) => Sandbox::Enforced,
+        Ok(RulesetStatus::PartiallyEnforced) => Sandbox::Partly,
+        Ok(RulesetStatus::NotEnforced) | Err(_) => Sandbox::None,
+    }
+}
+
+fn restrict(openings: &Openings) -> Result<RulesetStatus, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(RIGHTS))?
+        .create()?;
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    for path in &openings.read {
+        rules = add(rules, path, read)?;
+    }
+    for path in &openings.write {
+        let write = AccessFs::WriteFile
+            | AccessFs::Truncate
+            | AccessFs::MakeReg
+            | AccessFs::MakeSock
+            | AccessFs::RemoveFile
+            | read;
+        rules = add(rules, path, write)?;
+    }
+    // The process's own accounting (memory, descriptors) is read from here.
+    rules = add(rules, Path::new("/proc/self"), read)?;
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+/// Opens a path; one that is not there needs no opening.
+fn add(
+    rules: landlock::RulesetCreated,
+    path: &Path,
+    access: landlock::BitFlags<AccessFs>,
+) -> Result<landlock::RulesetCreated, RulesetError> {
+    let Ok(descriptor) = PathFd::new(path) else { return Ok(rules) };
+    // A file takes fewer rights than a directory; best effort drops those that do not fit.
+    rules.add_rule(PathBeneath::new(descriptor, access))
+}

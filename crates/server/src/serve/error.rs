@@ -1,0 +1,84 @@
+//! Why a server does not stand: each error names the thing and the mend.
+
+use std::fmt;
+use std::io;
+
+use runtime::launch::LaunchError;
+use sys::credentials::CredentialsError;
+
+use crate::load::LoadError;
+
+/// Why a server does not stand, or did not end well.
+#[derive(Debug)]
+pub enum ServeError {
+    /// Directory or configuration.
+    Load(LoadError),
+    /// The access log cannot be opened.
+    Log(io::Error),
+    /// The user to become.
+    User(CredentialsError),
+    /// The kernel does not say how many processors there are.
+    Processors(io::Error),
+    /// Mailboxes could not be made.
+    Mailboxes(io::Error),
+    /// A helper thread could not be started.
+    Thread(io::Error),
+    /// systemd passed no such socket.
+    NoInheritedSocket(String),
+    /// Schedulers or listeners.
+    Launch(LaunchError),
+    /// A scheduler's pollset failed while it ran.
+    Pollset(io::Error),
+    /// The kernel did not give signals.
+    Signals(io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Load(error) => error.fmt(formatter),
+            Self::Log(error) => write!(formatter, "the access log cannot be written: {error}"),
+            Self::User(error) => error.fmt(formatter),
+            Self::Processors(error) => {
+                write!(
+                    formatter,
+                    "the number of processors is not known: {error}; give --schedulers N"
+                )
+            }
+            Self::Mailboxes(error) => write!(formatter, "mailboxes cannot be made: {error}"),
+            Self::Thread(error) => write!(formatter, "a helper thread cannot be started: {error}"),
+            Self::NoInheritedSocket(name) => write!(
+                formatter,
+                "systemd passed no listening socket{name}: LISTEN_FDS is not set for this process; start it from its socket unit"
+            ),
+            Self::Launch(error) => launch(error, formatter),
+            Self::Pollset(error) => write!(formatter, "a scheduler failed: {error}"),
+            Self::Signals(error) => write!(formatter, "signals cannot be waited for: {error}"),
+        }
+    }
+}
+
+fn launch(error: &LaunchError, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let LaunchError::Listen { address, error: cause } = error else {
+        return write!(formatter, "{error}");
+    };
+    let mend = match cause.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another process listens there: stop it, or give another --listen"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 want root or CAP_NET_BIND_SERVICE: give another --listen, or start as root with `user` set"
+        }
+        io::ErrorKind::AddrNotAvailable => "no interface has this address: give another --listen",
+        _ => "give another --listen",
+    };
+    write!(formatter, "cannot listen on {address}: {cause}; {mend}")
+}
+
+impl std::error::Error for ServeError {}
+
+impl From<LoadError> for ServeError {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}

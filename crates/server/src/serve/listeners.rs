@@ -1,0 +1,128 @@
+//! From configured addresses to what is opened.
+
+use std::net::SocketAddr;
+use std::os::fd::RawFd;
+use std::path::Path;
+
+use runtime::launch::LaunchError;
+use runtime::mailbox::Endpoint;
+use sys::pollset::{ListenOptions, Speaks};
+use sys::socket::{ListenAddress, UnixAddress};
+
+use super::error::ServeError;
+use crate::config::{Address, Config};
+use crate::limits;
+
+/// The first descriptor that systemd passes (sd_listen_fds(3)).
+const FIRST_INHERITED: RawFd = 3;
+
+/// Sockets that were open when the process started, with their names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inherited(Vec<(RawFd, String)>);
+
+impl Inherited {
+    /// Their numbers.
+    pub(super) fn descriptors(&self) -> Vec<RawFd> {
+        self.0.iter().map(|(number, _)| *number).collect()
+    }
+}
+
+/// What systemd passed to this very process: `LISTEN_PID`, `LISTEN_FDS`, `LISTEN_FDNAMES`.
+pub(super) fn inherited() -> Inherited {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let ours = number("LISTEN_PID") == Some(std::process::id());
+    let count = number("LISTEN_FDS").filter(|_| ours).unwrap_or(0).min(limits::INHERITED_MAX);
+    let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
+    let mut names = names.split(':').map(str::to_owned);
+    let named = |offset: u32| {
+        let number = FIRST_INHERITED + RawFd::try_from(offset).unwrap_or(0);
+        (number, names.next().unwrap_or_default())
+    };
+    Inherited((0..count).map(named).collect())
+}
+
+/// The listeners of the data plane, and whose rules each of them keeps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DataListeners {
+    opened: Vec<ListenOptions>,
+    /// For each, its place in the configuration: `systemd` alone stands for several.
+    configured: Vec<usize>,
+}
+
+impl DataListeners {
+    fn add(&mut self, options: ListenOptions, configured: usize) {
+        self.opened.push(options);
+        self.configured.push(configured);
+    }
+
+    /// What is to be opened.
+    pub(super) fn opened(&self) -> &[ListenOptions] {
+        &self.opened
+    }
+
+    /// The place in the configuration of each listener that a scheduler opens: Unix sockets are the first one's.
+    pub(super) fn configured(&self, scheduler: Endpoint) -> Vec<usize> {
+        let all = self.opened.iter().zip(&self.configured);
+        let is_its_own = |options: &ListenOptions| {
+            scheduler.0 == 0 || !matches!(options.address, ListenAddress::Unix(_))
+        };
+        all.filter(|(options, _)| is_its_own(options)).map(|(_, place)| *place).collect()
+    }
+}
+
+/// The listeners of the data plane.
+pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListeners, ServeError> {
+    let mut listeners = DataListeners::default();
+    for (place, listener) in config.listeners.iter().enumerate() {
+        let first = if listener.defer_accept.is_zero() { Speaks::Either } else { Speaks::Client };
+        let options = |address| ListenOptions { address, backlog: listener.backlog, first };
+        match &listener.address {
+            Address::Tcp(address) => {
+                try_alone(*address)?;
+                listeners.add(options(ListenAddress::Tcp(*address)), place);
+            }
+            Address::Unix(path) => {
+                let address = UnixAddress { path: path.clone(), mode: listener.mode };
+                listeners.add(options(ListenAddress::Unix(address)), place);
+            }
+            Address::Systemd(name) => {
+                let wanted = |known: &str| name.as_ref().is_none_or(|name| name == known);
+                let before = listeners.opened.len();
+                for (number, known) in &inherited.0 {
+                    if wanted(known) {
+                        listeners.add(options(ListenAddress::Inherited(*number)), place);
+                    }
+                }
+                if listeners.opened.len() == before {
+                    let called =
+                        name.as_ref().map_or_else(String::new, |name| format!(" called `{name}`"));
+                    return Err(ServeError::NoInheritedSocket(called));
+                }
+            }
+        }
+    }
+    Ok(listeners)
+}
+
+/// Refuses an address where somebody listens. Schedulers share their port (`SO_REUSEPORT`), and another server of
+/// the same user would share it too, unnoticed: the kernel would give each a part of the connections.
+#[expect(clippy::disallowed_types, reason = "closed again before any descriptor table parts")]
+fn try_alone(address: SocketAddr) -> Result<(), ServeError> {
+    // `[::]` would take the IPv4 port too, where ours does not.
+    if address.is_ipv6() && address.ip().is_unspecified() {
+        return Ok(());
+    }
+    let refused = |error| LaunchError::Listen { address: ListenAddress::Tcp(address), error };
+    std::net::TcpListener::bind(address).map(drop).map_err(refused).map_err(ServeError::Launch)
+}
+
+/// The listeners of the control scheduler: the control socket first, then metrics.
+pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<ListenOptions> {
+    let options =
+        |address| ListenOptions { address, backlog: limits::ADMIN_BACKLOG, first: Speaks::Client };
+    let unix = |path: &Path| {
+        options(ListenAddress::Unix(UnixAddress { path: path.to_path_buf(), mode: 0o600 }))
+    };
+    let metrics = config.admin.metrics.map(|address| options(ListenAddress::Tcp(address)));
+    socket.map(unix).into_iter().chain(metrics).collect()
+}

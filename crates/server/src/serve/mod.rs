@@ -1,0 +1,348 @@
+//! `velodrome serve`: bringing everything up in order, and taking it down again.
+//!
+//! Owns the order: limits -> sandbox -> mailboxes -> schedulers (tables part, listeners open) -> control scheduler
+//! -> helpers -> user -> turn. `signals` is what the main thread does from then on; `paths` chooses the control
+//! socket; `listeners` turns configured addresses into opened ones.
+
+mod error;
+mod listeners;
+mod paths;
+mod signals;
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::SystemTime;
+
+use runtime::helper;
+use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
+use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings as SchedulerSettings};
+use runtime::service::Service;
+use sys::pollset::epoll::Epoll;
+
+use crate::admin::{Admin, Facts, HasControl, Peers};
+use crate::config::{
+    AccessLog as AccessLogTarget, Address, Config, DescriptorTables, LogFormat, Steering,
+};
+use crate::file_helper::FileHelper;
+use crate::http::{self, AccessLog, Http};
+use crate::limits;
+use crate::load::Source;
+use crate::log_writer::{LogTarget, LogWriter};
+use crate::message::Message;
+use crate::sandbox::{self, Openings, Sandbox};
+use crate::site::{Helpers, Site, SiteData};
+
+pub use error::ServeError;
+pub use paths::{control_directory, control_sockets};
+
+/// Serves until told to stop. `announce` is called with what to tell the user once the server stands.
+///
+/// # Errors
+/// Everything that keeps the server from standing, with its place and the mend.
+pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), ServeError> {
+    sys::signal::block_all();
+    sys::signal::ignore_broken_pipe();
+    runtime::panic::report_with_backtrace();
+    let data = Arc::new(source.load(1)?);
+    let config = &data.config;
+    let log = log_target(config);
+    if let Some(target) = &log {
+        target.check().map_err(ServeError::Log)?;
+    }
+    let user = match &config.user {
+        Some(name) => Some(sys::credentials::User::look_up(name).map_err(ServeError::User)?),
+        None => None,
+    };
+    let descriptors = sys::descriptor::raise_descriptor_limit();
+    let inherited = listeners::inherited();
+    let listeners = listeners::data(config, &inherited)?;
+    let control = paths::control_socket(config);
+    let sandbox = sandbox::enter(&openings(source, &data, log.as_ref(), control.as_deref()));
+    let schedulers = schedulers(config)?;
+    let mut crew = Crew::plan(schedulers, log.is_some())?;
+    let mut launched = launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
+    let standing = Standing::of(&data, &launched, sandbox);
+    let control = launch_control(&data, &mut crew, &standing, control)?;
+    let helpers = crew.start_helpers(log)?;
+    if let Some(user) = &user {
+        sys::credentials::drop_to(user).map_err(ServeError::User)?;
+    }
+    announce(&standing);
+    launched.start();
+    signals::run(source, &data, crew.main()?, launched, control, helpers)
+}
+
+/// What stands once everything is open.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The served directory.
+    pub directory: String,
+    /// Where it listens.
+    pub addresses: Vec<String>,
+    /// How many schedulers there are.
+    pub schedulers: usize,
+    facts: Facts,
+}
+
+impl Standing {
+    fn of(data: &SiteData, launched: &Launched, sandbox: Sandbox) -> Self {
+        let addresses: Vec<String> = launched.addresses.iter().map(ToString::to_string).collect();
+        let directory = data.config.default_host.files.root.display().to_string();
+        let facts = Facts {
+            directory: directory.clone(),
+            listeners: addresses.clone(),
+            cpus: launched.cpus.clone(),
+            private_tables: launched.private_tables,
+            kinds: <Http<Site> as Service>::KINDS,
+            sandbox: sandbox.as_str(),
+            slot_bytes: Scheduler::<Epoll, Http<Site>>::slot_bytes(),
+            started: unix_seconds(),
+            process: std::process::id(),
+        };
+        Self { directory, addresses, schedulers: launched.cpus.len(), facts }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "read once at the start, outside any turn")]
+fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+fn schedulers(config: &Config) -> Result<usize, ServeError> {
+    match config.schedulers.map(NonZeroUsize::get) {
+        Some(count) => Ok(count),
+        None => launch::schedulers_by_default().map_err(ServeError::Processors),
+    }
+}
+
+fn log_target(config: &Config) -> Option<LogTarget> {
+    match &config.log.access {
+        AccessLogTarget::Off => None,
+        AccessLogTarget::File(path) => Some(LogTarget::File(path.clone())),
+        AccessLogTarget::Stdout => Some(LogTarget::StandardOutput),
+        AccessLogTarget::Stderr => Some(LogTarget::StandardError),
+    }
+}
+
+/// What the sandbox leaves open.
+fn openings(
+    source: &Source,
+    data: &SiteData,
+    log: Option<&LogTarget>,
+    control: Option<&Path>,
+) -> Openings {
+    let mut openings = Openings::default();
+    for directory in data.directories().chain([source.directory.as_path()]) {
+        openings.read.push(directory.to_path_buf());
+        // A root that is a link leads to another release tomorrow: to a neighbour of the one of today.
+        if directory.is_symlink() {
+            openings.read.extend(directories_of(directory));
+        }
+    }
+    if let Some(path) = source.config_path() {
+        openings.read.extend(directories_of(&path));
+    }
+    if let Some(LogTarget::File(path)) = log {
+        openings.write.extend(directories_of(path));
+    }
+    if let Some(path) = control {
+        openings.write.extend(directories_of(path));
+    }
+    for listener in &data.config.listeners {
+        if let Address::Unix(path) = &listener.address {
+            openings.write.extend(directories_of(path));
+        }
+    }
+    openings
+}
+
+/// The directory of a file, and where it is a link the one it leads to.
+fn directories_of(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let places = [Some(path.to_path_buf()), path.canonicalize().ok()];
+    places.into_iter().flatten().map(|place| match place.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    })
+}
+
+/// The endpoints and their seats: schedulers first, then control, file helpers, log writer, main.
+struct Crew {
+    schedulers: usize,
+    log: Option<Endpoint>,
+    files: Vec<Endpoint>,
+    seats: Vec<Option<Seat<Message>>>,
+}
+
+impl Crew {
+    fn plan(schedulers: usize, has_log: bool) -> Result<Self, ServeError> {
+        let mut roles = vec![Role::Scheduler; schedulers + 1];
+        let mut helper = || {
+            roles.push(Role::Helper);
+            Endpoint(u16::try_from(roles.len() - 1).unwrap_or(u16::MAX))
+        };
+        let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
+        let log = has_log.then(&mut helper);
+        // The main thread has to reach the log writer, and helpers do not reach each other.
+        roles.push(Role::Scheduler);
+        let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
+        Ok(Self { schedulers, log, files, seats: seats.into_iter().map(Some).collect() })
+    }
+
+    fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
+        let seat = self.seats.get_mut(endpoint).and_then(Option::take);
+        seat.ok_or_else(|| ServeError::Mailboxes(io::Error::other("a seat was taken twice")))
+    }
+
+    fn of_schedulers(&mut self) -> Result<Vec<Seat<Message>>, ServeError> {
+        (0..self.schedulers).map(|number| self.take(number)).collect()
+    }
+
+    fn control(&mut self) -> Result<Seat<Message>, ServeError> {
+        self.take(self.schedulers)
+    }
+
+    fn main(&mut self) -> Result<Seat<Message>, ServeError> {
+        self.take(self.seats.len() - 1)
+    }
+
+    fn helpers(&self) -> Helpers {
+        Helpers { files: self.files.clone(), log: self.log }
+    }
+
+    fn start_helpers(&mut self, log: Option<LogTarget>) -> Result<signals::Helpers, ServeError> {
+        for (number, endpoint) in self.files.clone().into_iter().enumerate() {
+            let seat = self.take(usize::from(endpoint.0))?;
+            // A file helper holds nothing that must be finished: it ends with the process.
+            let _detached = helper::spawn(&format!("files-{number}"), seat, FileHelper::new)
+                .map_err(ServeError::Thread)?;
+        }
+        let mut writer: Option<JoinHandle<()>> = None;
+        if let (Some(endpoint), Some(target)) = (self.log, log) {
+            let seat = self.take(usize::from(endpoint.0))?;
+            let spawned = helper::spawn("log", seat, move || LogWriter::new(target));
+            writer = Some(spawned.map_err(ServeError::Thread)?);
+        }
+        Ok(signals::Helpers { log: self.log.zip(writer), control: self.schedulers })
+    }
+}
+
+fn launch_schedulers(
+    data: &Arc<SiteData>,
+    crew: &mut Crew,
+    listeners: listeners::DataListeners,
+    inherited: &listeners::Inherited,
+    descriptors: u64,
+) -> Result<Launched, ServeError> {
+    let config = &data.config;
+    let plan = Plan {
+        name: "velodrome",
+        pinning: if config.pin { Pinning::EachToItsCpu } else { Pinning::None },
+        tables: match config.descriptor_tables {
+            DescriptorTables::Private => Tables::Private,
+            DescriptorTables::Shared => Tables::Shared,
+        },
+        spread: match config.steering {
+            Steering::Hash => Spread::Hash,
+            Steering::Cpu => Spread::ReceivingCpu,
+        },
+        listeners: listeners.opened().to_vec(),
+        settings: scheduler_settings(config, crew.schedulers, descriptors),
+        keep: inherited.descriptors(),
+    };
+    let helpers = crew.helpers();
+    let seats = crew.of_schedulers()?;
+    let data = Arc::clone(data);
+    let random = std::collections::hash_map::RandomState::new();
+    let make = move |endpoint: Endpoint| {
+        use std::hash::BuildHasher;
+        let unique = u128::from(random.hash_one(endpoint.0)) << 64
+            | u128::from(random.hash_one(!endpoint.0));
+        let site = Site::open(Arc::clone(&data), helpers.clone(), unique)?;
+        let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
+        let mut http = Http::new(site, Arc::clone(&data.settings), log);
+        http.set_listeners(listeners.configured(endpoint));
+        Ok(http)
+    };
+    launch::launch(&plan, seats, make).map_err(ServeError::Launch)
+}
+
+fn format_of(format: LogFormat) -> http::LogFormat {
+    match format {
+        LogFormat::Combined => http::LogFormat::Combined,
+        LogFormat::Json => http::LogFormat::Json,
+    }
+}
+
+fn scheduler_settings(config: &Config, schedulers: usize, descriptors: u64) -> SchedulerSettings {
+    let share = match config.descriptor_tables {
+        DescriptorTables::Private => descriptors,
+        DescriptorTables::Shared => descriptors / schedulers as u64,
+    };
+    let reserved = runtime::limits::DESCRIPTORS_RESERVED as u64;
+    let most = config.limits.connections.div_ceil(schedulers as u64);
+    let connections = most.min(share.saturating_sub(reserved).max(1));
+    SchedulerSettings {
+        connections: usize::try_from(connections).unwrap_or(usize::MAX),
+        spin_ns: u64::try_from(config.spin.as_nanos()).unwrap_or(0),
+        send_idle_ns: u64::try_from(config.limits.send_idle.as_nanos()).unwrap_or(u64::MAX),
+        send_rate: config.limits.send_rate,
+        linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),
+        linger_ms: http::milliseconds(config.limits.unread_body_deadline),
+        ..SchedulerSettings::default()
+    }
+}
+
+/// Launches the control scheduler; without any listener there is none to launch.
+fn launch_control(
+    data: &Arc<SiteData>,
+    crew: &mut Crew,
+    standing: &Standing,
+    socket: Option<PathBuf>,
+) -> Result<Option<Launched>, ServeError> {
+    let configured = data.config.admin.socket.is_some();
+    let listeners = listeners::control(&data.config, socket.as_deref());
+    let first = if socket.is_some() { HasControl::Yes } else { HasControl::No };
+    if listeners.is_empty() {
+        return Ok(None);
+    }
+    let facts = Arc::new(standing.facts.clone());
+    let peers = Peers { schedulers: crew.schedulers, log: crew.log };
+    let seat = crew.control()?;
+    let plan = Plan {
+        name: "control",
+        pinning: Pinning::None,
+        tables: Tables::Shared,
+        spread: Spread::Hash,
+        listeners,
+        settings: SchedulerSettings {
+            connections: limits::ADMIN_CONNECTIONS,
+            spin_ns: 0,
+            ..SchedulerSettings::default()
+        },
+        keep: Vec::new(),
+    };
+    let make = move |_| {
+        let admin = Admin::new(Arc::clone(&facts), peers.clone(), first);
+        Ok(Http::new(admin, Arc::new(http::Settings::default()), None))
+    };
+    match launch::launch(&plan, vec![seat], make) {
+        Ok(mut launched) => {
+            launched.start();
+            Ok(Some(launched))
+        }
+        Err(error) if configured || data.config.admin.metrics.is_some() => {
+            Err(ServeError::Launch(error))
+        }
+        Err(error) => {
+            runtime::complaint::write(&format!(
+                "no control socket: {error}; name one with [admin] socket"
+            ));
+            Ok(None)
+        }
+    }
+}

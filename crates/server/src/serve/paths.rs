@@ -1,0 +1,50 @@
+//! Where the control socket is, when nobody says so.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Address, Config};
+
+/// The directory of control sockets of this user: `/run/velodrome` for root, below `XDG_RUNTIME_DIR` where there is
+/// one, else below the directory for temporary files.
+pub fn control_directory() -> PathBuf {
+    if sys::credentials::is_root() {
+        return PathBuf::from("/run/velodrome");
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(directory) => PathBuf::from(directory).join("velodrome"),
+        None => std::env::temp_dir().join(format!("velodrome-{}", sys::credentials::own_user_id())),
+    }
+}
+
+/// The control sockets in a directory.
+pub fn control_sockets(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_socket = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "sock");
+    let mut sockets: Vec<_> = entries.map(|entry| entry.path()).filter(is_socket).collect();
+    sockets.sort();
+    sockets
+}
+
+/// The configured control socket, or one named after the first address. `None` when its directory cannot be had.
+pub(super) fn control_socket(config: &Config) -> Option<PathBuf> {
+    if let Some(path) = &config.admin.socket {
+        return Some(path.clone());
+    }
+    let name = match config.listeners.first().map(|listener| &listener.address) {
+        Some(Address::Tcp(address)) if address.port() > 0 => address.port().to_string(),
+        _ => format!("pid-{}", std::process::id()),
+    };
+    let directory = control_directory();
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+    match made {
+        Ok(()) => Some(directory.join(format!("{name}.sock"))),
+        Err(error) => {
+            runtime::complaint::write(&format!(
+                "no control socket: `{}` cannot be made: {error}; name one with [admin] socket",
+                directory.display()
+            ));
+            None
+        }
+    }
+}

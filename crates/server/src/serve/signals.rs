@@ -1,0 +1,178 @@
+//! What the main thread does while the server runs: it waits for signals and passes on what they mean.
+//!
+//! Owns reload, drain and log reopening. Touches no connection.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use runtime::launch::Launched;
+use runtime::mailbox::{Endpoint, Mailbox, Seat};
+use sd_notify::NotifyState;
+use sys::signal::{Signal, SignalSet};
+
+use super::error::ServeError;
+use crate::http::milliseconds;
+use crate::limits;
+use crate::load::Source;
+use crate::message::{Message, ReloadReport};
+use crate::site::SiteData;
+
+/// Threads besides the schedulers.
+pub(super) struct Helpers {
+    /// The log writer.
+    pub(super) log: Option<(Endpoint, JoinHandle<()>)>,
+    /// The number of the control scheduler's endpoint; schedulers are those before it.
+    pub(super) control: usize,
+}
+
+/// Waits for signals until the server has drained.
+pub(super) fn run(
+    source: &Source,
+    data: &Arc<SiteData>,
+    seat: Seat<Message>,
+    launched: Launched,
+    control: Option<Launched>,
+    helpers: Helpers,
+) -> Result<(), ServeError> {
+    let mut post = Post { mailbox: seat.mailbox, control: helpers.control };
+    let mut reloads = ReloadReport::default();
+    let mut data = Arc::clone(data);
+    notify(&[NotifyState::Ready]);
+    loop {
+        match sys::signal::wait(&SignalSet::all()).map_err(ServeError::Signals)? {
+            Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
+            Signal::Hangup => {
+                notify_reloading();
+                reload(source, &mut data, &mut reloads, &mut post);
+                notify(&[NotifyState::Ready]);
+            }
+            Signal::User1 => {
+                if let Some((writer, _)) = &helpers.log {
+                    post.send(*writer, Message::ReopenLog);
+                }
+            }
+            Signal::User2 => {}
+        }
+    }
+    notify(&[NotifyState::Stopping]);
+    drain(&data, &mut post, launched, control, helpers)
+}
+
+/// Reads the configuration again; a bad one is refused and the old one stays in force.
+fn reload(source: &Source, data: &mut Arc<SiteData>, reloads: &mut ReloadReport, post: &mut Post) {
+    reloads.number += 1;
+    reloads.problems.clear();
+    match source.load(data.generation + 1) {
+        Ok(new) => {
+            let fixed = what_needs_a_restart(data, &new);
+            if fixed.is_empty() {
+                *data = Arc::new(new);
+                for scheduler in 0..post.control {
+                    post.send(endpoint(scheduler), Message::Reload(Arc::clone(data)));
+                }
+            }
+            reloads.problems = fixed;
+        }
+        Err(error) => {
+            reloads.problems = error.to_string().lines().map(str::to_owned).collect();
+            if error.is_permission() {
+                let hint = "a directory that was not served at the start is closed by the sandbox: restart";
+                reloads.problems.push(hint.to_owned());
+            }
+        }
+    }
+    for problem in &reloads.problems {
+        runtime::complaint::write(&format!(
+            "reload refused, the old configuration stays: {problem}"
+        ));
+    }
+    post.send(endpoint(post.control), Message::Reloaded(Arc::new(reloads.clone())));
+}
+
+/// Settings that only a restart can change, where they differ.
+fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
+    let (old, new) = (&old.config, &new.config);
+    let addresses = |config: &crate::config::Config| {
+        config.listeners.iter().map(|listener| listener.address.clone()).collect::<Vec<_>>()
+    };
+    let differs = [
+        ("listener addresses", addresses(old) != addresses(new)),
+        ("schedulers", old.schedulers != new.schedulers),
+        ("pin", old.pin != new.pin),
+        ("user", old.user != new.user),
+        ("descriptor_tables", old.descriptor_tables != new.descriptor_tables),
+        ("log", old.log != new.log),
+        ("admin", old.admin != new.admin),
+    ];
+    let named = |name: &str| format!("`{name}` cannot change while the server runs; restart it");
+    differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| named(name)).collect()
+}
+
+fn drain(
+    data: &SiteData,
+    post: &mut Post,
+    launched: Launched,
+    control: Option<Launched>,
+    helpers: Helpers,
+) -> Result<(), ServeError> {
+    let deadline_ms = milliseconds(data.config.drain_deadline);
+    let idle_grace_ms = milliseconds(limits::DRAIN_IDLE_GRACE);
+    for scheduler in 0..post.control {
+        post.send(endpoint(scheduler), Message::Drain { deadline_ms, idle_grace_ms });
+    }
+    let ended = launched.join().map_err(ServeError::Pollset);
+    post.send(endpoint(post.control), Message::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+    if let Some(control) = control {
+        control.join().map_err(ServeError::Pollset)?;
+    }
+    if let Some((endpoint, writer)) = helpers.log {
+        post.send(endpoint, Message::StopLog);
+        let joined = writer.join();
+        joined.map_err(|_| ServeError::Thread(io::Error::other("the log writer panicked")))?;
+    }
+    ended.map(drop)
+}
+
+fn endpoint(number: usize) -> Endpoint {
+    Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"))
+}
+
+/// The main thread's way to the others.
+struct Post {
+    mailbox: Mailbox<Message>,
+    control: usize,
+}
+
+/// Tries to put a message into a full mailbox: ten seconds.
+///
+/// Limit: a scheduler that has not turned for that long will not obey either.
+const TRIES: u32 = 10_000;
+
+impl Post {
+    fn send(&mut self, to: Endpoint, message: Message) {
+        let mut message = message;
+        for _ in 0..TRIES {
+            match self.mailbox.send(to, message) {
+                Ok(()) => break,
+                Err(back) => message = back,
+            }
+            self.mailbox.flush();
+            // Not on a scheduler: the main thread may block.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        self.mailbox.flush();
+    }
+}
+
+fn notify(states: &[NotifyState<'_>]) {
+    // Without a service manager there is nobody to tell.
+    let _nobody_to_tell = sd_notify::notify(states);
+}
+
+/// `RELOADING=1` wants the time it began (sd_notify(3)), or `systemctl reload` waits for ever.
+fn notify_reloading() {
+    if let Ok(time) = NotifyState::monotonic_usec_now() {
+        notify(&[NotifyState::Reloading, time]);
+    }
+}

@@ -1,0 +1,188 @@
+//! From a request to a reply: the order of the steps, and nothing else.
+//!
+//! path -> route -> files | redirect | fixed answer | refusal. Each step is one function; only this file branches.
+
+use std::rc::Rc;
+
+use wire::http::head::{Framing, Target};
+use wire::http::method::Method;
+use wire::http::status::Status;
+use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
+
+use super::handle::Site;
+use crate::config::Header;
+use crate::files::Key;
+use crate::http::{Answer, AnswerContext, Reply, Request};
+use crate::message::Message;
+use crate::route::{Action, Found, RouteRequest};
+
+/// Methods that files take, as `Allow` names them.
+const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
+
+/// Dot files are hidden by the rules of the files, where they can be configured.
+const PATH_RULES: PathRules = PathRules {
+    encoded_slash: EncodedSlash::Refuse,
+    backslash: Backslash::Refuse,
+    dot_files: DotFiles::Show,
+};
+
+/// What every step after the route needs.
+pub(super) struct Exchange<'a, 'r> {
+    pub(super) request: &'a Request<'a>,
+    pub(super) reply: &'a mut Reply<'r>,
+    pub(super) headers: &'a [Header],
+    pub(super) cache_control: Option<&'a str>,
+}
+
+impl Exchange<'_, '_> {
+    /// Adds what the configuration adds to every answer of the route.
+    pub(super) fn configured_fields(&mut self) {
+        for header in self.headers {
+            // Checked when the configuration was read.
+            let _valid = self.reply.field(&header.name, header.value.as_bytes());
+        }
+        if let Some(value) = self.cache_control {
+            let _valid = self.reply.field("Cache-Control", value.as_bytes());
+        }
+    }
+}
+
+impl Site {
+    /// Answers a request, or has it wait.
+    pub(super) fn answer(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let target = match request.head.target {
+            Target::Origin(target) => target,
+            Target::Asterisk => return answer_server_options(reply),
+        };
+        let (path, query) = target::split(target);
+        let mut scratch = std::mem::take(&mut self.path);
+        let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
+            Ok(path) => self.route(path, query, request, reply, context),
+            Err(error) => {
+                let status = Status::from_code(error.status()).unwrap_or(Status::BAD_REQUEST);
+                self.builtin_page(status, b"", reply)
+            }
+        };
+        self.path = scratch;
+        answer
+    }
+
+    fn route(
+        &mut self,
+        path: &str,
+        query: Option<&[u8]>,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let data = Rc::clone(&self.data);
+        let found = data.table.find(&RouteRequest {
+            host: request.host(),
+            method: request.method().as_str(),
+            path,
+            query: query.and_then(|query| str::from_utf8(query).ok()),
+        });
+        let mut exchange =
+            Exchange { request, reply, headers: found.headers, cache_control: found.cache_control };
+        // The end of a chunked body is known when it is here.
+        let body_size = match request.head.framing {
+            Framing::Length(size) => size,
+            Framing::None | Framing::Chunked => request.body.len() as u64,
+        };
+        if body_size > found.body_size {
+            exchange.reply.close();
+            return self.refuse(Status::CONTENT_TOO_LARGE, b"", &found, &mut exchange, context);
+        }
+        self.act(&found, query, &mut exchange, context)
+    }
+
+    fn act(
+        &mut self,
+        found: &Found<'_>,
+        query: Option<&[u8]>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        match &found.action {
+            Action::Files { rules, path } => match exchange.request.method() {
+                Method::Get | Method::Head => {
+                    let Some(root) = self.root_of(found.rule, rules) else {
+                        return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
+                    };
+                    self.answer_file(Key { root, path }, query, found, exchange, context)
+                }
+                Method::Options => {
+                    exchange.reply.begin(Status::NO_CONTENT);
+                    exchange.reply.prepared_fields(FILE_METHODS);
+                    exchange.configured_fields();
+                    exchange.reply.end_head();
+                    Answer::Done
+                }
+                Method::Post | Method::Put | Method::Delete | Method::Patch => {
+                    let status = Status::METHOD_NOT_ALLOWED;
+                    self.refuse(status, FILE_METHODS, found, exchange, context)
+                }
+            },
+            Action::Redirect { status, location } => {
+                let status = Status::from_code(*status).unwrap_or(Status::FOUND);
+                let fields = format!("Location: {location}\r\n");
+                self.page_with_fields(status, fields.as_bytes(), exchange)
+            }
+            Action::Respond { status, content_type, body } => {
+                let status = Status::from_code(*status).unwrap_or(Status::OK);
+                answer_fixed(status, content_type, body, exchange)
+            }
+            Action::Json { body } => answer_fixed(Status::OK, "application/json", body, exchange),
+            Action::NotFound => self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
+            Action::MethodNotAllowed { allow } => {
+                let fields = format!("Allow: {allow}\r\n");
+                if exchange.request.method() == Method::Options {
+                    exchange.reply.begin(Status::NO_CONTENT);
+                    exchange.reply.prepared_fields(fields.as_bytes());
+                    exchange.configured_fields();
+                    exchange.reply.end_head();
+                    return Answer::Done;
+                }
+                let status = Status::METHOD_NOT_ALLOWED;
+                self.refuse(status, fields.as_bytes(), found, exchange, context)
+            }
+            Action::RewriteLoop => {
+                let status = Status::INTERNAL_SERVER_ERROR;
+                self.refuse(status, b"", found, exchange, context)
+            }
+        }
+    }
+}
+
+/// `OPTIONS *`: what the server as a whole can do (RFC 9110 section 9.3.7).
+fn answer_server_options(reply: &mut Reply<'_>) -> Answer {
+    reply.begin(Status::NO_CONTENT);
+    reply.prepared_fields(FILE_METHODS);
+    reply.end_head();
+    Answer::Done
+}
+
+fn answer_fixed(
+    status: Status,
+    content_type: &str,
+    body: &[u8],
+    exchange: &mut Exchange<'_, '_>,
+) -> Answer {
+    exchange.reply.begin(status);
+    exchange.configured_fields();
+    if matches!(status.code(), 204 | 205 | 304) {
+        exchange.reply.end_head();
+        return Answer::Done;
+    }
+    if !content_type.is_empty() {
+        let _valid = exchange.reply.field("Content-Type", content_type.as_bytes());
+    }
+    exchange.reply.end_head_with_length(body.len() as u64);
+    exchange.reply.body(body);
+    Answer::Done
+}

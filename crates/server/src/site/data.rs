@@ -1,0 +1,150 @@
+//! What a configuration compiles to: shared by all threads, never changed, replaced as a whole by a reload.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sys::file::Symlinks;
+use wire::http::target::DotFiles;
+
+use crate::config::{self, Config, ConfigErrors, RouteAction};
+use crate::files::pattern::Pattern;
+use crate::files::rules::{
+    CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
+    RootIndex,
+};
+use crate::http::{ListenerRules, Settings};
+use crate::route::{HostId, Table};
+
+/// A configuration in force.
+#[derive(Debug)]
+pub struct SiteData {
+    /// Counted from 1 with every reload.
+    pub generation: u64,
+    /// As it was read.
+    pub config: Config,
+    /// Its routes.
+    pub table: Table,
+    /// The directories it serves, each with one set of rules.
+    pub roots: Vec<Root>,
+    /// The rules of each root.
+    pub rules: Vec<Arc<FileRules>>,
+    /// The rules as configured, by root.
+    configured: Vec<config::FileRules>,
+    /// Limits and deadlines of connections.
+    pub settings: Arc<Settings>,
+}
+
+impl SiteData {
+    /// Compiles a configuration.
+    ///
+    /// # Errors
+    /// When routes contradict each other.
+    pub fn compile(config: Config, generation: u64) -> Result<Self, ConfigErrors> {
+        let table = Table::compile(&config)?;
+        let mut configured: Vec<config::FileRules> = Vec::new();
+        for host in std::iter::once(&config.default_host).chain(&config.hosts) {
+            let of_routes = host.routes.iter().filter_map(|route| match &route.action {
+                RouteAction::Files { rules, .. } => Some(rules),
+                _ => None,
+            });
+            for rules in std::iter::once(&host.files).chain(of_routes) {
+                if !configured.contains(rules) {
+                    configured.push(rules.clone());
+                }
+            }
+        }
+        let roots = configured.iter().map(root_of).collect();
+        let rules = configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
+        let settings = Arc::new(settings_of(&config));
+        Ok(Self { generation, config, table, roots, rules, configured, settings })
+    }
+
+    /// The root that serves by these rules.
+    pub fn root_of(&self, rules: &config::FileRules) -> Option<RootIndex> {
+        // A route's rules are its own copy: equal, not the same.
+        let index = self.configured.iter().position(|known| known == rules)?;
+        u16::try_from(index).ok().map(RootIndex)
+    }
+
+    /// The host of that number: 0 the default one, then the virtual ones in order.
+    pub fn host(&self, id: HostId) -> Option<&config::Host> {
+        match usize::try_from(id.0).ok()?.checked_sub(1) {
+            None => Some(&self.config.default_host),
+            Some(index) => self.config.hosts.get(index),
+        }
+    }
+
+    /// The directories that are read: what a sandbox has to leave open.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().map(|root| root.path.as_path())
+    }
+}
+
+fn root_of(rules: &config::FileRules) -> Root {
+    let symlinks = if rules.symlinks { Symlinks::FollowBeneath } else { Symlinks::Refuse };
+    Root { path: rules.root.clone(), symlinks }
+}
+
+fn rules_of(rules: &config::FileRules, config: &Config) -> FileRules {
+    let own = FileRules::default();
+    let mut hidden = own.hidden.clone();
+    hidden.extend(rules.hide.iter().map(|pattern| Pattern::new(pattern)));
+    let cache_control = |rule: &config::CacheRule| CacheControlRule {
+        files: Pattern::new(&rule.pattern),
+        value: rule.value.clone(),
+    };
+    let media_type = |media: &config::MediaType| MediaTypeRule {
+        extension: media.extension.clone(),
+        media_type: media.value.clone(),
+    };
+    FileRules {
+        index: rules.index.clone(),
+        listing: if rules.listing { ListingRule::On } else { ListingRule::Off },
+        precompressed: if rules.precompressed { Precompressed::Use } else { Precompressed::Ignore },
+        compress: if rules.compress { Compress::On } else { Compress::Off },
+        compress_from: rules.compress_from,
+        held_size: config.file_cache.file_size,
+        media_types: config.media_types.iter().map(media_type).collect(),
+        hidden,
+        dot_files: if rules.hidden { DotFiles::Show } else { DotFiles::Hide },
+        cache_control: rules.cache_control.iter().map(cache_control).collect(),
+        ..own
+    }
+}
+
+fn settings_of(config: &Config) -> Settings {
+    let limits = &config.limits;
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let small = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let own = Settings::default();
+    Settings {
+        head: wire::http::head::HeadLimits {
+            head_size: size(limits.head_size),
+            field_count: size(limits.field_count),
+            field_size: size(limits.field_size),
+            field_name_size: size(limits.field_name_size),
+            target_size: size(limits.target_size),
+        },
+        body: wire::http::body::BodyLimits {
+            body_size: limits.body_size,
+            chunk_extension_size: small(limits.chunk_extension_size),
+            trailer_size: small(limits.trailer_size),
+        },
+        unread_body_size: limits.unread_body_size,
+        header_deadline_ms: crate::http::milliseconds(limits.header_deadline),
+        body_idle_ms: crate::http::milliseconds(limits.body_idle),
+        body_rate: limits.body_rate,
+        keep_alive_ms: limits.keep_alive.map(crate::http::milliseconds),
+        requests_per_connection: limits
+            .requests_per_connection
+            .map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        listeners: config
+            .listeners
+            .iter()
+            .map(|listener| ListenerRules {
+                proxy_protocol_from: listener.proxy_protocol_from.clone().into(),
+            })
+            .collect(),
+        ..own
+    }
+}

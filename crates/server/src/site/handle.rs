@@ -1,0 +1,278 @@
+//! The site as an application of one scheduler: what it keeps, and what messages do to it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::output::FileRegion;
+use runtime::service::{Command, Context, ServiceContext};
+use runtime::slots::ProcessId;
+use wire::http::status::Status;
+
+use super::data::SiteData;
+use super::file::remember;
+use super::waiting::Waiting;
+use crate::files::cache::Cache;
+use crate::files::error_page::{self, ErrorPages};
+use crate::files::job::Failure;
+use crate::files::roots::Roots;
+use crate::files::{Errand, Job, Key, Warm, Warmed};
+use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
+use crate::route::RuleId;
+
+/// Who helps the schedulers.
+#[derive(Clone, Debug)]
+pub struct Helpers {
+    /// File helpers.
+    pub files: Vec<Endpoint>,
+    /// The log writer, when there is an access log.
+    pub log: Option<Endpoint>,
+}
+
+/// The site of one scheduler.
+pub struct Site {
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "this scheduler counts for itself: a request that holds on to \
+        the site must not write the count that all schedulers share"
+    )]
+    pub(super) data: Rc<Arc<SiteData>>,
+    pub(super) helpers: Helpers,
+    pub(super) cache: Cache,
+    pub(super) roots: Roots,
+    pub(super) waiting: Waiting,
+    pub(super) pages: ErrorPages,
+    /// Which root a rule serves, found once.
+    pub(super) root_of_rule: Vec<(RuleId, crate::files::RootIndex)>,
+    /// Decoded paths are made here.
+    pub(super) path: Vec<u8>,
+    pub(super) unique: u128,
+    /// Processes whose file a helper has just warmed.
+    pub(super) warmed: Vec<ProcessId>,
+    /// Processes whose file was found changed once already.
+    pub(super) rewritten: Vec<ProcessId>,
+}
+
+impl Site {
+    /// A site of this scheduler's own: its roots are opened in its descriptor table.
+    ///
+    /// # Errors
+    /// When a root cannot be opened.
+    pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
+        let roots = Roots::open(&data.roots)?;
+        let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        Ok(Self {
+            data: Rc::new(data),
+            helpers,
+            cache: Cache::new(size),
+            roots,
+            waiting: Waiting::default(),
+            pages: ErrorPages::new(),
+            root_of_rule: Vec::new(),
+            path: Vec::new(),
+            unique,
+            warmed: Vec::new(),
+            rewritten: Vec::new(),
+        })
+    }
+
+    /// Sends a look-up to a helper. `false`: none takes it, and nobody needs to wait.
+    pub(super) fn send_look_up(
+        &mut self,
+        key: Key<'_>,
+        errand: Errand,
+        unix_ms: u64,
+        mail: &mut Mailbox<Message>,
+    ) -> bool {
+        let Some(rules) = self.data.rules.get(usize::from(key.root.0)) else { return false };
+        let job = Job::new(key, rules, errand, unix_ms);
+        let look_up = Box::new(LookUp { site: Arc::clone(&*self.data), job });
+        let sent = self.send_to_helper(Message::LookUp(look_up), mail);
+        if !sent {
+            self.cache.abandon(key);
+        }
+        sent
+    }
+
+    /// Sends to the helper whose turn it is, or to any that has room.
+    fn send_to_helper(&mut self, message: Message, mail: &mut Mailbox<Message>) -> bool {
+        let mut message = message;
+        for _ in 0..self.helpers.files.len() {
+            self.helpers.files.rotate_left(1);
+            let Some(helper) = self.helpers.files.first() else { return false };
+            match mail.send(*helper, message) {
+                Ok(()) => return true,
+                Err(back) => message = back,
+            }
+        }
+        false
+    }
+
+    /// Has a region read for a process.
+    pub(super) fn send_warm(
+        &mut self,
+        process: ProcessId,
+        warm: Warm,
+        mail: &mut Mailbox<Message>,
+    ) -> bool {
+        let warm = Box::new(WarmFor { site: Arc::clone(&*self.data), process, warm });
+        self.send_to_helper(Message::Warm(warm), mail)
+    }
+
+    fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
+        let FoundFile { site, job, found } = found;
+        let key = job.key();
+        if Arc::ptr_eq(&site, &self.data) {
+            self.cache.insert(key, found, context.now.monotonic_ms());
+        }
+        for process in self.waiting.take(key) {
+            context.command(Command::Resume(process));
+        }
+    }
+
+    fn on_reload(&mut self, data: Arc<SiteData>, context: &mut ServiceContext<'_, Message>) {
+        match Roots::open(&data.roots) {
+            Ok(roots) => self.roots = roots,
+            Err(error) => {
+                // It could be opened when the configuration was checked a moment ago; keep what works.
+                runtime::complaint::write(&format!("a scheduler keeps its old site: {error}"));
+                return;
+            }
+        }
+        let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        self.data = Rc::new(data);
+        self.cache = Cache::new(size);
+        self.root_of_rule.clear();
+        for process in self.waiting.take_all() {
+            context.command(Command::Resume(process));
+        }
+    }
+
+    fn report(http: &Http<Self>, context: &ServiceContext<'_, Message>) -> Box<SchedulerReport> {
+        let site = http.application();
+        Box::new(SchedulerReport {
+            runtime: context.stats.clone(),
+            http: http.stats().clone(),
+            cache: site.cache.stats(),
+            processes: context.processes,
+            generation: site.data.generation,
+        })
+    }
+
+    /// Hands the log's lines to its writer when they are due, or when there is no later.
+    fn hand_over_log(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>, when: When) {
+        let Some(writer) = http.application().helpers.log else { return };
+        let Some(log) = http.log_mut() else { return };
+        if when == When::Due && !log.is_due(context.now) {
+            if let Some(milliseconds) = log.due_in_ms(context.now) {
+                context.wake_after_ms(milliseconds);
+            }
+            return;
+        }
+        let (lines, count) = log.take();
+        if count == 0 {
+            return;
+        }
+        if let Err(Message::Lines(lines, count)) =
+            context.mail.send(writer, Message::Lines(lines, count))
+        {
+            log.put_back(lines, count);
+            if log.is_overfull() {
+                let (_, lost) = log.take();
+                http.count_lost_lines(lost);
+            }
+        }
+    }
+}
+
+/// Whether lines may still wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// Until they are due.
+    Due,
+    /// No longer.
+    Now,
+}
+
+impl Application for Site {
+    type Message = Message;
+
+    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+        BodyPolicy::Ignore
+    }
+
+    #[inline]
+    fn on_request(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        self.answer(request, reply, context)
+    }
+
+    fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
+        body.extend_from_slice(self.pages.page(status.code()));
+        error_page::MEDIA_TYPE
+    }
+
+    fn on_message(
+        http: &mut Http<Self>,
+        from: Endpoint,
+        message: Message,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        match message {
+            Message::Found(found) => http.application_mut().on_found(*found, context),
+            Message::Warmed(process, Warmed::Read(_)) => {
+                remember(&mut http.application_mut().warmed, process);
+                context.command(Command::Resume(process));
+            }
+            Message::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
+                context.command(Command::Close(process));
+            }
+            Message::Reload(data) => {
+                http.set_settings(Arc::clone(&data.settings));
+                http.application_mut().on_reload(data, context);
+            }
+            Message::Drain { deadline_ms, idle_grace_ms } => {
+                http.begin_drain(context.now);
+                context.command(Command::Drain { deadline_ms, idle_grace_ms });
+            }
+            Message::AskReport => {
+                let report = Self::report(http, context);
+                // Who asks again later finds room again.
+                let _asks_again = context.mail.send(from, Message::Report(report));
+            }
+            // Not for a scheduler.
+            Message::LookUp(_)
+            | Message::Warm(_)
+            | Message::Lines(..)
+            | Message::ReopenLog
+            | Message::StopLog
+            | Message::Reloaded(_)
+            | Message::Report(_)
+            | Message::AskLogReport
+            | Message::LogReport(_) => {}
+        }
+    }
+
+    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
+        Self::hand_over_log(http, context, When::Due);
+    }
+
+    fn on_stop(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
+        Self::hand_over_log(http, context, When::Now);
+    }
+
+    fn on_cold_file(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {
+        let warm = Warm {
+            root: crate::files::RootIndex(region.name.root),
+            relative: Arc::clone(&region.name.relative),
+            offset: region.offset,
+            length: region.length,
+        };
+        self.send_warm(context.id, warm, context.mail)
+    }
+}

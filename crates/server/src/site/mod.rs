@@ -1,0 +1,22 @@
+//! The site: what a configuration makes of requests, on one scheduler.
+//!
+//! Owns the route table in force, the cache of files and the requests that wait for one. `data` is what all
+//! schedulers share and never change; `answer` turns a route's action into a reply; `waiting` keeps who waits.
+
+mod answer;
+mod data;
+mod file;
+mod handle;
+mod page;
+mod waiting;
+
+use runtime::scheduler::Scheduler;
+use sys::pollset::epoll::Epoll;
+
+use crate::http::Http;
+
+pub use data::SiteData;
+pub use handle::{Helpers, Site};
+
+// What an idle connection costs: its slot and nothing else (`tests/idle_memory.rs` counts the heap).
+const _: () = assert!(Scheduler::<Epoll, Http<Site>>::slot_bytes() <= 128);

@@ -1,0 +1,109 @@
+//! Error pages: the configured one where there is one, the built-in one otherwise.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use runtime::output::SharedBytes;
+use wire::http::encoding::Accepted;
+use wire::http::status::Status;
+
+use super::answer::Exchange;
+use super::file::NotNow;
+use super::handle::Site;
+use crate::files::error_page;
+use crate::files::job::Content;
+use crate::files::representation::Body;
+use crate::files::{Key, RootIndex};
+use crate::http::{Answer, AnswerContext, Reply};
+use crate::message::Message;
+use crate::route::Found;
+
+/// A page from the cache: its media type and bytes.
+type Page = (Arc<str>, Arc<[u8]>);
+
+impl Site {
+    /// Answers with an error: its fields, and a page.
+    pub(super) fn refuse(
+        &mut self,
+        status: Status,
+        fields: &[u8],
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        match self.configured_page(status, found, context) {
+            Ok(Some((media_type, bytes))) => {
+                exchange.reply.begin(status);
+                exchange.reply.prepared_fields(fields);
+                exchange.configured_fields();
+                let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
+                exchange.reply.end_head_with_length(bytes.len() as u64);
+                let end = bytes.len();
+                exchange.reply.body_shared(SharedBytes { bytes, start: 0, end });
+                Answer::Done
+            }
+            Ok(None) => self.page_with_fields(status, fields, exchange),
+            Err(answer) => answer,
+        }
+    }
+
+    /// The page that the host's configuration names for a status, from the cache.
+    fn configured_page(
+        &mut self,
+        status: Status,
+        found: &Found<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Result<Option<Page>, Answer> {
+        let data = Rc::clone(&self.data);
+        let Some(host) = data.host(found.host) else { return Ok(None) };
+        let Some(page) = host.error_pages.iter().find(|page| page.status == status.code()) else {
+            return Ok(None);
+        };
+        let Some(RootIndex(root)) = data.root_of(&host.files) else { return Ok(None) };
+        let key = Key { root: RootIndex(root), path: &page.path };
+        let entry = match self.look(key, &Accepted::default(), context) {
+            Ok(entry) => entry,
+            Err(NotNow::Wait) => return Err(Answer::Wait),
+            // Better the built-in page of this error than another error.
+            Err(NotNow::Busy) => return Ok(None),
+        };
+        let Content::File(file) = entry.content() else { return Ok(None) };
+        let identity = file.representations.first();
+        Ok(identity.and_then(|page| match &page.body {
+            Body::Memory(bytes) => Some((Arc::clone(&page.media_type), Arc::clone(bytes))),
+            Body::Large(_) => None,
+        }))
+    }
+
+    /// The built-in page of a status with the route's fields.
+    pub(super) fn page_with_fields(
+        &mut self,
+        status: Status,
+        fields: &[u8],
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Answer {
+        exchange.reply.begin(status);
+        exchange.reply.prepared_fields(fields);
+        exchange.configured_fields();
+        finish_page(self.pages.page(status.code()), exchange.reply)
+    }
+
+    /// The built-in page of a status, where no route was found.
+    pub(super) fn builtin_page(
+        &mut self,
+        status: Status,
+        fields: &[u8],
+        reply: &mut Reply<'_>,
+    ) -> Answer {
+        reply.begin(status);
+        reply.prepared_fields(fields);
+        finish_page(self.pages.page(status.code()), reply)
+    }
+}
+
+fn finish_page(page: &[u8], reply: &mut Reply<'_>) -> Answer {
+    let _valid = reply.field("Content-Type", error_page::MEDIA_TYPE.as_bytes());
+    reply.end_head_with_length(page.len() as u64);
+    reply.body(page);
+    Answer::Done
+}

@@ -1,0 +1,37 @@
+//! Who waits for which file.
+
+use ahash::HashMap;
+use runtime::slots::ProcessId;
+
+use crate::files::{Key, RootIndex};
+
+/// Processes that wait, by root and path.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    by_root: HashMap<RootIndex, HashMap<Box<str>, Vec<ProcessId>>>,
+}
+
+impl Waiting {
+    /// A process waits for a path.
+    pub(super) fn add(&mut self, key: Key<'_>, process: ProcessId) {
+        let paths = self.by_root.entry(key.root).or_default();
+        match paths.get_mut(key.path) {
+            Some(processes) => processes.push(process),
+            None => {
+                paths.insert(key.path.into(), vec![process]);
+            }
+        }
+    }
+
+    /// Everybody who waited for a path.
+    pub(super) fn take(&mut self, key: Key<'_>) -> Vec<ProcessId> {
+        let paths = self.by_root.get_mut(&key.root);
+        paths.and_then(|paths| paths.remove(key.path)).unwrap_or_default()
+    }
+
+    /// Everybody who waited for anything.
+    pub(super) fn take_all(&mut self) -> Vec<ProcessId> {
+        let paths = std::mem::take(&mut self.by_root).into_values().flatten();
+        paths.flat_map(|(_, processes)| processes).collect()
+    }
+}

@@ -1,0 +1,171 @@
+//! The simulated pollset with its own allocations told apart from the scheduler's.
+//!
+//! Owns the counts of what happens inside the world while a scheduler calls it. Changes nothing else.
+
+use std::cell::Cell;
+use std::io::{self, IoSlice};
+
+use sys::allocation::{allocations_of_this_thread, live_bytes_of_this_thread};
+use sys::file::FileHandle;
+use sys::pollset::sim::{Listener, Sim, Socket};
+use sys::pollset::{
+    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Sent, Token,
+};
+use sys::socket::Peer;
+
+/// Allocations and live bytes of a stretch of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) allocations: u64,
+    pub(crate) live_bytes: i64,
+}
+
+impl Memory {
+    fn now() -> Self {
+        Self { allocations: allocations_of_this_thread(), live_bytes: live_bytes_of_this_thread() }
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            allocations: self.allocations - before.allocations,
+            live_bytes: self.live_bytes - before.live_bytes,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            allocations: self.allocations + other.allocations,
+            live_bytes: self.live_bytes + other.live_bytes,
+        }
+    }
+}
+
+thread_local! {
+    /// What the worlds of this thread used while schedulers called them.
+    static ASIDE: Cell<Memory> = const { Cell::new(Memory { allocations: 0, live_bytes: 0 }) };
+}
+
+/// What `work` used, without the world's part.
+pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Memory) {
+    let (aside, before) = (ASIDE.get(), Memory::now());
+    let done = work();
+    let (all, world) = (Memory::now().since(before), ASIDE.get().since(aside));
+    (done, all.since(world))
+}
+
+fn set_aside(before: Memory) {
+    ASIDE.set(ASIDE.get().plus(Memory::now().since(before)));
+}
+
+/// A socket whose close is the world's work.
+pub(crate) struct ApartSocket(Option<Socket>);
+
+impl ApartSocket {
+    fn socket(&self) -> &Socket {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for ApartSocket {
+    fn drop(&mut self) {
+        let before = Memory::now();
+        drop(self.0.take());
+        set_aside(before);
+    }
+}
+
+/// The pollset.
+pub(crate) struct Apart(pub(crate) Sim);
+
+impl Apart {
+    fn call<T>(&mut self, call: impl FnOnce(&mut Sim) -> T) -> T {
+        let before = Memory::now();
+        let done = call(&mut self.0);
+        set_aside(before);
+        done
+    }
+}
+
+impl Pollset for Apart {
+    type Listener = Listener;
+    type Socket = ApartSocket;
+
+    fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<Listener> {
+        self.call(|sim| sim.listen(options, token))
+    }
+
+    fn accept(&mut self, listener: &Listener) -> Result<(ApartSocket, Peer), AcceptError> {
+        let (socket, peer) = self.call(|sim| sim.accept(listener))?;
+        Ok((ApartSocket(Some(socket)), peer))
+    }
+
+    fn pause(&mut self, listener: &Listener, token: Token) -> io::Result<()> {
+        self.call(|sim| sim.pause(listener, token))
+    }
+
+    fn resume(&mut self, listener: &Listener, token: Token) -> io::Result<()> {
+        self.call(|sim| sim.resume(listener, token))
+    }
+
+    fn watch(&mut self, socket: &ApartSocket, token: Token) -> io::Result<()> {
+        self.call(|sim| sim.watch(socket.socket(), token))
+    }
+
+    fn set_interest(
+        &mut self,
+        socket: &ApartSocket,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()> {
+        self.call(|sim| sim.set_interest(socket.socket(), token, interest))
+    }
+
+    fn receive(&mut self, socket: &ApartSocket) -> Received<'_> {
+        let before = Memory::now();
+        let received = self.0.receive(socket.socket());
+        set_aside(before);
+        received
+    }
+
+    fn send(&mut self, socket: &ApartSocket, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+        self.call(|sim| sim.send(socket.socket(), parts, follows))
+    }
+
+    fn send_bytes(&mut self, socket: &ApartSocket, bytes: &[u8], follows: Follows) -> Sent {
+        self.call(|sim| sim.send_bytes(socket.socket(), bytes, follows))
+    }
+
+    fn send_file(
+        &mut self,
+        socket: &ApartSocket,
+        file: &FileHandle,
+        offset: u64,
+        length: usize,
+    ) -> Sent {
+        self.call(|sim| sim.send_file(socket.socket(), file, offset, length))
+    }
+
+    fn end_output(&mut self, socket: &ApartSocket) {
+        self.call(|sim| sim.end_output(socket.socket()));
+    }
+
+    fn reset_on_close(&mut self, socket: &ApartSocket) {
+        self.call(|sim| sim.reset_on_close(socket.socket()));
+    }
+
+    fn wait(&mut self, patience: Patience) -> io::Result<usize> {
+        self.call(|sim| sim.wait(patience))
+    }
+
+    fn event(&self, index: usize) -> Ready {
+        self.0.event(index)
+    }
+
+    fn monotonic_ns(&mut self) -> u64 {
+        self.call(Sim::monotonic_ns)
+    }
+
+    fn unix_ns(&mut self) -> u64 {
+        self.call(Sim::unix_ns)
+    }
+}

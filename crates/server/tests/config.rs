@@ -1,0 +1,45 @@
+//! The configuration and the route table: every key, every error with its text, every way through the table.
+#![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
+
+#[path = "config/document.rs"]
+mod document;
+#[path = "config/errors.rs"]
+mod errors;
+#[path = "config/explain.rs"]
+mod explain;
+#[path = "config/keys.rs"]
+mod keys;
+#[path = "config/properties.rs"]
+mod properties;
+#[path = "config/routes.rs"]
+mod routes;
+
+use std::path::Path;
+
+use server::config::{Config, ConfigErrors, Overrides};
+use server::route::Table;
+
+/// Reads a text as if it were the file `velodrome.toml` in `/base`.
+fn read(text: &str) -> Result<Config, ConfigErrors> {
+    Config::from_text(text, "velodrome.toml", Path::new("/base"), &Overrides::default())
+}
+
+/// The configuration of a right text.
+fn config(text: &str) -> Config {
+    read(text).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"))
+}
+
+/// The table of a right text.
+fn table(text: &str) -> Table {
+    Table::compile(&config(text)).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"))
+}
+
+/// What is wrong with a text, in the file or in its routes together.
+fn errors(text: &str) -> String {
+    match read(text) {
+        Err(errors) => errors.to_string(),
+        Ok(config) => {
+            Table::compile(&config).map_or_else(|errors| errors.to_string(), |_| String::new())
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Every mistake with the text it is told with: the cases are in `errors.txt`.
+
+use super::errors;
+
+/// Cases are separated by a line of dashes and a title; the told text follows a line with an arrow.
+const CASES: &str = include_str!("errors.txt");
+
+#[test]
+fn mistakes_are_told_with_place_and_mend() {
+    let mut count = 0;
+    for case in CASES.split("\n---- ").skip(1) {
+        let (title, case) = case.split_once('\n').unwrap();
+        let (text, told) = case.split_once("\n=>\n").unwrap();
+        assert_eq!(errors(text), told.trim_end(), "\n--- {title}, in\n{text}");
+        count += 1;
+    }
+    assert!(count >= 150, "only {count} cases");
+}
+
+#[test]
+fn the_first_problems_are_told_and_the_others_counted() {
+    let text: String = (0..60).map(|number| format!("zz{number} = 1\n")).collect();
+    let told = errors(&text);
+    assert_eq!(told.lines().count(), 51);
+    assert_eq!(told.lines().last().unwrap(), "velodrome.toml: and 10 more problems");
+    assert!(told.starts_with("velodrome.toml:1:1: unknown key `zz0`"), "{told}");
+}
+
+#[test]
+fn a_file_that_is_too_long_is_not_read() {
+    let text = "# a comment\n".repeat(100_000);
+    assert_eq!(errors(&text), "velodrome.toml:1:1: the file is longer than 1048576 bytes");
+}
+
+#[test]
+fn problems_of_several_sections_come_in_the_order_of_the_file() {
+    let told = errors(
+        "[limits]\nkeep_alive = 1\n[[listener]]\n[log]\nlevel = 2\n[[route]]\npath = \"x\"\n",
+    );
+    let places: Vec<&str> = told.lines().map(|line| line.split(": ").next().unwrap()).collect();
+    let expected =
+        ["2:14", "3:1", "5:9", "6:1", "7:8"].map(|place| format!("velodrome.toml:{place}"));
+    assert_eq!(places, expected);
+}

@@ -1,0 +1,177 @@
+//! The cache of a scheduler beside a model of it, through arbitrary steps.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use server::files::job::Failure;
+use server::files::{Cache, Content, Entry, Found, Looked, limits};
+use wire::http::encoding::Accepted;
+
+use super::cache::key;
+
+/// Bytes the cache may hold: a few results, so that many are forgotten.
+const BYTES_MAX: usize = 5 * limits::SLOT_COST;
+
+/// What the cache must know of a path if it has not forgotten it.
+#[derive(Clone, Copy, Default)]
+struct Model {
+    /// When the result can have been looked up at the earliest.
+    checked_ms: Option<u64>,
+    sent_ms: Option<u64>,
+    failure: Option<Failure>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Look(u8),
+    Answer(u8, Failure),
+    Unchanged(u8),
+    Abandon(u8),
+    Wait(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let path = 0..12_u8;
+    let failure = prop_oneof![Just(Failure::Exhausted), Just(Failure::Storage)];
+    let step = prop_oneof![
+        6 => path.clone().prop_map(Step::Look),
+        3 => (path.clone(), failure).prop_map(|(path, failure)| Step::Answer(path, failure)),
+        2 => path.clone().prop_map(Step::Unchanged),
+        1 => path.prop_map(Step::Abandon),
+        3 => prop_oneof![1..50_u64, 400..700_u64, 9_000..12_000_u64].prop_map(Step::Wait),
+    ];
+    proptest::collection::vec(step, 0..300)
+}
+
+/// The cache and what is known of each of its paths.
+struct Trial {
+    cache: Cache,
+    model: BTreeMap<u8, Model>,
+    now_ms: u64,
+    /// When something was last inserted, and how often then: room is made when something is inserted, and what came
+    /// at that time stays.
+    insertions: (u64, usize),
+}
+
+impl Trial {
+    fn new() -> Self {
+        let now_ms = 50_000;
+        let (cache, model) = (Cache::new(BYTES_MAX), BTreeMap::new());
+        Self { cache, model, now_ms, insertions: (now_ms, 0) }
+    }
+
+    fn take(&mut self, step: Step) -> Result<(), TestCaseError> {
+        match step {
+            Step::Wait(ms) => self.now_ms += ms,
+            Step::Answer(path, failure) => return self.answer(path, failure),
+            Step::Unchanged(path) => self.confirm(path),
+            Step::Abandon(path) => {
+                self.model.entry(path).or_default().sent_ms = None;
+                self.cache.abandon(key(&format!("/{path}")));
+            }
+            Step::Look(path) => return self.look(path),
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, path: u8, failure: Failure) -> Result<(), TestCaseError> {
+        let of = self.model.entry(path).or_default();
+        let sent_ms = of.sent_ms.take().unwrap_or(0);
+        of.checked_ms = Some(sent_ms.max(self.now_ms - limits::FRESH_MS + 1));
+        of.failure = Some(failure);
+        let text = format!("/{path}");
+        self.cache.insert(key(&text), Found::Content(Content::Failed(failure)), self.now_ms);
+        self.count_insertion();
+        let looked = self.cache.look(key(&text), &Accepted::default(), self.now_ms);
+        prop_assert!(matches!(looked, Looked::Fresh(_)), "parked requests run again");
+        Ok(())
+    }
+
+    fn confirm(&mut self, path: u8) {
+        let of = self.model.entry(path).or_default();
+        if of.failure.is_some() {
+            let sent_ms = of.sent_ms.take().unwrap_or(0);
+            of.checked_ms = Some(sent_ms.max(self.now_ms - limits::FRESH_MS + 1));
+        }
+        self.cache.insert(key(&format!("/{path}")), Found::Unchanged, self.now_ms);
+        self.count_insertion();
+    }
+
+    fn count_insertion(&mut self) {
+        let before = if self.insertions.0 == self.now_ms { self.insertions.1 } else { 0 };
+        self.insertions = (self.now_ms, before + 1);
+    }
+
+    fn look(&mut self, path: u8) -> Result<(), TestCaseError> {
+        let now_ms = self.now_ms;
+        let of = self.model.entry(path).or_default();
+        let under_way = of.sent_ms.is_some_and(|sent| now_ms - sent < limits::ANSWER_WAIT_MS);
+        let age_ms = of.checked_ms.map(|checked| now_ms - checked);
+        let text = format!("/{path}");
+        match self.cache.look(key(&text), &Accepted::default(), now_ms) {
+            Looked::Fresh(entry) => {
+                let age_ms = age_ms.expect("something was put in");
+                let bound = if under_way { 1_000 } else { 500 };
+                prop_assert!(age_ms < bound);
+                check(entry, of)?;
+            }
+            Looked::Refresh(entry, _) => {
+                let age_ms = age_ms.expect("something was put in");
+                // Early, if a job was forgotten with its slot and its answer came after all.
+                prop_assert!(age_ms < 1_000 && !under_way);
+                check(entry, of)?;
+                of.sent_ms = Some(now_ms);
+            }
+            Looked::Stale(_) => {
+                prop_assert!(age_ms.is_some_and(|age_ms| age_ms > 500));
+                prop_assert!(!under_way);
+                of.sent_ms = Some(now_ms);
+            }
+            // Perhaps it was forgotten, and the job with it.
+            Looked::Missing(errand) => {
+                prop_assert!(errand.known.is_none());
+                *of = Model { sent_ms: Some(now_ms), ..Model::default() };
+            }
+            Looked::Pending => prop_assert!(under_way),
+            Looked::Busy => prop_assert!(false, "there is room"),
+        }
+        Ok(())
+    }
+
+    fn check_size(&self) -> Result<(), TestCaseError> {
+        let slot = limits::SLOT_COST + 3;
+        let under_way = self.model.values().filter(|of| of.sent_ms.is_some()).count();
+        let bytes_max = BYTES_MAX + (self.insertions.1 + under_way) * slot;
+        prop_assert!(self.cache.stats().bytes <= bytes_max);
+        Ok(())
+    }
+}
+
+/// What is served is what was put in last.
+fn check(entry: &Rc<Entry>, of: &Model) -> Result<(), TestCaseError> {
+    match entry.content() {
+        Content::Failed(failure) => prop_assert_eq!(Some(*failure), of.failure),
+        other => prop_assert!(false, "{:?}", other),
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// Forgetting is allowed, lying is not: what is served is what was put in last and not older than a second, a job
+    /// is never sent twice, and the bytes stay bounded.
+    #[test]
+    fn the_cache_agrees_with_a_model(steps in steps()) {
+        let mut trial = Trial::new();
+        for step in steps {
+            trial.take(step)?;
+            trial.check_size()?;
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Whether what is known of a file still holds, and what is read while it changes.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::fs::CWD;
+use server::files::job::{Absence, Errand, Trust};
+use server::files::rules::ListingRule;
+use server::files::{Body, Content, Disk, FileRules, Found, Job, Key, Root};
+use wire::http::encoding::{Available, Coding};
+
+use super::site::{ROOT, Site, bytes, content, etag, known, set_modified};
+
+#[test]
+fn every_change_is_seen() {
+    let mut site = Site::new(FileRules::default());
+    site.write("a.txt", "one");
+    site.date("a.txt", 1_700_000_000);
+    let first = site.look_up_file("/a.txt");
+    assert_eq!(first.known.trust, Trust::Settled);
+    assert!(matches!(site.look_up_with("/a.txt", known(&first)), Found::Unchanged));
+
+    // The same size, the same time: only the content and the time of change differ.
+    site.write("a.txt", "two");
+    site.date("a.txt", 1_700_000_000);
+    let second = match content(site.look_up_with("/a.txt", known(&first))) {
+        Content::File(file) => file,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(bytes(&second, Coding::Identity), b"two");
+    assert_eq!(first.last_modified, second.last_modified);
+    assert_ne!(etag(&first), etag(&second));
+
+    fs::remove_file(site.file("a.txt")).unwrap();
+    let gone = content(site.look_up_with("/a.txt", known(&second)));
+    assert!(matches!(gone, Content::Missing(Absence::NotFound)));
+}
+
+#[test]
+fn entity_tags_of_large_files_differ_by_nanoseconds_and_inode() {
+    let mut site = Site::new(FileRules { held_size: 10, ..FileRules::default() });
+    site.write("a.bin", [1; 100]);
+    site.date("a.bin", 1_700_000_000);
+    let first = site.look_up_file("/a.bin");
+    assert!(matches!(first.representations[0].body, Body::Large(_)));
+
+    fs::write(site.outside("other"), [2; 100]).unwrap();
+    set_modified(&site.outside("other"), 1_700_000_000);
+    fs::rename(site.outside("other"), site.file("a.bin")).unwrap();
+    let second = site.look_up_file("/a.bin");
+    assert_eq!(first.last_modified, second.last_modified);
+    assert_ne!(etag(&first), etag(&second), "another inode");
+
+    site.write("a.bin", [3; 100]);
+    let third = site.look_up_file("/a.bin");
+    site.write("a.bin", [4; 100]);
+    rustix::fs::utimensat(
+        CWD,
+        site.file("a.bin"),
+        &rustix::fs::Timestamps {
+            last_access: rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 },
+            last_modification: rustix::fs::Timespec {
+                tv_sec: i64::try_from(third.last_modified).unwrap(),
+                tv_nsec: 1,
+            },
+        },
+        rustix::fs::AtFlags::empty(),
+    )
+    .unwrap();
+    let fourth = site.look_up_file("/a.bin");
+    assert_eq!(third.last_modified, fourth.last_modified);
+    assert_ne!(etag(&third), etag(&fourth), "another nanosecond");
+}
+
+#[test]
+fn a_file_that_may_change_within_a_tick_is_read_again() {
+    let mut site = Site::new(FileRules::default());
+    site.write("a.txt", "one");
+    let key = Key { root: ROOT, path: "/a.txt" };
+    let errand = Errand { known: None, wanted: Available::IDENTITY };
+    // At the very time of the change.
+    let now_ms = site.look_up_file("/a.txt").last_modified * 1000;
+    let job = Job::new(key, &site.rules, errand, now_ms);
+    let Content::File(first) = content(site.disk.look_up(&job)) else { panic!() };
+    assert_eq!(first.known.trust, Trust::Unsettled);
+    let again = match content(site.look_up_with("/a.txt", known(&first))) {
+        Content::File(file) => file,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(etag(&again), etag(&first));
+    assert!(matches!(site.look_up_with("/a.txt", known(&again)), Found::Unchanged));
+}
+
+#[test]
+fn new_rules_make_everything_new() {
+    let mut site = Site::new(FileRules::default());
+    site.write("a.txt", "one");
+    let first = site.look_up_file("/a.txt");
+    site.rules = Arc::new(FileRules::default());
+    assert!(matches!(site.look_up_with("/a.txt", known(&first)), Found::Content(_)));
+}
+
+#[test]
+fn a_file_replaced_while_it_is_read_is_one_or_the_other() {
+    const SIZE: usize = 60_000;
+    let mut site = Site::new(FileRules::default());
+    site.write("a.txt", vec![b'a'; SIZE]);
+    let done = AtomicBool::new(false);
+    let (target, other) = (site.file("a.txt"), site.outside("other"));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for letter in (b'a'..=b'z').cycle() {
+                fs::write(&other, vec![letter; SIZE]).unwrap();
+                fs::rename(&other, &target).unwrap();
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        for _ in 0..300 {
+            let file = site.look_up_file("/a.txt");
+            let bytes = bytes(&file, Coding::Identity);
+            assert_eq!(bytes.len(), SIZE);
+            assert!(bytes.iter().all(|byte| *byte == bytes[0]), "a mixture");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_file_that_never_holds_still_is_served_as_it_was_read() {
+    let mut site = Site::new(FileRules::default());
+    site.write("log.txt", "line\n");
+    let done = AtomicBool::new(false);
+    let target = site.file("log.txt");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                fs::write(&target, "line\n".repeat(5000)).unwrap();
+                fs::write(&target, "line\n").unwrap();
+            }
+        });
+        for _ in 0..300 {
+            let file = site.look_up_file("/log.txt");
+            let length = bytes(&file, Coding::Identity).len();
+            let fields = std::str::from_utf8(file.representations[0].fields()).unwrap();
+            assert!(fields.contains(&format!("Content-Length: {length}\r\n")), "{fields}");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Files of sysfs say that they have 4,096 bytes and give fewer, as a file does that is cut while it is read.
+#[test]
+fn a_file_shorter_than_it_says_is_served_as_it_was_read() {
+    let mut site = Site::new(FileRules::default());
+    let processors = Root { path: "/sys/devices/system/cpu".into(), ..site.root() };
+    site.disk = Disk::open(&[processors]).unwrap();
+    let file = site.look_up_file("/online");
+    assert!(file.known.file.size > 100);
+    assert_eq!(bytes(&file, Coding::Identity), fs::read("/sys/devices/system/cpu/online").unwrap());
+    assert_eq!(file.known.trust, Trust::Unsettled);
+    assert!(matches!(site.look_up_with("/online", known(&file)), Found::Content(_)));
+}
+
+#[test]
+fn a_root_that_is_replaced_is_opened_anew() {
+    let mut site = Site::new(FileRules { listing: ListingRule::On, ..FileRules::default() });
+    fs::create_dir_all(site.outside("one")).unwrap();
+    fs::create_dir_all(site.outside("two")).unwrap();
+    fs::write(site.outside("one/a.txt"), "one").unwrap();
+    fs::write(site.outside("two/a.txt"), "two").unwrap();
+    let current = site.outside("current");
+    symlink("one", &current).unwrap();
+    site.disk = Disk::open(&[Root { path: current.clone(), ..site.root() }]).unwrap();
+    assert_eq!(bytes(&site.look_up_file("/a.txt"), Coding::Identity), b"one");
+    symlink("two", site.outside("next")).unwrap();
+    fs::rename(site.outside("next"), &current).unwrap();
+    assert_eq!(bytes(&site.look_up_file("/a.txt"), Coding::Identity), b"two");
+    fs::remove_file(&current).unwrap();
+    assert_eq!(site.absence("/a.txt"), Some(Absence::NotFound));
+}

@@ -1,0 +1,74 @@
+//! What an idle connection costs, exactly: a million of them in the simulator, each after one answered request.
+//!
+//! Counts the heap bytes of the scheduler, its service and its tables. What the world keeps for the other ends is
+//! told apart; the kernel's own memory for a socket is not in it.
+
+mod apart;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use apart::{Apart, measure};
+use runtime::mailbox::{Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use server::http::{Function, Http, Reply, Request, Settings};
+use sys::pollset::sim::{Faults, World};
+use sys::pollset::{ListenOptions, Speaks};
+use sys::socket::ListenAddress;
+
+#[global_allocator]
+static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::CountingAllocator;
+
+const CONNECTIONS: usize = 1_000_000;
+
+/// Connections made before the scheduler turns.
+const BATCH: usize = 250;
+
+/// Bytes of user memory that an idle connection may cost.
+const BYTES_MAXIMUM: f64 = 256.0;
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: example.test\r\n\r\n";
+
+fn hello(_: &Request<'_>, reply: &mut Reply<'_>) {
+    reply.text("Hello, World!");
+}
+
+#[test]
+fn a_million_idle_connections() {
+    let world = World::new(1, Faults::none());
+    let address = ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)));
+    let mut live_bytes = 0;
+    let (mut scheduler, made) = measure(|| {
+        let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().pop().unwrap();
+        let service = Http::new(Function(hello), Arc::new(Settings::default()), None);
+        let pollset = Apart(world.pollset(0));
+        let settings =
+            SchedulerSettings { connections: CONNECTIONS, ..SchedulerSettings::default() };
+        let mut scheduler = Scheduler::new(pollset, service, seat.mailbox, settings);
+        let options =
+            ListenOptions { address: address.clone(), backlog: 4096, first: Speaks::Client };
+        scheduler.listen(&options).unwrap();
+        scheduler
+    });
+    live_bytes += made.live_bytes;
+    let mut clients = Vec::with_capacity(BATCH);
+    for _ in 0..CONNECTIONS / BATCH {
+        clients.extend((0..BATCH).map(|_| world.connect(&address).unwrap()));
+        for client in &clients {
+            world.client_send(*client, REQUEST);
+        }
+        let (_, turned) = measure(|| while scheduler.turn(Waiting::Forbidden).unwrap() {});
+        live_bytes += turned.live_bytes;
+        for client in clients.drain(..) {
+            assert!(world.client_received(client).ends_with(b"Hello, World!"));
+        }
+        world.advance(1_000_000);
+    }
+    assert_eq!(scheduler.processes(), CONNECTIONS, "all of them are there");
+    assert_eq!(scheduler.stats().buffered_bytes, 0);
+    let each = live_bytes as f64 / CONNECTIONS as f64;
+    let slot = Scheduler::<Apart, Http<Function<fn(&Request<'_>, &mut Reply<'_>)>>>::slot_bytes();
+    eprintln!("an idle connection: {each:.1} bytes of user memory, of which {slot} are its slot");
+    assert!(each <= BYTES_MAXIMUM, "{each:.1} bytes");
+    assert!(each >= slot as f64, "a slot for each is counted");
+}

@@ -1,0 +1,377 @@
+//! Scripted clients: what they send, when, and what has to come back.
+//!
+//! Owns one client's way through its script. Every answer is compared with what was expected of it, byte by byte;
+//! a client that is left without an answer says so, and whoever runs the world decides whether that may be.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::rc::Rc;
+
+use sys::pollset::sim::{ClientId, ClientState, Stall, World};
+
+use crate::response::{Asked, Input, Response, parse, parse_head};
+use crate::world::{SECOND_NS, address};
+
+/// What a body has to be.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Exactly(Rc<[u8]>),
+    /// The same, or the same compressed: it may not have been compressed yet.
+    Gzip(Rc<[u8]>),
+    Anything,
+}
+
+/// What an answer has to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) status: u16,
+    pub(crate) asked: Asked,
+    pub(crate) body: Body,
+    /// Fields that have to be there, with their values.
+    pub(crate) fields: Vec<(&'static str, String)>,
+    /// The length said in an answer to HEAD.
+    pub(crate) length: Option<usize>,
+    /// Whether it has to say that it is the last.
+    pub(crate) last: Option<bool>,
+}
+
+impl Expected {
+    pub(crate) fn new(status: u16, body: impl Into<Rc<[u8]>>) -> Self {
+        let body: Rc<[u8]> = body.into();
+        let length = Some(body.len());
+        let body = Body::Exactly(body);
+        Self { status, asked: Asked::Body, body, fields: Vec::new(), length, last: None }
+    }
+
+    /// An answer of which only the status is known.
+    pub(crate) fn status(status: u16) -> Self {
+        let body = Body::Anything;
+        Self { status, asked: Asked::Body, body, fields: Vec::new(), length: None, last: None }
+    }
+
+    pub(crate) fn head(mut self) -> Self {
+        self.asked = Asked::Head;
+        self
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.fields.push((name, value.to_owned()));
+        self
+    }
+
+    pub(crate) fn last(mut self) -> Self {
+        self.last = Some(true);
+        self
+    }
+
+    fn check(&self, response: &Response) {
+        assert_eq!(response.status, self.status, "{response:?}");
+        for (name, value) in &self.fields {
+            assert_eq!(response.field(name), Some(value.as_str()), "{name} of {response:?}");
+        }
+        if let Some(last) = self.last {
+            assert_eq!(response.closes(), last, "{response:?}");
+        }
+        let said = response.field("content-length").map(|length| length.parse().unwrap());
+        if self.asked == Asked::Head {
+            assert_eq!(said, self.length, "the length that GET would have");
+            return;
+        }
+        match &self.body {
+            Body::Exactly(body) => {
+                assert!(response.body == **body, "another body: {:?}", short(&response.body));
+                if response.field("transfer-encoding").is_none() && self.status == 200 {
+                    assert!(said.is_none() || said == self.length);
+                }
+            }
+            Body::Gzip(body) => {
+                let plain = match response.field("content-encoding") {
+                    Some("gzip") => ungzip(&response.body),
+                    _ => response.body.clone(),
+                };
+                assert!(plain == **body, "another body behind the coding");
+            }
+            Body::Anything => {}
+        }
+    }
+
+    /// Checks what came of an answer that was cut off.
+    fn check_part(&self, bytes: &[u8]) {
+        let line = format!("HTTP/1.1 {} ", self.status);
+        let count = bytes.len().min(line.len());
+        assert!(bytes[..count] == line.as_bytes()[..count], "begins otherwise: {:?}", short(bytes));
+        let Some(head) = parse_head(bytes) else { return };
+        if let Body::Exactly(body) = &self.body
+            && head.field("transfer-encoding").is_none()
+        {
+            assert!(body.starts_with(&bytes[head.length..]), "not a part of the body");
+        }
+    }
+}
+
+/// The date is of the second in which the answer was made, after it was asked for and before it came.
+fn check_date(response: &Response, asked_ns: u64, world: &World) {
+    let Some(date) = response.field("date") else { return };
+    let time = date.strip_prefix("Thu, 01 Jan 2026 ").and_then(|rest| rest.strip_suffix(" GMT"));
+    let time = time.unwrap_or_else(|| panic!("every world is over within a day: {date}"));
+    let parts: Vec<u64> = time.split(':').map(|part| part.parse().unwrap()).collect();
+    let seconds = parts.iter().fold(0, |sum, part| sum * 60 + part);
+    let (earliest, latest) = (second_of(asked_ns), second_of(world.now_ns()));
+    assert!((earliest..=latest).contains(&seconds), "{date}, not {earliest} to {latest}");
+}
+
+/// Seconds since midnight. Every world begins at midnight, at this monotonic time.
+fn second_of(monotonic_ns: u64) -> u64 {
+    const BEGIN_SECONDS: u64 = 1_000;
+    monotonic_ns / SECOND_NS - BEGIN_SECONDS
+}
+
+fn ungzip(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    let mut decoder = flate2::read::GzDecoder::new(bytes);
+    std::io::Read::read_to_end(&mut decoder, &mut plain).expect("gzip");
+    plain
+}
+
+fn short(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(300)]);
+    format!("{} bytes: {text}", bytes.len())
+}
+
+/// How soon a server ends a connection that its client has ended, whatever holds segments and turns up: well
+/// before any deadline.
+const SOON_NS: u64 = 5 * SECOND_NS;
+
+/// One step of a script.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Send(Vec<u8>),
+    /// Wait for one whole answer.
+    Expect(Expected),
+    /// Do nothing for so many nanoseconds.
+    Pause(u64),
+    /// From now on read so many bytes each so many nanoseconds.
+    Pace(usize, u64),
+    /// Read nothing any more.
+    Stall,
+    EndOutput,
+    /// Wait for the server to end the connection, with nothing before that.
+    ExpectEnd,
+    /// The same, and the server has no reason to let it wait.
+    ExpectEndSoon,
+    /// Wait for the server to end the connection, whatever comes before.
+    ExpectLoss,
+    Reset,
+    Close,
+}
+
+/// How it ended for a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It got what it expected.
+    Satisfied,
+    /// The connection ended before; the state it was found in.
+    Lost(ClientState),
+    /// Nobody accepted the connection.
+    NotConnected,
+}
+
+/// A client.
+pub(crate) struct Client {
+    id: Option<ClientId>,
+    start_ns: u64,
+    script: VecDeque<Step>,
+    received: Vec<u8>,
+    resumes_ns: Option<u64>,
+    pace: Option<(usize, u64)>,
+    reads_ns: u64,
+    /// When it began to send what the next answer is for.
+    asked_ns: Option<u64>,
+    /// When it sent last.
+    pub(crate) sent_ns: u64,
+    /// When it ended, and how.
+    pub(crate) over: Option<(u64, Ending)>,
+    /// Answers it got.
+    pub(crate) answers: usize,
+    /// Whether part of an answer had come when the connection was lost.
+    pub(crate) partial: bool,
+    /// Whether a scheduler had its connection when it ended.
+    pub(crate) was_accepted: bool,
+    /// The last answer.
+    pub(crate) last: Option<Response>,
+}
+
+impl fmt::Debug for Client {
+    /// What a person needs to know of a client that was left alone.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let step = self.script.front().map_or_else(String::new, |step| format!("{step:?}"));
+        let step: String = step.chars().take(200).collect();
+        writeln!(formatter, "{:?} {:?}, {} answers so far", self.id, self.over, self.answers)?;
+        writeln!(formatter, "  sent last at {} us", self.sent_ns / 1000)?;
+        writeln!(formatter, "  next of {} steps: {step}", self.script.len())?;
+        write!(formatter, "  with {}", short(&self.received))
+    }
+}
+
+impl Client {
+    pub(crate) fn new(start_ns: u64, script: impl IntoIterator<Item = Step>) -> Self {
+        Self {
+            id: None,
+            start_ns,
+            script: script.into_iter().collect(),
+            received: Vec::new(),
+            resumes_ns: None,
+            pace: None,
+            reads_ns: 0,
+            asked_ns: None,
+            sent_ns: 0,
+            over: None,
+            answers: 0,
+            partial: false,
+            was_accepted: false,
+            last: None,
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        self.over.map(|(_, ending)| ending)
+    }
+
+    /// When it does something by itself.
+    pub(crate) fn next_due_ns(&self) -> Option<u64> {
+        if self.is_over() {
+            return None;
+        }
+        if self.id.is_none() {
+            return Some(self.start_ns);
+        }
+        let reads_ns = self.pace.map(|_| self.reads_ns);
+        [self.resumes_ns, reads_ns].into_iter().flatten().min()
+    }
+
+    /// Does what it can now; says whether that was anything.
+    pub(crate) fn step(&mut self, world: &World) -> bool {
+        if self.is_over() || world.now_ns() < self.start_ns {
+            return false;
+        }
+        let Some(id) = self.id else {
+            self.id = world.connect(&address());
+            if self.id.is_none() {
+                self.over = Some((world.now_ns(), Ending::NotConnected));
+            }
+            return true;
+        };
+        let mut any = self.read(world, id);
+        while !self.is_over() && self.try_step(world, id) {
+            any = true;
+        }
+        any
+    }
+
+    fn read(&mut self, world: &World, id: ClientId) -> bool {
+        let before = self.received.len();
+        match self.pace {
+            None => self.received.extend(world.client_received(id)),
+            Some((count, every_ns)) if world.now_ns() >= self.reads_ns => {
+                self.received.extend(world.client_read(id, count));
+                self.reads_ns = world.now_ns() + every_ns;
+            }
+            Some(_) => {}
+        }
+        self.received.len() > before
+    }
+
+    /// One step, if it can be done now.
+    fn try_step(&mut self, world: &World, id: ClientId) -> bool {
+        let now_ns = world.now_ns();
+        let Some(step) = self.script.front() else {
+            self.end(world, id, Ending::Satisfied);
+            return true;
+        };
+        match step {
+            Step::Send(bytes) => {
+                world.client_send(id, bytes);
+                self.sent_ns = now_ns;
+                self.asked_ns.get_or_insert(now_ns);
+            }
+            Step::Expect(expected) => return self.try_expect(&expected.clone(), world, id),
+            Step::Pause(nanoseconds) => {
+                let resumes_ns = *self.resumes_ns.get_or_insert(now_ns + nanoseconds);
+                if now_ns < resumes_ns {
+                    return false;
+                }
+                self.resumes_ns = None;
+            }
+            Step::Pace(count, every_ns) => {
+                self.pace = Some((*count, *every_ns));
+                world.client_stall(id, Stall::Reading);
+            }
+            Step::Stall => world.client_stall(id, Stall::Reading),
+            Step::EndOutput => world.client_end_output(id),
+            Step::ExpectEnd | Step::ExpectEndSoon | Step::ExpectLoss => {
+                if world.client_state(id) == ClientState::Open {
+                    if matches!(step, Step::ExpectEndSoon) {
+                        let due_ns = *self.resumes_ns.get_or_insert(now_ns + SOON_NS);
+                        assert!(now_ns < due_ns, "the end is not soon: {self:?}");
+                    }
+                    return false;
+                }
+                self.resumes_ns = None;
+                let silent = !matches!(step, Step::ExpectLoss);
+                let nothing = self.received.is_empty();
+                assert!(!silent || nothing, "expected the end: {}", short(&self.received));
+            }
+            Step::Reset => {
+                world.client_reset(id);
+                self.end(world, id, Ending::Satisfied);
+            }
+            Step::Close => {
+                let nothing = self.received.is_empty();
+                assert!(nothing, "nothing was asked: {}", short(&self.received));
+                world.client_close(id);
+                self.end(world, id, Ending::Satisfied);
+            }
+        }
+        self.script.pop_front();
+        true
+    }
+
+    fn try_expect(&mut self, expected: &Expected, world: &World, id: ClientId) -> bool {
+        let state = world.client_state(id);
+        let ended = state != ClientState::Open;
+        if ended {
+            self.received.extend(world.client_read(id, usize::MAX));
+        }
+        let input = if state == ClientState::EndedByServer { Input::Ended } else { Input::Open };
+        match parse(&self.received, expected.asked, input) {
+            Some(response) => {
+                expected.check(&response);
+                check_date(&response, self.asked_ns.unwrap_or(self.start_ns), world);
+                self.received.drain(..response.length);
+                self.answers += usize::from(response.status >= 200);
+                self.last = Some(response);
+                self.script.pop_front();
+                if !matches!(self.script.front(), Some(Step::Expect(_))) {
+                    self.asked_ns = None;
+                }
+            }
+            None if ended => {
+                expected.check_part(&self.received);
+                self.partial = !self.received.is_empty();
+                self.end(world, id, Ending::Lost(state));
+            }
+            None => return false,
+        }
+        true
+    }
+
+    fn end(&mut self, world: &World, id: ClientId, ending: Ending) {
+        self.was_accepted = world.client_scheduler(id).is_some();
+        self.over = Some((world.now_ns(), ending));
+        world.client_close(id);
+    }
+}

@@ -1,0 +1,103 @@
+//! No room: the connection limit, descriptors, and who keeps others waiting for either.
+
+use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::service::CloseReason;
+use server::http::Settings;
+use sys::pollset::Speaks;
+use sys::pollset::sim::{ALWAYS, Faults};
+
+use crate::client::{Client, Ending, Expected, Step};
+use crate::small::{Small, get, stage};
+use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
+
+fn hello() -> [Step; 2] {
+    [Step::Send(get("/plaintext")), Step::Expect(Expected::new(200, *b"Hello, World!"))]
+}
+
+fn crowded(connections: usize) -> Stage<Small> {
+    let scheduler = SchedulerSettings { connections, ..SchedulerSettings::default() };
+    stage(&Setting { scheduler, first: Speaks::Client, ..Setting::quiet(1) }, Settings::default())
+}
+
+#[test]
+fn the_longest_idle_makes_room() {
+    let mut stage = crowded(10);
+    let begin_ns = stage.now_ns();
+    let mut clients: Vec<Client> = (0..30)
+        .map(|number| {
+            let start_ns = begin_ns + number * SECOND_NS;
+            Client::new(start_ns, hello().into_iter().chain([Step::ExpectEnd]))
+        })
+        .collect();
+    stage.run_until(&mut clients, |_, clients| clients.iter().all(|client| client.answers == 1));
+    assert_eq!(stage.closed(CloseReason::Evicted), 20);
+    let over = clients.iter().take_while(|client| client.is_over()).count();
+    assert_eq!(over, 20, "those that were idle for the longest time");
+    assert!(clients[over..].iter().all(|client| !client.is_over()));
+}
+
+#[test]
+fn unfinished_heads_hold_no_place_beyond_their_deadline() {
+    // Everybody is at work, and others keep asking for a place.
+    let mut stage = crowded(10);
+    let begin_ns = stage.now_ns();
+    let unfinished = || vec![Step::Send(b"GET / HT".to_vec()), Step::ExpectLoss];
+    let mut clients: Vec<Client> = (0..10).map(|_| Client::new(begin_ns, unfinished())).collect();
+    let later_ns = begin_ns + SECOND_NS;
+    clients.extend((0..5).map(|_| Client::new(later_ns, hello().into_iter().chain([Step::Close]))));
+    assert!(stage.run_until(&mut clients, |_, clients| clients.iter().all(Client::is_over)));
+    for client in &clients {
+        let (ended_ns, ending) = client.over.unwrap();
+        assert_eq!(ending, Ending::Satisfied);
+        let seconds = (ended_ns - begin_ns) as f64 / SECOND_NS as f64;
+        assert!((10.0..11.5).contains(&seconds), "{seconds} s");
+    }
+    assert_eq!(stage.closed(CloseReason::Evicted), 0);
+}
+
+#[test]
+fn without_descriptors_for_a_while_few_are_closed_and_all_come_in_within_a_second() {
+    let mut stage = crowded(1000);
+    let begin_ns = stage.now_ns();
+    let idle = || hello().into_iter().chain([Step::ExpectEnd]);
+    let mut clients: Vec<Client> = (0..50).map(|_| Client::new(begin_ns, idle())).collect();
+    stage.run_until(&mut clients, |_, clients| clients.iter().all(|client| client.answers == 1));
+    let span_ns = 2 * SECOND_NS;
+    let none = Faults { no_descriptor: ALWAYS, no_descriptor_ns_maximum: 1, ..Faults::none() };
+    stage.world.set_faults(none);
+    let short_ns = stage.now_ns();
+    clients
+        .extend((0..20).map(|_| Client::new(short_ns, hello().into_iter().chain([Step::Close]))));
+    stage.run_until(&mut clients, |stage, _| stage.now_ns() >= short_ns + span_ns);
+    let turns = stage.turns;
+    let evicted = stage.closed(CloseReason::Evicted);
+    assert!(evicted <= 21, "one for each try: {evicted}");
+    let pauses = stage.sum(|scheduler| scheduler.stats().accept_pauses);
+    assert!((18..=21).contains(&pauses), "a try each tenth of a second: {pauses}");
+    assert!(turns < 500, "it does not spin: {turns} turns");
+    stage.world.set_faults(Faults::none());
+    let again_ns = stage.now_ns();
+    let served = |_: &mut Stage<Small>, clients: &[Client]| {
+        clients[50..].iter().all(|client| client.ending() == Some(Ending::Satisfied))
+    };
+    assert!(stage.run_until(&mut clients, served));
+    assert!(stage.now_ns() - again_ns < 200 * MILLISECOND_NS, "soon after there is room again");
+}
+
+#[test]
+fn a_descriptor_limit_costs_one_connection_for_each_new_one() {
+    let mut stage = crowded(1000);
+    let begin_ns = stage.now_ns();
+    let idle = || hello().into_iter().chain([Step::ExpectEnd]);
+    let mut clients: Vec<Client> = (0..50).map(|_| Client::new(begin_ns, idle())).collect();
+    stage.run_until(&mut clients, |_, clients| clients.iter().all(|client| client.answers == 1));
+    stage.world.set_descriptor_limit(0, 51);
+    let more_ns = stage.now_ns();
+    clients.extend((0..20).map(|_| Client::new(more_ns, idle())));
+    let served = |_: &mut Stage<Small>, clients: &[Client]| {
+        clients[50..].iter().all(|client| client.answers == 1)
+    };
+    assert!(stage.run_until(&mut clients, served));
+    assert_eq!(stage.closed(CloseReason::Evicted), 20);
+    assert_eq!(stage.processes(), 50);
+}

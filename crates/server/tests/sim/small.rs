@@ -1,0 +1,251 @@
+//! A small application: bodies, streams, waits and panics, and what clients ask of it.
+//!
+//! Owns the application and the model of its answers. It waits by its own clock, so that a parked connection is
+//! resumed by the turn that its service asked for.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use runtime::mailbox::Endpoint;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+use server::http::{
+    Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings, Status,
+};
+use sys::pollset::sim::Random;
+
+use crate::client::{Expected, Step};
+use crate::world::{MILLISECOND_NS, Setting, Stage};
+
+/// What the main thread tells a scheduler.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Drain { deadline_ms: u64, idle_grace_ms: u64 },
+}
+
+/// Most bytes of a body that is taken.
+pub(crate) const BODY_MAXIMUM: u64 = 200_000;
+
+/// The application of one scheduler.
+#[derive(Default)]
+pub(crate) struct Small {
+    waiting: Vec<(u64, ProcessId)>,
+    ready: Vec<ProcessId>,
+}
+
+/// Bytes that differ at every place.
+pub(crate) fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|place| b'a' + u8::try_from((place * 7 + place / 26) % 26).unwrap()).collect()
+}
+
+fn number(query: Option<&str>) -> usize {
+    query.and_then(|query| query.parse().ok()).unwrap_or_default()
+}
+
+/// Answers what needs no wait.
+pub(crate) fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
+    match request.path() {
+        "/plaintext" => reply.text("Hello, World!"),
+        "/json" => reply.json(&serde_json::json!({ "message": "Hello, World!" })),
+        "/bytes" => {
+            reply.send(Status::OK, "application/octet-stream", &pattern(number(request.query())));
+        }
+        "/stream" => {
+            let bytes = pattern(number(request.query()));
+            let mut stream = reply.stream(Status::OK, "application/octet-stream");
+            for piece in bytes.chunks(1000) {
+                stream.write(piece);
+            }
+            stream.end(&[]).unwrap();
+        }
+        "/echo" => reply.send(Status::OK, "application/octet-stream", request.body),
+        "/nothing" => {}
+        "/panic" => panic!("the application was asked to"),
+        _ => reply.empty(Status::NOT_FOUND),
+    }
+}
+
+impl Application for Small {
+    type Message = Order;
+
+    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+        match request.path() {
+            "/echo" | "/wait" => BodyPolicy::Collect { limit: BODY_MAXIMUM },
+            _ => BodyPolicy::Ignore,
+        }
+    }
+
+    fn on_request(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Order>,
+    ) -> Answer {
+        if !matches!(request.path(), "/wait" | "/wait-ignoring") {
+            answer(request, reply);
+            return Answer::Done;
+        }
+        if let Some(place) = self.ready.iter().position(|ready| *ready == context.id) {
+            self.ready.swap_remove(place);
+            reply.send(Status::OK, "text/plain", request.body);
+            return Answer::Done;
+        }
+        let due_ns = context.now.monotonic_ns + number(request.query()) as u64 * MILLISECOND_NS;
+        self.waiting.push((due_ns, context.id));
+        Answer::Wait
+    }
+
+    fn on_message(
+        _http: &mut Http<Self>,
+        _from: Endpoint,
+        message: Order,
+        context: &mut ServiceContext<'_, Order>,
+    ) {
+        let Order::Drain { deadline_ms, idle_grace_ms } = message;
+        context.command(Command::Drain { deadline_ms, idle_grace_ms });
+    }
+
+    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Order>) {
+        let now_ns = context.now.monotonic_ns;
+        let small = http.application_mut();
+        let due = |(due_ns, id): &(u64, ProcessId)| (*due_ns <= now_ns).then_some(*id);
+        for id in small.waiting.iter().filter_map(due) {
+            small.ready.push(id);
+            context.command(Command::Resume(id));
+        }
+        small.waiting.retain(|(due_ns, _)| *due_ns > now_ns);
+        if let Some(next_ns) = small.waiting.iter().map(|(due_ns, _)| *due_ns).min() {
+            context.wake_after_ms((next_ns - now_ns).div_ceil(MILLISECOND_NS));
+        }
+    }
+}
+
+/// A server of this application.
+pub(crate) fn stage(setting: &Setting, settings: Settings) -> Stage<Small> {
+    Stage::new(setting, &Arc::new(settings), Vec::new(), |_, _| Small::default())
+}
+
+/// One request and its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) request: Vec<u8>,
+    pub(crate) expected: Expected,
+}
+
+/// A request without a body.
+pub(crate) fn get(target: &str) -> Vec<u8> {
+    format!("GET {target} HTTP/1.1\r\nHost: example.test\r\n\r\n").into_bytes()
+}
+
+/// A request with a body and its length.
+pub(crate) fn post(target: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head =
+        format!("POST {target} HTTP/1.1\r\nHost: example.test\r\nContent-Length: {length}\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+/// The same in chunks of random sizes, with an extension and a trailer.
+fn post_chunked(target: &str, body: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut request = format!(
+        "POST {target} HTTP/1.1\r\nHost: example.test\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    .into_bytes();
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (chunk, after) = rest.split_at(1 + random.index(rest.len()));
+        request.extend_from_slice(format!("{:x};kind=random\r\n", chunk.len()).as_bytes());
+        request.extend_from_slice(chunk);
+        request.extend_from_slice(b"\r\n");
+        rest = after;
+    }
+    request.extend_from_slice(b"0\r\nChecksum: none\r\n\r\n");
+    request
+}
+
+/// A size: mostly small, sometimes more than fits any buffer.
+fn size(random: &mut Random) -> usize {
+    match random.below(8) {
+        0 => 0,
+        1..=4 => random.index(300),
+        5 => random.index(4_000),
+        6 => random.index(30_000),
+        _ => random.index(150_000),
+    }
+}
+
+/// A request that a correct client sends and keeps the connection after.
+pub(crate) fn exchange(random: &mut Random) -> Exchange {
+    let plain = |request, body: &[u8]| Exchange { request, expected: Expected::new(200, body) };
+    match random.below(10) {
+        0 => plain(get("/plaintext"), b"Hello, World!"),
+        1 => plain(get("/json"), br#"{"message":"Hello, World!"}"#),
+        2 => {
+            let length = size(random);
+            plain(get(&format!("/bytes?{length}")), &pattern(length))
+        }
+        3 => {
+            let length = size(random);
+            plain(get(&format!("/stream?{length}")), &pattern(length))
+        }
+        4 => {
+            let body = pattern(size(random));
+            plain(post("/echo", &body), &body)
+        }
+        5 => {
+            let body = pattern(size(random));
+            plain(post_chunked("/echo", &body, random), &body)
+        }
+        6 => {
+            let body = pattern(size(random));
+            let wait_ms = random.below(300);
+            plain(post(&format!("/wait?{wait_ms}"), &body), &body)
+        }
+        7 => Exchange { request: get("/other"), expected: Expected::new(404, *b"") },
+        8 => {
+            let request = b"HEAD /bytes?12345 HTTP/1.1\r\nHost: example.test\r\n\r\n".to_vec();
+            Exchange { request, expected: Expected::new(200, pattern(12_345)).head() }
+        }
+        _ => {
+            // A small body that nobody wants is read and thrown away.
+            let request = post("/plaintext", &pattern(random.index(3_000)));
+            plain(request, b"Hello, World!")
+        }
+    }
+}
+
+/// A request after which the server ends the connection.
+pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
+    let hello: Rc<[u8]> = Rc::from(*b"Hello, World!");
+    let (request, expected): (Vec<u8>, _) = match random.below(7) {
+        0 => {
+            let head = "GET /plaintext HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n";
+            (head.into(), Expected::new(200, hello).last())
+        }
+        1 => {
+            let head = "GET /stream?5000 HTTP/1.0\r\n\r\n";
+            (head.into(), Expected::new(200, pattern(5000)).last())
+        }
+        2 => ((*b"GET /plaintext HTTP/1.1\r\n\r\n").into(), Expected::status(400).last()),
+        3 => ((*b"BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n").into(), Expected::status(501).last()),
+        4 => {
+            let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n";
+            (head.into(), Expected::status(413).last())
+        }
+        5 => {
+            // Too large to be thrown away: answered at once, then the connection is closed.
+            let request = post("/plaintext", &pattern(65_600));
+            return vec![
+                Step::Send(request),
+                Step::Expect(Expected::new(200, hello).last()),
+                Step::ExpectEnd,
+            ];
+        }
+        _ => {
+            let request =
+                b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n";
+            (request.to_vec(), Expected::status(400).last())
+        }
+    };
+    vec![Step::Send(request), Step::Expect(expected), Step::ExpectEnd, Step::Close]
+}

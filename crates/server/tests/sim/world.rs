@@ -1,0 +1,316 @@
+//! A whole server in a simulated world: schedulers and helpers, turned one by one in seeded order.
+//!
+//! Owns the order in which parties run and the passing of time. As a kernel would, it turns a scheduler only when
+//! something came for it or its own next time is reached: one that forgets what it had to do hangs here. Never
+//! knows what an answer should be: that is the clients' business.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::service::CloseReason;
+use server::http::{Application, Http, Settings};
+use sys::pollset::sim::{Faults, Random, Sim, World};
+use sys::pollset::{ListenOptions, Speaks};
+use sys::socket::ListenAddress;
+
+use crate::client::Client;
+
+/// Turns of one world above which it is said to spin.
+///
+/// Consequence: the test fails and names the seed.
+const TURNS_MAXIMUM: u64 = 400_000;
+
+/// Virtual time of one world above which it is said to hang: beyond every deadline of the server.
+const SPAN_MAXIMUM_NS: u64 = 900 * SECOND_NS;
+
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+pub(crate) const MILLISECOND_NS: u64 = 1_000_000;
+
+/// Where the servers of every world listen.
+pub(crate) fn address() -> ListenAddress {
+    ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)))
+}
+
+/// What a helper does with a message; `None` loses it.
+pub(crate) type Errand<M> = Box<dyn FnMut(M) -> Option<M>>;
+
+/// A helper thread's work, done by hand.
+struct Helper<M> {
+    mailbox: Mailbox<M>,
+    errand: Errand<M>,
+    latency_ns_maximum: u64,
+    /// Answers and the time at which they go back.
+    held: VecDeque<(u64, Endpoint, M)>,
+}
+
+/// Whether everybody gets the core in this pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    SomeAreLate,
+    AllInTime,
+}
+
+/// How a stage is set up.
+pub(crate) struct Setting {
+    pub(crate) seed: u64,
+    pub(crate) faults: Faults,
+    pub(crate) schedulers: usize,
+    pub(crate) scheduler: SchedulerSettings,
+    pub(crate) first: Speaks,
+    pub(crate) helper_latency_ns_maximum: u64,
+}
+
+impl Setting {
+    /// One scheduler in a world without faults.
+    pub(crate) fn quiet(seed: u64) -> Self {
+        Self {
+            seed,
+            faults: Faults::none(),
+            schedulers: 1,
+            scheduler: SchedulerSettings { connections: 1000, ..SchedulerSettings::default() },
+            first: Speaks::Either,
+            helper_latency_ns_maximum: 0,
+        }
+    }
+}
+
+/// A server and its world.
+pub(crate) struct Stage<A: Application> {
+    pub(crate) world: World,
+    pub(crate) random: Random,
+    pub(crate) schedulers: Vec<Scheduler<Sim, Http<A>>>,
+    helpers: Vec<Helper<A::Message>>,
+    control: Mailbox<A::Message>,
+    /// Schedulers to which mail was sent since they turned last.
+    has_mail: Vec<bool>,
+    pub(crate) turns: u64,
+    began_ns: u64,
+}
+
+impl<A: Application> Stage<A> {
+    /// A server of applications made by `make`, each told which endpoints help it.
+    pub(crate) fn new(
+        setting: &Setting,
+        settings: &Arc<Settings>,
+        errands: Vec<Errand<A::Message>>,
+        mut make: impl FnMut(usize, &[Endpoint]) -> A,
+    ) -> Self {
+        let world = World::new(setting.seed, setting.faults.clone());
+        let mut roles = vec![Role::Scheduler; setting.schedulers];
+        roles.resize(setting.schedulers + errands.len() + 1, Role::Helper);
+        let seats = mesh(&roles, Waking::Driven).unwrap();
+        let mut mailboxes: VecDeque<_> = seats.into_iter().map(|seat| seat.mailbox).collect();
+        let endpoint = |number: usize| Endpoint(u16::try_from(number).unwrap());
+        let helping: Vec<Endpoint> =
+            (0..errands.len()).map(|number| endpoint(setting.schedulers + number)).collect();
+        let listen = ListenOptions { address: address(), backlog: 1000, first: setting.first };
+        let schedulers = (0..setting.schedulers).map(|number| {
+            let service = Http::new(make(number, &helping), Arc::clone(settings), None);
+            let mailbox = mailboxes.pop_front().unwrap();
+            let pollset = world.pollset(number);
+            let mut scheduler = Scheduler::new(pollset, service, mailbox, setting.scheduler);
+            scheduler.listen(&listen).unwrap();
+            scheduler
+        });
+        let schedulers: Vec<_> = schedulers.collect();
+        let helpers = errands.into_iter().map(|errand| Helper {
+            mailbox: mailboxes.pop_front().unwrap(),
+            errand,
+            latency_ns_maximum: setting.helper_latency_ns_maximum,
+            held: VecDeque::new(),
+        });
+        let helpers: Vec<_> = helpers.collect();
+        Self {
+            began_ns: world.now_ns(),
+            random: Random::new(!setting.seed),
+            has_mail: vec![false; schedulers.len()],
+            control: mailboxes.pop_front().unwrap(),
+            turns: 0,
+            world,
+            schedulers,
+            helpers,
+        }
+    }
+
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.world.now_ns()
+    }
+
+    /// Sends from the main thread to every scheduler.
+    pub(crate) fn tell_all(&mut self, message: impl Fn() -> A::Message) {
+        for number in 0..self.schedulers.len() {
+            self.tell(number, message());
+        }
+    }
+
+    /// Sends from the main thread to one scheduler.
+    pub(crate) fn tell(&mut self, number: usize, message: A::Message) {
+        let to = Endpoint(u16::try_from(number).unwrap());
+        assert!(self.control.send(to, message).is_ok(), "a few orders fit");
+        self.has_mail[number] = true;
+    }
+
+    /// Takes what was sent to the main thread.
+    pub(crate) fn mail_to_control(&mut self) -> Vec<A::Message> {
+        let mut from = 0;
+        std::iter::from_fn(|| self.control.take(&mut from).map(|(_, message)| message)).collect()
+    }
+
+    /// One round: whoever has something to do does it, in any order. Says whether anybody had.
+    pub(crate) fn round(&mut self, clients: &mut [Client]) -> bool {
+        self.pass(clients, Pass::SomeAreLate) || self.pass(clients, Pass::AllInTime)
+    }
+
+    fn pass(&mut self, clients: &mut [Client], pass: Pass) -> bool {
+        let now_ns = self.now_ns();
+        let mut any = false;
+        let parties = self.schedulers.len() + self.helpers.len() + clients.len();
+        let mut order: Vec<usize> = (0..parties).collect();
+        self.random.shuffle(&mut order);
+        for party in order {
+            // Now and then a thread does not get the core.
+            if pass == Pass::SomeAreLate && self.random.below(5) == 0 {
+                continue;
+            }
+            let Some(other) = party.checked_sub(self.schedulers.len()) else {
+                if self.is_due(party, now_ns) {
+                    any = true;
+                    self.turn(party);
+                }
+                continue;
+            };
+            any |= match other.checked_sub(self.helpers.len()) {
+                None => self.help(other),
+                Some(client) => clients[client].step(&self.world),
+            };
+        }
+        any
+    }
+
+    fn is_due(&self, number: usize, now_ns: u64) -> bool {
+        let scheduler = &self.schedulers[number];
+        !scheduler.is_finished()
+            && (self.has_mail[number]
+                || self.world.is_ready(number)
+                || scheduler.next_due_ns().is_some_and(|due_ns| due_ns <= now_ns))
+    }
+
+    fn turn(&mut self, number: usize) {
+        self.turns += 1;
+        assert!(self.turns < TURNS_MAXIMUM, "it spins: {TURNS_MAXIMUM} turns");
+        self.has_mail[number] = false;
+        self.schedulers[number].turn(Waiting::Forbidden).unwrap();
+    }
+
+    /// One helper takes a message or hands answers back.
+    fn help(&mut self, number: usize) -> bool {
+        let now_ns = self.now_ns();
+        let helper = &mut self.helpers[number];
+        let mut from = 0;
+        let taken = helper.mailbox.take(&mut from);
+        let took = taken.is_some();
+        if let Some((sender, message)) = taken
+            && let Some(answer) = (helper.errand)(message)
+        {
+            let latency_ns = self.random.below(helper.latency_ns_maximum + 1);
+            helper.held.push_back((now_ns + latency_ns, sender, answer));
+        }
+        let mut sent = false;
+        while helper.held.front().is_some_and(|(due_ns, ..)| *due_ns <= now_ns) {
+            let Some((due_ns, to, answer)) = helper.held.pop_front() else { break };
+            if let Err(answer) = helper.mailbox.send(to, answer) {
+                helper.held.push_front((due_ns, to, answer));
+                break;
+            }
+            self.has_mail[usize::from(to.0)] = true;
+            sent = true;
+        }
+        took || sent
+    }
+
+    /// When something happens next by itself.
+    fn next_ns(&self, clients: &[Client]) -> Option<u64> {
+        let schedulers = self.schedulers.iter().filter(|scheduler| !scheduler.is_finished());
+        let schedulers = schedulers.filter_map(Scheduler::next_due_ns);
+        let helpers = self.helpers.iter().filter_map(|helper| helper.held.front());
+        let helpers = helpers.map(|(due_ns, ..)| *due_ns);
+        let clients = clients.iter().filter_map(Client::next_due_ns);
+        self.world.next_event_ns().into_iter().chain(schedulers).chain(helpers).chain(clients).min()
+    }
+
+    /// Turns everybody until the condition holds. `false`: the world came to rest before.
+    pub(crate) fn run_until(
+        &mut self,
+        clients: &mut [Client],
+        mut condition: impl FnMut(&mut Self, &[Client]) -> bool,
+    ) -> bool {
+        loop {
+            let any = self.round(clients);
+            if condition(self, clients) {
+                return true;
+            }
+            let now_ns = self.now_ns();
+            let span_ns = now_ns - self.began_ns;
+            assert!(
+                span_ns < SPAN_MAXIMUM_NS,
+                "it hangs: {} s, {} turns, {} processes{}",
+                span_ns / SECOND_NS,
+                self.turns,
+                self.processes(),
+                waiting(clients)
+            );
+            if any {
+                // Work takes time.
+                let nanoseconds = self.random.below(50_000);
+                self.world.advance(nanoseconds);
+                continue;
+            }
+            match self.next_ns(clients) {
+                Some(next_ns) => self.world.advance(next_ns.saturating_sub(now_ns)),
+                None => return false,
+            }
+        }
+    }
+
+    /// Processes of all schedulers.
+    pub(crate) fn processes(&self) -> usize {
+        self.schedulers.iter().map(Scheduler::processes).sum()
+    }
+
+    /// Connections that ended for this reason.
+    pub(crate) fn closed(&self, reason: CloseReason) -> u64 {
+        let of = |scheduler: &Scheduler<Sim, Http<A>>| scheduler.stats().closed[reason as usize];
+        self.schedulers.iter().map(of).sum()
+    }
+
+    /// A sum over all schedulers.
+    pub(crate) fn sum(&self, of: impl Fn(&Scheduler<Sim, Http<A>>) -> u64) -> u64 {
+        self.schedulers.iter().map(of).sum()
+    }
+
+    /// After the last connection ended nothing is left of any.
+    pub(crate) fn assert_nothing_is_left(&self) {
+        for (number, scheduler) in self.schedulers.iter().enumerate() {
+            let stats = scheduler.stats();
+            assert_eq!(scheduler.processes(), 0, "scheduler {number}");
+            let living: u64 = stats.processes.iter().sum();
+            assert_eq!(living, 0, "scheduler {number}: kinds");
+            assert_eq!(stats.buffered_bytes, 0, "scheduler {number}: buffers");
+            let closed: u64 = stats.closed.iter().sum();
+            let accepted = stats.accepts - stats.accepts_refused;
+            assert_eq!(accepted, closed, "scheduler {number}: who was accepted was closed");
+            if !scheduler.is_finished() {
+                assert_eq!(self.world.open_descriptors(number), 1, "the listener alone");
+            }
+        }
+    }
+}
+
+/// Clients that are not over, for whoever has to find out why.
+pub(crate) fn waiting(clients: &[Client]) -> String {
+    let waiting = clients.iter().filter(|client| !client.is_over());
+    waiting.map(|client| format!("\n{client:?}")).collect()
+}

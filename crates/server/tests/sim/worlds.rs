@@ -1,0 +1,179 @@
+//! Worlds full of clients: everybody who behaves gets what was asked for, and nothing is left behind.
+
+use runtime::scheduler::Settings as SchedulerSettings;
+use runtime::service::CloseReason;
+use server::http::{Application, Settings};
+use sys::pollset::Speaks;
+use sys::pollset::sim::{ClientState, Faults, Random};
+
+use crate::cast::{Repertoire, ill_behaved, well_behaved};
+use crate::client::{Client, Ending, Expected, Step};
+use crate::seeds;
+use crate::site;
+use crate::small;
+use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, waiting};
+
+/// How bad a world is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weather {
+    /// No connection is lost but by the server's own limits.
+    Gentle,
+    /// Connections are cut, too.
+    Harsh,
+}
+
+/// A world's setting and clients, drawn from its seed.
+struct Drawn {
+    setting: Setting,
+    weather: Weather,
+    behaved: Vec<Client>,
+    others: Vec<Client>,
+}
+
+fn draw(seed: u64, repertoire: &Repertoire<'_>) -> Drawn {
+    let mut random = Random::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d));
+    let (weather, faults) = match random.below(4) {
+        0 => (Weather::Gentle, Faults::none()),
+        1 => (Weather::Gentle, Faults::gentle()),
+        2 => {
+            // Some of the faults that lose nothing.
+            let drawn = Faults::drawn(&mut random);
+            let faults = Faults {
+                cut_connection: 0,
+                reset_overtakes: 0,
+                aborted: 0,
+                watch_refused: 0,
+                ..drawn
+            };
+            (Weather::Gentle, faults)
+        }
+        _ => (Weather::Harsh, Faults::drawn(&mut random)),
+    };
+    // Sometimes there is no room for everybody.
+    let connections = if random.below(4) == 0 { 2 + random.index(6) } else { 500 };
+    let setting = Setting {
+        seed,
+        faults,
+        schedulers: 2 + random.index(7),
+        scheduler: SchedulerSettings { connections, ..SchedulerSettings::default() },
+        first: if random.below(2) == 0 { Speaks::Client } else { Speaks::Either },
+        helper_latency_ns_maximum: random.below(200 * MILLISECOND_NS),
+    };
+    let begin_ns = sys::pollset::sim::World::new(0, Faults::none()).now_ns();
+    let starts = |random: &mut Random| begin_ns + random.below(3 * SECOND_NS);
+    let behaved = (0..3 + random.index(10)).map(|_| {
+        let start_ns = starts(&mut random);
+        well_behaved(start_ns, &mut random, repertoire)
+    });
+    let behaved = behaved.collect();
+    let others = (0..random.index(6)).map(|_| {
+        let start_ns = starts(&mut random);
+        ill_behaved(start_ns, &mut random, repertoire)
+    });
+    let others = others.collect();
+    Drawn { setting, weather, behaved, others }
+}
+
+/// Plays a world to its end and looks at what is left.
+fn play<A: Application>(stage: &mut Stage<A>, drawn: Drawn) -> u64 {
+    let behaved = drawn.behaved.len();
+    let mut clients = drawn.behaved;
+    clients.extend(drawn.others);
+    let over = |_: &mut Stage<A>, clients: &[Client]| clients.iter().all(Client::is_over);
+    let ended = stage.run_until(&mut clients, over);
+    assert!(ended, "somebody waits for ever:{}", waiting(&clients));
+    let over_ns = stage.now_ns();
+    stage.run_until(&mut clients, |stage, _| stage.processes() == 0);
+    let span_ns = stage.now_ns() - over_ns;
+    assert!(span_ns < 5 * SECOND_NS, "nobody is there, and it takes {span_ns} ns to see it");
+    judge(stage, &clients[..behaved], drawn.weather);
+    stage.assert_nothing_is_left();
+    assert!(stage.schedulers.iter().all(|scheduler| scheduler.stats().panics == 0));
+    stage.world.fingerprint() ^ stage.turns
+}
+
+/// Whoever did not get everything was cut off by the world, or by a limit of the server that was counted.
+fn judge<A: Application>(stage: &Stage<A>, clients: &[Client], weather: Weather) {
+    let lost = clients.iter().filter(|client| match client.ending() {
+        Some(Ending::Satisfied | Ending::NotConnected) | None => false,
+        Some(Ending::Lost(ClientState::Cut)) => false,
+        Some(Ending::Lost(_)) => true,
+    });
+    let lost: Vec<&Client> = lost.collect();
+    let evicted = stage.closed(CloseReason::Evicted);
+    let refused = stage.sum(|scheduler| scheduler.stats().accepts_refused);
+    let mut excused = evicted + refused;
+    if weather == Weather::Harsh {
+        excused += stage.closed(CloseReason::Failed);
+    } else if let Some(client) = lost.iter().find(|client| client.partial) {
+        panic!("cut off in the middle of an answer: {client:?}\n{}", reasons(stage));
+    }
+    assert!(
+        lost.len() as u64 <= excused,
+        "{excused} are excused, lost are: {lost:#?}\n{}",
+        reasons(stage)
+    );
+}
+
+/// How often the server closed a connection, and why.
+fn reasons<A: Application>(stage: &Stage<A>) -> String {
+    let count = |place: usize| stage.sum(|scheduler| scheduler.stats().closed[place]);
+    let reasons = CloseReason::NAMES.iter().enumerate();
+    reasons.map(|(place, name)| format!("{name}: {} ", count(place))).collect()
+}
+
+fn small_world(seed: u64) -> u64 {
+    let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
+    let drawn = draw(seed, &repertoire);
+    play(&mut small::stage(&drawn.setting, Settings::default()), drawn)
+}
+
+fn site_world(seed: u64) -> u64 {
+    let repertoire = Repertoire { exchange: &site::exchange, last: &site::last_exchange };
+    let drawn = draw(seed, &repertoire);
+    let mut stage = site::stage(&drawn.setting);
+    play(&mut stage, drawn)
+}
+
+#[test]
+fn worlds_of_a_small_application() {
+    seeds::run("worlds_of_a_small_application", 1500, |seed| {
+        small_world(seed);
+    });
+}
+
+#[test]
+fn worlds_of_the_site() {
+    seeds::run("worlds_of_the_site", 1000, |seed| {
+        site_world(seed);
+    });
+}
+
+#[test]
+fn a_world_comes_again_with_its_seed() {
+    seeds::run("a_world_comes_again_with_its_seed", 50, |seed| {
+        assert_eq!(small_world(seed), small_world(seed));
+        assert_eq!(site_world(seed), site_world(seed));
+        assert_ne!(small_world(seed), small_world(seed + 1));
+    });
+}
+
+#[test]
+fn a_vast_file_takes_turns_with_others() {
+    let mut stage = site::stage(&Setting::quiet(1));
+    let begin_ns = stage.now_ns();
+    let (name, size) = site::VAST;
+    let download = |name, size| {
+        let expected = Expected::new(200, small::pattern(size));
+        let get = Step::Send(small::get(name));
+        Client::new(begin_ns, [get, Step::Expect(expected), Step::Close])
+    };
+    let mut clients = vec![download(name, size), download("/small.txt", 100), download(name, size)];
+    assert!(stage.run_until(&mut clients, |_, clients| clients.iter().all(Client::is_over)));
+    for client in &clients {
+        assert_eq!(client.ending(), Some(Ending::Satisfied), "{client:?}");
+    }
+    let turns = (size / runtime::limits::FILE_BYTES_PER_TURN) as u64;
+    assert!(stage.turns > turns, "not in one turn: {}", stage.turns);
+    assert!(stage.now_ns() < begin_ns + SECOND_NS, "one turn after the other, without a pause");
+}
