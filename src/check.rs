@@ -1,0 +1,52 @@
+//! The verb `check`: is the configuration right, and what does it do with a path?
+
+use server::config::Overrides;
+use server::load::Source;
+use server::site::SiteData;
+
+use crate::Failure;
+use crate::flags;
+
+/// Validates, and explains a path when asked to.
+pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
+    let source = Source {
+        directory: flags.source.directory.clone(),
+        config: flags.source.config.clone(),
+        overrides: Overrides::default(),
+    };
+    let data = source.load(1).map_err(|error| Failure::Failed(error.to_string()))?;
+    if let Some(target) = &flags.explain {
+        return explain(&data, flags, target);
+    }
+    let config = match source.config_path() {
+        Some(path) => path.display().to_string(),
+        None => "the defaults (no velodrome.toml)".to_owned(),
+    };
+    let hosts = data.config.hosts.len();
+    let routes = data.config.default_host.routes.len()
+        + data.config.hosts.iter().map(|host| host.routes.len()).sum::<usize>();
+    println!("{config}: right ({}, {})", count(routes, "route"), count(hosts, "virtual host"));
+    let mut roots: Vec<_> = data.directories().collect();
+    roots.sort_unstable();
+    roots.dedup();
+    for root in roots {
+        println!("  serves {}", root.display());
+    }
+    Ok(())
+}
+
+fn count(number: usize, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
+/// Says which rule takes a path; what follows a question mark is the query and takes no part.
+fn explain(data: &SiteData, flags: &flags::Check, target: &str) -> Result<(), Failure> {
+    if !target.starts_with('/') {
+        let text = format!("--explain {target}: a path begins with `/`: --explain /{target}");
+        return Err(Failure::WrongUse(text));
+    }
+    let path = target.split('?').next().unwrap_or(target);
+    println!("{}", data.table.explain(flags.host.as_deref(), &flags.method, path));
+    Ok(())
+}

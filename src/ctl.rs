@@ -1,0 +1,130 @@
+//! The verb `ctl`: one request over the control socket, and its answer for people or programs.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use server::serve::{control_directory, control_sockets};
+
+use crate::Failure;
+use crate::flags::{Ctl, CtlCommand, Format};
+
+/// How long an answer may take: longer than the control scheduler waits for the others.
+const PATIENCE: Duration = Duration::from_secs(35);
+
+/// Asks and prints.
+pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
+    let socket = match &flags.socket {
+        Some(path) => path.clone(),
+        None => only_socket()?,
+    };
+    match flags.command {
+        CtlCommand::Status(format) => print(&ask(&socket, "GET", "/status")?, format),
+        CtlCommand::Stats(format) => print(&ask(&socket, "GET", "/stats")?, format),
+        CtlCommand::Reload(format) => {
+            let answer = ask(&socket, "POST", "/reload")?;
+            let report: Value = parse(&answer)?;
+            print(&answer, format)?;
+            match report["state"].as_str() {
+                Some("in force") => Ok(()),
+                _ => Err(Failure::Failed(
+                    "the reload was refused; the old configuration stays".to_owned(),
+                )),
+            }
+        }
+        CtlCommand::Drain => ask(&socket, "POST", "/drain").map(|_| println!("draining")),
+    }
+}
+
+/// The one control socket of this user.
+fn only_socket() -> Result<PathBuf, Failure> {
+    let directory = control_directory();
+    // A server that was killed leaves its socket behind: only those that somebody answers count.
+    let mut sockets = control_sockets(&directory);
+    sockets.retain(|path| is_answered(path));
+    match sockets.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(Failure::Failed(format!(
+            "no server of this user runs (no control socket in `{}`); name one with --socket",
+            directory.display()
+        ))),
+        several => {
+            let names: Vec<_> = several.iter().map(|path| path.display().to_string()).collect();
+            Err(Failure::WrongUse(format!(
+                "several servers run; name one with --socket: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+#[expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
+fn is_answered(socket: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(socket).is_ok()
+}
+
+#[expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
+fn ask(socket: &Path, method: &str, path: &str) -> Result<String, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::Failed(format!(
+            "`{}` does not answer: {error}; does the server run?",
+            socket.display()
+        ))
+    };
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).map_err(failed)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: control\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).map_err(failed)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map_err(failed)?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).unwrap_or("none");
+    if !status.starts_with('2') {
+        return Err(Failure::Failed(format!("`{}` answered {status} to {path}", socket.display())));
+    }
+    Ok(body.to_owned())
+}
+
+fn parse(answer: &str) -> Result<Value, Failure> {
+    serde_json::from_str(answer)
+        .map_err(|error| Failure::Failed(format!("the answer is not JSON: {error}")))
+}
+
+fn print(answer: &str, format: Format) -> Result<(), Failure> {
+    let value = parse(answer)?;
+    let mut text = String::new();
+    if format.json {
+        text = format!("{value}\n");
+    } else {
+        write_value(&mut text, &value, 0);
+    }
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // Whoever read our output has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|error| Failure::Failed(format!("cannot print: {error}"))),
+    }
+}
+
+/// JSON as indented `key  value` lines: short things on one line.
+fn write_value(text: &mut String, value: &Value, depth: usize) {
+    let Value::Object(fields) = value else { return };
+    let width = fields.keys().map(String::len).max().unwrap_or(0);
+    let indent = "  ".repeat(depth);
+    for (key, field) in fields {
+        match field {
+            Value::Object(inner) if !inner.is_empty() => {
+                text.push_str(&format!("{indent}{key}\n"));
+                write_value(text, field, depth + 1);
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                for item in items {
+                    text.push_str(&format!("{indent}{key}\n"));
+                    write_value(text, item, depth + 1);
+                }
+            }
+            Value::String(words) => text.push_str(&format!("{indent}{key:width$}  {words}\n")),
+            other => text.push_str(&format!("{indent}{key:width$}  {other}\n")),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The command line: what may be said, with help and examples. Parsing only.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// An application server that takes one Linux machine to its network limit and shows what stands in the way.
+#[derive(Debug, Parser)]
+#[command(name = "velodrome", version, max_term_width = 100)]
+pub(crate) struct Flags {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Serve a directory.
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(Serve),
+    /// Validate configuration and say what it means; run nothing.
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
+    /// Talk to a running server over its control socket.
+    #[command(after_help = CTL_EXAMPLES)]
+    Ctl(Ctl),
+}
+
+const SERVE_EXAMPLES: &str = "Examples:
+  velodrome serve                              serve the current directory at http://127.0.0.1:8080
+  velodrome serve site --listen 0.0.0.0:80     serve another one to everybody
+  velodrome serve --config /etc/velodrome.toml
+
+Signals: TERM and INT drain and exit, HUP reads the configuration again, USR1 reopens the access log.
+Exit status: 0 drained, 1 failed, 2 wrong use.";
+
+const CHECK_EXAMPLES: &str = "Examples:
+  velodrome check site                         is site/velodrome.toml right?
+  velodrome check site --explain /img/logo.png which rule does this path meet, and why?
+  velodrome check site --explain /a --host example.org --method POST
+
+Exit status: 0 right, 1 wrong, 2 wrong use.";
+
+const CTL_EXAMPLES: &str = "Examples:
+  velodrome ctl status
+  velodrome ctl stats --json
+  velodrome ctl reload
+  velodrome ctl --socket /run/velodrome/8080.sock drain
+
+Without --socket the one server of this user is taken. Exit status: 0 done, 1 failed or refused, 2 wrong use.";
+
+/// What `serve` and `check` have in common.
+#[derive(Debug, Args)]
+pub(crate) struct Source {
+    /// The directory to serve.
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// The configuration file [default: velodrome.toml in DIR, when it is there].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// Listen here instead of what is configured: ADDRESS:PORT, unix:PATH, systemd or systemd:NAME. May be repeated
+    /// [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Vec<String>,
+    /// How many schedulers [default: one for each CPU that affinity and cgroup quota allow].
+    #[arg(long, value_name = "N")]
+    pub(crate) schedulers: Option<usize>,
+    /// Do not bind schedulers to CPUs.
+    #[arg(long)]
+    pub(crate) no_pin: bool,
+    /// How long a scheduler polls before it sleeps: 50us, or 0 for never.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) spin: Option<String>,
+    /// Where the control socket is made [default: a socket named after the port, below /run/velodrome for root].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) admin_socket: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// Say which rule a path meets, step by step.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) explain: Option<String>,
+    /// The host of the request to explain.
+    #[arg(long, value_name = "NAME", requires = "explain")]
+    pub(crate) host: Option<String>,
+    /// The method of the request to explain.
+    #[arg(long, value_name = "METHOD", default_value = "GET", requires = "explain")]
+    pub(crate) method: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ctl {
+    /// The control socket.
+    #[arg(long, value_name = "PATH", global = true)]
+    pub(crate) socket: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: CtlCommand,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum CtlCommand {
+    /// What an operator looks at first.
+    Status(Format),
+    /// Everything that is counted, by scheduler.
+    Stats(Format),
+    /// Read the configuration again; a bad one is refused and the old one stays.
+    Reload(Format),
+    /// Stop accepting, finish what runs, exit.
+    Drain,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Format {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

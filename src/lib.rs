@@ -1,0 +1,24 @@
+//! Velodrome as a library: services of your own on its schedulers.
+//!
+//! An HTTP service is a function ([`http::serve`]; see `examples/hello.rs` and `examples/json.rs`). Any other
+//! protocol is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs`).
+//! Nothing is shared between schedulers, so neither needs a lock.
+
+pub use runtime::{clock, limits, mailbox, output, scheduler, service, slots, stats};
+
+pub mod http {
+    //! HTTP/1.1 services: a function from request to reply, one on each scheduler.
+    pub use server::http::{
+        Answer, AnswerContext, Application, BodyPolicy, Http, Method, Reply, Request, Settings,
+        Status, Stream, Version, serve,
+    };
+}
+
+pub mod launch {
+    //! Launching a service on schedulers of its own.
+    pub use runtime::Speaks;
+    pub use runtime::launch::{LaunchError, Launched, Pinning, Plan, Spread, Tables};
+    pub use runtime::serve::serve;
+}
+
+pub use runtime::Peer;

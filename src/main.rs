@@ -1,0 +1,38 @@
+//! The binary: parse, one match over the verbs, exit status.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command does")]
+
+mod check;
+mod ctl;
+mod flags;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use flags::{Flags, Verb};
+
+/// Why a verb failed.
+pub(crate) enum Failure {
+    /// It did not work: exit status 1.
+    Failed(String),
+    /// It was asked wrongly: exit status 2.
+    WrongUse(String),
+}
+
+fn main() -> ExitCode {
+    let result = match Flags::parse().verb {
+        Verb::Serve(serve) => serve::run(&serve),
+        Verb::Check(check) => check::run(&check),
+        Verb::Ctl(ctl) => ctl::run(&ctl),
+    };
+    let (message, status) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Failed(message)) => (message, 1),
+        Err(Failure::WrongUse(message)) => (message, 2),
+    };
+    for line in message.lines() {
+        eprintln!("velodrome: {line}");
+    }
+    ExitCode::from(status)
+}

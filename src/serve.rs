@@ -1,0 +1,56 @@
+//! The verb `serve`: words to a source, and what the user is told.
+
+use server::config::{Address, Overrides, parse_duration};
+use server::load::Source;
+use server::serve::{Standing, serve};
+
+use crate::Failure;
+use crate::flags;
+
+/// Serves until told to stop.
+pub(crate) fn run(flags: &flags::Serve) -> Result<(), Failure> {
+    let source = Source {
+        directory: flags.source.directory.clone(),
+        config: flags.source.config.clone(),
+        overrides: overrides(flags)?,
+    };
+    serve(&source, announce).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
+    let listen = |text: &String| {
+        let wrong = |error| Failure::WrongUse(format!("--listen {text}: {error}"));
+        text.parse::<Address>().map_err(wrong)
+    };
+    let spin = |text: &String| {
+        let wrong = |error| Failure::WrongUse(format!("--spin {text}: {error}"));
+        parse_duration(text).map_err(wrong)
+    };
+    Ok(Overrides {
+        listen: flags.listen.iter().map(listen).collect::<Result<_, _>>()?,
+        schedulers: flags.schedulers,
+        pin: flags.no_pin.then_some(false),
+        spin: flags.spin.as_ref().map(spin).transpose()?,
+        admin_socket: flags.admin_socket.clone(),
+        ..Overrides::default()
+    })
+}
+
+fn announce(standing: &Standing) {
+    let schedulers = match standing.schedulers {
+        1 => "1 scheduler".to_owned(),
+        count => format!("{count} schedulers"),
+    };
+    println!(
+        "velodrome {} serves {} with {schedulers} at",
+        env!("CARGO_PKG_VERSION"),
+        standing.directory
+    );
+    for address in &standing.addresses {
+        match address.strip_prefix("unix:") {
+            Some(path) => println!("  unix:{path}"),
+            None if address.starts_with("inherited") => println!("  {address}"),
+            None => println!("  http://{address}/"),
+        }
+    }
+}
