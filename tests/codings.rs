@@ -1,0 +1,126 @@
+//! Goal: a client gets the coding it takes, from a sibling on disk or made when it is asked for. Method: the built
+//! binary, and gzip and zstd to read what it sends.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::fs::File;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, UNIX_EPOCH};
+
+use conformance::Response;
+use server::client::{field, text};
+use server::patience::until;
+use server::{Plan, Server, has};
+
+/// Long enough to be compressed when it is asked for.
+fn prose() -> String {
+    (0..500).map(|line| format!("{line} bottles of beer on the wall\n")).collect()
+}
+
+/// What a program makes of these bytes.
+fn filtered(program: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut command = Command::new(program);
+    command.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let bytes = bytes.to_vec();
+    let writer = std::thread::spawn(move || input.write_all(&bytes));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success(), "{program}: {output:?}");
+    output.stdout
+}
+
+fn get_with(server: &Server, path: &str, name: &str, value: &str) -> Response {
+    server.request("GET", path, &[(name, value)])
+}
+
+#[test]
+fn precompressed_siblings_are_sent_to_who_takes_them() {
+    let server = Plan::new()
+        .file("a.css", prose())
+        .file("a.css.gz", "as gzip")
+        .file("a.css.br", "as brotli")
+        .file("a.css.zst", "as zstd")
+        .start();
+    for (accepted, coding, body) in [
+        ("gzip", "gzip", "as gzip"),
+        ("br", "br", "as brotli"),
+        ("zstd", "zstd", "as zstd"),
+        ("gzip;q=0.5, br", "br", "as brotli"),
+        ("gzip;q=0, br;q=0", "", &prose()),
+        ("identity", "", &prose()),
+        ("", "", &prose()),
+    ] {
+        let response = get_with(&server, "/a.css", "Accept-Encoding", accepted);
+        let got = (field(&response, "Content-Encoding"), text(&response));
+        assert_eq!(got, (coding, body), "{accepted}");
+        assert!(response.lists("Vary", "accept-encoding"), "{accepted}: {:?}", response.fields);
+        assert!(field(&response, "Content-Type").starts_with("text/css"), "{accepted}");
+    }
+    let all = get_with(&server, "/a.css", "Accept-Encoding", "gzip, br, zstd");
+    assert_ne!(field(&all, "Content-Encoding"), "");
+    let tag = |accepted| {
+        let response = get_with(&server, "/a.css", "Accept-Encoding", accepted);
+        field(&response, "ETag").to_owned()
+    };
+    assert_ne!(tag("gzip"), tag("br"), "each representation has its own validator");
+    assert_ne!(tag("gzip"), tag("identity"));
+}
+
+#[test]
+fn a_sibling_older_than_its_file_is_not_sent() {
+    let plan = Plan::new().file("a.css", prose()).file("a.css.br", "of yesterday");
+    let sibling = File::options().append(true).open(plan.directory.join("site/a.css.br")).unwrap();
+    sibling.set_modified(UNIX_EPOCH + Duration::from_secs(1_600_000_000)).unwrap();
+    let server = plan.start();
+    let response = get_with(&server, "/a.css", "Accept-Encoding", "br");
+    assert_eq!((field(&response, "Content-Encoding"), text(&response)), ("", prose().as_str()));
+}
+
+#[test]
+fn text_is_compressed_when_asked_for() {
+    let server = Plan::new()
+        .file("a.txt", prose())
+        .file("short.txt", "short")
+        .argument("--schedulers=1")
+        .start();
+    let image = server.directory();
+    image.write("site/image.png", prose());
+    let plain = server.get("/a.txt");
+    assert_eq!((text(&plain), field(&plain, "Content-Encoding")), (prose().as_str(), ""));
+    for (coding, program) in [("gzip", "gzip"), ("zstd", "zstd")] {
+        // Who asks first may get it plain, while it is compressed for those who come later.
+        let response = until("the compressed text", || {
+            let response = get_with(&server, "/a.txt", "Accept-Encoding", coding);
+            assert!(["", coding].contains(&field(&response, "Content-Encoding")));
+            (field(&response, "Content-Encoding") == coding).then_some(response)
+        });
+        assert!(response.body.len() < prose().len() / 4, "{coding}: {}", response.body.len());
+        assert!(response.lists("Vary", "accept-encoding"));
+        assert_ne!(field(&response, "ETag"), field(&plain, "ETag"), "{coding}");
+        if has(program, "text_is_compressed_when_asked_for") {
+            assert_eq!(filtered(program, &response.body), prose().as_bytes(), "{coding}");
+        }
+        let tag = field(&response, "ETag");
+        let fields = [("Accept-Encoding", coding), ("If-None-Match", tag)];
+        assert_eq!(server.request("GET", "/a.txt", &fields).status, 304, "{coding}");
+        let fields = [("Accept-Encoding", "identity"), ("If-None-Match", tag)];
+        assert_eq!(server.request("GET", "/a.txt", &fields).status, 200, "{coding}");
+    }
+    for path in ["/short.txt", "/image.png"] {
+        let response = get_with(&server, path, "Accept-Encoding", "gzip, zstd");
+        assert_eq!(field(&response, "Content-Encoding"), "", "{path}");
+    }
+}
+
+#[test]
+fn compression_can_be_switched_off() {
+    let server = Plan::new().config("[files]\ncompress = false\n").file("a.txt", prose()).start();
+    let response = get_with(&server, "/a.txt", "Accept-Encoding", "gzip");
+    assert_eq!((field(&response, "Content-Encoding"), text(&response)), ("", prose().as_str()));
+}

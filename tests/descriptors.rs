@@ -1,0 +1,129 @@
+//! Goal: a server that has run out of descriptors waits for better times: it neither spins nor ends nor floods its log,
+//! and is back within a second. Method: a low limit, and connections that are held.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use server::client::{Client, head, text};
+use server::patience::{until, within};
+use server::{Plan, Server, has, run};
+
+/// One scheduler, so that the limit is reached by few connections. Its table is its own, and the control socket's is not
+/// affected.
+const CONFIG: &str = "schedulers = 1\n[limits]\nheader_deadline = \"10m\"\n";
+
+/// Connections that a test opens: more than the limit of descriptors.
+const CONNECTIONS: usize = 400;
+
+fn limited(limit: u32) -> Server {
+    let limit = format!("ulimit -n {limit} && exec \"$@\"");
+    Plan::new().config(CONFIG).file("a.txt", "a\n").wrapped(&["sh", "-c", &limit, "sh"]).start()
+}
+
+/// Connections in the middle of a request: they are at work, so none is closed in favour of another.
+fn occupy(server: &Server) -> Vec<Client> {
+    let begun = head("GET", "/a.txt", &[]);
+    let mut clients = Vec::new();
+    for _ in 0..CONNECTIONS {
+        // The kernel takes connections that the server does not, up to the backlog.
+        let mut client = server.client();
+        client.send(&begun[..begun.len() - 2]).unwrap();
+        clients.push(client);
+    }
+    clients
+}
+
+/// Processor time of a process so far, in clock ticks of a hundredth of a second.
+fn processor_ticks(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // The name may hold blanks; what counts comes behind its bracket: fields 14 and 15 of proc(5).
+    let behind = stat.rsplit_once(')').unwrap().1;
+    let fields: Vec<&str> = behind.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+/// The limit is known from the start: so many connections are never accepted.
+#[test]
+fn under_a_low_limit_it_waits_and_recovers() {
+    wait_and_recover(limited(300));
+}
+
+/// The limit is met in the kernel, as when all processes together have used up what there is.
+#[test]
+fn out_of_descriptors_it_waits_and_recovers() {
+    if !has("prlimit", "out_of_descriptors_it_waits_and_recovers") {
+        return;
+    }
+    let server = Plan::new().config(CONFIG).file("a.txt", "a\n").start();
+    // The first request opens what is opened once.
+    assert_eq!(text(&server.get("/a.txt")), "a\n");
+    let process = format!("--pid={}", server.id());
+    let output = run(Command::new("prlimit").args([&process, "--nofile=100:100"]));
+    assert!(output.status.success(), "{output:?}");
+    wait_and_recover(server);
+}
+
+fn wait_and_recover(mut server: Server) {
+    let mut clients = occupy(&server);
+    until("accepting to pause", || (server.count("/network/accept_pauses") > 0).then_some(()));
+    // Nothing can come of trying: the processor is left alone.
+    let ticks = processor_ticks(server.id());
+    let began = Instant::now();
+    let told = server.printed_errors();
+    until("two seconds to pass", || (began.elapsed() >= Duration::from_secs(2)).then_some(()));
+    let spent = processor_ticks(server.id()) - ticks;
+    assert!(spent <= 20, "{spent} hundredths of a second in two seconds");
+    assert!(server.is_running());
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("accepting pauses") && told.contains("ulimit -n"), "{told}");
+    // Those that were accepted are served all the while.
+    let first = &mut clients[0];
+    first.send("\r\n").unwrap();
+    let response = first.response(conformance::RequestKind::Other).unwrap();
+    assert_eq!(text(&response), "a\n");
+    drop(clients);
+    within(Duration::from_secs(1), "an answer within a second of room", || {
+        let mut client = Client::connect(server.address()).ok()?;
+        client.get("/a.txt").ok().filter(|response| response.status == 200)
+    });
+    assert_eq!(server.printed_errors(), told, "not said again");
+    server.signal("TERM");
+    assert!(server.wait().success());
+}
+
+/// Connections that do nothing make room for new ones.
+#[test]
+fn idle_connections_give_way() {
+    let server = limited(300);
+    let mut idle: Vec<Client> = Vec::new();
+    for number in 0..CONNECTIONS {
+        let mut client = server.client();
+        let response = client.get("/a.txt").unwrap_or_else(|error| panic!("{number}: {error}"));
+        assert_eq!(text(&response), "a\n", "connection {number}");
+        idle.push(client);
+    }
+    until("some to be closed", || (server.count("/closed/evicted") > 0).then_some(()));
+    let (_, end) = idle[0].rest().unwrap();
+    assert_eq!(end, server::client::End::Closed, "the longest idle one went first");
+    assert_eq!(text(&idle.last_mut().unwrap().get("/a.txt").unwrap()), "a\n");
+}
+
+#[test]
+fn the_limit_of_connections_is_kept() {
+    const LIMIT: u64 = 50;
+    let config =
+        format!("schedulers = 1\n[limits]\nconnections = {LIMIT}\nheader_deadline = \"10m\"\n");
+    let server = Plan::new().config(&config).file("a.txt", "a\n").start();
+    let held: Vec<TcpStream> = occupy(&server).into_iter().map(|client| client.stream).collect();
+    until("the limit to be reached", || (server.count("/connections") >= LIMIT).then_some(()));
+    assert_eq!(server.count("/network/connections_max"), LIMIT);
+    drop(held);
+    until("room", || (server.count("/connections") == 0).then_some(()));
+    assert_eq!(text(&server.get("/a.txt")), "a\n");
+}

@@ -1,0 +1,139 @@
+//! A raw client: sends the bytes it is told to, reads strictly (the conformance suite's parser), waits with an end.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use conformance::{Parsed, RequestKind, Response, StreamEnd, parse_response};
+
+use super::patience::PATIENCE;
+
+/// Bytes taken in one read.
+const READ_BYTES: usize = 64 * 1024;
+
+/// One connection.
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) stream: S,
+    received: Vec<u8>,
+}
+
+/// How a connection ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The server closed it.
+    Closed,
+    /// It was reset.
+    Reset,
+}
+
+impl Client<TcpStream> {
+    /// Connects.
+    pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, received: Vec::new() })
+    }
+}
+
+impl Client<UnixStream> {
+    /// Connects to a Unix socket.
+    pub(crate) fn connect_unix(path: &Path) -> io::Result<Self> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { stream, received: Vec::new() })
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Sends bytes.
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.stream.write_all(bytes.as_ref())
+    }
+
+    /// A plain GET and its response.
+    pub(crate) fn get(&mut self, path: &str) -> io::Result<Response> {
+        self.request("GET", path, &[])
+    }
+
+    /// A request without a body, and its response.
+    pub(crate) fn request(
+        &mut self,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> io::Result<Response> {
+        self.send(head(method, path, fields))?;
+        self.response(RequestKind::of_method(Some(method)))
+    }
+
+    /// The next final response; interim ones before it are passed over.
+    pub(crate) fn response(&mut self, kind: RequestKind) -> io::Result<Response> {
+        let mut end = StreamEnd::Open;
+        loop {
+            match parse_response(&self.received, kind, end) {
+                Ok(Parsed::Complete(response, used)) => {
+                    self.received.drain(..used);
+                    if !response.is_interim() {
+                        return Ok(response);
+                    }
+                }
+                Ok(Parsed::Incomplete) if end == StreamEnd::Open => {
+                    if self.receive()? == 0 {
+                        end = StreamEnd::Closed;
+                    }
+                }
+                Ok(Parsed::Incomplete) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) => {
+                    let begin = &self.received[..self.received.len().min(400)];
+                    let told = format!("{error}: {}", begin.escape_ascii());
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, told));
+                }
+            }
+        }
+    }
+
+    /// Takes what comes next; 0 at the end.
+    pub(crate) fn receive(&mut self) -> io::Result<usize> {
+        let length = self.received.len();
+        self.received.resize(length + READ_BYTES, 0);
+        let count = self.stream.read(&mut self.received[length..]);
+        self.received.truncate(length + *count.as_ref().unwrap_or(&0));
+        count
+    }
+
+    /// Reads until the connection ends: what came, and how it ended.
+    pub(crate) fn rest(&mut self) -> io::Result<(Vec<u8>, End)> {
+        loop {
+            let end = match self.receive() {
+                Ok(0) => End::Closed,
+                Ok(_) => continue,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => End::Reset,
+                Err(error) => return Err(error),
+            };
+            return Ok((std::mem::take(&mut self.received), end));
+        }
+    }
+}
+
+/// The head of a request without a body.
+pub(crate) fn head(method: &str, path: &str, fields: &[(&str, &str)]) -> String {
+    let has_host = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = if has_host { "" } else { "Host: test.example\r\n" };
+    let fields: String =
+        fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!("{method} {path} HTTP/1.1\r\n{host}{fields}\r\n")
+}
+
+/// The field as text; empty when it is not there.
+pub(crate) fn field<'r>(response: &'r Response, name: &str) -> &'r str {
+    str::from_utf8(response.field(name).unwrap_or_default()).unwrap()
+}
+
+/// The body as text.
+pub(crate) fn text(response: &Response) -> &str {
+    str::from_utf8(&response.body).unwrap()
+}

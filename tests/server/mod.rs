@@ -1,0 +1,351 @@
+//! The built server as a test sees it: a process with a directory of its own, started with a plan, ended with the test.
+//!
+//! Owns the process, its directory and what it prints. Never ends a process it did not start.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub(crate) mod client;
+pub(crate) mod directory;
+pub(crate) mod patience;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread;
+
+use conformance::Response;
+use serde_json::Value;
+
+use client::Client;
+use directory::Directory;
+use patience::{PATIENCE, until, within};
+
+/// The built binary.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_velodrome");
+
+/// What a server is to be started with.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) directory: Directory,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    wrapper: Vec<String>,
+    listen: Option<String>,
+    addresses: usize,
+    served: String,
+    configured: String,
+}
+
+impl Plan {
+    /// An empty site on a free port of 127.0.0.1.
+    pub(crate) fn new() -> Self {
+        let directory = Directory::new();
+        std::fs::create_dir(directory.join("site")).unwrap();
+        std::fs::create_dir(directory.join("run")).unwrap();
+        directory.write("velodrome.toml", "root = \"site\"\n");
+        Self {
+            directory,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            wrapper: Vec::new(),
+            listen: Some("127.0.0.1:0".to_owned()),
+            addresses: 1,
+            served: "site".to_owned(),
+            configured: "velodrome.toml".to_owned(),
+        }
+    }
+
+    /// Serves another directory of the test, with another configuration file.
+    pub(crate) fn serving(mut self, directory: &str, config: &str) -> Self {
+        (self.served, self.configured) = (directory.to_owned(), config.to_owned());
+        self
+    }
+
+    /// This configuration; the site is `root = "site"`, said before it.
+    pub(crate) fn config(self, text: &str) -> Self {
+        self.directory.write("velodrome.toml", configuration(text));
+        self
+    }
+
+    /// A file of the site.
+    pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        self.directory.write(&format!("site/{name}"), content);
+        self
+    }
+
+    /// One argument more.
+    pub(crate) fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// A variable of its environment.
+    pub(crate) fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Started by this program, which gets the server's command line behind its own arguments and becomes it.
+    pub(crate) fn wrapped(mut self, wrapper: &[&str]) -> Self {
+        self.wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
+        self
+    }
+
+    /// Listens there instead.
+    pub(crate) fn listen(mut self, address: &str) -> Self {
+        self.listen = Some(address.to_owned());
+        self
+    }
+
+    /// Listens at what the configuration says, which is so many addresses.
+    pub(crate) fn listen_as_configured(mut self, addresses: usize) -> Self {
+        self.listen = None;
+        self.addresses = addresses;
+        self
+    }
+
+    /// The control socket, in a directory of its own: the server may write where it is.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.join("run/control.sock")
+    }
+
+    /// The command that serves.
+    pub(crate) fn command(&self) -> Command {
+        let mut words = self.wrapper.clone();
+        words.extend([PROGRAM, "serve"].map(str::to_owned));
+        words.push(self.directory.join(&self.served).display().to_string());
+        words.push(format!("--config={}", self.directory.join(&self.configured).display()));
+        words.push(format!("--admin-socket={}", self.socket().display()));
+        words.extend(self.listen.iter().map(|address| format!("--listen={address}")));
+        words.extend(self.arguments.clone());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Starts it and waits until it stands.
+    pub(crate) fn start(self) -> Server {
+        let server = self.launch();
+        server.stand()
+    }
+
+    /// Starts it without waiting.
+    pub(crate) fn launch(self) -> Server {
+        let print = |name: &str| File::create(self.directory.join(name)).unwrap();
+        let mut command = self.command();
+        command.stdout(print("stdout.txt")).stderr(print("stderr.txt"));
+        let child = command.spawn().unwrap();
+        Server { child, announced: Vec::new(), plan: self }
+    }
+
+    /// Runs it, expecting that it does not stand.
+    pub(crate) fn fail(&self) -> Output {
+        run(&mut self.command())
+    }
+}
+
+/// The text of a configuration whose site is the test's.
+pub(crate) fn configuration(text: &str) -> String {
+    format!("root = \"site\"\n{text}")
+}
+
+/// A running server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) plan: Plan,
+    /// Where it said it listens.
+    pub(crate) announced: Vec<String>,
+}
+
+impl Server {
+    /// A server of an empty site with this configuration.
+    pub(crate) fn start(config: &str) -> Self {
+        Plan::new().config(config).start()
+    }
+
+    /// Waits until it has said where it listens.
+    pub(crate) fn stand(mut self) -> Self {
+        let expected = self.plan.addresses;
+        self.announced = until("the server's announcement", || {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("the server ended with {status}: {}", self.printed_errors());
+            }
+            let printed = self.plan.directory.text("stdout.txt");
+            let lines: Vec<String> =
+                printed.split_inclusive('\n').skip(1).map(|line| line.trim().to_owned()).collect();
+            (lines.len() >= expected && printed.ends_with('\n')).then_some(lines)
+        });
+        self
+    }
+
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The directory of the test.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.plan.directory
+    }
+
+    /// Its first TCP address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.addresses()[0]
+    }
+
+    /// Its TCP addresses.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        let tcp = |line: &String| {
+            let address = line.strip_prefix("http://")?.strip_suffix('/')?;
+            Some(address.parse().unwrap())
+        };
+        self.announced.iter().filter_map(tcp).collect()
+    }
+
+    /// A new connection.
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.address()).unwrap()
+    }
+
+    /// One GET on a connection of its own.
+    pub(crate) fn get(&self, path: &str) -> Response {
+        self.client().get(path).unwrap()
+    }
+
+    /// One request without a body on a connection of its own.
+    pub(crate) fn request(&self, method: &str, path: &str, fields: &[(&str, &str)]) -> Response {
+        self.client().request(method, path, fields).unwrap()
+    }
+
+    /// Sends a signal, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let command = format!("kill -{name} {}", self.id());
+        let status = Command::new("sh").args(["-c", &command]).status().unwrap();
+        assert!(status.success(), "{command}: {status}");
+    }
+
+    /// `velodrome ctl` with these words.
+    pub(crate) fn ctl(&self, words: &[&str]) -> Output {
+        run(Command::new(PROGRAM).arg("ctl").arg("--socket").arg(self.plan.socket()).args(words))
+    }
+
+    /// What `velodrome ctl` says as JSON.
+    pub(crate) fn ctl_json(&self, words: &[&str]) -> Value {
+        let output = self.ctl(&[words, &["--json"]].concat());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    }
+
+    /// A number of `ctl stats`, summed over schedulers; the path is one of JSON pointers.
+    pub(crate) fn count(&self, pointer: &str) -> u64 {
+        let stats = self.ctl_json(&["stats"]);
+        let of_one = |scheduler: &Value| {
+            scheduler.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| {
+                panic!("no number {pointer} in {scheduler}");
+            })
+        };
+        stats["schedulers"].as_array().unwrap().iter().map(of_one).sum()
+    }
+
+    /// What it printed as errors so far.
+    pub(crate) fn printed_errors(&self) -> String {
+        self.plan.directory.text("stderr.txt")
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        until("the end of the server", || self.child.try_wait().unwrap())
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Ends it as `kill -9` does, and starts it again at the same address at once.
+    pub(crate) fn kill_and_restart(mut self) -> Self {
+        let address = self.address().to_string();
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.plan.listen = Some(address);
+        let print = |name: &str| File::create(self.plan.directory.join(name)).unwrap();
+        let mut command = self.plan.command();
+        command.stdout(print("stdout.txt")).stderr(print("stderr.txt"));
+        self.child = command.spawn().unwrap();
+        self.stand()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ended = self.child.kill();
+        let _waited = self.child.wait();
+        if thread::panicking() {
+            let printed = self.printed_errors();
+            let _nobody_to_tell = writeln!(io::stderr(), "the server printed:\n{printed}");
+        }
+    }
+}
+
+/// A process that ends with this.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ended = self.0.kill();
+        let _waited = self.0.wait();
+    }
+}
+
+/// Runs a program to its end, which has to come.
+pub(crate) fn run(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Ending(command.spawn().unwrap());
+    let (out, errors) = (collect(child.0.stdout.take()), collect(child.0.stderr.take()));
+    let what = format!("the end of {command:?}");
+    let status = within(PATIENCE * 2, &what, || child.0.try_wait().unwrap());
+    Output { status, stdout: out.join().unwrap(), stderr: errors.join().unwrap() }
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes).unwrap();
+        }
+        bytes
+    })
+}
+
+/// What a program printed as errors.
+pub(crate) fn errors_of(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What a program printed.
+pub(crate) fn printed_by(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A port of 127.0.0.1 that is in use as long as this is kept.
+pub(crate) fn used_port() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// Whether a program can be found; says that the test is skipped when not.
+#[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
+pub(crate) fn has(program: &str, test: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths).any(|path| path.join(program).is_file());
+    if !found {
+        println!("SKIPPED {test}: {program} is not installed");
+    }
+    found
+}

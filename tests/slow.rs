@@ -1,0 +1,236 @@
+//! Goal: slow clients cost next to nothing and are given up in time. Method: a thousand of them, dripping heads, dripping
+//! bodies and reading nothing, while a probe measures; then each kind alone against short deadlines.
+//!
+//! Here time is the requirement, so time is measured.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use conformance::RequestKind;
+use server::client::{Client, End, head, text};
+use server::patience::{pace, until};
+use server::{Plan, Server};
+
+/// Slow clients of each kind.
+const EACH: usize = 334;
+
+/// Requests of the probe.
+const PROBES: usize = 1000;
+
+/// What the 99th percentile of the probe has to stay under.
+const BOUND: Duration = Duration::from_millis(100);
+
+/// Between two drops of all clients.
+const DRIP: Duration = Duration::from_millis(50);
+
+/// A file that fills every socket buffer there is.
+const LARGE: usize = 16 * 1024 * 1024;
+
+fn begun(server: &Server, bytes: &str) -> Client {
+    let mut client = server.client();
+    client.send(bytes).unwrap();
+    client
+}
+
+/// Sends a byte to each now and then, until told to stop.
+fn drip(mut clients: Vec<Client>, stop: &AtomicBool) -> usize {
+    let mut alive = clients.len();
+    while !stop.load(Ordering::SeqCst) {
+        // One that was given up is not written to again.
+        clients.retain_mut(|client| client.stream.write_all(b"x").is_ok());
+        alive = clients.len();
+        pace(DRIP);
+    }
+    alive
+}
+
+/// Lets this test open more files than the 1,024 that are usual.
+fn allow_descriptors() {
+    let process = format!("--pid={}", std::process::id());
+    let mut command = std::process::Command::new("prlimit");
+    let raised = command.args([&process, "--nofile=4096:"]).output();
+    assert!(raised.is_ok_and(|output| output.status.success()), "prlimit of util-linux is needed");
+}
+
+#[test]
+fn a_thousand_slow_clients_do_not_slow_a_probe() {
+    allow_descriptors();
+    let server = Plan::new().file("a.txt", "a\n").file("large.bin", vec![7; LARGE]).start();
+    let heads = (0..EACH).map(|_| begun(&server, "GET /a.txt HTTP/1.1\r\nHost: a\r\nX-Slow: "));
+    let post = "POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n";
+    let bodies = (0..EACH).map(|_| begun(&server, post));
+    let readers = (0..EACH).map(|_| begun(&server, &head("GET", "/large.bin", &[])));
+    let (dripping, reading): (Vec<Client>, Vec<Client>) =
+        (heads.chain(bodies).collect(), readers.collect());
+    let all = (EACH * 3) as u64;
+    until("all slow clients", || (server.count("/connections") == all).then_some(()));
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    let dripper = thread::spawn(move || drip(dripping, &seen));
+    let mut took = Vec::with_capacity(PROBES);
+    let mut client = server.client();
+    for number in 0..PROBES {
+        // Half of them over a new connection, as somebody who comes by.
+        if number % 2 == 0 {
+            client = server.client();
+        }
+        let began = Instant::now();
+        let response = client.get("/a.txt").unwrap();
+        took.push(began.elapsed());
+        assert_eq!((response.status, text(&response)), (200, "a\n"));
+    }
+    // The default deadlines are longer than this test: all were slow to its end.
+    let connections = server.count("/connections");
+    stop.store(true, Ordering::SeqCst);
+    assert_eq!(dripper.join().unwrap(), EACH * 2);
+    assert!(connections >= all, "{connections}");
+    drop(reading);
+    took.sort_unstable();
+    let (median, high) = (took[PROBES / 2], took[PROBES * 99 / 100]);
+    println!("probe among {all} slow clients: median {median:?}, p99 {high:?}");
+    assert!(high < BOUND, "p99 {high:?}, median {median:?}");
+}
+
+/// A server that loses patience soon.
+fn impatient() -> Server {
+    Plan::new()
+        .config(
+            "[limits]\nheader_deadline = \"500ms\"\nbody_idle = \"500ms\"\nbody_rate = \"1 KiB/s\"\n\
+             send_idle = \"500ms\"\nsend_rate = \"64 KiB/s\"\nkeep_alive = \"500ms\"\n",
+        )
+        .file("a.txt", "a\n")
+        .file("large.bin", vec![7; LARGE])
+        .start()
+}
+
+/// Twice the deadline, a tick of the server's clock, and a busy machine.
+const SOON: Duration = Duration::from_millis(2500);
+
+/// No deadline may come early.
+const DEADLINE: Duration = Duration::from_millis(500);
+
+#[test]
+fn a_head_that_drips_is_given_up_in_total_time() {
+    let server = impatient();
+    let mut client = begun(&server, "GET /a.txt HTTP/1.1\r\nX-Slow: ");
+    let mut writer = client.stream.try_clone().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    let began = Instant::now();
+    let dripper = thread::spawn(move || {
+        while !seen.load(Ordering::SeqCst) && writer.write_all(b"x").is_ok() {
+            pace(DRIP);
+        }
+    });
+    let response = client.response(RequestKind::Other).unwrap();
+    let took = began.elapsed();
+    stop.store(true, Ordering::SeqCst);
+    dripper.join().unwrap();
+    assert_eq!(response.status, 408);
+    assert!(response.lists("Connection", "close"));
+    assert!((DEADLINE..SOON).contains(&took), "{took:?}");
+    until("it to be counted", || (server.count("/http/header_timeouts") == 1).then_some(()));
+}
+
+#[test]
+fn a_silent_connection_is_closed_without_a_word() {
+    let server = impatient();
+    let began = Instant::now();
+    let mut client = server.client();
+    assert_eq!(client.rest().unwrap(), (Vec::new(), End::Closed));
+    // The kernel keeps a connection without bytes to itself for a second (`defer_accept`).
+    assert!(began.elapsed() < SOON + Duration::from_secs(3), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_connection_kept_alive_for_nothing_is_closed() {
+    let server = impatient();
+    let mut client = server.client();
+    assert_eq!(text(&client.get("/a.txt").unwrap()), "a\n");
+    let began = Instant::now();
+    assert_eq!(client.rest().unwrap(), (Vec::new(), End::Closed));
+    assert!((DEADLINE / 2..SOON).contains(&began.elapsed()), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_body_that_stops_is_given_up() {
+    let server = impatient();
+    let post = "POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nbegin";
+    let mut client = begun(&server, post);
+    let began = Instant::now();
+    let response = client.response(RequestKind::Other).unwrap();
+    assert_eq!(response.status, 408);
+    assert!((DEADLINE / 2..SOON).contains(&began.elapsed()), "{:?}", began.elapsed());
+    until("it to be counted", || (server.count("/http/body_timeouts") == 1).then_some(()));
+}
+
+#[test]
+fn a_body_slower_than_the_floor_is_given_up() {
+    let server = impatient();
+    let post = "POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n";
+    let mut client = begun(&server, post);
+    let mut writer = client.stream.try_clone().unwrap();
+    let began = Instant::now();
+    // Never idle for long, but 20 bytes a second are not 1,024.
+    let dripper = thread::spawn(move || {
+        while began.elapsed() < SOON * 2 && writer.write_all(b"x").is_ok() {
+            pace(DRIP);
+        }
+    });
+    let response = client.response(RequestKind::Other).unwrap();
+    let took = began.elapsed();
+    assert_eq!(response.status, 408);
+    assert!(took < SOON, "{took:?}");
+    drop(client);
+    dripper.join().unwrap();
+}
+
+#[test]
+fn a_reader_that_takes_nothing_is_reset() {
+    let server = impatient();
+    let _client = begun(&server, &head("GET", "/large.bin", &[]));
+    let began = Instant::now();
+    until("the reader to be given up", || (server.count("/closed/slow-reader") == 1).then_some(()));
+    assert!((DEADLINE..SOON).contains(&began.elapsed()), "{:?}", began.elapsed());
+    assert_eq!(server.count("/connections"), 0);
+}
+
+#[test]
+fn a_reader_below_the_floor_is_reset() {
+    let server = impatient();
+    let mut client = begun(&server, &head("GET", "/large.bin", &[]));
+    let began = Instant::now();
+    // Some bytes at a time, far from 64 KiB a second; what is in the buffers counts for nobody.
+    let mut taken = [0; 200];
+    until("the reader to be given up", || {
+        let _ended = std::io::Read::read(&mut client.stream, &mut taken);
+        pace(DRIP);
+        (server.count("/closed/slow-reader") == 1).then_some(())
+    });
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_slow_but_steady_reader_gets_everything() {
+    let server = impatient();
+    let mut client = begun(&server, &head("GET", "/large.bin", &[("Connection", "close")]));
+    let mut received = 0;
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        match std::io::Read::read(&mut client.stream, &mut buffer).unwrap() {
+            0 => break,
+            count => received += count,
+        }
+        pace(Duration::from_millis(10));
+    }
+    assert!(received > LARGE, "{received}");
+    assert_eq!(server.count("/closed/slow-reader"), 0);
+}
