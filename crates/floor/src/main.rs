@@ -1,0 +1,229 @@
+//! The floor: what one thread, epoll and the kernel's TCP cost when the server does nothing at all.
+//!
+//! Receives, counts bytes at most, and sends fixed bytes. Never parses, never keeps state per
+//! connection, never imports anything it is a yardstick for. Used by `cargo xtask bench floor`:
+//!
+//! ```text
+//! floor ADDRESS kept BODY_BYTES                      one answer for each receive
+//! floor ADDRESS pipelined BODY_BYTES REQUEST_BYTES   one answer for each REQUEST_BYTES received
+//! floor ADDRESS short BODY_BYTES                     accept, receive, answer, close
+//! ```
+#![expect(clippy::print_stderr, reason = "a tool says on stderr why it cannot run")]
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::ExitCode;
+
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+
+/// Events taken from the kernel by one wait.
+const EVENTS_MAX: usize = 512;
+
+/// Bytes received by one call.
+const RECEIVE_BYTES: usize = 64 * 1024;
+
+/// Answers sent by one call; more pipelined requests than that in one receive go unanswered.
+const ANSWERS_MAX: usize = 64;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 4096;
+
+/// Seconds the kernel holds a short connection back until its request is there.
+const DEFER_SECONDS: i32 = 1;
+
+/// The body of the JSON workloads.
+const JSON: &str = "{\"message\":\"Hello, World!\"}";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Kept,
+    Pipelined { request_bytes: usize },
+    Short,
+}
+
+struct Order {
+    address: SocketAddr,
+    mode: Mode,
+    body_bytes: usize,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some(order) = read_order(&words) else {
+        eprintln!("usage: floor ADDRESS kept|pipelined|short BODY_BYTES [REQUEST_BYTES]");
+        return ExitCode::from(2);
+    };
+    match serve(&order) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("floor: {}: {error}", order.address);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn read_order(words: &[String]) -> Option<Order> {
+    let mode = match words.get(1)?.as_str() {
+        "kept" => Mode::Kept,
+        "short" => Mode::Short,
+        "pipelined" => Mode::Pipelined {
+            request_bytes: words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?,
+        },
+        _ => return None,
+    };
+    Some(Order {
+        address: words.first()?.parse().ok()?,
+        mode,
+        body_bytes: words.get(2)?.parse().ok()?,
+    })
+}
+
+/// One answer with as many fields as a real server sends.
+fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
+    let close = if mode == Mode::Short { "Connection: close\r\n" } else { "" };
+    let mut answer = format!(
+        "HTTP/1.1 200 OK\r\nServer: floor\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+         Content-Type: application/json\r\n{close}Content-Length: {body_bytes}\r\n\r\n"
+    )
+    .into_bytes();
+    answer.extend(JSON.bytes().chain(std::iter::repeat(b' ')).take(body_bytes));
+    answer
+}
+
+fn listen(order: &Order) -> Result<OwnedFd, Errno> {
+    let family = if order.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let listener = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_reuseaddr(&listener, true)?;
+    // Accepted sockets inherit it.
+    sockopt::set_tcp_nodelay(&listener, true)?;
+    if order.mode == Mode::Short {
+        sys::descriptor::set_tcp_defer_accept(listener.as_fd(), DEFER_SECONDS)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
+    }
+    rustix::net::bind(&listener, &order.address)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    Ok(listener)
+}
+
+fn serve(order: &Order) -> Result<(), Errno> {
+    let listener = listen(order)?;
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    epoll::add(&epoll, &listener, token(&listener), epoll::EventFlags::IN)?;
+    let one = answer(order.body_bytes, order.mode);
+    let copies = if matches!(order.mode, Mode::Pipelined { .. }) { ANSWERS_MAX } else { 1 };
+    let mut floor = Floor {
+        epoll,
+        listener,
+        mode: order.mode,
+        answers: one.repeat(copies),
+        answer_bytes: one.len(),
+        receive: vec![0; RECEIVE_BYTES],
+        connections: Vec::new(),
+    };
+    let mut events = Vec::with_capacity(EVENTS_MAX);
+    loop {
+        match epoll::wait(&floor.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+        for event in events.drain(..) {
+            floor.on_event(event.data.u64())?;
+        }
+    }
+}
+
+/// A descriptor's number is its token: level-triggered epoll needs nothing more.
+fn token(descriptor: &OwnedFd) -> epoll::EventData {
+    epoll::EventData::new_u64(descriptor.as_raw_fd().cast_unsigned().into())
+}
+
+struct Floor {
+    epoll: OwnedFd,
+    listener: OwnedFd,
+    mode: Mode,
+    answers: Vec<u8>,
+    answer_bytes: usize,
+    receive: Vec<u8>,
+    /// Open connections by descriptor number, for nothing but closing them.
+    connections: Vec<Option<OwnedFd>>,
+}
+
+impl Floor {
+    fn on_event(&mut self, number: u64) -> Result<(), Errno> {
+        if number == u64::from(self.listener.as_raw_fd().cast_unsigned()) {
+            return self.accept_all();
+        }
+        let index = usize::try_from(number).expect("a descriptor number fits");
+        let Some(Some(connection)) = self.connections.get(index) else { return Ok(()) };
+        let keep = match rustix::net::recv(connection, &mut self.receive[..], RecvFlags::empty()) {
+            Ok((_, 0)) => false,
+            Ok((_, received)) => self.answer(connection, received),
+            Err(error) => error == Errno::AGAIN,
+        };
+        if !keep {
+            self.connections[index] = None;
+        }
+        Ok(())
+    }
+
+    fn accept_all(&mut self) -> Result<(), Errno> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        while let Ok(connection) = rustix::net::accept_with(&self.listener, flags) {
+            if self.mode == Mode::Short {
+                let received =
+                    rustix::net::recv(&connection, &mut self.receive[..], RecvFlags::empty());
+                if let Ok((_, received @ 1..)) = received {
+                    self.answer(&connection, received);
+                }
+                continue;
+            }
+            epoll::add(&self.epoll, &connection, token(&connection), epoll::EventFlags::IN)?;
+            let index = usize::try_from(connection.as_raw_fd()).expect("an open descriptor");
+            if self.connections.len() <= index {
+                self.connections.resize_with(index + 1, || None);
+            }
+            self.connections[index] = Some(connection);
+        }
+        Ok(())
+    }
+
+    /// Sends what `received` bytes are due; false when the peer is gone.
+    fn answer(&self, connection: &OwnedFd, received: usize) -> bool {
+        let count = match self.mode {
+            Mode::Pipelined { request_bytes } => (received / request_bytes).min(ANSWERS_MAX),
+            Mode::Kept | Mode::Short => 1,
+        };
+        let due = &self.answers[..count * self.answer_bytes];
+        due.is_empty() || rustix::net::send(connection, due, SendFlags::NOSIGNAL).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_has_the_length_it_names() {
+        for body_bytes in [0, JSON.len(), 1_406] {
+            let text = String::from_utf8(answer(body_bytes, Mode::Kept)).expect("text");
+            let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+            assert!(head.ends_with(&format!("Content-Length: {body_bytes}")));
+            assert_eq!(body.len(), body_bytes);
+        }
+    }
+
+    #[test]
+    fn orders_are_read_and_nonsense_is_refused() {
+        let read = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            read_order(&words).map(|order| order.mode)
+        };
+        assert!(read("127.0.0.1:1 pipelined 27 40") == Some(Mode::Pipelined { request_bytes: 40 }));
+        assert!(read("127.0.0.1:1 pipelined 27 0").is_none());
+        assert!(read("127.0.0.1:1 dance 27").is_none());
+        assert!(read("nowhere kept 27").is_none());
+    }
+}

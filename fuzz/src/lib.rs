@@ -1,0 +1,53 @@
+//! What must hold for every input, codec by codec.
+//!
+//! Each module has one plain function `check(data)` that panics when a property is broken, the inputs
+//! that show the way in, and words worth inserting. Never does I/O, so that libFuzzer and the stable
+//! driver (`src/bin/drive.rs`) can call it a million times.
+#![forbid(unsafe_code)]
+
+pub mod chunked_body;
+pub mod config_file;
+pub mod cutting;
+pub mod log_escape;
+pub mod mutation;
+pub mod precondition;
+pub mod proxy_header;
+pub mod range;
+pub mod request_head;
+pub mod target_path;
+
+/// A check with what a fuzzer needs to reach its depths.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// The name, which is that of the module and of the file in `fuzz_targets`.
+    pub name: &'static str,
+    /// Panics when a property is broken.
+    pub check: fn(&[u8]),
+    /// Inputs that show the way in.
+    pub seeds: &'static [&'static [u8]],
+    /// Words worth inserting.
+    pub words: &'static [&'static [u8]],
+}
+
+macro_rules! targets {
+    ($($module:ident),+ $(,)?) => {
+        /// Every target.
+        pub const TARGETS: &[Target] = &[$(Target {
+            name: stringify!($module),
+            check: $module::check,
+            seeds: $module::SEEDS,
+            words: $module::WORDS,
+        }),+];
+    };
+}
+
+targets!(
+    request_head,
+    chunked_body,
+    target_path,
+    range,
+    precondition,
+    config_file,
+    log_escape,
+    proxy_header,
+);

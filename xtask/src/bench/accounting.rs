@@ -1,0 +1,137 @@
+//! What the kernel says a process and a core have spent.
+//!
+//! Owns the reading of /proc. Processor time is exact (scheduler statistics, nanoseconds); the split
+//! into user and system comes from clock ticks and is good to about 0.1 us per request.
+
+use crate::bench::host::Cores;
+
+/// Spent by all threads of a family of processes since they began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    pub(crate) nanoseconds: u64,
+    pub(crate) user_ticks: u64,
+    pub(crate) system_ticks: u64,
+}
+
+/// What the processes have spent. One that is gone counts nothing.
+pub(crate) fn spent(family: &[u32]) -> Spent {
+    let mut total = Spent::default();
+    for id in family {
+        if let Ok(text) = std::fs::read_to_string(format!("/proc/{id}/stat"))
+            && let Some((user, system)) = ticks(&text)
+        {
+            total.user_ticks += user;
+            total.system_ticks += system;
+        }
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{id}/task")) else { continue };
+        for thread in threads.flatten() {
+            let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+            total.nanoseconds += number(text.split_whitespace().next());
+        }
+    }
+    total
+}
+
+/// User and system ticks of a line of /proc/PID/stat, whose second field may hold blanks.
+fn ticks(text: &str) -> Option<(u64, u64)> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(11);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+/// Ticks of one core since the machine started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CoreTicks {
+    total: u64,
+    idle: u64,
+    steal: u64,
+}
+
+impl CoreTicks {
+    fn of(text: &str, core: usize) -> CoreTicks {
+        let name = format!("cpu{core} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&name)).unwrap_or_default();
+        let fields: Vec<u64> =
+            line.split_whitespace().take(8).map(|field| number(Some(field))).collect();
+        let field = |index: usize| fields.get(index).copied().unwrap_or(0);
+        // user nice system idle iowait irq softirq steal
+        CoreTicks { total: fields.iter().sum(), idle: field(3) + field(4), steal: field(7) }
+    }
+
+    /// Percent of the time since `before` that this core was not idle.
+    pub(crate) fn busy_percent(self, before: CoreTicks) -> f64 {
+        100.0 - percent(self.idle - before.idle, self.total - before.total)
+    }
+
+    pub(crate) fn steal_percent(self, before: CoreTicks) -> f64 {
+        percent(self.steal - before.steal, self.total - before.total)
+    }
+}
+
+/// Ticks of the server's core and of the load's.
+pub(crate) fn cores(cores: &Cores) -> (CoreTicks, CoreTicks) {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    (CoreTicks::of(&text, cores.server), CoreTicks::of(&text, cores.load))
+}
+
+/// Memory of a family of processes in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) resident: u64,
+    pub(crate) anonymous: u64,
+}
+
+/// Resident memory now, from smaps_rollup: the counters in /proc/PID/status lag behind.
+pub(crate) fn memory(family: &[u32]) -> Memory {
+    let mut total = Memory::default();
+    for id in family {
+        let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
+        total.resident += kibibytes(&text, "Rss:") * 1024;
+        total.anonymous += kibibytes(&text, "Anonymous:") * 1024;
+    }
+    total
+}
+
+fn kibibytes(text: &str, name: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    number(line.split_whitespace().next())
+}
+
+fn number(text: Option<&str>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / (whole.max(1)) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_read_past_a_name_with_blanks_and_brackets() {
+        let text = "7 (a (b) c) S 1 7 7 0 -1 4194304 1 2 3 4 55 66 0 0 20 0 1 0";
+        assert_eq!(ticks(text), Some((55, 66)));
+    }
+
+    #[test]
+    fn a_core_is_busy_when_it_is_not_idle_or_waiting() {
+        let text = "cpu  9 9 9 9\ncpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 10 0 10 70 10 0 0 0 0 0\n";
+        let core = CoreTicks::of(text, 1);
+        assert_eq!(core, CoreTicks { total: 100, idle: 80, steal: 0 });
+        assert_eq!(core.busy_percent(CoreTicks::default()), 20.0);
+    }
+
+    #[test]
+    fn this_process_has_spent_and_holds_something() {
+        let own = [std::process::id()];
+        let before = spent(&own);
+        let mut sum = 0u64;
+        while spent(&own).nanoseconds == before.nanoseconds {
+            sum = std::hint::black_box(sum + 1);
+        }
+        assert!(memory(&own).resident >= memory(&own).anonymous);
+        assert!(memory(&own).anonymous > 0);
+    }
+}

@@ -1,0 +1,127 @@
+//! Connections of the tool itself: asking whether a server answers, and holding many idle ones.
+//!
+//! Owns blocking and non-blocking client sockets. Never parses more of an answer than its status line.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+use crate::failure::Failure;
+
+/// What every good answer starts with.
+pub(crate) const GOOD_START: &[u8] = b"HTTP/1.1 200";
+
+/// Bytes taken by one receive.
+pub(crate) const RECEIVE_BYTES: usize = 64 * 1024;
+
+/// An answer that takes longer than this counts as none.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+
+/// A socket connected to the server, blocking, with answers due in time.
+pub(crate) fn connect(address: SocketAddr) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_LIMIT))?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    rustix::net::connect(&socket, &address)?;
+    Ok(socket)
+}
+
+/// Sends a request on a kept connection and returns the bytes of its answer.
+pub(crate) fn exchange(socket: &OwnedFd, request: &[u8]) -> Result<Vec<u8>, Failure> {
+    send(socket, request)?;
+    let mut answer = Vec::new();
+    let mut buffer = vec![0; RECEIVE_BYTES];
+    while !is_whole(&answer) {
+        let (_, received) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty())
+            .map_err(|error| Failure::Work(format!("no answer: {error}")))?;
+        if received == 0 {
+            break;
+        }
+        answer.extend_from_slice(&buffer[..received]);
+    }
+    if answer.starts_with(GOOD_START) {
+        return Ok(answer);
+    }
+    let start = &answer[..answer.len().min(60)];
+    Err(Failure::Work(format!("a wrong answer: {:?}", String::from_utf8_lossy(start))))
+}
+
+/// Whether a head and as many bytes as it announces are there.
+fn is_whole(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    });
+    length.is_none_or(|length| body.len() >= length)
+}
+
+/// One request on a connection of its own, which must be answered with 200.
+pub(crate) fn ask(address: SocketAddr, path: &str) -> Result<(), Failure> {
+    let socket = connect(address).map_err(std::io::Error::from)?;
+    let request = crate::bench::load::request(address, path);
+    exchange(&socket, request.as_bytes()).map(|_| ())
+}
+
+/// Sends all bytes; the socket's buffer is larger than any request here.
+pub(crate) fn send(socket: &OwnedFd, bytes: &[u8]) -> Result<(), Failure> {
+    match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
+        Ok(sent) if sent == bytes.len() => Ok(()),
+        Ok(_) => Err(Failure::Work("a request was sent in part".to_owned())),
+        Err(error) => Err(Failure::Work(format!("sending a request: {error}"))),
+    }
+}
+
+/// Opens connections one after the other, each with one request answered.
+pub(crate) fn hold(address: SocketAddr, path: &str, count: u64) -> Result<Vec<OwnedFd>, Failure> {
+    let request = crate::bench::load::request(address, path);
+    let mut held = Vec::new();
+    for number in 0..count {
+        let socket = connect(address)
+            .map_err(|error| Failure::Work(format!("connection {number}: {error}")))?;
+        exchange(&socket, request.as_bytes())?;
+        held.push(socket);
+    }
+    Ok(held)
+}
+
+/// How many of the held connections the server has closed.
+pub(crate) fn closed_count(held: &[OwnedFd]) -> usize {
+    let mut byte = [0; 1];
+    let open = |socket: &&OwnedFd| {
+        rustix::net::recv(socket, &mut byte[..], RecvFlags::DONTWAIT) == Err(Errno::AGAIN)
+    };
+    held.len() - held.iter().filter(open).count()
+}
+
+/// Whether nobody listens at an address.
+pub(crate) fn is_free(address: SocketAddr) -> bool {
+    let flags = SocketFlags::CLOEXEC;
+    let bound = || -> Result<(), Errno> {
+        let socket =
+            rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        rustix::net::bind(&socket, &address)?;
+        rustix::net::listen(&socket, 1)
+    };
+    bound().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_whole_with_its_body() {
+        assert!(!is_whole(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n"));
+        assert!(!is_whole(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab"));
+        assert!(is_whole(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc"));
+        assert!(is_whole(b"HTTP/1.1 204 No Content\r\n\r\n"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The load generators of the distribution: how they are called and what they say.
+//!
+//! Owns their command lines and the reading of their output. Never pins anything: this tool already
+//! runs on the load's core, and its children with it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::bench::workload::Load;
+use crate::failure::Failure;
+use crate::process;
+
+/// Requests a second that ab will not reach, so that its time limit ends it and not its count.
+const APACHE_BENCH_RATE_MAX: u64 = 80_000;
+
+/// What a generator counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Count {
+    pub(crate) requests: u64,
+    pub(crate) per_second: f64,
+    pub(crate) errors: u64,
+}
+
+/// The request every load sends, byte for byte what wrk sends by itself.
+pub(crate) fn request(address: SocketAddr, path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n")
+}
+
+/// Why this load cannot run here, if so.
+pub(crate) fn missing(load: Load) -> Option<&'static str> {
+    match load {
+        Load::ApacheBench { .. } if !process::is_installed("ab") => {
+            Some("ab is not installed (apt: apache2-utils)")
+        }
+        Load::Kept { .. } | Load::Pipelined { .. } | Load::Short { .. }
+            if !process::is_installed("wrk") =>
+        {
+            Some("wrk is not installed (apt: wrk)")
+        }
+        _ => None,
+    }
+}
+
+/// Runs wrk or ab against the server and reads what it counted.
+pub(crate) fn run(
+    load: Load,
+    address: SocketAddr,
+    path: &str,
+    duration: Duration,
+    folder: &Path,
+) -> Result<Count, Failure> {
+    let seconds = duration.as_secs().max(1);
+    let url = format!("http://{address}{path}");
+    let mut wrk = Command::new("wrk");
+    wrk.args(["-t1".to_owned(), format!("-d{seconds}s")]);
+    let (command, read): (Command, fn(&str) -> Option<Count>) = match load {
+        Load::Kept { connections } => {
+            wrk.arg(format!("-c{connections}")).arg(url);
+            (wrk, read_wrk)
+        }
+        Load::Short { connections } => {
+            wrk.arg(format!("-c{connections}")).args(["-H", "Connection: close"]).arg(url);
+            (wrk, read_wrk)
+        }
+        Load::Pipelined { connections, depth } => {
+            let script = folder.join("pipeline.lua");
+            std::fs::write(&script, pipeline_script(&request(address, path), depth))?;
+            wrk.arg(format!("-c{connections}")).arg("-s").arg(script).arg(url);
+            (wrk, read_wrk)
+        }
+        Load::ApacheBench { connections } => {
+            let mut ab = Command::new("ab");
+            ab.args(["-q", "-c", &connections.to_string(), "-t", &seconds.to_string()]);
+            ab.args(["-n", &(seconds * APACHE_BENCH_RATE_MAX).to_string(), &url]);
+            (ab, read_apache_bench)
+        }
+        Load::Idle { .. } | Load::Paced { .. } => {
+            return Err(Failure::Work("this load is not a program".to_owned()));
+        }
+    };
+    say(command, read)
+}
+
+fn say(mut command: Command, read: fn(&str) -> Option<Count>) -> Result<Count, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| Failure::Work(format!("{name}: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match read(&text) {
+        Some(count) if count.requests > 0 => Ok(count),
+        _ => {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            Err(Failure::Work(format!("{name} counted nothing: {text}{complaint}")))
+        }
+    }
+}
+
+/// A wrk script that sends one fixed request many times at once.
+fn pipeline_script(request: &str, depth: usize) -> String {
+    let request = request.replace('\r', "\\r").replace('\n', "\\n");
+    format!(
+        "local requests = string.rep(\"{request}\", {depth})\n\
+         request = function() return requests end\n"
+    )
+}
+
+fn read_wrk(text: &str) -> Option<Count> {
+    let requests = text.lines().find_map(|line| line.trim().split_once(" requests in "))?.0;
+    let per_second = after(text, "Requests/sec:")?;
+    let mut errors = after(text, "Non-2xx or 3xx responses:").unwrap_or(0.0) as u64;
+    if let Some((_, counts)) = text.split_once("Socket errors:") {
+        let counts = counts.lines().next().unwrap_or_default();
+        let numbers = counts.split([' ', ',']).filter_map(|word| word.parse::<u64>().ok());
+        errors += numbers.sum::<u64>();
+    }
+    Some(Count { requests: requests.parse().ok()?, per_second, errors })
+}
+
+fn read_apache_bench(text: &str) -> Option<Count> {
+    let errors = after(text, "Failed requests:").unwrap_or(0.0)
+        + after(text, "Non-2xx responses:").unwrap_or(0.0);
+    Some(Count {
+        requests: after(text, "Complete requests:")? as u64,
+        per_second: after(text, "Requests per second:")?,
+        errors: errors as u64,
+    })
+}
+
+/// The number after a label.
+fn after(text: &str, label: &str) -> Option<f64> {
+    text.split_once(label)?.1.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrk_is_read() {
+        let text = "Running 1s test @ http://127.0.0.1:1/\n  1 threads and 2 connections\n  \
+                    182000 requests in 1.01s, 22.18MB read\n  Socket errors: connect 0, read 3, write 0, timeout 1\n  \
+                    Non-2xx or 3xx responses: 5\nRequests/sec: 180198.02\nTransfer/sec: 21.96MB\n";
+        let count = Count { requests: 182_000, per_second: 180_198.02, errors: 9 };
+        assert_eq!(read_wrk(text), Some(count));
+        assert_eq!(read_wrk("unable to connect"), None);
+    }
+
+    #[test]
+    fn ab_is_read() {
+        let text = "Complete requests:      46000\nFailed requests:        2\n\
+                    Requests per second:    45999.10 [#/sec] (mean)\n";
+        let count = Count { requests: 46_000, per_second: 45_999.10, errors: 2 };
+        assert_eq!(read_apache_bench(text), Some(count));
+    }
+
+    #[test]
+    fn the_pipeline_script_keeps_the_line_ends_escaped() {
+        let script = pipeline_script("GET / HTTP/1.1\r\n\r\n", 16);
+        assert!(script.contains("string.rep(\"GET / HTTP/1.1\\r\\n\\r\\n\", 16)"));
+    }
+}

@@ -1,0 +1,178 @@
+//! One measurement of one server under one workload.
+//!
+//! Owns what is read before and after, and what is divided by what.
+
+use std::time::Duration;
+
+use crate::bench::accounting::{self, Spent};
+use crate::bench::client;
+use crate::bench::contender::Running;
+use crate::bench::host::Cores;
+use crate::bench::load::{self, Count};
+use crate::bench::paced::{self, Pace};
+use crate::bench::sample::{Metric, Sample, quantile};
+use crate::bench::site::Site;
+use crate::bench::workload::{Load, Workload};
+use crate::failure::Failure;
+
+/// Descriptors a server needs besides its connections.
+const SPARE_DESCRIPTORS: u64 = 200;
+
+/// Time for a server to come to rest before its memory is read.
+const REST: Duration = Duration::from_millis(500);
+
+/// What stays the same over all measurements of a workload.
+pub(crate) struct Measuring<'a> {
+    pub(crate) workload: &'static Workload,
+    pub(crate) site: &'a Site,
+    pub(crate) cores: &'a Cores,
+    pub(crate) descriptors: u64,
+}
+
+impl Measuring<'_> {
+    /// The requests a second one server answers when each connection asks again at once.
+    pub(crate) fn closed_loop_maximum(
+        &self,
+        server: &Running,
+        duration: Duration,
+    ) -> Result<f64, Failure> {
+        let Load::Paced { connections } = self.workload.load else { return Ok(f64::INFINITY) };
+        let path = self.workload.path;
+        let outcome = paced::run(server.address, path, connections, Pace::Closed, duration)?;
+        Ok(outcome.per_second)
+    }
+
+    /// Loads the server without keeping the numbers.
+    pub(crate) fn warm_up(
+        &self,
+        server: &Running,
+        duration: Duration,
+        rate: f64,
+    ) -> Result<(), Failure> {
+        if self.workload.is_memory() {
+            return Ok(());
+        }
+        self.once(server, duration, rate).map(|_| ())
+    }
+
+    /// One measurement.
+    pub(crate) fn once(
+        &self,
+        server: &Running,
+        duration: Duration,
+        rate: f64,
+    ) -> Result<Sample, Failure> {
+        match self.workload.load {
+            Load::Idle { connections } => self.idle(server, connections),
+            Load::Paced { connections } => self.paced(server, connections, duration, rate),
+            load => self.loaded(server, |address, path| {
+                let count = load::run(load, address, path, duration, self.site.folder())?;
+                Ok((count, Sample::new()))
+            }),
+        }
+    }
+
+    /// Runs a load between two readings of the accounts.
+    fn loaded(
+        &self,
+        server: &Running,
+        run: impl FnOnce(std::net::SocketAddr, &str) -> Result<(Count, Sample), Failure>,
+    ) -> Result<Sample, Failure> {
+        let family = server.family();
+        let before = accounting::spent(&family);
+        let cores_before = accounting::cores(self.cores);
+        let (count, mut sample) = run(server.address, self.workload.path)?;
+        let after = accounting::spent(&family);
+        let cores_after = accounting::cores(self.cores);
+        let (micros, user_share) = used(before, after);
+        let cpu = micros / count.requests.max(1) as f64;
+        sample.extend([
+            (Metric::Rate, count.per_second),
+            (Metric::CpuMicros, cpu),
+            (Metric::UserMicros, cpu * user_share),
+            (Metric::SystemMicros, cpu * (1.0 - user_share)),
+            (Metric::ServerCoreBusy, cores_after.0.busy_percent(cores_before.0)),
+            (Metric::LoadCoreBusy, cores_after.1.busy_percent(cores_before.1)),
+            (
+                Metric::Steal,
+                f64::midpoint(
+                    cores_after.0.steal_percent(cores_before.0),
+                    cores_after.1.steal_percent(cores_before.1),
+                ),
+            ),
+            (Metric::Errors, count.errors as f64),
+        ]);
+        Ok(sample)
+    }
+
+    fn paced(
+        &self,
+        server: &Running,
+        connections: usize,
+        duration: Duration,
+        rate: f64,
+    ) -> Result<Sample, Failure> {
+        let pace = Pace::Open { per_second: rate };
+        self.loaded(server, |address, path| {
+            let outcome = paced::run(address, path, connections, pace, duration)?;
+            let latency = |share: f64| quantile(&outcome.latencies, share) as f64 / 1_000.0;
+            let sample = Sample::from([
+                (Metric::LatencyP50, latency(0.5)),
+                (Metric::LatencyP99, latency(0.99)),
+                (Metric::LatencyP999, latency(0.999)),
+                (Metric::LatencyMax, latency(1.0)),
+                (Metric::SenderLag, outcome.sender_lag as f64 / 1_000.0),
+            ]);
+            let count = Count {
+                requests: outcome.requests,
+                per_second: outcome.per_second,
+                errors: outcome.errors,
+            };
+            Ok((count, sample))
+        })
+    }
+
+    fn idle(&self, server: &Running, wanted: u64) -> Result<Sample, Failure> {
+        let count = wanted.min(self.descriptors.saturating_sub(SPARE_DESCRIPTORS));
+        if count < wanted {
+            println!("only {count} connections: the descriptor limit is {}", self.descriptors);
+        }
+        // What a first request allocates belongs to the process, not to a connection.
+        let first = client::hold(server.address, self.workload.path, 1)?;
+        std::thread::sleep(REST);
+        let family = server.family();
+        let before = accounting::memory(&family);
+        let held = client::hold(server.address, self.workload.path, count)?;
+        std::thread::sleep(REST);
+        let after = accounting::memory(&family);
+        let closed = client::closed_count(&held);
+        drop(first);
+        let each = |before: u64, after: u64| (after as f64 - before as f64) / count.max(1) as f64;
+        Ok(Sample::from([
+            (Metric::ResidentBytes, each(before.resident, after.resident)),
+            (Metric::AnonymousBytes, each(before.anonymous, after.anonymous)),
+            (Metric::Errors, closed as f64),
+        ]))
+    }
+}
+
+/// Microseconds spent between two readings, and the share of them outside the kernel.
+fn used(before: Spent, after: Spent) -> (f64, f64) {
+    let user = after.user_ticks.saturating_sub(before.user_ticks);
+    let system = after.system_ticks.saturating_sub(before.system_ticks);
+    let nanoseconds = after.nanoseconds.saturating_sub(before.nanoseconds);
+    (nanoseconds as f64 / 1_000.0, user as f64 / (user + system).max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_time_is_split_by_ticks() {
+        let before = Spent { nanoseconds: 1_000, user_ticks: 10, system_ticks: 10 };
+        let after = Spent { nanoseconds: 5_001_000, user_ticks: 11, system_ticks: 13 };
+        assert_eq!(used(before, after), (5_000.0, 0.25));
+        assert_eq!(used(before, before), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,188 @@
+//! `cargo xtask bench floor`: what our servers cost above the do-nothing floor, beside nginx.
+//!
+//! Method: the server on one core, the load on another; contenders take turns within a round, so that
+//! a slow minute of the machine hits all of them; medians over rounds, and ratios within the run only.
+//! Owns the order of the work. Never prints a number without its spread.
+
+mod accounting;
+mod client;
+mod contender;
+mod host;
+mod load;
+mod measure;
+mod paced;
+mod report;
+mod sample;
+mod site;
+mod workload;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::workspace;
+
+use contender::{Contender, Running};
+use report::Outcome;
+use sample::Sample;
+use site::Site;
+use workload::{WORKLOADS, Workload};
+
+/// Rounds unless `--rounds` says otherwise: the fewest a median is worth something for.
+const ROUNDS: u64 = 5;
+
+/// Seconds of each measurement unless `--seconds` says otherwise.
+const SECONDS: u64 = 4;
+
+/// Seconds of load before the first round, so that caches, clocks and buffers are warm.
+const WARM_UP_SECONDS: u64 = 2;
+
+/// Rounds of the memory workload: it counts pages, which hardly vary.
+const MEMORY_ROUNDS: u64 = 3;
+
+/// The open loop runs at this share of the slowest contender's closed-loop maximum.
+const OPEN_LOOP_SHARE: f64 = 0.5;
+
+/// How a run is done.
+struct Plan {
+    rounds: u64,
+    duration: Duration,
+    warm_up: Duration,
+    workloads: Vec<&'static Workload>,
+}
+
+/// Runs the verb.
+pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
+    let mut arguments = Arguments::new(words);
+    match arguments.take_word().as_deref() {
+        Some("floor") => floor(read_plan(arguments)?),
+        Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`; try `floor`"))),
+        None => Err(Failure::Usage("name a bench: `floor`".to_owned())),
+    }
+}
+
+fn read_plan(mut arguments: Arguments) -> Result<Plan, Failure> {
+    let quick = arguments.take_switch("--quick");
+    let (rounds, seconds, warm_up) =
+        if quick { (1, 1, 1) } else { (ROUNDS, SECONDS, WARM_UP_SECONDS) };
+    let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
+    let seconds = arguments.take_number("--seconds")?.unwrap_or(seconds).max(1);
+    let only = arguments.take_list("--only")?;
+    arguments.finish()?;
+    for wanted in &only {
+        if !WORKLOADS.iter().any(|workload| workload.answers_to(wanted)) {
+            let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+            let names = names.join(", ");
+            return Err(Failure::Usage(format!("no workload `{wanted}`; one of: {names}")));
+        }
+    }
+    let chosen = |workload: &&Workload| {
+        only.is_empty() || only.iter().any(|wanted| workload.answers_to(wanted))
+    };
+    Ok(Plan {
+        rounds,
+        duration: Duration::from_secs(seconds),
+        warm_up: Duration::from_secs(warm_up),
+        workloads: WORKLOADS.iter().filter(chosen).collect(),
+    })
+}
+
+fn floor(plan: Plan) -> Result<(), Failure> {
+    // Builds first: they may use every core, and from then on this process has one.
+    let site = Site::prepare(&plan.workloads)?;
+    let cores = host::Cores::take()?;
+    let descriptors = host::raise_descriptor_limit();
+    println!(
+        "server on core {}, load on core {}; {} rounds of {} s\n",
+        cores.server,
+        cores.load,
+        plan.rounds,
+        plan.duration.as_secs()
+    );
+    let mut outcomes = Vec::new();
+    for workload in &plan.workloads {
+        let outcome = run_workload(workload, &plan, &site, &cores, descriptors);
+        println!("{}", outcome.table());
+        outcomes.push(outcome.to_json());
+    }
+    let path = report::place()?;
+    let report = json!({
+        "host": host::facts(&cores, descriptors),
+        "rounds": plan.rounds,
+        "seconds": plan.duration.as_secs(),
+        "workloads": outcomes,
+    });
+    let text = serde_json::to_string_pretty(&report)
+        .map_err(|error| Failure::Work(format!("the report: {error}")))?;
+    std::fs::write(&path, text)?;
+    let shown = path.strip_prefix(workspace::root()).unwrap_or(&path);
+    println!("report: {}", shown.display());
+    Ok(())
+}
+
+fn run_workload(
+    workload: &'static Workload,
+    plan: &Plan,
+    site: &Site,
+    cores: &host::Cores,
+    descriptors: u64,
+) -> Outcome {
+    let mut outcome = Outcome::new(workload);
+    if let Some(reason) = load::missing(workload.load) {
+        outcome.skip_all(reason);
+        return outcome;
+    }
+    let measuring = measure::Measuring { workload, site, cores, descriptors };
+    let mut running: Vec<(Contender, Running)> = Vec::new();
+    for contender in workload.contenders {
+        match Running::start(contender, workload, site, cores) {
+            Ok(server) => running.push((*contender, server)),
+            // One that cannot run (not written yet, not installed) is named, and the others go on.
+            Err(failure) => outcome.skip(contender.name, failure.to_string()),
+        }
+    }
+    // One rate for all in the open loop, or their tails could not be compared.
+    let mut slowest = f64::INFINITY;
+    keep(&mut running, &mut outcome, |_, server| {
+        slowest = slowest.min(measuring.closed_loop_maximum(server, plan.warm_up)?);
+        Ok(None)
+    });
+    let rate = slowest * OPEN_LOOP_SHARE;
+    keep(&mut running, &mut outcome, |_, server| {
+        measuring.warm_up(server, plan.warm_up, rate).map(|()| None)
+    });
+    let rounds = if workload.is_memory() { plan.rounds.min(MEMORY_ROUNDS) } else { plan.rounds };
+    for _ in 0..rounds {
+        keep(&mut running, &mut outcome, |contender, server| {
+            if workload.is_memory() {
+                // Growth is measured from a fresh start.
+                *server = Running::start(contender, workload, site, cores)?;
+            }
+            measuring.once(server, plan.duration, rate).map(Some)
+        });
+    }
+    outcome
+}
+
+/// Does something with each server that still takes part. One that fails is named and ended, so that
+/// an hour of measuring is not lost to it.
+fn keep(
+    running: &mut Vec<(Contender, Running)>,
+    outcome: &mut Outcome,
+    mut work: impl FnMut(&Contender, &mut Running) -> Result<Option<Sample>, Failure>,
+) {
+    running.retain_mut(|(contender, server)| match work(contender, server) {
+        Ok(sample) => {
+            if let Some(sample) = sample {
+                outcome.add(contender.name, sample);
+            }
+            true
+        }
+        Err(failure) => {
+            outcome.skip(contender.name, failure.to_string());
+            false
+        }
+    });
+}

@@ -1,0 +1,294 @@
+//! What came of a workload: as a table for people and as JSON for later comparison.
+//!
+//! Owns ratios and the judgement of targets. Never measures.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+
+use crate::bench::contender::OURS;
+use crate::bench::sample::{Metric, Sample, median, spread};
+use crate::bench::workload::{Against, Bound, Target, Workload};
+use crate::failure::Failure;
+use crate::workspace;
+
+/// What became of one contender.
+struct Entry {
+    name: &'static str,
+    /// One sample for each round; empty when it did not take part.
+    samples: Vec<Sample>,
+    skipped: Option<String>,
+}
+
+impl Entry {
+    fn values(&self, metric: Metric) -> Vec<f64> {
+        self.samples.iter().filter_map(|sample| sample.get(&metric).copied()).collect()
+    }
+
+    fn median(&self, metric: Metric) -> f64 {
+        median(&self.values(metric))
+    }
+}
+
+/// What became of a workload.
+pub(crate) struct Outcome {
+    workload: &'static Workload,
+    entries: Vec<Entry>,
+}
+
+/// How a target came out.
+struct Judgement {
+    text: String,
+    /// None when one of the two did not take part.
+    met: Option<bool>,
+    value: f64,
+}
+
+impl Outcome {
+    pub(crate) fn new(workload: &'static Workload) -> Outcome {
+        let entry = |name| Entry { name, samples: Vec::new(), skipped: None };
+        let entries = workload.contenders.iter().map(|contender| entry(contender.name)).collect();
+        Outcome { workload, entries }
+    }
+
+    pub(crate) fn add(&mut self, name: &str, sample: Sample) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.name == name) {
+            entry.samples.push(sample);
+        }
+    }
+
+    pub(crate) fn skip(&mut self, name: &str, reason: String) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.name == name) {
+            entry.skipped = Some(reason);
+        }
+    }
+
+    pub(crate) fn skip_all(&mut self, reason: &str) {
+        for entry in &mut self.entries {
+            entry.skipped = Some(reason.to_owned());
+        }
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name && !entry.samples.is_empty())
+    }
+
+    /// Ratio of medians and median of the ratios within each round, for a metric.
+    fn ratios(&self, ours: &Entry, theirs: &Entry, metric: Metric) -> (f64, f64) {
+        let of_rounds: Vec<f64> = ours
+            .values(metric)
+            .iter()
+            .zip(theirs.values(metric))
+            .map(|(our, their)| our / their)
+            .collect();
+        (ours.median(metric) / theirs.median(metric), median(&of_rounds))
+    }
+
+    /// The metrics that any contender has, in their fixed order.
+    fn metrics(&self) -> Vec<Metric> {
+        let samples = self.entries.iter().flat_map(|entry| &entry.samples);
+        let mut metrics: Vec<Metric> = samples.flat_map(|sample| sample.keys().copied()).collect();
+        metrics.sort_unstable();
+        metrics.dedup();
+        metrics
+    }
+
+    /// The table, its skipped contenders and its targets.
+    pub(crate) fn table(&self) -> String {
+        let mut text = format!("({}) {}\n", self.workload.name, self.workload.title);
+        text.push_str(&aligned(&self.rows()));
+        for entry in &self.entries {
+            if let Some(reason) = &entry.skipped {
+                text.push_str(&format!("  {} left out: {reason}\n", entry.name));
+            }
+        }
+        for judgement in self.judgements() {
+            let mark = match judgement.met {
+                Some(true) => "met",
+                Some(false) => "FALLS SHORT",
+                None => "not measured",
+            };
+            text.push_str(&format!("  target: {}: {mark}\n", judgement.text));
+        }
+        text
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let main = self.workload.main_metric;
+        let metrics = self.metrics();
+        let mut heading = vec!["server".to_owned(), format!("{} (min-max)", main.heading())];
+        heading.extend(
+            metrics.iter().filter(|metric| **metric != main).map(|m| m.heading().to_owned()),
+        );
+        heading.extend(["ratio".to_owned(), "of rounds".to_owned()]);
+        let mut rows = vec![heading];
+        for entry in self.entries.iter().filter(|entry| !entry.samples.is_empty()) {
+            let (least, most) = spread(&entry.values(main));
+            let (least, most) = (main.show(least), main.show(most));
+            let mut row = vec![
+                entry.name.to_owned(),
+                format!("{} ({least}-{most})", main.show(entry.median(main))),
+            ];
+            let others = metrics.iter().filter(|metric| **metric != main);
+            row.extend(others.map(|metric| metric.show(entry.median(*metric))));
+            if let Some(floor) = self.entry("floor") {
+                let (of_medians, of_rounds) = self.ratios(entry, floor, main);
+                row.extend([format!("{of_medians:.3}"), format!("{of_rounds:.3}")]);
+            }
+            rows.push(row);
+        }
+        rows
+    }
+
+    fn judgements(&self) -> Vec<Judgement> {
+        self.workload.targets.iter().map(|target| self.judge(target)).collect()
+    }
+
+    fn judge(&self, target: &Target) -> Judgement {
+        let heading = target.metric.heading();
+        let what = match target.against {
+            Against::Contender(name) => format!("{heading} against {name}"),
+            Against::Itself => heading.to_owned(),
+        };
+        let (sign, bound) = match target.bound {
+            Bound::AtMost(bound) => ("<=", bound),
+            Bound::AtLeast(bound) => (">=", bound),
+        };
+        let value = self.value(target);
+        let met = value.map(|value| match target.bound {
+            Bound::AtMost(bound) => value <= bound,
+            Bound::AtLeast(bound) => value >= bound,
+        });
+        let shown = value.map_or(String::new(), |value| format!(" is {value:.3}"));
+        Judgement {
+            text: format!("{what} {sign} {bound}{shown}"),
+            met,
+            value: value.unwrap_or(f64::NAN),
+        }
+    }
+
+    /// Our value, or its ratio of medians, as the target asks.
+    fn value(&self, target: &Target) -> Option<f64> {
+        let ours = self.entry(OURS)?;
+        match target.against {
+            Against::Itself => Some(ours.median(target.metric)),
+            Against::Contender(name) => Some(self.ratios(ours, self.entry(name)?, target.metric).0),
+        }
+    }
+
+    /// Everything, with the numbers of each round.
+    pub(crate) fn to_json(&self) -> Value {
+        let judgements = self.judgements().into_iter().map(|judgement| {
+            json!({ "target": judgement.text, "value": judgement.value, "met": judgement.met })
+        });
+        json!({
+            "name": self.workload.name,
+            "title": self.workload.title,
+            "contenders": self.entries.iter().map(|entry| self.entry_json(entry)).collect::<Vec<_>>(),
+            "targets": judgements.collect::<Vec<_>>(),
+        })
+    }
+
+    fn entry_json(&self, entry: &Entry) -> Value {
+        let mut metrics = Map::new();
+        for metric in self.metrics() {
+            let values = entry.values(metric);
+            let (least, most) = spread(&values);
+            if !values.is_empty() {
+                let numbers = json!({
+                    "median": median(&values), "min": least, "max": most, "rounds": values,
+                });
+                metrics.insert(metric.key().to_owned(), numbers);
+            }
+        }
+        let ratios = self.entry("floor").filter(|_| !entry.samples.is_empty()).map(|floor| {
+            let (of_medians, of_rounds) = self.ratios(entry, floor, self.workload.main_metric);
+            json!({
+                "metric": self.workload.main_metric.key(),
+                "of_medians": of_medians,
+                "median_of_rounds": of_rounds,
+            })
+        });
+        json!({
+            "name": entry.name,
+            "left_out": entry.skipped,
+            "metrics": metrics,
+            "ratio_to_floor": ratios,
+        })
+    }
+}
+
+/// Rows as lines, each column as wide as its widest cell.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        for (cell, width) in row.iter().zip(&widths) {
+            text.push_str(&format!("  {cell:>width$}"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Where the report of this run goes.
+pub(crate) fn place() -> Result<PathBuf, Failure> {
+    let folder = workspace::target_folder()?.join("bench");
+    std::fs::create_dir_all(&folder)?;
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(folder.join(format!("floor-{}.json", since.as_secs())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::workload::WORKLOADS;
+
+    /// Workload (a) with these microseconds per request in each round.
+    fn outcome(floor: &[f64], ours: &[f64]) -> Outcome {
+        let mut outcome = Outcome::new(&WORKLOADS[0]);
+        for (name, values) in [("floor", floor), (OURS, ours)] {
+            for value in values {
+                let numbers = [(Metric::CpuMicros, *value), (Metric::UserMicros, 0.2)];
+                outcome.add(name, Sample::from(numbers));
+            }
+        }
+        outcome.skip("nginx", "not installed".to_owned());
+        outcome
+    }
+
+    #[test]
+    fn both_ratios_are_made_within_the_run() {
+        let outcome = outcome(&[4.0, 5.0, 4.0], &[4.4, 5.0, 4.0]);
+        let entry = |name| outcome.entry(name).expect("took part");
+        let (of_medians, of_rounds) =
+            outcome.ratios(entry(OURS), entry("floor"), Metric::CpuMicros);
+        assert!((of_medians - 1.1).abs() < 1e-9);
+        assert!((of_rounds - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn targets_are_judged_and_the_missing_are_named() {
+        let good = outcome(&[4.0], &[4.1]).table();
+        assert!(good.contains("us/req against floor <= 1.05 is 1.025: met"), "{good}");
+        assert!(good.contains("nginx left out: not installed"), "{good}");
+        let bad = outcome(&[4.0], &[4.4]).table();
+        assert!(bad.contains("is 1.100: FALLS SHORT"), "{bad}");
+        let none = outcome(&[4.0], &[]).table();
+        assert!(none.contains("<= 1.05: not measured"), "{none}");
+    }
+
+    #[test]
+    fn the_report_keeps_every_round() {
+        let report = outcome(&[4.0, 5.0], &[4.1, 5.1]).to_json();
+        let floor = &report["contenders"][0]["metrics"]["cpu_us_per_request"];
+        assert_eq!(floor["rounds"], json!([4.0, 5.0]));
+        assert_eq!(floor["median"], json!(4.5));
+        assert_eq!(report["contenders"][2]["left_out"], json!("not installed"));
+    }
+}

@@ -1,0 +1,121 @@
+//! What one measurement yields, and the statistics over several.
+//!
+//! Owns the list of metrics. Never knows where a number came from.
+
+use std::collections::BTreeMap;
+
+/// Everything that is measured, each in one unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Metric {
+    /// Requests per second.
+    Rate,
+    /// Processor time of all server threads per request, exact, in microseconds.
+    CpuMicros,
+    /// The part of it outside the kernel, by the ratio of clock ticks.
+    UserMicros,
+    SystemMicros,
+    /// Percent of the server's core that was not idle.
+    ServerCoreBusy,
+    LoadCoreBusy,
+    /// Percent of both cores that the hypervisor gave to others.
+    Steal,
+    /// Failed requests, of whatever kind the load reports.
+    Errors,
+    /// Growth of resident memory per connection.
+    ResidentBytes,
+    /// The part of it that belongs to no file.
+    AnonymousBytes,
+    /// Microseconds from the due time to the answer.
+    LatencyP50,
+    LatencyP99,
+    LatencyP999,
+    LatencyMax,
+    /// Microseconds by which the sender itself was late at worst.
+    SenderLag,
+}
+
+impl Metric {
+    /// Its heading in a table, its key in a report, and the decimals it deserves.
+    fn form(self) -> (&'static str, &'static str, usize) {
+        match self {
+            Metric::Rate => ("req/s", "requests_per_second", 0),
+            Metric::CpuMicros => ("us/req", "cpu_us_per_request", 3),
+            Metric::UserMicros => ("user", "user_us_per_request", 2),
+            Metric::SystemMicros => ("system", "system_us_per_request", 2),
+            Metric::ServerCoreBusy => ("server core %", "server_core_busy_percent", 1),
+            Metric::LoadCoreBusy => ("load core %", "load_core_busy_percent", 1),
+            Metric::Steal => ("steal %", "steal_percent", 1),
+            Metric::Errors => ("errors", "errors", 0),
+            Metric::ResidentBytes => ("RSS B/conn", "resident_bytes_per_connection", 0),
+            Metric::AnonymousBytes => ("anon B/conn", "anonymous_bytes_per_connection", 0),
+            Metric::LatencyP50 => ("p50 us", "latency_p50_us", 1),
+            Metric::LatencyP99 => ("p99 us", "latency_p99_us", 1),
+            Metric::LatencyP999 => ("p99.9 us", "latency_p999_us", 1),
+            Metric::LatencyMax => ("max us", "latency_max_us", 0),
+            Metric::SenderLag => ("sender lag us", "sender_lag_max_us", 0),
+        }
+    }
+
+    pub(crate) fn heading(self) -> &'static str {
+        self.form().0
+    }
+
+    pub(crate) fn key(self) -> &'static str {
+        self.form().1
+    }
+
+    pub(crate) fn show(self, value: f64) -> String {
+        format!("{value:.*}", self.form().2)
+    }
+}
+
+/// The numbers of one measurement.
+pub(crate) type Sample = BTreeMap<Metric, f64>;
+
+/// The median of some numbers; not a number when there are none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        length if length % 2 == 1 => sorted[middle],
+        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+    }
+}
+
+/// Smallest and largest.
+pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
+    let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (smallest, largest)
+}
+
+/// The value that a share of the sorted values does not exceed; zero when there are none.
+pub(crate) fn quantile(sorted: &[u64], share: f64) -> u64 {
+    // Rounding up: of 1,000 values the 99.9th percentile is the 999th, not one below it.
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_spreads() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
+        assert_eq!(spread(&[2.0, 1.0, 3.0]), (1.0, 3.0));
+    }
+
+    #[test]
+    fn quantiles_of_a_thousand() {
+        let sorted: Vec<u64> = (1..=1_000).collect();
+        assert_eq!(quantile(&sorted, 0.5), 500);
+        assert_eq!(quantile(&sorted, 0.999), 999);
+        assert_eq!(quantile(&sorted, 1.0), 1_000);
+        assert_eq!(quantile(&[], 0.5), 0);
+    }
+}

@@ -1,0 +1,189 @@
+//! What the contenders need on disk: programs built in release, the folder they serve, nginx's
+//! configuration. In a temporary folder below the target folder, gone when the run ends.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::bench::contender::Start;
+use crate::bench::workload::Workload;
+use crate::failure::Failure;
+use crate::process;
+use crate::workspace;
+
+/// The size of the file of workload (d): an ordinary small page.
+pub(crate) const FILE_BYTES: usize = 1_406;
+
+/// Connections nginx makes room for; more than any workload opens, fewer than the usual limit.
+const NGINX_CONNECTIONS: u32 = 19_000;
+
+/// The folder of a run and the folder of the programs.
+pub(crate) struct Site {
+    folder: PathBuf,
+    programs: PathBuf,
+}
+
+impl Site {
+    /// Builds what the workloads need and writes what the servers serve.
+    pub(crate) fn prepare(workloads: &[&Workload]) -> Result<Site, Failure> {
+        let target = workspace::target_folder()?;
+        let folder = target.join(format!("bench/site-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("files"))?;
+        let site = Site { folder, programs: target.join("release") };
+        std::fs::write(site.files().join("page.html"), page())?;
+        let mut starts: Vec<Start> = Vec::new();
+        for contender in workloads.iter().flat_map(|workload| workload.contenders) {
+            // All floors are one program.
+            let same = |start: &Start| {
+                std::mem::discriminant(start) == std::mem::discriminant(&contender.start)
+            };
+            if !starts.iter().any(same) {
+                starts.push(contender.start);
+            }
+        }
+        for start in starts {
+            build(start);
+        }
+        Ok(site)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What file servers serve.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.folder.join("files")
+    }
+
+    pub(crate) fn floor(&self) -> Result<PathBuf, Failure> {
+        built(self.programs.join("floor"))
+    }
+
+    pub(crate) fn example(&self, name: &str) -> Result<PathBuf, Failure> {
+        built(self.programs.join("examples").join(name))
+    }
+
+    pub(crate) fn velodrome(&self) -> Result<PathBuf, Failure> {
+        built(self.programs.join("velodrome"))
+    }
+
+    /// Writes nginx's configuration for that port; returns the words that start it.
+    pub(crate) fn nginx(&self, port: u16) -> Result<Vec<String>, Failure> {
+        let folder = self.folder.join(format!("nginx-{port}"));
+        std::fs::create_dir_all(&folder)?;
+        if !process::is_installed("nginx") {
+            return Err(Failure::Work("not installed (apt: nginx-light)".to_owned()));
+        }
+        let configuration = folder.join("nginx.conf");
+        std::fs::write(&configuration, nginx_configuration(&folder, &self.files(), port))?;
+        let words = ["nginx", "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&configuration)];
+        Ok(words.map(str::to_owned).to_vec())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            eprintln!("xtask: {} stays: {error}", self.folder.display());
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Builds one program in release. One that does not build is missed later, by its contender alone.
+fn build(start: Start) {
+    let words: &[&str] = match start {
+        Start::Floor { .. } => &["--package", "velodrome-floor", "--bin", "floor"],
+        Start::Example(name) => &["--package", "velodrome", "--example", name],
+        Start::Serve => &["--package", "velodrome", "--bin", "velodrome"],
+        Start::Nginx => return,
+    };
+    let mut command = workspace::cargo();
+    command.args(["build", "--release", "--quiet"]).args(words);
+    if let Err(failure) = process::run(&mut command, &format!("cargo build {}", words.join(" "))) {
+        eprintln!("xtask: {failure}");
+    }
+}
+
+fn built(program: PathBuf) -> Result<PathBuf, Failure> {
+    if program.is_file() {
+        return Ok(program);
+    }
+    Err(Failure::Work(format!("{} was not built", program.display())))
+}
+
+/// A page of exactly so many bytes.
+fn page() -> String {
+    let mut page = String::from("<!doctype html>\n<title>A page</title>\n<p>");
+    let end = "</p>\n";
+    while page.len() + end.len() < FILE_BYTES {
+        page.push(if page.len().is_multiple_of(64) { '\n' } else { 'x' });
+    }
+    page + end
+}
+
+fn nginx_configuration(folder: &Path, files: &Path, port: u16) -> String {
+    let folder = folder.display();
+    let files = files.display();
+    // The files belong to whoever runs this; a worker under another name could not read them.
+    let user = if rustix::process::geteuid().is_root() { "user root;\n" } else { "" };
+    let spools: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .into_iter()
+        .filter(|name| *name == "client_body" || nginx_has(name))
+        .map(|name| format!("    {name}_temp_path {folder}/{name};\n"))
+        .collect();
+    format!(
+        "{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
+         worker_rlimit_nofile {NGINX_CONNECTIONS};\n\
+         events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
+         http {{\n{spools}    access_log off;\n    sendfile on;\n    tcp_nodelay on;\n\
+         \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n\
+         \x20   open_file_cache max=1000 inactive=60s;\n    open_file_cache_valid 60s;\n\
+         \x20   types {{ text/html html; }}\n\
+         \x20   server {{\n        listen 127.0.0.1:{port} reuseport deferred backlog=4096;\n\
+         \x20       root {files};\n\
+         \x20       location = /json {{\n            default_type application/json;\n\
+         \x20           return 200 '{{\"message\":\"Hello, World!\"}}';\n        }}\n    }}\n}}\n"
+    )
+}
+
+/// Whether nginx was built with a module whose spool folder must then be set.
+fn nginx_has(module: &str) -> bool {
+    let built_without = format!("--without-http_{module}_module");
+    let output = Command::new("nginx").arg("-V").output();
+    output.is_ok_and(|output| !String::from_utf8_lossy(&output.stderr).contains(&built_without))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_its_size() {
+        assert_eq!(page().len(), FILE_BYTES);
+    }
+
+    #[test]
+    fn nginx_accepts_its_configuration() {
+        if !process::is_installed("nginx") {
+            println!("SKIPPED nginx_accepts_its_configuration: nginx is not installed");
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("xtask-nginx-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("nginx.conf");
+        std::fs::write(&path, nginx_configuration(&folder, &folder, 21_900)).expect("a file");
+        let output = Command::new("nginx")
+            .args(["-t", "-q", "-e", "stderr", "-p"])
+            .arg(&folder)
+            .arg("-c")
+            .arg(&path)
+            .output()
+            .expect("nginx runs");
+        std::fs::remove_dir_all(&folder).expect("the folder goes");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

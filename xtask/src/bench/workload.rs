@@ -1,0 +1,224 @@
+//! The workloads, their contenders and their targets, as data.
+//!
+//! Never runs anything. A new workload is an entry here.
+
+use crate::bench::contender::{Contender, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED, FLOOR_SHORT};
+use crate::bench::contender::{JSON, NGINX, SERVE};
+use crate::bench::sample::Metric;
+
+/// What loads the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// wrk, closed loop, kept alive.
+    Kept { connections: u32 },
+    /// wrk, each connection sending that many requests at once.
+    Pipelined { connections: u32, depth: usize },
+    /// wrk with `Connection: close`.
+    Short { connections: u32 },
+    /// ab, which opens a connection for every request.
+    ApacheBench { connections: u32 },
+    /// So many connections opened, one request answered on each, then nothing.
+    Idle { connections: u64 },
+    /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
+    Paced { connections: usize },
+}
+
+/// What a target holds our value against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Against {
+    /// The median of the named contender in the same run.
+    Contender(&'static str),
+    /// Nothing: the number itself counts.
+    Itself,
+}
+
+/// Which side of the bound is good.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// What our server should reach.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    pub(crate) metric: Metric,
+    pub(crate) against: Against,
+    pub(crate) bound: Bound,
+}
+
+/// One comparison.
+#[derive(Debug)]
+pub(crate) struct Workload {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) load: Load,
+    /// In the order of a round; the first is the floor, which ratios refer to.
+    pub(crate) contenders: &'static [Contender],
+    /// What ratios are made of.
+    pub(crate) main_metric: Metric,
+    pub(crate) targets: &'static [Target],
+}
+
+impl Workload {
+    /// Whether `--only wanted` means this workload: by its name or the letter it starts with.
+    pub(crate) fn answers_to(&self, wanted: &str) -> bool {
+        self.name == wanted || self.name.split('-').next() == Some(wanted)
+    }
+
+    pub(crate) fn is_memory(&self) -> bool {
+        matches!(self.load, Load::Idle { .. })
+    }
+}
+
+const fn ratio_to_floor(metric: Metric, most: f64) -> Target {
+    Target { metric, against: Against::Contender("floor"), bound: Bound::AtMost(most) }
+}
+
+const KEPT_FIELD: &[Contender] = &[FLOOR_KEPT, JSON, NGINX];
+const SHORT_FIELD: &[Contender] = &[FLOOR_SHORT, JSON, NGINX];
+
+const SHORT_TARGETS: &[Target] = &[
+    ratio_to_floor(Metric::CpuMicros, 1.06),
+    Target {
+        metric: Metric::CpuMicros,
+        against: Against::Contender("nginx"),
+        bound: Bound::AtMost(1.0),
+    },
+];
+
+const THREE_TIMES_NGINX: &[Target] = &[Target {
+    metric: Metric::Rate,
+    against: Against::Contender("nginx"),
+    bound: Bound::AtLeast(3.0),
+}];
+
+/// Every workload, in the order they run.
+pub(crate) const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "a",
+        title: "JSON kept alive, 256 connections",
+        path: "/json",
+        load: Load::Kept { connections: 256 },
+        contenders: KEPT_FIELD,
+        main_metric: Metric::CpuMicros,
+        targets: &[
+            ratio_to_floor(Metric::CpuMicros, 1.05),
+            Target {
+                metric: Metric::UserMicros,
+                against: Against::Itself,
+                bound: Bound::AtMost(0.28),
+            },
+        ],
+    },
+    Workload {
+        name: "b",
+        title: "JSON pipelined 16 deep, 256 connections",
+        path: "/json",
+        load: Load::Pipelined { connections: 256, depth: 16 },
+        contenders: &[FLOOR_PIPELINED, JSON, NGINX],
+        main_metric: Metric::CpuMicros,
+        targets: &[ratio_to_floor(Metric::CpuMicros, 1.16)],
+    },
+    Workload {
+        name: "c",
+        title: "JSON, a connection for each request, 60 at a time (wrk)",
+        path: "/json",
+        load: Load::Short { connections: 60 },
+        contenders: SHORT_FIELD,
+        main_metric: Metric::CpuMicros,
+        targets: SHORT_TARGETS,
+    },
+    Workload {
+        name: "c-ab",
+        title: "JSON, a connection for each request, 60 at a time (ab)",
+        path: "/json",
+        load: Load::ApacheBench { connections: 60 },
+        contenders: SHORT_FIELD,
+        main_metric: Metric::CpuMicros,
+        targets: SHORT_TARGETS,
+    },
+    Workload {
+        name: "d",
+        title: "a file of 1,406 bytes kept alive, 256 connections",
+        path: "/page.html",
+        load: Load::Kept { connections: 256 },
+        contenders: &[FLOOR_FILE, SERVE, NGINX],
+        main_metric: Metric::CpuMicros,
+        targets: &[ratio_to_floor(Metric::CpuMicros, 1.12)],
+    },
+    Workload {
+        name: "e",
+        title: "memory of an idle connection, 15,000 open",
+        path: "/json",
+        load: Load::Idle { connections: 15_000 },
+        contenders: KEPT_FIELD,
+        main_metric: Metric::ResidentBytes,
+        targets: &[Target {
+            metric: Metric::ResidentBytes,
+            against: Against::Itself,
+            bound: Bound::AtMost(256.0),
+        }],
+    },
+    Workload {
+        name: "f-1",
+        title: "JSON kept alive, 1 connection",
+        path: "/json",
+        load: Load::Kept { connections: 1 },
+        contenders: KEPT_FIELD,
+        main_metric: Metric::Rate,
+        targets: THREE_TIMES_NGINX,
+    },
+    Workload {
+        name: "f-4",
+        title: "JSON kept alive, 4 connections",
+        path: "/json",
+        load: Load::Kept { connections: 4 },
+        contenders: KEPT_FIELD,
+        main_metric: Metric::Rate,
+        targets: THREE_TIMES_NGINX,
+    },
+    Workload {
+        name: "f-10",
+        title: "JSON kept alive, 10 connections",
+        path: "/json",
+        load: Load::Kept { connections: 10 },
+        contenders: KEPT_FIELD,
+        main_metric: Metric::Rate,
+        targets: &[],
+    },
+    Workload {
+        name: "g",
+        title: "tail of JSON kept alive, open loop at half the maximum, 64 connections",
+        path: "/json",
+        load: Load::Paced { connections: 64 },
+        contenders: KEPT_FIELD,
+        main_metric: Metric::LatencyP999,
+        targets: &[ratio_to_floor(Metric::LatencyP999, 2.0)],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_means_every_workload_of_its_group() {
+        let count =
+            |wanted: &str| WORKLOADS.iter().filter(|workload| workload.answers_to(wanted)).count();
+        assert_eq!((count("a"), count("c"), count("f"), count("f-4"), count("z")), (1, 2, 3, 1, 0));
+    }
+
+    #[test]
+    fn every_target_names_a_contender_that_takes_part() {
+        for workload in WORKLOADS {
+            assert_eq!(workload.contenders[0].name, "floor", "{}", workload.name);
+            for target in workload.targets {
+                if let Against::Contender(name) = target.against {
+                    assert!(workload.contenders.iter().any(|contender| contender.name == name));
+                }
+            }
+        }
+    }
+}

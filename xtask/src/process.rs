@@ -1,0 +1,132 @@
+//! Child processes that cannot outlive the tool.
+//!
+//! Owns starting and ending them, always by their own id. Never ends a process it did not start.
+
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+
+/// Milliseconds a child gets to end after it was asked to; then it is killed.
+const END_GRACE_MS: u64 = 3_000;
+
+/// Milliseconds between two looks at something that is waited for.
+const LOOK_INTERVAL_MS: u64 = 10;
+
+/// Runs a command to its end with its output shown; an error names it.
+pub(crate) fn run(command: &mut Command, name: &str) -> Result<(), Failure> {
+    let status = command.status().map_err(|error| Failure::Work(format!("{name}: {error}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::Work(format!("{name} failed ({status})")))
+}
+
+/// Whether a program of that name can be started.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders)
+        .chain(["/usr/sbin".into(), "/sbin".into()])
+        .any(|folder| folder.join(program).is_file())
+}
+
+/// Looks again and again until `done`, or until the time is over; says which.
+pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + limit;
+    while !done() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(LOOK_INTERVAL_MS));
+    }
+    true
+}
+
+/// A child that is ended, with all its descendants, when this value goes away.
+pub(crate) struct Guarded {
+    child: Child,
+}
+
+impl Guarded {
+    pub(crate) fn start(command: &mut Command, name: &str) -> Result<Guarded, Failure> {
+        let child = command.spawn().map_err(|error| Failure::Work(format!("{name}: {error}")))?;
+        Ok(Guarded { child })
+    }
+
+    /// The process ids of the child and all its descendants, the child first.
+    pub(crate) fn family(&self) -> Vec<u32> {
+        let mut family = vec![self.child.id()];
+        let mut next = 0;
+        while let Some(member) = family.get(next) {
+            family.extend(children_of(*member));
+            next += 1;
+        }
+        family
+    }
+
+    /// Whether the child has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if self.has_ended() {
+            return;
+        }
+        let family = self.family();
+        signal(&family[..1], rustix::process::Signal::TERM);
+        wait_until(Duration::from_millis(END_GRACE_MS), || self.has_ended());
+        // Grandchildren end with their parent; whoever did not, and is still one of ours, is killed.
+        if !self.has_ended() {
+            signal(&family, rustix::process::Signal::KILL);
+        }
+        if let Err(error) = self.child.wait() {
+            eprintln!("xtask: waiting for process {}: {error}", self.child.id());
+        }
+    }
+}
+
+fn signal(ids: &[u32], signal: rustix::process::Signal) {
+    for id in ids {
+        let process = i32::try_from(*id).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(process) = process {
+            // It may have ended in between, which is what was wanted.
+            let _ = rustix::process::kill_process(process, signal);
+        }
+    }
+}
+
+fn children_of(id: u32) -> Vec<u32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{id}/task")) else { return Vec::new() };
+    threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok())
+        .flat_map(|text| {
+            text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guarded_child_ends_with_its_guard() {
+        let mut command = Command::new("sleep");
+        let guarded = Guarded::start(command.arg("600"), "sleep").expect("sleep starts");
+        let id = guarded.family()[0];
+        let place = format!("/proc/{id}/stat");
+        assert!(std::path::Path::new(&place).exists());
+        drop(guarded);
+        assert!(!std::path::Path::new(&place).exists());
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path() {
+        assert!(is_installed("sh"));
+        assert!(!is_installed("no-such-program-anywhere"));
+    }
+}

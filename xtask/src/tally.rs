@@ -1,0 +1,133 @@
+//! Runs the tests and counts what came of them.
+//!
+//! Owns the reading of the test harness's output. A test that cannot run here prints
+//! `SKIPPED <test>: <reason>` and returns; it counts as skipped, not as passed.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::failure::Failure;
+
+/// What became of the tests so far.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    skipped: BTreeMap<String, String>,
+}
+
+impl Tally {
+    /// A stage failed: at least one thing is wrong even if no test says so.
+    pub(crate) fn note_failed_stage(&mut self) {
+        self.failed = self.failed.max(1);
+    }
+
+    /// One line per skipped test, with its reason.
+    pub(crate) fn skipped_list(&self) -> String {
+        self.skipped.iter().map(|(test, reason)| format!("skipped {test}: {reason}\n")).collect()
+    }
+
+    /// The line that ends a run; continuous integration reads it.
+    pub(crate) fn closing_line(&self) -> String {
+        let skipped = self.skipped.len() as u64;
+        let passed = self.passed.saturating_sub(skipped);
+        format!("{passed} passed, {} failed, {} skipped", self.failed, skipped + self.ignored)
+    }
+
+    fn read_line(&mut self, line: &str) {
+        if let Some(rest) = line.strip_prefix("SKIPPED ")
+            && let Some((test, reason)) = rest.split_once(": ")
+        {
+            self.skipped.insert(test.trim().to_owned(), reason.trim().to_owned());
+        }
+        if let Some(counts) = line.strip_prefix("test result: ") {
+            self.passed += count(counts, "passed");
+            self.failed += count(counts, "failed");
+            self.ignored += count(counts, "ignored");
+        }
+    }
+}
+
+/// The number before a word in `ok. 3 passed; 0 failed; ..`.
+fn count(counts: &str, word: &str) -> u64 {
+    counts
+        .split([';', '.'])
+        .filter_map(|part| part.trim().strip_suffix(word)?.trim().parse::<u64>().ok())
+        .sum()
+}
+
+/// Which lines of the harness a reader wants to see.
+struct Display {
+    in_successes: bool,
+}
+
+impl Display {
+    /// Hides the output of tests that passed and the list of their names.
+    fn shows(&mut self, line: &str) -> bool {
+        match line {
+            "successes:" => self.in_successes = true,
+            "failures:" => self.in_successes = false,
+            _ if line.starts_with("test result: ") => self.in_successes = false,
+            _ => {}
+        }
+        let quiet = line.is_empty() || (line.starts_with("test ") && line.ends_with("... ok"));
+        !self.in_successes && !quiet
+    }
+}
+
+/// Runs tests by a `cargo test` command, shows what matters, and counts.
+pub(crate) fn run_tests(command: &mut Command, tally: &mut Tally) -> Result<(), Failure> {
+    // `--show-output` because the lines of skipped tests come from tests that returned well.
+    let mut child =
+        command.args(["--no-fail-fast", "--", "--show-output"]).stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().expect("the pipe was asked for above");
+    let mut display = Display { in_successes: false };
+    for line in BufReader::new(output).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        tally.read_line(&line);
+        if display.shows(&line) {
+            println!("{line}");
+        }
+    }
+    let status = child.wait()?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::Work(format!("cargo test failed ({status})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\nrunning 3 tests\ntest a ... ok\ntest b ... ok\ntest c ... FAILED\n\n\
+        successes:\n\n---- b stdout ----\nSKIPPED b: curl is not installed\n\n\nsuccesses:\n    a\n    b\n\n\
+        failures:\n\n---- c stdout ----\nseed 7\n\nfailures:\n    c\n\n\
+        test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+        test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.00s\n";
+
+    #[test]
+    fn output_is_counted() {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.read_line(line));
+        assert_eq!(tally.closing_line(), "6 passed, 1 failed, 2 skipped");
+        assert_eq!(tally.skipped_list(), "skipped b: curl is not installed\n");
+    }
+
+    #[test]
+    fn failures_are_shown_and_successes_are_not() {
+        let mut display = Display { in_successes: false };
+        let shown: Vec<&str> = OUTPUT.lines().filter(|line| display.shows(line)).collect();
+        assert!(shown.contains(&"seed 7") && shown.contains(&"test c ... FAILED"));
+        assert!(!shown.iter().any(|line| line.contains("curl") || line.contains("... ok")));
+    }
+
+    #[test]
+    fn a_failed_stage_is_never_a_clean_closing_line() {
+        let mut tally = Tally::default();
+        tally.note_failed_stage();
+        assert_eq!(tally.closing_line(), "0 passed, 1 failed, 0 skipped");
+    }
+}

@@ -1,0 +1,165 @@
+//! The import graph between our crates, held against the list of allowed edges.
+//!
+//! A new edge is a decision: a line here and its reason in ARCHITECTURE.md, in one commit.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::tidy::Finding;
+use crate::workspace;
+
+/// For what an edge may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Always,
+    TestsOnly,
+}
+
+/// The allowed edges. A crate without a line imports none of ours.
+const EDGES: &[(&str, &str, Use)] = &[
+    ("velodrome", "velodrome-runtime", Use::Always),
+    ("velodrome", "velodrome-server", Use::Always),
+    ("velodrome", "velodrome-conformance", Use::TestsOnly),
+    // A test with a thousand clients raises its own descriptor limit.
+    ("velodrome", "velodrome-sys", Use::TestsOnly),
+    ("velodrome-server", "velodrome-runtime", Use::Always),
+    ("velodrome-server", "velodrome-wire", Use::Always),
+    // Files are opened beneath a root; listeners and users are named by the configuration.
+    ("velodrome-server", "velodrome-sys", Use::Always),
+    ("velodrome-runtime", "velodrome-sys", Use::Always),
+    ("velodrome-bench", "velodrome-runtime", Use::Always),
+    ("velodrome-bench", "velodrome-wire", Use::Always),
+    // The yardstick: the kernel's face, and nothing of what it measures.
+    ("velodrome-floor", "velodrome-sys", Use::Always),
+    // The fuzz workspace calls the codecs directly.
+    ("velodrome-fuzz", "velodrome-wire", Use::Always),
+    ("velodrome-fuzz", "velodrome-server", Use::Always),
+];
+
+/// Workspaces whose manifests are looked at.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
+
+/// One dependency of one of our crates on another of ours.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    from: String,
+    to: String,
+    tests_only: bool,
+    manifest: String,
+    line: usize,
+}
+
+/// Reads the edges that exist.
+pub(crate) fn read() -> Result<Vec<Edge>, Failure> {
+    let root = workspace::root();
+    let mut edges = Vec::new();
+    for manifest in MANIFESTS {
+        if root.join(manifest).is_file() {
+            edges.extend(edges_in(&workspace::metadata(&root.join(manifest))?, &root));
+        }
+    }
+    Ok(edges)
+}
+
+fn edges_in(metadata: &Value, root: &Path) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    for package in list(&metadata["packages"]) {
+        let manifest = package["manifest_path"].as_str().unwrap_or_default();
+        let text = std::fs::read_to_string(manifest).unwrap_or_default();
+        let shown = Path::new(manifest).strip_prefix(root).unwrap_or(Path::new(manifest));
+        for dependency in list(&package["dependencies"]) {
+            // Ours are those that lie in a folder.
+            if dependency["path"].is_null() {
+                continue;
+            }
+            let name = dependency["name"].as_str().unwrap_or_default();
+            let key = dependency["rename"].as_str().unwrap_or(name);
+            edges.push(Edge {
+                from: package["name"].as_str().unwrap_or_default().to_owned(),
+                to: name.to_owned(),
+                tests_only: dependency["kind"].as_str() == Some("dev"),
+                manifest: shown.display().to_string(),
+                line: line_of(&text, key),
+            });
+        }
+    }
+    edges
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn line_of(manifest: &str, key: &str) -> usize {
+    let names =
+        |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
+    manifest.lines().position(names).map_or(1, |index| index + 1)
+}
+
+/// Holds the edges against the list.
+pub(crate) fn check(edges: &[Edge]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for edge in edges {
+        let allowed = EDGES.iter().find(|(from, to, _)| *from == edge.from && *to == edge.to);
+        let reason = match allowed {
+            Some((_, _, Use::Always)) => continue,
+            Some((_, _, Use::TestsOnly)) if edge.tests_only => continue,
+            Some(_) => format!("{} may import {} for tests only", edge.from, edge.to),
+            None => format!("{} must not import {}", edge.from, edge.to),
+        };
+        findings.push(Finding::new(
+            &edge.manifest,
+            edge.line,
+            reason,
+            "drop the edge, or add it to xtask/src/tidy/graph.rs with its reason in ARCHITECTURE.md",
+        ));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(from: &str, to: &str, tests_only: bool) -> Edge {
+        let manifest = "crates/a/Cargo.toml".to_owned();
+        Edge { from: from.to_owned(), to: to.to_owned(), tests_only, manifest, line: 3 }
+    }
+
+    #[test]
+    fn allowed_edges_pass_and_others_are_found() {
+        let findings = check(&[
+            edge("velodrome-server", "velodrome-wire", false),
+            edge("velodrome", "velodrome-conformance", true),
+            edge("velodrome", "velodrome-conformance", false),
+            edge("velodrome-wire", "velodrome-sys", true),
+        ]);
+        let reasons: Vec<_> = findings.iter().map(|finding| finding.reason.as_str()).collect();
+        assert_eq!(
+            reasons,
+            [
+                "velodrome may import velodrome-conformance for tests only",
+                "velodrome-wire must not import velodrome-sys"
+            ]
+        );
+    }
+
+    #[test]
+    fn edges_are_read_from_metadata() {
+        let metadata = serde_json::json!({ "packages": [{
+            "name": "velodrome-wire",
+            "manifest_path": "/nowhere/crates/wire/Cargo.toml",
+            "dependencies": [
+                { "name": "memchr", "path": null, "kind": null, "rename": null },
+                { "name": "velodrome-sys", "path": "/nowhere/crates/sys", "kind": "dev", "rename": "sys" }
+            ]
+        }]});
+        let edges = edges_in(&metadata, Path::new("/nowhere"));
+        assert_eq!(edges.len(), 1);
+        assert!(edges[0].tests_only);
+        assert_eq!(edges[0].manifest, "crates/wire/Cargo.toml");
+        assert_eq!(line_of("[dependencies]\nsystem = \"1\"\nsys.workspace = true\n", "sys"), 3);
+    }
+}

@@ -1,0 +1,78 @@
+//! Rules about names and headers: no module that is a drawer, and every file says what it owns.
+
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
+
+/// Names that say nothing about what is inside.
+const FORBIDDEN: [&str; 5] = ["util", "utils", "common", "helpers", "misc"];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in &tree.sources {
+        if !source.lines.first().is_some_and(|line| line.starts_with("//!")) {
+            findings.push(Finding::new(
+                &source.path,
+                1,
+                "the file does not say what it owns",
+                "open it with a `//!` line: what it owns and what it never does",
+            ));
+        }
+        for (line, code) in source.numbered_code() {
+            let module = code.trim().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+            let name =
+                module.strip_prefix("mod ").map(|rest| rest.trim_end_matches([';', ' ', '{']));
+            if let Some(name) = name.filter(|name| FORBIDDEN.contains(name)) {
+                findings.push(drawer(&source.path, line, name));
+            }
+        }
+    }
+    for path in tree.paths.iter().filter(|path| path.ends_with(".rs")) {
+        let part = |part: &str| FORBIDDEN.contains(&part.trim_end_matches(".rs"));
+        if let Some(name) = path.split('/').find(|name| part(name)) {
+            findings.push(drawer(path, 1, name));
+        }
+    }
+    findings
+}
+
+fn drawer(path: &str, line: usize, name: &str) -> Finding {
+    Finding::new(
+        path,
+        line,
+        format!("`{name}` is a drawer: anything fits into it"),
+        "name the module for the one idea it holds",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_header_is_found() {
+        let tree = Tree::of(&[("src/a.rs", "use std::fs;\n"), ("src/b.rs", "//! Owns b.\n")]);
+        let findings = check(&tree);
+        assert_eq!(findings.len(), 1);
+        assert_eq!((findings[0].file.as_str(), findings[0].line), ("src/a.rs", 1));
+    }
+
+    #[test]
+    fn drawers_are_found_by_file_folder_and_module() {
+        let tree = Tree::of(&[
+            ("src/util.rs", "//! A.\n"),
+            ("tests/common/mod.rs", "//! B.\n"),
+            ("src/c.rs", "//! C.\npub(crate) mod misc {\n}\n"),
+            ("src/utility_bill.rs", "//! D.\nmod helpers_of_the_poor;\n"),
+        ]);
+        let places: Vec<_> =
+            check(&tree).into_iter().map(|finding| (finding.file, finding.line)).collect();
+        assert_eq!(
+            places,
+            [
+                ("src/c.rs".to_owned(), 2),
+                ("src/util.rs".to_owned(), 1),
+                ("tests/common/mod.rs".to_owned(), 1)
+            ]
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! The table of verbs: one source for the help text and for the check that documents name only
+//! verbs that exist.
+
+/// One verb: its name, the words that may follow it as a sub-verb, and its help.
+pub(crate) struct Verb {
+    pub(crate) name: &'static str,
+    pub(crate) sub_verbs: &'static [&'static str],
+    usage: &'static str,
+    summary: &'static str,
+}
+
+/// Every verb there is.
+pub(crate) const VERBS: &[Verb] = &[
+    Verb {
+        name: "test",
+        sub_verbs: &[],
+        usage: "test [--only STAGE[,STAGE]] [--seconds N]",
+        summary: "format, clippy, build, tests, docs, tidy and a minute of fuzzing",
+    },
+    Verb {
+        name: "tidy",
+        sub_verbs: &[],
+        usage: "tidy [--lower]",
+        summary: "the house rules as a test; --lower writes shrunk sizes into the ratchet",
+    },
+    Verb {
+        name: "fuzz",
+        sub_verbs: &[],
+        usage: "fuzz [TARGET] [--seconds N] [--seed S] [--stable] [--replay FILE]",
+        summary: "throw random input at the codecs; a failing input is kept and named",
+    },
+    Verb {
+        name: "bench",
+        sub_verbs: &["floor"],
+        usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick]",
+        summary: "processor time and rate against the do-nothing floor and nginx",
+    },
+];
+
+/// The names of all verbs, in the order of the help.
+pub(crate) fn names() -> Vec<&'static str> {
+    VERBS.iter().map(|verb| verb.name).collect()
+}
+
+/// The text of `cargo xtask help`.
+pub(crate) fn help() -> String {
+    let mut text = String::from("cargo xtask VERB: the project's own tools\n\n");
+    for verb in VERBS {
+        text.push_str(&format!("  {}\n      {}\n", verb.usage, verb.summary));
+    }
+    text.push_str("\nExit status: 0 done, 1 failed, 2 wrong use.\n");
+    text
+}

@@ -1,0 +1,76 @@
+//! Where the project lies and which files belong to it.
+//!
+//! Owns the questions to git and to cargo's metadata. Never reads what is in a file.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// The folder that holds the root Cargo.toml.
+pub(crate) fn root() -> PathBuf {
+    // `cargo run` says where the package lies now; the compile-time value serves a bare binary.
+    let package = std::env::var("CARGO_MANIFEST_DIR")
+        .unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    let package = PathBuf::from(package);
+    package.parent().map(Path::to_path_buf).unwrap_or(package)
+}
+
+/// A cargo command that runs in the project's root.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    command.current_dir(root());
+    command
+}
+
+/// What `cargo metadata` says about the packages of one workspace.
+pub(crate) fn metadata(manifest: &Path) -> Result<Value, Failure> {
+    let output = cargo()
+        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+        .arg(manifest)
+        .output()?;
+    if !output.status.success() {
+        return Err(Failure::Work(format!(
+            "cargo metadata failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )));
+    }
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| Failure::Work(format!("cargo metadata: {error}")))
+}
+
+/// The folder builds go to, which the environment may have moved.
+pub(crate) fn target_folder() -> Result<PathBuf, Failure> {
+    let metadata = metadata(&root().join("Cargo.toml"))?;
+    match metadata["target_directory"].as_str() {
+        Some(folder) => Ok(PathBuf::from(folder)),
+        None => Err(Failure::Work("cargo metadata names no target directory".to_owned())),
+    }
+}
+
+/// The files of the project relative to its root: tracked, or new and not ignored.
+pub(crate) fn files() -> Result<Vec<String>, Failure> {
+    let root = root();
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(&root)
+        .output()
+        .map_err(|error| Failure::Work(format!("git: {error}; install git")))?;
+    if !output.status.success() {
+        return Err(Failure::Work(format!(
+            "git ls-files failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut files: Vec<String> = text
+        .split('\0')
+        .filter(|path| !path.is_empty() && root.join(path).is_file())
+        .map(str::to_owned)
+        .collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
