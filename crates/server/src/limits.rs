@@ -48,7 +48,7 @@ pub const SEND_RATE: u64 = 512;
 /// 75 s between two requests of a connection; then it is closed.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// 1,000,000 connections in the whole server; above it the longest idle one is closed for a new one, and
-/// with none idle the new one is answered 503 and closed.
+/// with none idle, accepting pauses and new ones wait in the queue of the kernel.
 pub const CONNECTIONS: u64 = 1_000_000;
 
 // ---- The server: defaults of the keys at the top of the file ----
