@@ -16,5 +16,6 @@ pub mod pollset;
 pub mod ring;
 pub mod signal;
 pub mod socket;
+pub mod text;
 pub mod thread;
 pub mod wake;

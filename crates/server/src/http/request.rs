@@ -2,6 +2,7 @@
 
 use runtime::service::ListenerIndex;
 use sys::socket::Peer;
+use sys::text::ascii;
 use wire::http::head::{self, Target, Version};
 use wire::http::method::Method;
 use wire::http::target;
@@ -45,14 +46,14 @@ impl<'a> Request<'a> {
     #[inline]
     pub fn path(&self) -> &'a str {
         // The head parser lets visible ASCII through and nothing else.
-        let path = str::from_utf8(target::split(self.target()).0).unwrap_or_default();
+        let path = ascii(target::split(self.target()).0).unwrap_or_default();
         if path.is_empty() { "/" } else { path }
     }
 
     /// The query as it was sent, without its question mark.
     #[inline]
     pub fn query(&self) -> Option<&'a str> {
-        target::split(self.target()).1.and_then(|query| str::from_utf8(query).ok())
+        target::split(self.target()).1.and_then(ascii)
     }
 
     /// The value of the first field of that name, which is given in lower case.

@@ -145,7 +145,7 @@ impl<A: Application> Http<A> {
     }
 
     /// Has a request answered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn answer(
         &mut self,
         asked: &Asked<'_>,
@@ -173,7 +173,7 @@ impl<A: Application> Http<A> {
         self.answer_with(asked, head, Persistence::Closed, context)
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer_with(
         &mut self,
         asked: &Asked<'_>,

@@ -10,6 +10,7 @@ use std::iter::FusedIterator;
 
 use memchr::{memchr, memchr2, memchr3, memrchr};
 
+use super::head::scan;
 use crate::escape::{hex_high, hex_low};
 
 /// What the resolver lets pass besides the plain case. The default refuses everything.
@@ -113,18 +114,15 @@ impl std::error::Error for PathError {}
 /// Of the absolute form (RFC 9112 section 3.2.2) with `http` or `https`, scheme and authority are
 /// left out; the path is then empty for `http://host`, which [`resolve`] takes for `/`.
 #[must_use]
+#[inline]
 pub fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
-    let target = without_authority(target);
-    match memchr(b'?', target) {
-        Some(at) => (&target[..at], Some(&target[at + 1..])),
-        None => (target, None),
-    }
+    let target = if target.first() == Some(&b'/') { target } else { without_authority(target) };
+    let (path, rest) = target.split_at(scan::path(target));
+    (path, rest.split_first().map(|(_, query)| query))
 }
 
+#[inline(never)]
 fn without_authority(target: &[u8]) -> &[u8] {
-    if target.first() == Some(&b'/') {
-        return target;
-    }
     for scheme in [b"http://".as_slice(), b"https://"] {
         if let Some((start, rest)) = target.split_at_checked(scheme.len())
             && start.eq_ignore_ascii_case(scheme)

@@ -38,6 +38,13 @@ pub(super) fn target(input: &[u8], at: usize) -> usize {
     run(input, at, stops_in_target)
 }
 
+/// Index of the first question mark, where the path of a request target ends and its query begins, or the
+/// length of the target.
+#[inline(always)]
+pub(in crate::http) fn path(target: &[u8]) -> usize {
+    run(target, 0, stops_in_path)
+}
+
 /// Index of the first byte at or after `at` that may not stand in a token (RFC 9110, 5.6.2), or the
 /// length of the input.
 #[inline(always)]
@@ -93,6 +100,12 @@ const fn stops_in_target(word: u64) -> u64 {
     (blank | delete | fragment | word) & HIGH
 }
 
+#[inline(always)]
+const fn stops_in_path(word: u64) -> u64 {
+    let question = word ^ all(b'?');
+    question.wrapping_sub(all(1)) & !question & HIGH
+}
+
 /// All but letters, digits and the hyphen: the caller looks at the rare other bytes one by one.
 #[inline(always)]
 const fn stops_in_plain_token(word: u64) -> u64 {
@@ -130,7 +143,7 @@ fn run(input: &[u8], mut at: usize, stops: impl Fn(u64) -> u64) -> usize {
     last_word(input, at, stops)
 }
 
-/// The end of the input, where no whole word is left: a zero byte ends every run, so padding does too.
+/// The end of the input, where no whole word is left: whether the padding ends the run or not, it ends here.
 #[inline(always)]
 fn last_word(input: &[u8], at: usize, stops: impl Fn(u64) -> u64) -> usize {
     let word = match input.last_chunk() {
@@ -165,6 +178,8 @@ mod tests {
         assert_eq!(token(input, at), slowly(input, at, is_token), "token {input:x?}");
         let in_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
         assert_eq!(plain_host(input, at), slowly(input, at, in_host), "host {input:x?}");
+        let in_path = |byte| byte != b'?';
+        assert_eq!(path(&input[at..]), slowly(&input[at..], 0, in_path), "path {input:x?}");
     }
 
     #[test]
