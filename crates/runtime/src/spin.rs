@@ -2,21 +2,29 @@
 //!
 //! Owns the decision only. Going to sleep and being woken costs tens of microseconds on both sides; where the
 //! next request comes sooner than that, polling answers it at once. It pays only while requests come in quick
-//! succession, so it has to be earned by short sleeps, is lost by a spin in vain, and pauses as soon as another
-//! thread is seen waiting for the core. And it pays only while few connections are at work: with many, clients find
-//! something else to do while we are woken, and polling would only burn what a sleep saves.
+//! succession, so it has to be earned by short sleeps; what spins in vain may cost is kept in a purse that spins with
+//! success fill; and it pauses as soon as another thread is seen waiting for the core. And it pays only while few
+//! connections are at work: with many, clients find something else to do while we are woken, and polling would only
+//! burn what a sleep saves.
 
 use crate::limits::SPIN_PAUSE_NS;
 
 /// Short sleeps in a row that earn a spin.
-const EARNED_AFTER: i32 = 3;
+const EARNED_AFTER: u32 = 3;
 
 /// A sleep is short when it is at most this many times the bound: a client that has to be woken itself sends its
 /// next request that much later than one that spins would.
 const SHORT_SLEEP_FACTOR: u64 = 4;
 
-/// Times the penalty doubles at the most: 3 * 2^10 short sleeps before the next try.
-const PENALTY_DOUBLINGS: u32 = 10;
+/// Nanoseconds that a spin with success pays in: about what going to sleep and being woken would have cost. With
+/// one in three of them in vain at the default bound the purse still holds its level.
+const SAVED_BY_A_HIT_NS: u64 = 25_000;
+
+/// Of the time slept, the part that is paid in: one in so many. It is what spinning in vain for ever may cost.
+const SLEEP_PAYS_ONE_IN: u64 = 32;
+
+/// Times the bound that the purse holds at the most, and at first: so many spins in vain in a row.
+const PURSE_BOUNDS: u64 = 8;
 
 /// Runs that are looked back on.
 const RECENT: usize = 32;
@@ -34,8 +42,9 @@ const SHARED_EVERY_NS: u64 = 8_000_000;
 #[derive(Debug)]
 pub(crate) struct Spin {
     bound_ns: u64,
-    credit: i32,
-    misses: u32,
+    short_sleeps: u32,
+    /// For how long may still be spun in vain.
+    purse_ns: u64,
     paused_until_ns: u64,
     window_start_ns: u64,
     window_switches: u64,
@@ -49,8 +58,8 @@ impl Spin {
     pub(crate) fn new(bound_ns: u64) -> Self {
         Self {
             bound_ns,
-            credit: 0,
-            misses: 0,
+            short_sleeps: 0,
+            purse_ns: bound_ns * PURSE_BOUNDS,
             paused_until_ns: 0,
             window_start_ns: 0,
             window_switches: 0,
@@ -81,28 +90,35 @@ impl Spin {
     /// How long to poll before blocking now; 0 for not at all.
     #[inline]
     pub(crate) fn allowance_ns(&self, now_ns: u64) -> u64 {
-        let may = self.credit >= EARNED_AFTER && now_ns >= self.paused_until_ns && self.is_narrow();
+        let may = self.short_sleeps >= EARNED_AFTER
+            && self.purse_ns >= self.bound_ns
+            && now_ns >= self.paused_until_ns
+            && self.is_narrow();
         if may { self.bound_ns } else { 0 }
     }
 
     /// A spin found work.
     pub(crate) fn on_hit(&mut self) {
-        self.misses = 0;
+        self.pay_in(SAVED_BY_A_HIT_NS);
     }
 
-    /// A spin ended in a sleep: the next try has to be earned, each time longer.
+    /// A spin ended in a sleep.
     pub(crate) fn on_miss(&mut self) {
-        self.misses = (self.misses + 1).min(PENALTY_DOUBLINGS);
-        self.credit = EARNED_AFTER - (EARNED_AFTER << self.misses);
+        self.purse_ns = self.purse_ns.saturating_sub(self.bound_ns);
     }
 
     /// The scheduler slept for so long.
     pub(crate) fn on_sleep(&mut self, slept_ns: u64) {
+        self.pay_in(slept_ns / SLEEP_PAYS_ONE_IN);
         if slept_ns > self.bound_ns * SHORT_SLEEP_FACTOR {
-            self.credit = self.credit.min(0);
-        } else if self.credit < EARNED_AFTER {
-            self.credit += 1;
+            self.short_sleeps = 0;
+        } else {
+            self.short_sleeps = self.short_sleeps.saturating_add(1);
         }
+    }
+
+    fn pay_in(&mut self, gain_ns: u64) {
+        self.purse_ns = (self.purse_ns + gain_ns).min(self.bound_ns * PURSE_BOUNDS);
     }
 
     /// Told how often the kernel took the core away so far. A rate as of a neighbour that computes means that the
@@ -147,22 +163,40 @@ mod tests {
     }
 
     #[test]
-    fn a_spin_in_vain_makes_the_next_one_dearer() {
+    fn spins_in_vain_empty_the_purse_and_hits_fill_it() {
         let mut spin = earned();
-        let mut sleeps_needed = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..PURSE_BOUNDS {
+            assert_eq!(spin.allowance_ns(0), 50_000);
             spin.on_miss();
-            let mut count = 0;
-            while spin.allowance_ns(0) == 0 {
-                spin.on_sleep(60_000);
-                count += 1;
-            }
-            sleeps_needed.push(count);
         }
-        assert_eq!(sleeps_needed, vec![6, 12, 24]);
+        assert_eq!(spin.allowance_ns(0), 0, "nothing is left to be spun in vain");
         spin.on_hit();
-        spin.on_miss();
-        assert_eq!(spin.credit, -EARNED_AFTER, "a hit forgives");
+        assert_eq!(spin.allowance_ns(0), 0, "half of a spin");
+        spin.on_hit();
+        assert_eq!(spin.allowance_ns(0), 50_000);
+        for _ in 0..1_000 {
+            spin.on_hit();
+        }
+        for _ in 0..PURSE_BOUNDS {
+            spin.on_miss();
+        }
+        assert_eq!(spin.allowance_ns(0), 0, "hits of long ago do not pay for ever");
+    }
+
+    #[test]
+    fn work_that_always_comes_too_late_costs_a_small_part_of_the_time() {
+        let mut spin = earned();
+        let (mut slept_ns, mut in_vain_ns) = (0, 0);
+        for _ in 0..100_000 {
+            in_vain_ns += spin.allowance_ns(0);
+            if spin.allowance_ns(0) > 0 {
+                spin.on_miss();
+            }
+            spin.on_sleep(100_000);
+            slept_ns += 100_000;
+        }
+        let part = slept_ns / in_vain_ns;
+        assert!((31..=32).contains(&part), "one in {part}");
     }
 
     #[test]
@@ -205,6 +239,7 @@ mod tests {
         let mut spin = Spin::new(0);
         for _ in 0..10 {
             spin.on_sleep(0);
+            spin.on_hit();
         }
         assert_eq!(spin.allowance_ns(0), 0);
     }
