@@ -100,9 +100,10 @@ impl Kind {
 }
 
 impl FileTime {
-    /// The kernel keeps nanoseconds below a thousand million; what is not is taken for none.
-    fn new(seconds: i64, nanoseconds: u64) -> Self {
-        Self { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) }
+    /// The kernel keeps nanoseconds below a thousand million; what is not is taken for none. Their type differs
+    /// between rustix's way to the kernel and the one through libc.
+    fn new(seconds: i64, nanoseconds: impl TryInto<u32>) -> Self {
+        Self { seconds, nanoseconds: nanoseconds.try_into().unwrap_or(0) }
     }
 }
 
