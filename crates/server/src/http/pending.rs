@@ -5,6 +5,8 @@
 use runtime::clock::Now;
 use wire::http::body::BodyDecoder;
 
+use super::reply::BodyUse;
+
 /// A request kept across turns.
 #[derive(Debug)]
 pub(super) struct Pending {
@@ -42,6 +44,13 @@ impl Pending {
             began_ns: now.monotonic_ns,
             received: 0,
         }
+    }
+
+    /// Whether the answer has a body.
+    pub(super) fn body_use(&self) -> BodyUse {
+        // A head that was accepted: its method is the first word, in upper case, perhaps behind empty lines.
+        let is_head = self.head.trim_ascii_start().starts_with(b"HEAD ");
+        if is_head { BodyUse::Omit } else { BodyUse::Send }
     }
 
     /// Whether a body comes slower than the floor, once the time for a pause is over.

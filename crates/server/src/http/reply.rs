@@ -7,6 +7,7 @@ use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
 use wire::http::body::{write_chunk, write_last_chunk};
 use wire::http::head::Version;
+use wire::http::method::Method;
 use wire::http::response::{HeadWriter, InvalidField, append_field};
 use wire::http::status::Status;
 
@@ -17,6 +18,14 @@ pub(super) enum BodyUse {
     Send,
     /// No: the method was HEAD.
     Omit,
+}
+
+impl BodyUse {
+    /// RFC 9110 section 9.3.2: an answer to HEAD has no body, whatever its status.
+    #[inline]
+    pub(super) fn of_method(method: Method) -> Self {
+        if method == Method::Head { Self::Omit } else { Self::Send }
+    }
 }
 
 /// Whether the connection goes on.

@@ -12,7 +12,6 @@ use runtime::service::{
 };
 use sys::socket::Peer;
 use wire::http::head::{FieldSlots, Version};
-use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::application::{Answer, AnswerContext, Application};
@@ -183,7 +182,7 @@ impl<A: Application> Http<A> {
     ) -> Outcome {
         self.parts.set_second(context.now.unix_seconds);
         let request = &asked.request;
-        let body_use = if request.method() == Method::Head { BodyUse::Omit } else { BodyUse::Send };
+        let body_use = BodyUse::of_method(request.method());
         let mut reply = Reply {
             output: context.output,
             parts: &mut self.parts,
@@ -221,6 +220,7 @@ impl<A: Application> Http<A> {
         &mut self,
         peer: Peer,
         status: Status,
+        body_use: BodyUse,
         context: &mut Context<'_, A::Message>,
     ) {
         self.parts.set_second(context.now.unix_seconds);
@@ -233,14 +233,15 @@ impl<A: Application> Http<A> {
             output: context.output,
             parts: &mut self.parts,
             version: Version::Http11,
-            body_use: BodyUse::Send,
+            body_use,
             persistence: Persistence::Closed,
             status: None,
             body_bytes: 0,
         };
         reply.send(status, content_type, &body);
         if let Some(log) = &mut self.log {
-            log.write(&AccessLine::of_refused(peer, status, body.len() as u64, context.now));
+            let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
+            log.write(&AccessLine::of_refused(peer, status, body_bytes, context.now));
         }
         self.parts.body = body;
     }

@@ -2,7 +2,7 @@
 //!
 //! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are who uses the server, `small`
 //! and `site` what it serves. The tests are in `worlds` (thousands of seeds), `deadlines`, `cutting`, `crowding`, `endings`
-//! (drain and reload) and `panics`. A seed that fails is printed with the command that replays it, and stays in
+//! (drain and reload), `refusals` and `panics`. A seed that fails is printed with the command that replays it, and stays in
 //! `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
@@ -13,6 +13,7 @@ mod cutting;
 mod deadlines;
 mod endings;
 mod panics;
+mod refusals;
 mod response;
 mod seeds;
 mod site;

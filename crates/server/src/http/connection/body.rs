@@ -11,6 +11,7 @@ use wire::http::status::Status;
 use super::{Connection, Phase, Step};
 use crate::http::application::{Application, BodyPolicy};
 use crate::http::pending::{BodyRest, Pending};
+use crate::http::reply::BodyUse;
 use crate::http::service::{Http, Outcome};
 
 impl Connection {
@@ -41,7 +42,10 @@ impl Connection {
         let limits = BodyLimits { body_size: limit, ..http.settings().body };
         let decoder = match BodyDecoder::new(request.framing, &limits) {
             Ok(decoder) => decoder,
-            Err(refusal) => return self.refuse(http, refusal.status(), input.len(), context),
+            Err(refusal) => {
+                let body_use = BodyUse::of_method(request.method);
+                return self.refuse_with(http, refusal.status(), body_use, input.len(), context);
+            }
         };
         if let Some(body) = whole_body(request.framing, &input[length..]) {
             let asked = self.asked(request, body);
@@ -161,7 +165,8 @@ impl Connection {
             head::parse(&pending.head, &http.settings().head, &mut slots)
         else {
             // Limit lowered by a reload meanwhile: the request no longer fits.
-            return self.refuse(http, Status::REQUEST_HEADER_FIELDS_TOO_LARGE, available, context);
+            let status = Status::REQUEST_HEADER_FIELDS_TOO_LARGE;
+            return self.refuse_with(http, status, pending.body_use(), available, context);
         };
         let asked = self.asked(&request, &pending.body);
         let outcome = match pending.rest {

@@ -16,6 +16,7 @@ use wire::proxy::{self, Parsed, Source};
 
 use crate::http::application::Application;
 use crate::http::pending::Pending;
+use crate::http::reply::BodyUse;
 use crate::http::request::Request;
 use crate::http::service::{Asked, Http, Outcome};
 use crate::http::settings::milliseconds;
@@ -254,7 +255,7 @@ impl Connection {
         }
     }
 
-    /// Refuses what cannot be read as a request, and closes.
+    /// Refuses what cannot be read as a request or comes too late, and closes.
     fn refuse<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -262,9 +263,22 @@ impl Connection {
         consumed: usize,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
+        let body_use = self.pending.as_ref().map_or(BodyUse::Send, |pending| pending.body_use());
+        self.refuse_with(http, status, body_use, consumed, context)
+    }
+
+    /// The same for a request of which it is known whether its answer has a body.
+    fn refuse_with<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        status: Status,
+        body_use: BodyUse,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
         self.pending = None;
         self.phase = Phase::Over;
-        http.refuse(self.peer(), status, context);
+        http.refuse(self.peer(), status, body_use, context);
         Step::Stop { consumed, next: Next::Linger }
     }
 
