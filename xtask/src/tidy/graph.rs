@@ -36,6 +36,10 @@ const EDGES: &[(&str, &str, Use)] = &[
     // The fuzz workspace calls the codecs directly.
     ("velodrome-fuzz", "velodrome-wire", Use::Always),
     ("velodrome-fuzz", "velodrome-server", Use::Always),
+    // A whole connection needs a scheduler, a simulated world, and a reader of answers that is not ours to please.
+    ("velodrome-fuzz", "velodrome-runtime", Use::Always),
+    ("velodrome-fuzz", "velodrome-sys", Use::Always),
+    ("velodrome-fuzz", "velodrome-conformance", Use::Always),
 ];
 
 /// Workspaces whose manifests are looked at.
