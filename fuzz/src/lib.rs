@@ -1,4 +1,4 @@
-//! What must hold for every input, codec by codec.
+//! What must hold for every input, codec by codec and for a whole connection.
 //!
 //! Each module has one plain function `check(data)` that panics when a property is broken, the inputs
 //! that show the way in, and words worth inserting. Never does I/O, so that libFuzzer and the stable
@@ -7,6 +7,7 @@
 
 pub mod chunked_body;
 pub mod config_file;
+pub mod connection;
 pub mod cutting;
 pub mod log_escape;
 pub mod mutation;
@@ -50,4 +51,5 @@ targets!(
     config_file,
     log_escape,
     proxy_header,
+    connection,
 );

@@ -27,7 +27,7 @@ pub(crate) const VERBS: &[Verb] = &[
         name: "fuzz",
         sub_verbs: &[],
         usage: "fuzz [TARGET] [--seconds N] [--seed S] [--stable] [--replay FILE]",
-        summary: "throw random input at the codecs; a failing input is kept and named",
+        summary: "throw random input at codecs and connections; a failing input is kept and named",
     },
     Verb {
         name: "bench",

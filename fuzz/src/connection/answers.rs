@@ -1,0 +1,41 @@
+//! Reading what a connection was answered with, by the strict reader of the conformance suite, which shares no code
+//! with the server.
+
+use conformance::{Parsed, RequestKind, Response, StreamEnd, parse_response};
+use server::http::Method;
+
+use super::expected::{Conversation, End};
+
+/// What came back.
+pub(super) struct Answers {
+    /// How many said `100 Continue`: that depends on when the body came (RFC 9110 section 10.1.1), nothing else does.
+    pub(super) interims: usize,
+    pub(super) finals: Vec<Response>,
+}
+
+/// Reads all answers; every byte belongs to one.
+pub(super) fn read(received: &[u8], expected: &Conversation<'_>) -> Answers {
+    let mut answers = Answers { interims: 0, finals: Vec::new() };
+    let end = if expected.end == End::Open { StreamEnd::Open } else { StreamEnd::Closed };
+    let mut rest = received;
+    while !rest.is_empty() {
+        let method = expected.method_of(answers.finals.len());
+        let kind =
+            if method == Some(Method::Head) { RequestKind::Head } else { RequestKind::Other };
+        let shown = || rest.escape_ascii().to_string();
+        match parse_response(rest, kind, end) {
+            Ok(Parsed::Complete(answer, length)) => {
+                rest = &rest[length..];
+                if answer.status == 100 {
+                    assert!(answer.fields.is_empty());
+                    answers.interims += 1;
+                } else {
+                    answers.finals.push(answer);
+                }
+            }
+            Ok(Parsed::Incomplete) => panic!("an answer that does not end: {}", shown()),
+            Err(error) => panic!("{error}: {}", shown()),
+        }
+    }
+    answers
+}

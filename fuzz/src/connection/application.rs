@@ -1,0 +1,149 @@
+//! An application that shows each request what was understood of it, in every way there is to answer.
+//!
+//! Owns the answers and what they have to be. The first letter of the path says how: `stream`, `wait`, `ignored`,
+//! `very-late` (ignored and waited for), `nothing`, `many` bytes; all others get an echo.
+
+use conformance::Response;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+use server::http::{
+    Answer, AnswerContext, Application, BodyPolicy, Http, Method, Reply, Request, Status,
+};
+
+use super::expected::Asked;
+
+/// Bytes of a body that is collected.
+pub(super) const COLLECTED_MAX: u64 = 300;
+
+/// Bytes of a body that nobody wants and that is read nevertheless.
+pub(super) const IGNORED_MAX: u64 = 100;
+
+/// Bytes of an answer that is queued by reference, and of which a few do not fit the socket.
+const MANY_BYTES: usize = 20_000;
+
+/// Bytes of a piece of a stream.
+const PIECE_BYTES: usize = 7;
+
+/// How a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Echo,
+    Stream,
+    Wait,
+    Ignored,
+    VeryLate,
+    Nothing,
+    Many,
+}
+
+impl Way {
+    /// The way of a request with this target.
+    pub(super) fn of_target(target: &[u8]) -> Self {
+        match target.get(1) {
+            Some(b's') => Self::Stream,
+            Some(b'w') => Self::Wait,
+            Some(b'i') => Self::Ignored,
+            Some(b'v') => Self::VeryLate,
+            Some(b'n') => Self::Nothing,
+            Some(b'm') => Self::Many,
+            _ => Self::Echo,
+        }
+    }
+
+    fn waits(self) -> bool {
+        matches!(self, Self::Wait | Self::VeryLate)
+    }
+
+    pub(super) fn body_policy(self) -> BodyPolicy {
+        match self {
+            Self::Ignored | Self::VeryLate => BodyPolicy::Ignore,
+            _ => BodyPolicy::Collect { limit: COLLECTED_MAX },
+        }
+    }
+}
+
+/// The application.
+#[derive(Default)]
+pub(super) struct Echo {
+    waiting: Vec<ProcessId>,
+    ready: Vec<ProcessId>,
+}
+
+/// What never comes.
+#[derive(Debug)]
+pub(super) enum NoMessage {}
+
+impl Application for Echo {
+    type Message = NoMessage;
+
+    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+        Way::of_target(request.target()).body_policy()
+    }
+
+    fn on_request(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, NoMessage>,
+    ) -> Answer {
+        let way = Way::of_target(request.target());
+        if way.waits() {
+            let Some(place) = self.ready.iter().position(|ready| *ready == context.id) else {
+                self.waiting.push(context.id);
+                return Answer::Wait;
+            };
+            self.ready.swap_remove(place);
+        }
+        let content = content(request.method(), request.target(), request.body);
+        match way {
+            Way::Nothing => {}
+            Way::Many => {
+                let shared = vec![b'm'; MANY_BYTES].into();
+                reply.begin(Status::OK);
+                reply.end_head_with_length(MANY_BYTES as u64);
+                reply.body_shared(runtime::output::SharedBytes {
+                    bytes: shared,
+                    start: 0,
+                    end: MANY_BYTES,
+                });
+            }
+            Way::Stream => {
+                let mut stream = reply.stream(Status::OK, "application/octet-stream");
+                content.chunks(PIECE_BYTES).for_each(|piece| stream.write(piece));
+                stream.end(&[("checksum", b"none")]).expect("a trailer that may stand there");
+            }
+            Way::Echo | Way::Wait | Way::Ignored | Way::VeryLate => {
+                reply.send(Status::OK, "application/octet-stream", &content);
+            }
+        }
+        Answer::Done
+    }
+
+    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, NoMessage>) {
+        let echo = http.application_mut();
+        for id in echo.waiting.drain(..) {
+            echo.ready.push(id);
+            context.command(Command::Resume(id));
+        }
+    }
+}
+
+/// The request as it was understood.
+fn content(method: Method, target: &[u8], body: &[u8]) -> Vec<u8> {
+    [method.as_str().as_bytes(), b" ", target, b"\n", body].concat()
+}
+
+/// The answer is the one to this request.
+pub(super) fn assert_answer(request: &Asked<'_>, answer: &Response) {
+    let way = Way::of_target(request.target);
+    let status = if way == Way::Nothing { 500 } else { 200 };
+    assert_eq!(answer.status, status, "{request:?}");
+    assert_eq!(answer.field("date").map(<[u8]>::len), Some(29), "a date in {answer:?}");
+    let body = match way {
+        _ if request.method == Method::Head => Vec::new(),
+        Way::Nothing => Vec::new(),
+        Way::Many => vec![b'm'; MANY_BYTES],
+        _ => content(request.method, request.target, &request.body),
+    };
+    assert!(answer.body == body, "{request:?}: {:?}", answer.body.escape_ascii().to_string());
+}

@@ -1,0 +1,139 @@
+//! What a stream of requests says, read whole and request by request with the codecs alone.
+//!
+//! Owns the model of a connection: which requests there are, and how the stream ends. No state outlives a request and
+//! nothing is cut, which is what makes it simple enough to be believed.
+
+use server::http::{BodyPolicy, Method, Status, Version};
+use wire::http::body::{BodyDecoder, BodyLimits, Piece};
+use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Target};
+
+use super::application::{IGNORED_MAX, Way};
+
+/// One request that is to be answered.
+#[derive(Debug)]
+pub(super) struct Asked<'s> {
+    pub(super) method: Method,
+    pub(super) target: &'s [u8],
+    pub(super) body: Vec<u8>,
+}
+
+/// How a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// More may come.
+    Open,
+    /// The answer to the last request is the last; what follows it is not looked at.
+    Closed,
+    /// What follows the last request is refused.
+    Refused(Status),
+}
+
+/// What a stream says.
+#[derive(Debug)]
+pub(super) struct Conversation<'s> {
+    pub(super) requests: Vec<Asked<'s>>,
+    pub(super) end: End,
+    /// The method of what is refused, where its head could be read.
+    refused: Option<Method>,
+    /// Requests that asked to be told to go on.
+    pub(super) expectations: usize,
+}
+
+impl Conversation<'_> {
+    /// How many answers there have to be.
+    pub(super) fn answers(&self) -> usize {
+        self.requests.len() + usize::from(matches!(self.end, End::Refused(_)))
+    }
+
+    /// The method that an answer is for.
+    pub(super) fn method_of(&self, answer: usize) -> Option<Method> {
+        self.requests.get(answer).map(|request| request.method).or(self.refused)
+    }
+}
+
+/// What became of one body.
+enum Content {
+    Whole { body: Vec<u8>, length: usize },
+    Unread,
+    Partial,
+    Refused(Status),
+}
+
+/// Reads a stream.
+pub(super) fn converse(stream: &[u8]) -> Conversation<'_> {
+    let requests = Vec::new();
+    let mut said = Conversation { requests, end: End::Open, refused: None, expectations: 0 };
+    let mut rest = stream;
+    while !rest.is_empty() {
+        let mut slots = FieldSlots::new();
+        let (request, length) = match head::parse(rest, &HeadLimits::default(), &mut slots) {
+            Ok(Head::Complete { request, length }) => (request, length),
+            Ok(Head::Partial) => return said,
+            Err(refusal) => {
+                said.end = End::Refused(refusal.status());
+                return said;
+            }
+        };
+        let target = match request.target {
+            Target::Origin(target) => target,
+            Target::Asterisk => b"*",
+        };
+        let way = Way::of_target(target);
+        said.expectations += usize::from(request.expects_continue);
+        let (body, length, read) = match content(&request, way, &rest[length..]) {
+            Content::Whole { body, length: of_body } => (body, length + of_body, true),
+            Content::Unread => (Vec::new(), length, false),
+            Content::Partial => return said,
+            Content::Refused(status) => {
+                said.end = End::Refused(status);
+                said.refused = Some(request.method);
+                return said;
+            }
+        };
+        // A stream has no other end for an HTTP/1.0 client (RFC 9112 section 6.3).
+        let ended_by_close = way == Way::Stream && request.version == Version::Http10;
+        said.requests.push(Asked { method: request.method, target, body });
+        if !read || !request.persistent || ended_by_close {
+            said.end = End::Closed;
+            return said;
+        }
+        rest = &rest[length..];
+    }
+    said
+}
+
+/// The body at the front of the bytes.
+fn content(request: &head::Request<'_, '_>, way: Way, bytes: &[u8]) -> Content {
+    if request.framing == Framing::None {
+        return Content::Whole { body: Vec::new(), length: 0 };
+    }
+    let limit = match way.body_policy() {
+        BodyPolicy::Collect { limit } => limit,
+        BodyPolicy::Ignore => {
+            let long = matches!(request.framing, Framing::Length(size) if size > IGNORED_MAX);
+            if long || request.expects_continue {
+                return Content::Unread;
+            }
+            IGNORED_MAX
+        }
+    };
+    let limits = BodyLimits { body_size: limit, ..BodyLimits::default() };
+    let mut decoder = match BodyDecoder::new(request.framing, &limits) {
+        Ok(decoder) => decoder,
+        Err(refusal) => return Content::Refused(refusal.status()),
+    };
+    let (mut body, mut length) = (Vec::new(), 0);
+    loop {
+        match decoder.next(&bytes[length..]) {
+            Ok((count, piece)) => {
+                length += count;
+                match piece {
+                    Piece::Data(data) => body.extend_from_slice(data),
+                    Piece::NeedMore => return Content::Partial,
+                    Piece::End => return Content::Whole { body, length },
+                }
+            }
+            Err(refusal) => return Content::Refused(refusal.status()),
+        }
+    }
+}
