@@ -96,11 +96,9 @@ fn fuzz(targets: &[String], seconds: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cargo fuzz` on nightly; the stable toolchain that runs this tool must not shadow it.
 fn nightly_fuzz() -> Command {
-    let mut command = Command::new("cargo");
-    command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC");
-    command.current_dir(workspace::root()).args(["+nightly", "fuzz"]);
+    let mut command = workspace::nightly_cargo();
+    command.arg("fuzz");
     command
 }
 

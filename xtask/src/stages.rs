@@ -14,23 +14,29 @@ use crate::{fuzz, tidy};
 /// Seconds of random input, over all targets, unless `--seconds` says otherwise.
 const FUZZ_SECONDS: u64 = 60;
 
+/// What of `crates/sys` Miri can run: the rest asks the kernel for what Miri does not have.
+const MIRI_TESTS: [&str; 7] =
+    ["-p", "velodrome-sys", "--lib", "--test", "ring", "--test", "allocation"];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Format,
     Clippy,
     Build,
     Tests,
+    Miri,
     Documentation,
     Tidy,
     Fuzz,
 }
 
 /// The stages in the order they run: the quick ones that fail most often first.
-const STAGES: [(&str, Stage); 7] = [
+const STAGES: [(&str, Stage); 8] = [
     ("fmt", Stage::Format),
     ("clippy", Stage::Clippy),
     ("build", Stage::Build),
     ("tests", Stage::Tests),
+    ("miri", Stage::Miri),
     ("doc", Stage::Documentation),
     ("tidy", Stage::Tidy),
     ("fuzz", Stage::Fuzz),
@@ -100,6 +106,7 @@ fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), F
             tally::run_tests(ours.args(["test", "--workspace"]), tally)?;
             tally::run_tests(fuzz::cargo("test")?.args(["--release", "--lib"]), tally)
         }
+        Stage::Miri => run_miri(tally),
         Stage::Documentation => {
             let mut command = workspace::cargo();
             command.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
@@ -108,6 +115,19 @@ fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), F
         Stage::Tidy => tidy::run(&[]),
         Stage::Fuzz => fuzz::run_all(fuzz_seconds),
     }
+}
+
+/// The unsafe code that needs no kernel, where an interpreter watches every access.
+fn run_miri(tally: &mut Tally) -> Result<(), Failure> {
+    let version = workspace::nightly_cargo().args(["miri", "--version"]).output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        let reason = "Miri is not installed (rustup component add miri --toolchain nightly)";
+        println!("SKIPPED miri: {reason}");
+        tally.note_skipped_stage("miri", reason);
+        return Ok(());
+    }
+    let mut command = workspace::nightly_cargo();
+    tally::run_tests(command.args(["miri", "test"]).args(MIRI_TESTS), tally)
 }
 
 fn cargo(name: &str, words: &[&str]) -> Result<(), Failure> {

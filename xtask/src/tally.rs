@@ -15,7 +15,10 @@ pub(crate) struct Tally {
     passed: u64,
     failed: u64,
     ignored: u64,
+    /// Tests that said so, which the harness counts as passed.
     skipped: BTreeMap<String, String>,
+    /// Stages that cannot run here.
+    skipped_stages: BTreeMap<String, String>,
 }
 
 impl Tally {
@@ -24,16 +27,23 @@ impl Tally {
         self.failed = self.failed.max(1);
     }
 
-    /// One line per skipped test, with its reason.
+    /// A stage cannot run here: counted like a test that cannot.
+    pub(crate) fn note_skipped_stage(&mut self, stage: &str, reason: &str) {
+        self.skipped_stages.insert(stage.to_owned(), reason.to_owned());
+    }
+
+    /// One line per skipped test or stage, with its reason.
     pub(crate) fn skipped_list(&self) -> String {
-        self.skipped.iter().map(|(test, reason)| format!("skipped {test}: {reason}\n")).collect()
+        let all = self.skipped.iter().chain(&self.skipped_stages);
+        all.map(|(name, reason)| format!("skipped {name}: {reason}\n")).collect()
     }
 
     /// The line that ends a run; continuous integration reads it.
     pub(crate) fn closing_line(&self) -> String {
         let skipped = self.skipped.len() as u64;
         let passed = self.passed.saturating_sub(skipped);
-        format!("{passed} passed, {} failed, {} skipped", self.failed, skipped + self.ignored)
+        let skipped = skipped + self.ignored + self.skipped_stages.len() as u64;
+        format!("{passed} passed, {} failed, {skipped} skipped", self.failed)
     }
 
     fn read_line(&mut self, line: &str) {
@@ -114,6 +124,15 @@ mod tests {
         OUTPUT.lines().for_each(|line| tally.read_line(line));
         assert_eq!(tally.closing_line(), "6 passed, 1 failed, 2 skipped");
         assert_eq!(tally.skipped_list(), "skipped b: curl is not installed\n");
+    }
+
+    #[test]
+    fn a_skipped_stage_takes_nothing_from_those_that_passed() {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.read_line(line));
+        tally.note_skipped_stage("miri", "no nightly");
+        assert_eq!(tally.closing_line(), "6 passed, 1 failed, 3 skipped");
+        assert!(tally.skipped_list().ends_with("skipped miri: no nightly\n"));
     }
 
     #[test]

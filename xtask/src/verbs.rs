@@ -15,7 +15,7 @@ pub(crate) const VERBS: &[Verb] = &[
         name: "test",
         sub_verbs: &[],
         usage: "test [--only STAGE[,STAGE]] [--seconds N]",
-        summary: "format, clippy, build, tests, docs, tidy and a minute of fuzzing",
+        summary: "format, clippy, build, tests, Miri, docs, tidy and a minute of fuzzing",
     },
     Verb {
         name: "tidy",

@@ -25,6 +25,14 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// The same on nightly; the stable toolchain that runs this tool must not shadow it.
+pub(crate) fn nightly_cargo() -> Command {
+    let mut command = Command::new("cargo");
+    command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC");
+    command.current_dir(root()).arg("+nightly");
+    command
+}
+
 /// What `cargo metadata` says about the packages of one workspace.
 pub(crate) fn metadata(manifest: &Path) -> Result<Value, Failure> {
     let output = cargo()

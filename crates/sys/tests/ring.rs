@@ -226,6 +226,9 @@ fn thousands_cross_a_ring_that_is_always_full_or_empty() {
     cross(2, MESSAGES_WAITED_FOR);
 }
 
+/// How many acts one case of the model has at most.
+const ACTS_MAX: usize = if cfg!(miri) { 30 } else { 200 };
+
 /// One act on the ring and its model.
 #[derive(Clone, Debug)]
 enum Act {
@@ -244,7 +247,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         2 => Just(Act::Pop),
         1 => (0..6_usize).prop_map(Act::Drain),
     ];
-    prop::collection::vec(act, 0..200)
+    prop::collection::vec(act, 0..ACTS_MAX)
 }
 
 thread_local! {
