@@ -139,7 +139,8 @@ fn scalar(text: &str) -> String {
 fn no_case_of_the_collection_is_taken_for_safe_that_is_not() {
     let Some(folder) = collection() else {
         eprintln!(
-            "SKIPPED: the source of http_desync_guardian is not where cargo says; its cases did not run"
+            "SKIPPED no_case_of_the_collection_is_taken_for_safe_that_is_not: the source of \
+             http_desync_guardian is not where cargo says"
         );
         return;
     };
