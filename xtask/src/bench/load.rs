@@ -1,13 +1,16 @@
-//! The load generators of the distribution: how they are called and what they say.
+//! The load generators: how those of the distribution are called and what they say; the light client
+//! is a module of its own.
 //!
 //! Owns their command lines and the reading of their output. Never pins anything: this tool already
 //! runs on the load's core, and its children with it.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::bench::light;
+use crate::bench::sample::Sample;
+use crate::bench::site::Site;
 use crate::bench::workload::Load;
 use crate::failure::Failure;
 use crate::process;
@@ -43,52 +46,61 @@ pub(crate) fn missing(load: Load) -> Option<&'static str> {
     }
 }
 
-/// Runs wrk or ab against the server and reads what it counted.
-pub(crate) fn run(
+/// The words that start a generator against a server. A script it needs is written first.
+pub(crate) fn words(
     load: Load,
     address: SocketAddr,
     path: &str,
     duration: Duration,
-    folder: &Path,
-) -> Result<Count, Failure> {
-    let seconds = duration.as_secs().max(1);
+    site: &Site,
+) -> Result<Vec<String>, Failure> {
+    let seconds = duration.as_secs().max(1).to_string();
     let url = format!("http://{address}{path}");
-    let mut wrk = Command::new("wrk");
-    wrk.args(["-t1".to_owned(), format!("-d{seconds}s")]);
-    let (command, read): (Command, fn(&str) -> Option<Count>) = match load {
-        Load::Kept { connections } => {
-            wrk.arg(format!("-c{connections}")).arg(url);
-            (wrk, read_wrk)
-        }
+    let wrk = |connections: u32| {
+        ["wrk", "-t1", &format!("-d{seconds}s"), &format!("-c{connections}")].map(str::to_owned)
+    };
+    Ok(match load {
+        Load::Kept { connections } => [&wrk(connections)[..], &[url]].concat(),
         Load::Short { connections } => {
-            wrk.arg(format!("-c{connections}")).args(["-H", "Connection: close"]).arg(url);
-            (wrk, read_wrk)
+            let close = ["-H", "Connection: close"].map(str::to_owned);
+            [&wrk(connections)[..], &close, &[url]].concat()
         }
         Load::Pipelined { connections, depth } => {
-            let script = folder.join("pipeline.lua");
+            let script = site.folder().join("pipeline.lua");
             std::fs::write(&script, pipeline_script(&request(address, path), depth))?;
-            wrk.arg(format!("-c{connections}")).arg("-s").arg(script).arg(url);
-            (wrk, read_wrk)
+            let script = ["-s".to_owned(), script.display().to_string()];
+            [&wrk(connections)[..], &script, &[url]].concat()
         }
         Load::ApacheBench { connections } => {
-            let mut ab = Command::new("ab");
-            ab.args(["-q", "-c", &connections.to_string(), "-t", &seconds.to_string()]);
-            ab.args(["-n", &(seconds * APACHE_BENCH_RATE_MAX).to_string(), &url]);
-            (ab, read_apache_bench)
+            let most = duration.as_secs().max(1) * APACHE_BENCH_RATE_MAX;
+            let words = ["ab", "-q", "-c", &connections.to_string(), "-t", &seconds, "-n"];
+            [&words.map(str::to_owned)[..], &[most.to_string(), url]].concat()
+        }
+        Load::Few { connections, between } => {
+            light::words(&site.floor_load()?, address, path, connections, &seconds, between)
         }
         Load::Idle { .. } | Load::Paced { .. } => {
             return Err(Failure::Work("this load is not a program".to_owned()));
         }
-    };
-    say(command, read)
+    })
 }
 
-fn say(mut command: Command, read: fn(&str) -> Option<Count>) -> Result<Count, Failure> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| Failure::Work(format!("{name}: {error}")))?;
+/// Runs a generator against the server and reads what it counted, and what else it measured.
+pub(crate) fn run(load: Load, words: &[String]) -> Result<(Count, Sample), Failure> {
+    let plain = |count: Count| (count, Sample::new());
+    let (name, rest) = words.split_first().ok_or_else(|| Failure::Work("no words".to_owned()))?;
+    let output = Command::new(name)
+        .args(rest)
+        .output()
+        .map_err(|error| Failure::Work(format!("{name}: {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    match read(&text) {
-        Some(count) if count.requests > 0 => Ok(count),
+    let read = match load {
+        Load::ApacheBench { .. } => read_apache_bench(&text).map(plain),
+        Load::Few { .. } => light::read(&text),
+        _ => read_wrk(&text).map(plain),
+    };
+    match read {
+        Some((count, sample)) if count.requests > 0 => Ok((count, sample)),
         _ => {
             let complaint = String::from_utf8_lossy(&output.stderr);
             Err(Failure::Work(format!("{name} counted nothing: {text}{complaint}")))

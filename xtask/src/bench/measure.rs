@@ -66,8 +66,7 @@ impl Measuring<'_> {
             Load::Idle { connections } => self.idle(server, connections),
             Load::Paced { connections } => self.paced(server, connections, duration, rate),
             load => self.loaded(server, |address, path| {
-                let count = load::run(load, address, path, duration, self.site.folder())?;
-                Ok((count, Sample::new()))
+                load::run(load, &load::words(load, address, path, duration, self.site)?)
             }),
         }
     }

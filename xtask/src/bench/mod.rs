@@ -8,6 +8,7 @@ mod accounting;
 mod client;
 mod contender;
 mod host;
+mod light;
 mod load;
 mod measure;
 mod paced;
@@ -28,7 +29,7 @@ use contender::{Contender, Running};
 use report::Outcome;
 use sample::Sample;
 use site::Site;
-use workload::{WORKLOADS, Workload};
+use workload::{Runs, WORKLOADS, Workload};
 
 /// Rounds unless `--rounds` says otherwise: the fewest a median is worth something for.
 const ROUNDS: u64 = 5;
@@ -79,7 +80,8 @@ fn read_plan(mut arguments: Arguments) -> Result<Plan, Failure> {
         }
     }
     let chosen = |workload: &&Workload| {
-        only.is_empty() || only.iter().any(|wanted| workload.answers_to(wanted))
+        let by_itself = only.is_empty() && workload.runs == Runs::Always;
+        by_itself || only.iter().any(|wanted| workload.answers_to(wanted))
     };
     Ok(Plan {
         rounds,

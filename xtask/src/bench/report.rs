@@ -8,8 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value, json};
 
 use crate::bench::contender::OURS;
+use crate::bench::light;
 use crate::bench::sample::{Metric, Sample, median, spread};
-use crate::bench::workload::{Against, Bound, Target, Workload};
+use crate::bench::workload::{Against, Bound, Load, Target, Workload};
 use crate::failure::Failure;
 use crate::workspace;
 
@@ -97,6 +98,9 @@ impl Outcome {
     /// The table, its skipped contenders and its targets.
     pub(crate) fn table(&self) -> String {
         let mut text = format!("({}) {}\n", self.workload.name, self.workload.title);
+        if let Load::Few { between, .. } = self.workload.load {
+            text.push_str(&format!("  client: {}\n", light::note(between)));
+        }
         text.push_str(&aligned(&self.rows()));
         for entry in &self.entries {
             if let Some(reason) = &entry.skipped {

@@ -25,13 +25,15 @@ pub(crate) enum Metric {
     ResidentBytes,
     /// The part of it that belongs to no file.
     AnonymousBytes,
-    /// Microseconds from the due time to the answer.
+    /// Microseconds from when a request was due (open loop) or sent (closed loop) to its answer.
     LatencyP50,
     LatencyP99,
     LatencyP999,
     LatencyMax,
     /// Microseconds by which the sender itself was late at worst.
     SenderLag,
+    /// Looks of the spinning client that found nothing, per request: near zero, the client was the limit.
+    LooksInVain,
 }
 
 impl Metric {
@@ -53,6 +55,7 @@ impl Metric {
             Metric::LatencyP999 => ("p99.9 us", "latency_p999_us", 1),
             Metric::LatencyMax => ("max us", "latency_max_us", 0),
             Metric::SenderLag => ("sender lag us", "sender_lag_max_us", 0),
+            Metric::LooksInVain => ("vain looks/req", "client_looks_in_vain_per_request", 2),
         }
     }
 

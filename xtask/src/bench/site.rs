@@ -59,6 +59,11 @@ impl Site {
         built(self.programs.join("floor"))
     }
 
+    /// The light client that belongs to the floor.
+    pub(crate) fn floor_load(&self) -> Result<PathBuf, Failure> {
+        built(self.programs.join("floor-load"))
+    }
+
     pub(crate) fn example(&self, name: &str) -> Result<PathBuf, Failure> {
         built(self.programs.join("examples").join(name))
     }
@@ -96,7 +101,7 @@ fn shown(path: &Path) -> String {
 /// Builds one program in release. One that does not build is missed later, by its contender alone.
 fn build(start: Start) {
     let words: &[&str] = match start {
-        Start::Floor { .. } => &["--package", "velodrome-floor", "--bin", "floor"],
+        Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
         Start::Example(name) => &["--package", "velodrome", "--example", name],
         Start::Serve => &["--package", "velodrome", "--bin", "velodrome"],
         Start::Nginx => return,

@@ -11,6 +11,8 @@ use crate::bench::sample::Metric;
 pub(crate) enum Load {
     /// wrk, closed loop, kept alive.
     Kept { connections: u32 },
+    /// Our own light client, closed loop, kept alive: for so few connections that wrk is the limit.
+    Few { connections: u32, between: Between },
     /// wrk, each connection sending that many requests at once.
     Pipelined { connections: u32, depth: usize },
     /// wrk with `Connection: close`.
@@ -21,6 +23,24 @@ pub(crate) enum Load {
     Idle { connections: u64 },
     /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
     Paced { connections: usize },
+}
+
+/// What the light client does until an answer is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Between {
+    /// Looks again and again: its own waking up is no part of what is measured.
+    Spins,
+    /// Sleeps in epoll, as most clients do.
+    Sleeps,
+}
+
+/// When a workload runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// In every run that does not choose, and when its letter is named.
+    Always,
+    /// Only when its whole name is.
+    WhenNamed,
 }
 
 /// What a target holds our value against.
@@ -54,6 +74,7 @@ pub(crate) struct Workload {
     pub(crate) title: &'static str,
     pub(crate) path: &'static str,
     pub(crate) load: Load,
+    pub(crate) runs: Runs,
     /// In the order of a round; the first is the floor, which ratios refer to.
     pub(crate) contenders: &'static [Contender],
     /// What ratios are made of.
@@ -62,9 +83,11 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// Whether `--only wanted` means this workload: by its name or the letter it starts with.
+    /// Whether `--only wanted` means this workload: by its name, or by the letter it starts with if it
+    /// always runs.
     pub(crate) fn answers_to(&self, wanted: &str) -> bool {
-        self.name == wanted || self.name.split('-').next() == Some(wanted)
+        let letter = self.name.split('-').next();
+        self.name == wanted || (self.runs == Runs::Always && letter == Some(wanted))
     }
 
     pub(crate) fn is_memory(&self) -> bool {
@@ -94,6 +117,33 @@ const THREE_TIMES_NGINX: &[Target] = &[Target {
     bound: Bound::AtLeast(3.0),
 }];
 
+const fn spinning(connections: u32) -> Load {
+    Load::Few { connections, between: Between::Spins }
+}
+
+const fn sleeping(connections: u32) -> Load {
+    Load::Few { connections, between: Between::Sleeps }
+}
+
+/// One of the workloads with few connections. At ten a server has always something to do, and what
+/// counts at one and four, how it waits, no longer does: so ten has no target.
+const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) -> Workload {
+    let targets = match load {
+        Load::Few { connections: 1 | 4, between: Between::Spins } => THREE_TIMES_NGINX,
+        _ => &[],
+    };
+    Workload {
+        name,
+        title,
+        path: "/json",
+        load,
+        runs,
+        contenders: KEPT_FIELD,
+        main_metric: Metric::Rate,
+        targets,
+    }
+}
+
 /// Every workload, in the order they run.
 pub(crate) const WORKLOADS: &[Workload] = &[
     Workload {
@@ -101,6 +151,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         title: "JSON kept alive, 256 connections",
         path: "/json",
         load: Load::Kept { connections: 256 },
+        runs: Runs::Always,
         contenders: KEPT_FIELD,
         main_metric: Metric::CpuMicros,
         targets: &[
@@ -117,6 +168,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         title: "JSON pipelined 16 deep, 256 connections",
         path: "/json",
         load: Load::Pipelined { connections: 256, depth: 16 },
+        runs: Runs::Always,
         contenders: &[FLOOR_PIPELINED, JSON, NGINX],
         main_metric: Metric::CpuMicros,
         targets: &[ratio_to_floor(Metric::CpuMicros, 1.16)],
@@ -126,6 +178,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         title: "JSON, a connection for each request, 60 at a time (wrk)",
         path: "/json",
         load: Load::Short { connections: 60 },
+        runs: Runs::Always,
         contenders: SHORT_FIELD,
         main_metric: Metric::CpuMicros,
         targets: SHORT_TARGETS,
@@ -135,6 +188,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         title: "JSON, a connection for each request, 60 at a time (ab)",
         path: "/json",
         load: Load::ApacheBench { connections: 60 },
+        runs: Runs::Always,
         contenders: SHORT_FIELD,
         main_metric: Metric::CpuMicros,
         targets: SHORT_TARGETS,
@@ -144,6 +198,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         title: "a file of 1,406 bytes kept alive, 256 connections",
         path: "/page.html",
         load: Load::Kept { connections: 256 },
+        runs: Runs::Always,
         contenders: &[FLOOR_FILE, SERVE, NGINX],
         main_metric: Metric::CpuMicros,
         targets: &[ratio_to_floor(Metric::CpuMicros, 1.12)],
@@ -153,6 +208,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         title: "memory of an idle connection, 15,000 open",
         path: "/json",
         load: Load::Idle { connections: 15_000 },
+        runs: Runs::Always,
         contenders: KEPT_FIELD,
         main_metric: Metric::ResidentBytes,
         targets: &[Target {
@@ -161,38 +217,51 @@ pub(crate) const WORKLOADS: &[Workload] = &[
             bound: Bound::AtMost(256.0),
         }],
     },
-    Workload {
-        name: "f-1",
-        title: "JSON kept alive, 1 connection",
-        path: "/json",
-        load: Load::Kept { connections: 1 },
-        contenders: KEPT_FIELD,
-        main_metric: Metric::Rate,
-        targets: THREE_TIMES_NGINX,
-    },
-    Workload {
-        name: "f-4",
-        title: "JSON kept alive, 4 connections",
-        path: "/json",
-        load: Load::Kept { connections: 4 },
-        contenders: KEPT_FIELD,
-        main_metric: Metric::Rate,
-        targets: THREE_TIMES_NGINX,
-    },
-    Workload {
-        name: "f-10",
-        title: "JSON kept alive, 10 connections",
-        path: "/json",
-        load: Load::Kept { connections: 10 },
-        contenders: KEPT_FIELD,
-        main_metric: Metric::Rate,
-        targets: &[],
-    },
+    few("f-1", "JSON kept alive, 1 connection", spinning(1), Runs::Always),
+    few("f-4", "JSON kept alive, 4 connections", spinning(4), Runs::Always),
+    few("f-10", "JSON kept alive, 10 connections", spinning(10), Runs::Always),
+    few(
+        "f-1-sleep",
+        "JSON kept alive, 1 connection, the client sleeps",
+        sleeping(1),
+        Runs::WhenNamed,
+    ),
+    few(
+        "f-4-sleep",
+        "JSON kept alive, 4 connections, the client sleeps",
+        sleeping(4),
+        Runs::WhenNamed,
+    ),
+    few(
+        "f-10-sleep",
+        "JSON kept alive, 10 connections, the client sleeps",
+        sleeping(10),
+        Runs::WhenNamed,
+    ),
+    few(
+        "f-1-wrk",
+        "JSON kept alive, 1 connection (wrk)",
+        Load::Kept { connections: 1 },
+        Runs::WhenNamed,
+    ),
+    few(
+        "f-4-wrk",
+        "JSON kept alive, 4 connections (wrk)",
+        Load::Kept { connections: 4 },
+        Runs::WhenNamed,
+    ),
+    few(
+        "f-10-wrk",
+        "JSON kept alive, 10 connections (wrk)",
+        Load::Kept { connections: 10 },
+        Runs::WhenNamed,
+    ),
     Workload {
         name: "g",
         title: "tail of JSON kept alive, open loop at half the maximum, 64 connections",
         path: "/json",
         load: Load::Paced { connections: 64 },
+        runs: Runs::Always,
         contenders: KEPT_FIELD,
         main_metric: Metric::LatencyP999,
         targets: &[ratio_to_floor(Metric::LatencyP999, 2.0)],
@@ -208,6 +277,7 @@ mod tests {
         let count =
             |wanted: &str| WORKLOADS.iter().filter(|workload| workload.answers_to(wanted)).count();
         assert_eq!((count("a"), count("c"), count("f"), count("f-4"), count("z")), (1, 2, 3, 1, 0));
+        assert_eq!((count("f-4-wrk"), count("f-4-sleep")), (1, 1));
     }
 
     #[test]

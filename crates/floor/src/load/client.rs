@@ -1,0 +1,296 @@
+//! The closed loop: connections that each ask again as soon as their answer is whole.
+//!
+//! Owns the sockets, one send and one receive for each request, and one reading of the clock, which ends
+//! a request and begins the next. Never sets a timer and never allocates while it measures.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+use crate::answer::{self, First, Form};
+use crate::histogram::Histogram;
+
+/// An answer that takes longer than this counts as an error.
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
+
+/// Bytes of the largest answer that is understood.
+const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Looks in vain between two looks at the clock: some tens of microseconds.
+const VAIN_LOOKS: u32 = 128;
+
+/// Events taken by one wait.
+const EVENTS_MAX: usize = 256;
+
+/// What the client does while no answer is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// Looks at its connections in turn, again and again.
+    Spin,
+    /// Sleeps in epoll, as wrk and most clients do.
+    Sleep,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) address: SocketAddr,
+    pub(crate) path: String,
+    pub(crate) connections: usize,
+    pub(crate) duration: Duration,
+    pub(crate) warm_up: Duration,
+    pub(crate) waiting: Waiting,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    /// From sent to wholly received, of every request answered after the warm-up.
+    pub(crate) latencies: Histogram,
+    /// How long was measured.
+    pub(crate) measured: Duration,
+    /// Answers that were wrong, late or never came. A connection with one is not used again.
+    pub(crate) errors: u64,
+    /// Looks at a connection that found nothing, while spinning: few of them for a request mean that the
+    /// client was the limit, not the server.
+    pub(crate) looks_in_vain: u64,
+}
+
+struct Connection {
+    socket: OwnedFd,
+    /// What came of the answer under way; one byte longer than an answer, so that an excess shows.
+    buffer: Vec<u8>,
+    filled: usize,
+    sent: Instant,
+    in_use: bool,
+}
+
+/// What a look at a connection found.
+#[derive(PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// A part of an answer, or the end of the connection.
+    Something,
+    /// The rest of an answer.
+    Answer,
+}
+
+struct Client {
+    request: Vec<u8>,
+    form: Form,
+    connections: Vec<Connection>,
+    latencies: Histogram,
+    errors: u64,
+    looks_in_vain: u64,
+    /// When the last answer was whole: the clock as far as this client knows it.
+    now: Instant,
+}
+
+/// Does it.
+pub(crate) fn run(order: &Order) -> Result<Outcome, String> {
+    let mut client = Client::open(order)?;
+    client.run_until(order.waiting, Instant::now() + order.warm_up)?;
+    client.latencies = Histogram::new();
+    client.looks_in_vain = 0;
+    let start = client.now;
+    client.run_until(order.waiting, start + order.duration)?;
+    let measured = client.now - start;
+    let latencies = std::mem::replace(&mut client.latencies, Histogram::new());
+    let looks_in_vain = client.looks_in_vain;
+    client.await_the_last();
+    Ok(Outcome { latencies, measured, errors: client.errors, looks_in_vain })
+}
+
+/// The request, byte for byte what wrk sends.
+fn request(order: &Order) -> Vec<u8> {
+    format!("GET {} HTTP/1.1\r\nHost: {}\r\n\r\n", order.path, order.address).into_bytes()
+}
+
+impl Client {
+    /// Connects, learns the form of answers from the first, and sends the first request on each.
+    fn open(order: &Order) -> Result<Client, String> {
+        let request = request(order);
+        let sockets: Vec<OwnedFd> =
+            (0..order.connections).map(|_| connect(order.address)).collect::<Result<_, _>>()?;
+        let first = sockets.first().ok_or("no connections")?;
+        let form = learn(first, &request)?;
+        let mut connections = Vec::new();
+        for socket in sockets {
+            send(&socket, &request).map_err(|error| format!("sending: {error}"))?;
+            let buffer = vec![0; form.bytes + 1];
+            let sent = Instant::now();
+            connections.push(Connection { socket, buffer, filled: 0, sent, in_use: true });
+        }
+        Ok(Client {
+            request,
+            form,
+            connections,
+            latencies: Histogram::new(),
+            errors: 0,
+            looks_in_vain: 0,
+            now: Instant::now(),
+        })
+    }
+
+    fn run_until(&mut self, waiting: Waiting, end: Instant) -> Result<(), String> {
+        match waiting {
+            Waiting::Spin => self.spin_until(end),
+            Waiting::Sleep => {
+                self.sleep_until(end).map_err(|error| format!("waiting: {error}"))?;
+            }
+        }
+        if self.connections.iter().any(|connection| connection.in_use) {
+            return Ok(());
+        }
+        Err(format!("every connection failed ({} errors)", self.errors))
+    }
+
+    /// Servers answer in the order they were asked, so the next in turn is the next to have something.
+    fn spin_until(&mut self, end: Instant) {
+        let mut looks_in_vain: u32 = 0;
+        while self.now < end {
+            for index in 0..self.connections.len() {
+                match self.look_at(index) {
+                    Found::Answer => self.ask_again(index),
+                    Found::Something => {}
+                    Found::Nothing => looks_in_vain += 1,
+                }
+            }
+            if looks_in_vain >= VAIN_LOOKS {
+                self.looks_in_vain += u64::from(looks_in_vain);
+                looks_in_vain = 0;
+                self.now = Instant::now();
+            }
+        }
+        self.looks_in_vain += u64::from(looks_in_vain);
+    }
+
+    fn sleep_until(&mut self, end: Instant) -> Result<(), Errno> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (index, connection) in self.connections.iter().enumerate() {
+            if connection.in_use {
+                let token = epoll::EventData::new_u64(index as u64);
+                epoll::add(&epoll, &connection.socket, token, epoll::EventFlags::IN)?;
+            }
+        }
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        while self.now < end {
+            let rest =
+                rustix::time::Timespec::try_from(end - self.now).map_err(|_| Errno::INVAL)?;
+            match epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&rest)) {
+                Ok(0) => self.now = Instant::now(),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+            for event in events.drain(..) {
+                let index = usize::try_from(event.data.u64()).expect("tokens are indices");
+                if self.look_at(index) == Found::Answer {
+                    self.ask_again(index);
+                }
+                if !self.connections[index].in_use {
+                    epoll::delete(&epoll, &self.connections[index].socket)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the answers still under way, so that one that never comes is counted as an error.
+    fn await_the_last(&mut self) {
+        let deadline = Instant::now() + ANSWER_LIMIT;
+        for index in 0..self.connections.len() {
+            while self.connections[index].in_use && self.look_at(index) != Found::Answer {
+                if Instant::now() >= deadline {
+                    self.fail(index);
+                }
+            }
+        }
+    }
+
+    /// Receives what is there; a whole answer is checked and its time counted.
+    fn look_at(&mut self, index: usize) -> Found {
+        let connection = &mut self.connections[index];
+        if !connection.in_use {
+            return Found::Nothing;
+        }
+        let room = &mut connection.buffer[connection.filled..];
+        match rustix::net::recv(&connection.socket, room, RecvFlags::DONTWAIT) {
+            Err(Errno::AGAIN | Errno::INTR) => return Found::Nothing,
+            Ok((_, received)) if received > 0 => connection.filled += received,
+            Ok(_) | Err(_) => {
+                self.fail(index);
+                return Found::Something;
+            }
+        }
+        if connection.filled < self.form.bytes {
+            return Found::Something;
+        }
+        if !self.form.fits(&connection.buffer[..connection.filled]) {
+            self.fail(index);
+            return Found::Something;
+        }
+        connection.filled = 0;
+        self.now = Instant::now();
+        let taken = self.now - connection.sent;
+        self.latencies.record(u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX));
+        Found::Answer
+    }
+
+    /// Sends the next request; it begins when the last answer was whole.
+    fn ask_again(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        connection.sent = self.now;
+        if send(&connection.socket, &self.request).is_err() {
+            self.fail(index);
+        }
+    }
+
+    fn fail(&mut self, index: usize) {
+        self.errors += 1;
+        self.connections[index].in_use = false;
+    }
+}
+
+fn connect(address: SocketAddr) -> Result<OwnedFd, String> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let connected = || -> Result<OwnedFd, Errno> {
+        let socket =
+            rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_LIMIT))?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        rustix::net::connect(&socket, &address)?;
+        Ok(socket)
+    };
+    connected().map_err(|error| format!("connecting: {error}"))
+}
+
+/// Sends a request whole: it is far smaller than what a socket with nothing under way takes.
+fn send(socket: &OwnedFd, request: &[u8]) -> Result<(), Errno> {
+    match rustix::net::send(socket, request, SendFlags::NOSIGNAL)? {
+        sent if sent == request.len() => Ok(()),
+        _ => Err(Errno::NOBUFS),
+    }
+}
+
+/// One request, waited for, whose answer is what all others must be like.
+fn learn(socket: &OwnedFd, request: &[u8]) -> Result<Form, String> {
+    send(socket, request).map_err(|error| format!("sending: {error}"))?;
+    let mut buffer = vec![0; ANSWER_BYTES_MAX];
+    let mut filled = 0;
+    loop {
+        match rustix::net::recv(socket, &mut buffer[filled..], RecvFlags::empty()) {
+            Ok((_, 0)) => return Err("the first answer did not come whole".to_owned()),
+            Ok((_, received)) => filled += received,
+            Err(error) => return Err(format!("the first answer: {error}")),
+        }
+        match answer::first(&buffer[..filled]) {
+            First::Partial => {}
+            First::Whole(form) => return Ok(form),
+            First::Wrong(reason) => return Err(format!("the first answer: {reason}")),
+        }
+    }
+}

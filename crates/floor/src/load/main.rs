@@ -1,0 +1,114 @@
+//! A client that costs as little as a client can: one thread, a few connections, one fixed request.
+//!
+//! The counterpart of the do-nothing server, for rates at so few connections that the client is half of
+//! what is measured. Used by `cargo xtask bench floor`:
+//!
+//! ```text
+//! floor-load ADDRESS PATH CONNECTIONS SECONDS [WARM_UP_SECONDS] [spin|sleep]
+//! ```
+//!
+//! It spins unless told to sleep. In a closed loop over one connection, what is measured is one round
+//! trip, and the client's own way out of epoll would be a part of it that is as long as the answer: the
+//! same for every server, so it would hide what differs. A spinning client asks again at once, so a rate
+//! is what the server made of it. What it flatters is a server that spins as well, which then never
+//! sleeps: its processor time stands beside the rate for that.
+//!
+//! Prints one line of JSON: requests and requests per second after the warm-up, latencies from sent to
+//! wholly received in nanoseconds (bins of 0.8 %, the longest exact), errors, and how often the client
+//! looked in vain for each request; near zero, the client was the limit.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its outcome")]
+#![expect(clippy::disallowed_methods, reason = "a tool measures wall time; it has no turns")]
+
+mod answer;
+mod client;
+mod histogram;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use client::{Order, Outcome, Waiting};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some(order) = read_order(&words) else {
+        eprintln!(
+            "usage: floor-load ADDRESS PATH CONNECTIONS SECONDS [WARM_UP_SECONDS] [spin|sleep]"
+        );
+        return ExitCode::from(2);
+    };
+    match client::run(&order) {
+        Ok(outcome) => {
+            println!("{}", line(&order, &outcome));
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            eprintln!("floor-load: {}: {reason}", order.address);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn read_order(words: &[String]) -> Option<Order> {
+    let (words, waiting) = match words.split_last() {
+        Some((last, rest)) if last == "spin" => (rest, Waiting::Spin),
+        Some((last, rest)) if last == "sleep" => (rest, Waiting::Sleep),
+        _ => (words, Waiting::Spin),
+    };
+    let seconds = |text: &String| Duration::try_from_secs_f64(text.parse().ok()?).ok();
+    let (fixed, warm_up) = match words {
+        [fixed @ .., warm_up] if fixed.len() == 4 => (fixed, seconds(warm_up)?),
+        fixed => (fixed, Duration::ZERO),
+    };
+    let [address, path, connections, duration] = fixed else { return None };
+    Some(Order {
+        address: address.parse().ok()?,
+        path: Some(path).filter(|path| path.starts_with('/'))?.clone(),
+        connections: connections.parse().ok().filter(|count| *count > 0)?,
+        duration: seconds(duration)?,
+        warm_up,
+        waiting,
+    })
+}
+
+fn line(order: &Order, outcome: &Outcome) -> String {
+    let latencies = &outcome.latencies;
+    let requests = latencies.total();
+    let seconds = outcome.measured.as_secs_f64();
+    let waiting = if order.waiting == Waiting::Spin { "spin" } else { "sleep" };
+    format!(
+        "{{\"requests\":{requests},\"requests_per_second\":{:.1},\"latency_p50_ns\":{},\
+         \"latency_p99_ns\":{},\"latency_p999_ns\":{},\"latency_max_ns\":{},\"errors\":{},\
+         \"looks_in_vain_per_request\":{:.3},\"connections\":{},\"waiting\":\"{waiting}\"}}",
+        requests as f64 / seconds.max(f64::MIN_POSITIVE),
+        latencies.quantile(0.5),
+        latencies.quantile(0.99),
+        latencies.quantile(0.999),
+        latencies.most(),
+        outcome.errors,
+        outcome.looks_in_vain as f64 / requests.max(1) as f64,
+        order.connections,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Order> {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        read_order(&words)
+    }
+
+    #[test]
+    fn orders_are_read_and_nonsense_is_refused() {
+        let order = read("127.0.0.1:1 /json 4 2.5 1 sleep").expect("an order");
+        assert_eq!((order.connections, order.waiting), (4, Waiting::Sleep));
+        assert_eq!((order.duration.as_millis(), order.warm_up.as_millis()), (2_500, 1_000));
+        let order = read("127.0.0.1:1 /json 1 2").expect("an order");
+        assert_eq!((order.warm_up, order.waiting), (Duration::ZERO, Waiting::Spin));
+        assert!(read("127.0.0.1:1 /json 0 2").is_none());
+        assert!(read("127.0.0.1:1 json 1 2").is_none());
+        assert!(read("127.0.0.1:1 /json 1 -2").is_none());
+        assert!(read("127.0.0.1:1 /json 1 2 3 4").is_none());
+    }
+}
