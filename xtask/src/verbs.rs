@@ -5,6 +5,11 @@
 pub(crate) struct Verb {
     pub(crate) name: &'static str,
     pub(crate) sub_verbs: &'static [&'static str],
+    forms: &'static [Form],
+}
+
+/// One way to use a verb: its words, and what they do.
+struct Form {
     usage: &'static str,
     summary: &'static str,
 }
@@ -14,26 +19,40 @@ pub(crate) const VERBS: &[Verb] = &[
     Verb {
         name: "test",
         sub_verbs: &[],
-        usage: "test [--only STAGE[,STAGE]] [--seconds N]",
-        summary: "format, clippy, build, tests, Miri, docs, tidy and a minute of fuzzing",
+        forms: &[Form {
+            usage: "test [--only STAGE[,STAGE]] [--seconds N]",
+            summary: "format, clippy, build, tests, Miri, docs, tidy and a minute of fuzzing",
+        }],
     },
     Verb {
         name: "tidy",
         sub_verbs: &[],
-        usage: "tidy [--lower]",
-        summary: "the house rules as a test; --lower writes shrunk sizes into the ratchet",
+        forms: &[Form {
+            usage: "tidy [--lower]",
+            summary: "the house rules as a test; --lower writes shrunk sizes into the ratchet",
+        }],
     },
     Verb {
         name: "fuzz",
         sub_verbs: &[],
-        usage: "fuzz [TARGET] [--seconds N] [--seed S] [--stable] [--replay FILE]",
-        summary: "throw random input at codecs and connections; a failing input is kept and named",
+        forms: &[Form {
+            usage: "fuzz [TARGET] [--seconds N] [--seed S] [--stable] [--replay FILE]",
+            summary: "throw random input at codecs and connections; a failing input is kept and named",
+        }],
     },
     Verb {
         name: "bench",
-        sub_verbs: &["floor"],
-        usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick]",
-        summary: "processor time and rate against the do-nothing floor and nginx",
+        sub_verbs: &["floor", "instructions"],
+        forms: &[
+            Form {
+                usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick]",
+                summary: "processor time and rate against the do-nothing floor and nginx",
+            },
+            Form {
+                usage: "bench instructions [--only json,file] [--requests N] [--save] [--report FILE]",
+                summary: "instructions of a request in the simulator, against the kept figures (needs valgrind)",
+            },
+        ],
     },
 ];
 
@@ -46,7 +65,9 @@ pub(crate) fn names() -> Vec<&'static str> {
 pub(crate) fn help() -> String {
     let mut text = String::from("cargo xtask VERB: the project's own tools\n\n");
     for verb in VERBS {
-        text.push_str(&format!("  {}\n      {}\n", verb.usage, verb.summary));
+        for form in verb.forms {
+            text.push_str(&format!("  {}\n      {}\n", form.usage, form.summary));
+        }
     }
     text.push_str("\nExit status: 0 done, 1 failed, 2 wrong use.\n");
     text

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::process;
 
 /// The folder that holds the root Cargo.toml.
 pub(crate) fn root() -> PathBuf {
@@ -31,6 +32,13 @@ pub(crate) fn nightly_cargo() -> Command {
     command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC");
     command.current_dir(root()).arg("+nightly");
     command
+}
+
+/// Builds what these words of `cargo build` choose, in release.
+pub(crate) fn build_release(words: &[&str]) -> Result<(), Failure> {
+    let mut command = cargo();
+    command.args(["build", "--release", "--quiet"]).args(words);
+    process::run(&mut command, &format!("cargo build {}", words.join(" ")))
 }
 
 /// What `cargo metadata` says about the packages of one workspace.

@@ -1,5 +1,7 @@
 //! So many requests in the simulator, for counting instructions.
 //!
+//! `cargo xtask bench instructions` does what follows for every workload:
+//!
 //!     valgrind --tool=callgrind target/release/examples/simulated_requests json 20000
 //!
 //! counts everything: start-up, the world and the server. The instructions of one request are the difference of two

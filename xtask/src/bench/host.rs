@@ -65,9 +65,19 @@ pub(crate) fn facts(cores: &Cores, descriptors: u64) -> Value {
         "nginx": said("nginx", &["-v"]),
         "wrk": said("wrk", &["-v"]),
         "ab": said("ab", &["-V"]),
-        "rustc": said("rustc", &["-V"]),
-        "commit": said("git", &["describe", "--always", "--dirty"]),
+        "rustc": compiler(),
+        "commit": commit(),
     })
+}
+
+/// The compiler's name and version.
+pub(crate) fn compiler() -> String {
+    said("rustc", &["-V"])
+}
+
+/// The commit that is checked out, and whether files differ from it.
+pub(crate) fn commit() -> String {
+    said("git", &["describe", "--always", "--dirty"])
 }
 
 fn read(path: &str) -> String {

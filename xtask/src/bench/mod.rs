@@ -1,4 +1,5 @@
-//! `cargo xtask bench floor`: what our servers cost above the do-nothing floor, beside nginx.
+//! `cargo xtask bench`: measurements. The others are modules of their names; here is `floor`, what our
+//! servers cost above the do-nothing floor, beside nginx.
 //!
 //! Method: the server on one core, the load on another; contenders take turns within a round, so that
 //! a slow minute of the machine hits all of them; medians over rounds, and ratios within the run only.
@@ -8,6 +9,7 @@ mod accounting;
 mod client;
 mod contender;
 mod host;
+mod instructions;
 mod light;
 mod load;
 mod measure;
@@ -23,7 +25,6 @@ use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::workspace;
 
 use contender::{Contender, Running};
 use report::Outcome;
@@ -59,8 +60,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
         Some("floor") => floor(read_plan(arguments)?),
-        Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`; try `floor`"))),
-        None => Err(Failure::Usage("name a bench: `floor`".to_owned())),
+        Some("instructions") => instructions::run(arguments),
+        Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
+        None => Err(Failure::Usage("name a bench".to_owned())),
     }
 }
 
@@ -109,19 +111,13 @@ fn floor(plan: Plan) -> Result<(), Failure> {
         println!("{}", outcome.table());
         outcomes.push(outcome.to_json());
     }
-    let path = report::place()?;
     let report = json!({
         "host": host::facts(&cores, descriptors),
         "rounds": plan.rounds,
         "seconds": plan.duration.as_secs(),
         "workloads": outcomes,
     });
-    let text = serde_json::to_string_pretty(&report)
-        .map_err(|error| Failure::Work(format!("the report: {error}")))?;
-    std::fs::write(&path, text)?;
-    let shown = path.strip_prefix(workspace::root()).unwrap_or(&path);
-    println!("report: {}", shown.display());
-    Ok(())
+    report::write("floor", None, "", &report)
 }
 
 fn run_workload(

@@ -2,7 +2,7 @@
 //!
 //! Owns ratios and the judgement of targets. Never measures.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
@@ -224,7 +224,7 @@ impl Outcome {
 }
 
 /// Rows as lines, each column as wide as its widest cell.
-fn aligned(rows: &[Vec<String>]) -> String {
+pub(super) fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0)
@@ -240,12 +240,55 @@ fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Where the report of this run goes.
-pub(crate) fn place() -> Result<PathBuf, Failure> {
+/// Writes a run's JSON below the target folder, and where it was asked for: the JSON again to a place
+/// whose name ends so, else the text.
+pub(super) fn write(
+    bench: &str,
+    wanted: Option<&Path>,
+    text: &str,
+    value: &Value,
+) -> Result<(), Failure> {
     let folder = workspace::target_folder()?.join("bench");
     std::fs::create_dir_all(&folder)?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(folder.join(format!("floor-{}.json", since.as_secs())))
+    let place = folder.join(format!("{bench}-{}.json", since.as_secs()));
+    let value = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::Work(format!("the report: {error}")))?;
+    std::fs::write(&place, &value)?;
+    println!("report: {}", place.strip_prefix(workspace::root()).unwrap_or(&place).display());
+    if let Some(wanted) = wanted {
+        let is_json = wanted.extension().is_some_and(|extension| extension == "json");
+        std::fs::write(wanted, if is_json { &value } else { text })
+            .map_err(|error| Failure::Work(format!("{}: {error}", wanted.display())))?;
+        println!("report: {}", wanted.display());
+    }
+    Ok(())
+}
+
+/// A folder below the target folder for what one run leaves behind; gone with this value.
+pub(super) struct Scratch {
+    folder: PathBuf,
+}
+
+impl Scratch {
+    pub(super) fn new(bench: &str) -> Result<Scratch, Failure> {
+        let name = format!("bench/{bench}-scratch-{}", std::process::id());
+        let folder = workspace::target_folder()?.join(name);
+        std::fs::create_dir_all(&folder)?;
+        Ok(Scratch { folder })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            eprintln!("xtask: {} stays: {error}", self.folder.display());
+        }
+    }
 }
 
 #[cfg(test)]

@@ -106,9 +106,7 @@ fn build(start: Start) {
         Start::Serve => &["--package", "velodrome", "--bin", "velodrome"],
         Start::Nginx => return,
     };
-    let mut command = workspace::cargo();
-    command.args(["build", "--release", "--quiet"]).args(words);
-    if let Err(failure) = process::run(&mut command, &format!("cargo build {}", words.join(" "))) {
+    if let Err(failure) = workspace::build_release(words) {
         eprintln!("xtask: {failure}");
     }
 }
