@@ -70,6 +70,13 @@ pub(crate) fn facts(cores: &Cores, descriptors: u64) -> Value {
     })
 }
 
+/// The facts as lines.
+pub(crate) fn text(facts: &Value) -> String {
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let lines = facts.as_object().into_iter().flatten();
+    lines.map(|(name, value)| format!("  {name}: {}\n", shown(value))).collect()
+}
+
 /// The compiler's name and version.
 pub(crate) fn compiler() -> String {
     said("rustc", &["-V"])

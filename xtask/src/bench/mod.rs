@@ -14,6 +14,7 @@ mod light;
 mod load;
 mod measure;
 mod paced;
+mod parser;
 mod report;
 mod sample;
 mod site;
@@ -61,6 +62,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     match arguments.take_word().as_deref() {
         Some("floor") => floor(read_plan(arguments)?),
         Some("instructions") => instructions::run(arguments),
+        Some("parser") => parser::run(arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
         None => Err(Failure::Usage("name a bench".to_owned())),
     }
