@@ -45,7 +45,7 @@ pub(crate) const VERBS: &[Verb] = &[
         sub_verbs: &["floor", "instructions", "parser"],
         forms: &[
             Form {
-                usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick]",
+                usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "processor time and rate against the do-nothing floor and nginx",
             },
             Form {

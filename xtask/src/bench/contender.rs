@@ -69,6 +69,8 @@ const fn floor(mode: &'static str, body_bytes: usize) -> Contender {
 /// A contender that runs, pinned to the server core.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// The words that started it, without what pins it.
+    pub(crate) command: String,
     guarded: Guarded,
 }
 
@@ -93,7 +95,7 @@ impl Running {
             return Err(Failure::Work(format!("does not answer: {}", complaint(&log))));
         }
         client::ask(address, workload.path)?;
-        Ok(Running { address, guarded })
+        Ok(Running { address, command: words.join(" "), guarded })
     }
 
     /// The process ids that its cost is the sum of.

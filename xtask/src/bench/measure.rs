@@ -42,6 +42,19 @@ impl Measuring<'_> {
         Ok(outcome.per_second)
     }
 
+    /// The command that loads a server, as a reader could give it.
+    pub(crate) fn load_command(&self, server: &Running, duration: Duration) -> String {
+        let Workload { load, path, .. } = *self.workload;
+        match load {
+            Load::Idle { connections } => format!("{connections} connections of our own, held"),
+            Load::Paced { connections } => format!("{connections} connections of our own, paced"),
+            _ => match load::words(load, server.address, path, duration, self.site) {
+                Ok(words) => words.join(" "),
+                Err(failure) => failure.to_string(),
+            },
+        }
+    }
+
     /// Loads the server without keeping the numbers.
     pub(crate) fn warm_up(
         &self,

@@ -20,6 +20,7 @@ mod sample;
 mod site;
 mod workload;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
@@ -54,13 +55,17 @@ struct Plan {
     duration: Duration,
     warm_up: Duration,
     workloads: Vec<&'static Workload>,
+    /// The words after the verb.
+    words: String,
+    /// Where the report goes besides the target folder.
+    place: Option<PathBuf>,
 }
 
 /// Runs the verb.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some("floor") => floor(read_plan(arguments)?),
+        Some("floor") => floor(read_plan(words, arguments)?),
         Some("instructions") => instructions::run(arguments),
         Some("parser") => parser::run(arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
@@ -68,13 +73,14 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn read_plan(mut arguments: Arguments) -> Result<Plan, Failure> {
+fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure> {
     let quick = arguments.take_switch("--quick");
     let (rounds, seconds, warm_up) =
         if quick { (1, 1, 1) } else { (ROUNDS, SECONDS, WARM_UP_SECONDS) };
     let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
     let seconds = arguments.take_number("--seconds")?.unwrap_or(seconds).max(1);
     let only = arguments.take_list("--only")?;
+    let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
     for wanted in &only {
         if !WORKLOADS.iter().any(|workload| workload.answers_to(wanted)) {
@@ -92,6 +98,8 @@ fn read_plan(mut arguments: Arguments) -> Result<Plan, Failure> {
         duration: Duration::from_secs(seconds),
         warm_up: Duration::from_secs(warm_up),
         workloads: WORKLOADS.iter().filter(chosen).collect(),
+        words: words.join(" "),
+        place,
     })
 }
 
@@ -100,26 +108,52 @@ fn floor(plan: Plan) -> Result<(), Failure> {
     let site = Site::prepare(&plan.workloads)?;
     let cores = host::Cores::take()?;
     let descriptors = host::raise_descriptor_limit();
-    println!(
-        "server on core {}, load on core {}; {} rounds of {} s\n",
-        cores.server,
-        cores.load,
-        plan.rounds,
-        plan.duration.as_secs()
-    );
+    // Read before the load: the load average is to tell what else ran.
+    let facts = host::facts(&cores, descriptors);
+    let mut text = heading(&plan, &cores, &facts);
+    print!("{text}");
     let mut outcomes = Vec::new();
     for workload in &plan.workloads {
         let outcome = run_workload(workload, &plan, &site, &cores, descriptors);
-        println!("{}", outcome.table());
+        let table = outcome.table() + "\n";
+        print!("{table}");
+        text.push_str(&table);
         outcomes.push(outcome.to_json());
     }
     let report = json!({
-        "host": host::facts(&cores, descriptors),
+        "command": format!("cargo xtask bench {}", plan.words),
+        "host": facts,
         "rounds": plan.rounds,
         "seconds": plan.duration.as_secs(),
         "workloads": outcomes,
     });
-    report::write("floor", None, "", &report)
+    report::write("floor", plan.place.as_deref(), &text, &report)
+}
+
+/// How the run is done and on what: a table without it says nothing.
+fn heading(plan: &Plan, cores: &host::Cores, facts: &serde_json::Value) -> String {
+    let mut text = format!(
+        "cargo xtask bench {}\nserver on core {}, load on core {}; {} rounds of {} s, contenders in turn; \
+         medians, below them the least and the most\n{}\n",
+        plan.words,
+        cores.server,
+        cores.load,
+        plan.rounds,
+        plan.duration.as_secs(),
+        host::text(facts)
+    );
+    let between = plan.workloads.iter().filter_map(|workload| match workload.load {
+        workload::Load::Few { between, .. } => Some(between),
+        _ => None,
+    });
+    let mut explained = Vec::new();
+    for between in between {
+        if !explained.contains(&between) {
+            text.push_str(&format!("{}\n\n", light::note(between)));
+            explained.push(between);
+        }
+    }
+    text
 }
 
 fn run_workload(
@@ -138,7 +172,11 @@ fn run_workload(
     let mut running: Vec<(Contender, Running)> = Vec::new();
     for contender in workload.contenders {
         match Running::start(contender, workload, site, cores) {
-            Ok(server) => running.push((*contender, server)),
+            Ok(server) => {
+                outcome.note_command(contender.name, &server.command);
+                outcome.note_load(&measuring.load_command(&server, plan.duration));
+                running.push((*contender, server));
+            }
             // One that cannot run (not written yet, not installed) is named, and the others go on.
             Err(failure) => outcome.skip(contender.name, failure.to_string()),
         }

@@ -8,9 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value, json};
 
 use crate::bench::contender::OURS;
-use crate::bench::light;
 use crate::bench::sample::{Metric, Sample, median, spread};
-use crate::bench::workload::{Against, Bound, Load, Target, Workload};
+use crate::bench::workload::{Against, Bound, Target, Workload};
 use crate::failure::Failure;
 use crate::workspace;
 
@@ -20,6 +19,8 @@ struct Entry {
     /// One sample for each round; empty when it did not take part.
     samples: Vec<Sample>,
     skipped: Option<String>,
+    /// How it was started; empty when it was not.
+    command: String,
 }
 
 impl Entry {
@@ -36,6 +37,8 @@ impl Entry {
 pub(crate) struct Outcome {
     workload: &'static Workload,
     entries: Vec<Entry>,
+    /// How the load was called for the last contender; the others differ by the address.
+    load: String,
 }
 
 /// How a target came out.
@@ -48,9 +51,20 @@ struct Judgement {
 
 impl Outcome {
     pub(crate) fn new(workload: &'static Workload) -> Outcome {
-        let entry = |name| Entry { name, samples: Vec::new(), skipped: None };
+        let entry =
+            |name| Entry { name, samples: Vec::new(), skipped: None, command: String::new() };
         let entries = workload.contenders.iter().map(|contender| entry(contender.name)).collect();
-        Outcome { workload, entries }
+        Outcome { workload, entries, load: String::new() }
+    }
+
+    pub(crate) fn note_command(&mut self, name: &str, command: &str) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.name == name) {
+            command.clone_into(&mut entry.command);
+        }
+    }
+
+    pub(crate) fn note_load(&mut self, command: &str) {
+        command.clone_into(&mut self.load);
     }
 
     pub(crate) fn add(&mut self, name: &str, sample: Sample) {
@@ -98,10 +112,13 @@ impl Outcome {
     /// The table, its skipped contenders and its targets.
     pub(crate) fn table(&self) -> String {
         let mut text = format!("({}) {}\n", self.workload.name, self.workload.title);
-        if let Load::Few { between, .. } = self.workload.load {
-            text.push_str(&format!("  client: {}\n", light::note(between)));
-        }
         text.push_str(&aligned(&self.rows()));
+        for entry in self.entries.iter().filter(|entry| !entry.command.is_empty()) {
+            text.push_str(&format!("  {}: {}\n", entry.name, entry.command));
+        }
+        if !self.load.is_empty() {
+            text.push_str(&format!("  load: {}\n", self.load));
+        }
         for entry in &self.entries {
             if let Some(reason) = &entry.skipped {
                 text.push_str(&format!("  {} left out: {reason}\n", entry.name));
@@ -121,26 +138,26 @@ impl Outcome {
     fn rows(&self) -> Vec<Vec<String>> {
         let main = self.workload.main_metric;
         let metrics = self.metrics();
-        let mut heading = vec!["server".to_owned(), format!("{} (min-max)", main.heading())];
-        heading.extend(
-            metrics.iter().filter(|metric| **metric != main).map(|m| m.heading().to_owned()),
-        );
+        let others = metrics.into_iter().filter(|metric| *metric != main);
+        let metrics: Vec<Metric> = [main].into_iter().chain(others).collect();
+        let mut heading = vec!["server".to_owned()];
+        heading.extend(metrics.iter().map(|metric| metric.heading().to_owned()));
         heading.extend(["ratio".to_owned(), "of rounds".to_owned()]);
         let mut rows = vec![heading];
         for entry in self.entries.iter().filter(|entry| !entry.samples.is_empty()) {
-            let (least, most) = spread(&entry.values(main));
-            let (least, most) = (main.show(least), main.show(most));
-            let mut row = vec![
-                entry.name.to_owned(),
-                format!("{} ({least}-{most})", main.show(entry.median(main))),
-            ];
-            let others = metrics.iter().filter(|metric| **metric != main);
-            row.extend(others.map(|metric| metric.show(entry.median(*metric))));
+            let mut row = vec![entry.name.to_owned()];
+            row.extend(metrics.iter().map(|metric| metric.show(entry.median(*metric))));
             if let Some(floor) = self.entry("floor") {
                 let (of_medians, of_rounds) = self.ratios(entry, floor, main);
                 row.extend([format!("{of_medians:.3}"), format!("{of_rounds:.3}")]);
             }
             rows.push(row);
+            let mut below = vec!["min-max".to_owned()];
+            below.extend(metrics.iter().map(|metric| {
+                let (least, most) = spread(&entry.values(*metric));
+                format!("{}-{}", metric.show(least), metric.show(most))
+            }));
+            rows.push(below);
         }
         rows
     }
@@ -189,6 +206,7 @@ impl Outcome {
         json!({
             "name": self.workload.name,
             "title": self.workload.title,
+            "load": self.load,
             "contenders": self.entries.iter().map(|entry| self.entry_json(entry)).collect::<Vec<_>>(),
             "targets": judgements.collect::<Vec<_>>(),
         })
@@ -216,6 +234,7 @@ impl Outcome {
         });
         json!({
             "name": entry.name,
+            "command": entry.command,
             "left_out": entry.skipped,
             "metrics": metrics,
             "ratio_to_floor": ratios,
@@ -328,6 +347,19 @@ mod tests {
         assert!(bad.contains("is 1.100: FALLS SHORT"), "{bad}");
         let none = outcome(&[4.0], &[]).table();
         assert!(none.contains("<= 1.05: not measured"), "{none}");
+    }
+
+    #[test]
+    fn every_number_has_its_spread_below_it_and_every_server_its_command() {
+        let mut outcome = outcome(&[4.0, 5.0], &[4.1, 5.3]);
+        outcome.note_command("floor", "floor 127.0.0.1:1 kept 27");
+        outcome.note_load("wrk -t1");
+        let table = outcome.table();
+        let rows: Vec<Vec<&str>> =
+            table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(rows[4], ["velodrome", "4.700", "0.20", "1.044", "1.042"], "{table}");
+        assert_eq!(rows[5], ["min-max", "4.100-5.300", "0.20-0.20"], "{table}");
+        assert!(table.contains("  floor: floor 127.0.0.1:1 kept 27\n  load: wrk -t1\n"), "{table}");
     }
 
     #[test]
