@@ -113,6 +113,18 @@ pub const LINGER_MS: u64 = 1000;
 /// pauses.
 pub const CONNECTIONS: usize = 1 << 20;
 
+/// Idle connections that one sweep of the table remembers, the longest idle ones (24 bytes each).
+///
+/// Consequence: with so many closed to make room, or at work again, the table is swept once more, its whole length in
+/// one turn.
+pub const EVICTION_CANDIDATES: usize = 1024;
+
+/// Nanoseconds before the next sweep for each connection beyond [`EVICTION_CANDIDATES`]: many times what a look at a
+/// slot takes, so that sweeping stays a small part of the time.
+///
+/// Consequence: when nobody of the last sweep is idle any more and the next is not due, accepting pauses.
+pub const EVICTION_REST_NS: u64 = 200;
+
 /// Descriptors kept free of connections: listeners, logs, files being sent.
 ///
 /// Consequence: the connection limit is the descriptor limit less this.

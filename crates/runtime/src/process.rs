@@ -66,6 +66,8 @@ pub(crate) struct Process<K, T> {
     pub(crate) socket: K,
     pub(crate) deadline: Tick,
     pub(crate) link: Link,
+    /// When it ran last: an idle one is idle since.
+    pub(crate) last_run: Tick,
     /// Bytes that may still be discarded.
     pub(crate) linger_left: u32,
     pub(crate) mode: Mode,
@@ -83,6 +85,7 @@ impl<K, T> Process<K, T> {
             socket,
             deadline: Tick::NEVER,
             link: Link::UNLINKED,
+            last_run: Tick::NEVER,
             linger_left: 0,
             mode: Mode::Reading,
             flags: Flags::NONE,

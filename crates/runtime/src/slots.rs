@@ -151,6 +151,14 @@ impl<T> Slots<T> {
         Some(value)
     }
 
+    /// All processes with their names, in slot order.
+    pub fn iter(&self) -> impl Iterator<Item = (ProcessId, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| {
+            let id = ProcessId { index: index as u32, generation: slot.generation };
+            Some((id, slot.value.as_ref()?))
+        })
+    }
+
     /// All names, in slot order.
     pub fn ids(&self) -> impl Iterator<Item = ProcessId> + '_ {
         (0..self.slots.len()).filter_map(|index| self.id_at(index))

@@ -6,13 +6,13 @@
 
 use std::net::SocketAddr;
 
-use runtime::limits::{MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES};
+use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
-use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Sim, Stall, World};
+use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, Peer};
 
@@ -105,10 +105,13 @@ fn address() -> ListenAddress {
 }
 
 fn bench(faults: Faults) -> Bench {
+    bench_with(faults, Settings { connections: 100, ..Settings::default() })
+}
+
+fn bench_with(faults: Faults, settings: Settings) -> Bench {
     let world = World::new(1, faults);
     let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
     let mut mailbox = || seats.next().unwrap().mailbox;
-    let settings = Settings { connections: 100, ..Settings::default() };
     let mut scheduler = Scheduler::new(world.pollset(0), Lines::default(), mailbox(), settings);
     let options = ListenOptions { address: address(), backlog: 100, first: Speaks::Either };
     scheduler.listen(&options).unwrap();
@@ -269,4 +272,41 @@ fn a_socket_that_cannot_be_watched_is_closed() {
     let client = bench.connect();
     assert_eq!(bench.ask(client, b"a\n"), b"a\n");
     assert_eq!(bench.scheduler.stats().closed[CloseReason::Failed as usize], 1);
+}
+
+/// The service sets no deadline, as with connections that are kept for ever: the timer wheel knows nobody.
+#[test]
+fn room_is_made_by_the_longest_idle_whatever_the_order_they_came_in() {
+    const CONNECTIONS: usize = 2 * EVICTION_CANDIDATES + 500;
+    let settings = Settings { connections: CONNECTIONS, ..Settings::default() };
+    let mut bench = bench_with(Faults::none(), settings);
+    let mut connected = || {
+        let client = bench.connect();
+        bench.turn();
+        client
+    };
+    let mut clients: Vec<ClientId> = (0..CONNECTIONS).map(|_| connected()).collect();
+    // The last time they are heard of has nothing to do with the order in which they came.
+    Random::new(7).shuffle(&mut clients);
+    for client in &clients {
+        bench.world.advance(TICK_MS * 1_000_000);
+        assert_eq!(bench.ask(*client, b"a\n"), b"a\n");
+    }
+    for (number, longest_idle) in clients.iter().enumerate().take(EVICTION_CANDIDATES + 200) {
+        bench.world.advance(TICK_MS * 1_000_000);
+        if number == 100 {
+            // Remembered by the sweep, and at work again: it is not idle for long any more.
+            assert_eq!(bench.ask(clients[101], b"b\n"), b"b\n");
+        }
+        if number == 101 {
+            continue;
+        }
+        let newcomer = bench.connect();
+        assert_eq!(bench.ask(newcomer, b"hello\n"), b"hello\n");
+        assert_eq!(bench.world.client_state(*longest_idle), ClientState::EndedByServer, "{number}");
+    }
+    let evicted = EVICTION_CANDIDATES + 199;
+    assert_eq!(bench.scheduler.stats().closed[CloseReason::Evicted as usize], evicted as u64);
+    assert_eq!(bench.world.client_state(clients[101]), ClientState::Open);
+    assert_eq!(bench.scheduler.stats().accept_pauses, 0);
 }

@@ -9,7 +9,7 @@ use sys::socket::Peer;
 use super::Scheduler;
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
-use crate::service::{CloseReason, ListenerIndex, Service};
+use crate::service::{ListenerIndex, Service};
 
 /// A listener and whether it is paused.
 pub(super) struct Gate<L> {
@@ -163,12 +163,5 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Err(_) => Some(now_ns + ACCEPT_PAUSE_NS),
             };
         }
-    }
-
-    /// Closes the longest idle connection to make room. `false` when every connection is in use.
-    pub(super) fn evict_idle(&mut self) -> bool {
-        let Some(id) = self.longest_idle() else { return false };
-        self.close(id, CloseReason::Evicted);
-        true
     }
 }

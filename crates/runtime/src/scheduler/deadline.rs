@@ -11,11 +11,6 @@ use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
 
-/// Idle connections looked at to find the longest idle one.
-///
-/// Limit: when so many in a row turn out to be in use, none is evicted.
-const EVICTION_TRIES: usize = 64;
-
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// The clock a process is under now: while its output waits, the watch on its peer; else its deadline.
     fn due(&mut self, id: ProcessId) -> Tick {
@@ -31,16 +26,24 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Makes sure that the process comes up no later than it has to; a later deadline costs nothing here.
+    /// After a run: notes when it was, and makes sure that the process comes up no later than it has to. A later
+    /// deadline costs nothing here.
     #[inline]
     pub(super) fn arm(&mut self, id: ProcessId) {
+        let tick = self.clock.now().tick();
         let Some(process) = self.table.lookup(id) else { return };
-        let linked = process.link.linked();
-        if process.outbox.is_none() && process.deadline >= linked {
+        process.last_run = tick;
+        if process.outbox.is_none() && process.deadline >= process.link.linked() {
             return;
         }
+        self.link_in_time(id);
+    }
+
+    /// Links a process under the clock it is under, unless it comes up before.
+    fn link_in_time(&mut self, id: ProcessId) {
         let due = self.due(id);
-        if due >= linked {
+        let Some(process) = self.table.lookup(id) else { return };
+        if due >= process.link.linked() {
             return;
         }
         self.unlink(id);
@@ -88,18 +91,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 scheduler.go_on_reading(id);
             });
         }
-        self.arm(id);
+        // Coming up is no activity of the peer: it stays as idle as it was.
+        self.link_in_time(id);
     }
 
     /// Room is reported only when a good part of the socket's buffer is free. A peer that reads slowly but
     /// steadily may take longer than a span for that much: what it took shows when we send.
     fn try_before_judging(&mut self, id: ProcessId) {
-        let now_ns = self.clock.now().monotonic_ns;
+        let now = self.clock.now();
         let span_ns = self.settings.send_idle_ns;
         let Some(process) = self.table.lookup(id) else { return };
         let Some(outbox) = &process.outbox else { return };
-        if now_ns.saturating_sub(outbox.checked_ns) >= span_ns {
+        if now.monotonic_ns.saturating_sub(outbox.checked_ns) >= span_ns {
             self.guarded(|scheduler| scheduler.transmit_outbox(id));
+            if let Some(process) = self.table.lookup(id) {
+                process.last_run = now.tick();
+            }
         }
     }
 
@@ -117,29 +124,5 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         outbox.checked_ns = now_ns;
         outbox.sent_since_check = 0;
         taken < floor.max(1)
-    }
-
-    /// The process whose deadline comes first among those that do nothing.
-    pub(super) fn longest_idle(&mut self) -> Option<ProcessId> {
-        let mut next = self.wheel.first();
-        for _ in 0..EVICTION_TRIES {
-            let index = next?;
-            let id = self.table.id_at(index as usize)?;
-            let process = self.table.lookup(id)?;
-            let linked = process.link.linked();
-            let idle = process.outbox.is_none() && S::is_idle(&process.state);
-            if idle && process.deadline <= linked {
-                return Some(id);
-            }
-            next = self.wheel.after(&mut TableLinks(&mut self.table), index);
-            let due = self.due(id);
-            // Its deadline was pushed back since it was linked: put it where it belongs. Never later than that,
-            // or who is at work would outlive its deadline for as long as others want its place.
-            if due > linked {
-                self.unlink(id);
-                self.wheel.link(&mut TableLinks(&mut self.table), index, due);
-            }
-        }
-        None
     }
 }

@@ -8,6 +8,7 @@
 mod accept;
 mod deadline;
 mod drain;
+mod eviction;
 mod run;
 mod sleep;
 mod transmit;
@@ -33,6 +34,7 @@ use crate::timer::Wheel;
 
 use accept::Gate;
 use drain::Drain;
+use eviction::Idlers;
 
 /// How a scheduler is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +102,7 @@ pub struct Scheduler<P: Pollset, S: Service> {
     run_queue: VecDeque<ProcessId>,
     /// Processes that wait for memory before they may receive.
     starved: Vec<ProcessId>,
+    idlers: Idlers,
     commands: Vec<Command>,
     spin: Spin,
     /// The last turn had something to do.
@@ -135,6 +138,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             spare_outboxes: Vec::new(),
             run_queue: VecDeque::new(),
             starved: Vec::new(),
+            idlers: Idlers::new(),
             commands: Vec::new(),
             spin: Spin::new(settings.spin_ns),
             busy: true,

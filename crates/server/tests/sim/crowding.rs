@@ -15,13 +15,28 @@ fn hello() -> [Step; 2] {
 }
 
 fn crowded(connections: usize) -> Stage<Small> {
+    crowded_with(connections, Settings::default())
+}
+
+fn crowded_with(connections: usize, settings: Settings) -> Stage<Small> {
     let scheduler = SchedulerSettings { connections, ..SchedulerSettings::default() };
-    stage(&Setting { scheduler, first: Speaks::Client, ..Setting::quiet(1) }, Settings::default())
+    stage(&Setting { scheduler, first: Speaks::Client, ..Setting::quiet(1) }, settings)
 }
 
 #[test]
 fn the_longest_idle_makes_room() {
-    let mut stage = crowded(10);
+    the_longest_idle_of(crowded(10));
+}
+
+/// Connections that are kept for ever have no deadline by which to find them.
+#[test]
+fn the_longest_idle_makes_room_when_connections_are_kept_for_ever() {
+    let stage = crowded_with(10, Settings { keep_alive_ms: None, ..Settings::default() });
+    stage.world.advance(SECOND_NS);
+    the_longest_idle_of(stage);
+}
+
+fn the_longest_idle_of(mut stage: Stage<Small>) {
     let begin_ns = stage.now_ns();
     let mut clients: Vec<Client> = (0..30)
         .map(|number| {
@@ -34,6 +49,46 @@ fn the_longest_idle_makes_room() {
     let over = clients.iter().take_while(|client| client.is_over()).count();
     assert_eq!(over, 20, "those that were idle for the longest time");
     assert!(clients[over..].iter().all(|client| !client.is_over()));
+}
+
+#[test]
+fn who_asked_again_is_not_the_longest_idle() {
+    let scheduler = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
+    let mut stage = stage(&Setting { scheduler, ..Setting::quiet(1) }, Settings::default());
+    let begin_ns = stage.now_ns();
+    let idle = |number: u64| {
+        let start_ns = begin_ns + number * SECOND_NS;
+        Client::new(start_ns, hello().into_iter().chain([Step::ExpectEnd]))
+    };
+    // The first to come asks again later than all others; one has not asked for anything and has the nearest deadline.
+    let again = hello().into_iter().chain([Step::Pause(20 * SECOND_NS)]).chain(hello());
+    let mut clients = vec![Client::new(begin_ns, again.chain([Step::ExpectEnd]))];
+    clients.extend((1..9).map(idle));
+    clients.push(Client::new(begin_ns + 21 * SECOND_NS, [Step::ExpectEnd]));
+    clients.extend((22..25).map(idle));
+    stage.run_until(&mut clients, |_, clients| clients[10..].iter().all(|one| one.answers == 1));
+    assert_eq!(stage.closed(CloseReason::Evicted), 3);
+    for (number, client) in clients.iter().enumerate() {
+        assert_eq!(client.is_over(), (1..4).contains(&number), "{number}: {client:?}");
+    }
+}
+
+#[test]
+fn unfinished_heads_do_not_hide_who_is_idle() {
+    // Their deadlines are nearer than that of the idle one, and they are many.
+    let mut stage = crowded(300);
+    let begin_ns = stage.now_ns();
+    let mut clients = vec![Client::new(begin_ns, hello().into_iter().chain([Step::ExpectEnd]))];
+    let unfinished = || vec![Step::Send(b"GET / HT".to_vec()), Step::ExpectLoss];
+    let later_ns = begin_ns + SECOND_NS;
+    clients.extend((0..299).map(|_| Client::new(later_ns, unfinished())));
+    let newcomer_ns = later_ns + SECOND_NS;
+    clients.push(Client::new(newcomer_ns, hello().into_iter().chain([Step::Close])));
+    assert!(stage.run_until(&mut clients, |_, clients| clients[300].is_over()));
+    assert_eq!(clients[300].ending(), Some(Ending::Satisfied));
+    assert!(stage.now_ns() - newcomer_ns < 100 * MILLISECOND_NS, "at once");
+    assert!(clients[0].is_over(), "the idle one made room");
+    assert_eq!(stage.closed(CloseReason::Evicted), 1);
 }
 
 #[test]
