@@ -132,9 +132,29 @@ pub const DESCRIPTORS_RESERVED: usize = 256;
 
 /// Bytes of inboxes and outboxes that one scheduler may hold, unless configured.
 ///
-/// Consequence: at 90 % nothing more is received from who already has bytes queued, at 98 % new connections are
-/// closed at once.
+/// Consequence: the four below on the way there, and at it nothing is received from anybody.
 pub const BUFFERED_BYTES: usize = 256 * 1024 * 1024;
+
+/// Percent of [`BUFFERED_BYTES`] from which on nothing is received from who has bytes queued, in either direction.
+///
+/// Consequence: what such a peer sends waits in the kernel; everybody else is served.
+pub const MEMORY_PERCENT_OF_NO_READ: u64 = 90;
+
+/// Percent of [`BUFFERED_BYTES`] below which they are read again.
+///
+/// Consequence: between the two who waits goes on waiting, so that a few bytes do not turn it off and on.
+pub const MEMORY_PERCENT_OF_READ_AGAIN: u64 = 85;
+
+/// Percent of [`BUFFERED_BYTES`] from which on the longest idle connection is closed, one in a tick: it holds nothing
+/// that is counted here, but could with its next request.
+///
+/// Consequence: closed with reason `Evicted`.
+pub const MEMORY_PERCENT_OF_NO_IDLE: u64 = 95;
+
+/// Percent of [`BUFFERED_BYTES`] from which on new connections are turned away.
+///
+/// Consequence: the service says so (HTTP: 503 with `Retry-After`), then they are closed.
+pub const MEMORY_PERCENT_OF_NO_CONNECTION: u64 = 98;
 
 /// One turn in this many is timed in full (kernel calls, handlers by kind).
 ///

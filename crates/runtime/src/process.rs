@@ -41,6 +41,8 @@ impl Flags {
     pub(crate) const RESUMED: Flags = Flags(32);
     /// It waits for a file to be read into memory.
     pub(crate) const COLD: Flags = Flags(64);
+    /// It waits for memory before it may receive.
+    pub(crate) const STARVED: Flags = Flags(128);
 
     #[inline]
     pub(crate) fn has(self, other: Flags) -> bool {

@@ -43,6 +43,9 @@ pub enum Event {
     Resumed,
     /// The scheduler is shutting down: finish what runs, begin nothing.
     Draining,
+    /// It was just accepted, and queues hold so much that there is no memory for it: say so and finish. Whoever goes on
+    /// is closed.
+    Overloaded,
 }
 
 /// What is to happen to a process next.

@@ -53,6 +53,8 @@ pub struct Stats {
     pub accepts_aborted: u64,
     /// Connections closed at once for want of room or by the service.
     pub accepts_refused: u64,
+    /// Connections that were told that there is no memory for them.
+    pub accepts_overloaded: u64,
     /// Times accepting paused for want of descriptors.
     pub accept_pauses: u64,
     /// Receive calls that gave bytes.

@@ -86,14 +86,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn open_process(&mut self, index: ListenerIndex, socket: P::Socket, peer: Peer) {
         self.stats.accepts += 1;
         self.spin.note_accept();
-        if self.is_short_of_memory() {
-            self.stats.accepts_refused += 1;
-            return;
-        }
         let Some(id) = self.insert_process(index, socket, peer) else {
             self.stats.accepts_refused += 1;
             return;
         };
+        if self.is_short_of_memory() {
+            self.turn_away(id);
+        }
         self.receive(id);
     }
 

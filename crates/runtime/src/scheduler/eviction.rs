@@ -51,7 +51,8 @@ impl Idlers {
 
 /// Since when a process does nothing; `None` when it is at work.
 fn idle_since<K, S: Service>(process: &Process<K, S::Process>) -> Option<Tick> {
-    let idle = process.outbox.is_none() && S::is_idle(&process.state);
+    let holds_nothing = process.inbox.is_none() && process.outbox.is_none();
+    let idle = holds_nothing && S::is_idle(&process.state);
     idle.then_some(process.last_run)
 }
 

@@ -9,6 +9,7 @@ mod accept;
 mod deadline;
 mod drain;
 mod eviction;
+mod memory;
 mod run;
 mod sleep;
 mod transmit;
@@ -35,6 +36,7 @@ use crate::timer::Wheel;
 use accept::Gate;
 use drain::Drain;
 use eviction::Idlers;
+use memory::Starved;
 
 /// How a scheduler is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +102,7 @@ pub struct Scheduler<P: Pollset, S: Service> {
     #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
     spare_outboxes: Vec<Box<Outbox>>,
     run_queue: VecDeque<ProcessId>,
-    /// Processes that wait for memory before they may receive.
-    starved: Vec<ProcessId>,
+    starved: Starved,
     idlers: Idlers,
     commands: Vec<Command>,
     spin: Spin,
@@ -137,7 +138,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             output: Output::default(),
             spare_outboxes: Vec::new(),
             run_queue: VecDeque::new(),
-            starved: Vec::new(),
+            starved: Starved::none(),
             idlers: Idlers::new(),
             commands: Vec::new(),
             spin: Spin::new(settings.spin_ns),
@@ -193,7 +194,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let messages = self.take_messages();
         let expired = self.expire_deadlines();
         self.reopen_gates();
-        self.feed_starved();
+        self.relieve_memory();
         self.handle_events(count);
         let ran = self.run_queued();
         self.end_turn();

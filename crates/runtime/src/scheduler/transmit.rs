@@ -203,40 +203,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Tells the process whose file has been read meanwhile.
-    pub(super) fn is_waiting_for_memory(&self, id: ProcessId) -> bool {
-        !self.starved.is_empty() && self.starved.contains(&id)
-    }
-
-    /// Whether a process that already holds bytes has to wait until others let go of theirs.
-    pub(super) fn is_starving(&mut self, id: ProcessId) -> bool {
-        let high = self.settings.buffered_bytes as u64 / 10 * 9;
-        if self.stats.buffered_bytes < high {
-            return false;
-        }
-        let holds = self.table.lookup(id).is_some_and(|process| process.inbox.is_some());
-        if holds && !self.is_waiting_for_memory(id) {
-            self.starved.push(id);
-        }
-        holds
-    }
-
-    /// Lets the starved receive again once there is room.
-    pub(super) fn feed_starved(&mut self) {
-        let low = self.settings.buffered_bytes as u64 / 100 * 85;
-        if self.starved.is_empty() || self.stats.buffered_bytes > low {
-            return;
-        }
-        for id in std::mem::take(&mut self.starved) {
-            self.queue(id);
-        }
-    }
-
-    /// Whether new connections are to be refused.
-    pub(super) fn is_short_of_memory(&self) -> bool {
-        self.stats.buffered_bytes > self.settings.buffered_bytes as u64 / 100 * 98
-    }
-
     /// Tells a process something when it may matter to it at once.
     pub(super) fn tell_draining(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };

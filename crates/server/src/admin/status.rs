@@ -139,6 +139,7 @@ fn network(stats: &Stats) -> Value {
         "accepts": stats.accepts,
         "accepts_aborted": stats.accepts_aborted,
         "accepts_refused": stats.accepts_refused,
+        "accepts_overloaded": stats.accepts_overloaded,
         "accept_pauses": stats.accept_pauses,
         "connections_max": stats.processes_max,
         "receives": stats.receives,

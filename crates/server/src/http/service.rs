@@ -238,7 +238,15 @@ impl<A: Application> Http<A> {
             status: None,
             body_bytes: 0,
         };
-        reply.send(status, content_type, &body);
+        reply.begin(status);
+        if status == Status::SERVICE_UNAVAILABLE {
+            reply.prepared_fields(b"Retry-After: 1\r\n");
+        }
+        reply.prepared_fields(b"Content-Type: ");
+        reply.prepared_fields(content_type.as_bytes());
+        reply.prepared_fields(b"\r\n");
+        reply.end_head_with_length(body.len() as u64);
+        reply.output.put(&body);
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
             log.write(&AccessLine::of_refused(peer, status, body_bytes, context.now));

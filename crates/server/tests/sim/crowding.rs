@@ -1,4 +1,4 @@
-//! No room: the connection limit, descriptors, and who keeps others waiting for either.
+//! No room: the connection limit, descriptors, memory, and who keeps others waiting for any of them.
 
 use runtime::scheduler::Settings as SchedulerSettings;
 use runtime::service::CloseReason;
@@ -71,6 +71,50 @@ fn who_asked_again_is_not_the_longest_idle() {
     for (number, client) in clients.iter().enumerate() {
         assert_eq!(client.is_over(), (1..4).contains(&number), "{number}: {client:?}");
     }
+}
+
+#[test]
+fn without_memory_new_connections_are_answered_503_and_who_is_at_work_is_served() {
+    let scheduler = SchedulerSettings {
+        connections: 100,
+        buffered_bytes: 100_000,
+        ..SchedulerSettings::default()
+    };
+    let setting = Setting { scheduler, ..Setting::quiet(1) };
+    let mut stage = stage(&setting, Settings::default());
+    let begin_ns = stage.now_ns();
+    let unfinished = || {
+        let head =
+            [b"GET /plaintext HTTP/1.1\r\nHost: a\r\n".to_vec(), field_lines(9_800)].concat();
+        [Step::Send(head), Step::Expect(Expected::status(408).last()), Step::Close]
+    };
+    let mut clients: Vec<Client> = (0..10).map(|_| Client::new(begin_ns, unfinished())).collect();
+    // A request that waits holds no memory that is counted, and is not idle.
+    let waits =
+        [Step::Send(get("/wait?1500")), Step::Expect(Expected::new(200, *b"")), Step::Close];
+    clients.push(Client::new(begin_ns, waits));
+    let refused = || {
+        let expected = Expected::status(503).with("Retry-After", "1").last();
+        [Step::Send(get("/plaintext")), Step::Expect(expected), Step::ExpectEnd, Step::Close]
+    };
+    clients.extend((0..5).map(|_| Client::new(begin_ns + SECOND_NS, refused())));
+    let later = hello().into_iter().chain([Step::Close]);
+    clients.push(Client::new(begin_ns + 11 * SECOND_NS, later));
+    assert!(stage.run_until(&mut clients, |_, clients| clients.iter().all(Client::is_over)));
+    for client in &clients {
+        assert_eq!(client.ending(), Some(Ending::Satisfied), "{client:?}");
+    }
+    assert_eq!(stage.sum(|scheduler| scheduler.stats().accepts_overloaded), 5);
+    assert!(stage.sum(|scheduler| scheduler.stats().buffered_bytes_max) <= 100_000);
+    stage.run_until(&mut [], |stage, _| stage.processes() == 0);
+    stage.assert_nothing_is_left();
+}
+
+/// Fields of a head, so many bytes.
+fn field_lines(bytes: usize) -> Vec<u8> {
+    let name = b"X-Long: ";
+    let rest = vec![b'x'; bytes / 2 - name.len() - 2];
+    [name.as_slice(), &rest, b"\r\n"].concat().repeat(2)
 }
 
 #[test]

@@ -1,145 +1,20 @@
 //! Turns of a scheduler with a small service of lines, in a quiet world.
 //!
 //! Holds what only the runtime can be asked: who parks is told when its output has left, a panic gives back what
-//! was lent, mail gets its turn, and a peer that floods takes turns with the others.
+//! was lent, mail gets its turn, and a peer that floods takes turns with the others. `memory` has the thresholds of
+//! the queues' memory, `bench` the scheduler and its service.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
-use std::net::SocketAddr;
+mod bench;
+mod memory;
 
 use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS};
-use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
-use runtime::scheduler::{Scheduler, Settings, Waiting};
-use runtime::service::{
-    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
-};
-use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
-use sys::pollset::{ListenOptions, Speaks};
-use sys::socket::{ListenAddress, Peer};
+use runtime::mailbox::Endpoint;
+use runtime::scheduler::{Settings, Waiting};
+use runtime::service::CloseReason;
+use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Random, Stall};
 
-/// Answers each line; some lines mean something.
-#[derive(Default)]
-struct Lines {
-    messages: u64,
-    turn_ends: u64,
-    most_at_once: usize,
-}
-
-const LONG_ANSWER: usize = 60_000;
-
-impl Service for Lines {
-    type Process = u32;
-    type Message = u32;
-
-    const KINDS: &'static [&'static str] = &["lines"];
-
-    fn kind(_: &u32) -> usize {
-        0
-    }
-
-    fn on_accept(&mut self, _: ListenerIndex, _: Peer, _: &mut Context<'_, u32>) -> Option<u32> {
-        Some(0)
-    }
-
-    fn on_input(
-        &mut self,
-        lines: &mut u32,
-        input: &[u8],
-        context: &mut Context<'_, u32>,
-    ) -> Progress {
-        let mut consumed = 0;
-        while let Some(length) = input[consumed..].iter().position(|byte| *byte == b'\n') {
-            if context.output_is_full() {
-                return Progress { consumed, next: Next::Park };
-            }
-            let line = &input[consumed..consumed + length];
-            consumed += length + 1;
-            *lines += 1;
-            match line {
-                b"panic" => panic!("the line says so"),
-                b"long" => context.output.put(&[b'x'; LONG_ANSWER]),
-                b"bye" => return Progress { consumed, next: Next::Finish },
-                b"linger" => {
-                    context.output.put(b"last words\n");
-                    return Progress { consumed, next: Next::Linger };
-                }
-                b"abort" => return Progress { consumed, next: Next::Abort },
-                line => {
-                    context.output.put(line);
-                    context.output.put(b"\n");
-                }
-            }
-        }
-        Progress { consumed, next: Next::Read }
-    }
-
-    fn on_event(&mut self, _: &mut u32, event: Event, _: &mut Context<'_, u32>) -> Next {
-        match event {
-            Event::InputEnded | Event::DeadlineReached => Next::Finish,
-            Event::OutputDrained | Event::Resumed | Event::Draining => Next::Read,
-        }
-    }
-
-    fn is_idle(_: &u32) -> bool {
-        true
-    }
-
-    fn on_message(&mut self, _: Endpoint, message: u32, _: &mut ServiceContext<'_, u32>) {
-        assert!(message != 13, "a message that panics");
-        self.messages += 1;
-    }
-
-    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, u32>) {
-        self.turn_ends += 1;
-        self.most_at_once = self.most_at_once.max(context.processes);
-    }
-}
-
-struct Bench {
-    world: World,
-    scheduler: Scheduler<Sim, Lines>,
-    sender: Mailbox<u32>,
-}
-
-fn address() -> ListenAddress {
-    ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 7)))
-}
-
-fn bench(faults: Faults) -> Bench {
-    bench_with(faults, Settings { connections: 100, ..Settings::default() })
-}
-
-fn bench_with(faults: Faults, settings: Settings) -> Bench {
-    let world = World::new(1, faults);
-    let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
-    let mut mailbox = || seats.next().unwrap().mailbox;
-    let mut scheduler = Scheduler::new(world.pollset(0), Lines::default(), mailbox(), settings);
-    let options = ListenOptions { address: address(), backlog: 100, first: Speaks::Either };
-    scheduler.listen(&options).unwrap();
-    Bench { world, scheduler, sender: mailbox() }
-}
-
-impl Bench {
-    /// Turns until nothing is left to do now.
-    fn turn(&mut self) {
-        for _ in 0..10_000 {
-            if !self.scheduler.turn(Waiting::Forbidden).unwrap() && !self.world.is_ready(0) {
-                return;
-            }
-        }
-        panic!("it spins");
-    }
-
-    fn connect(&mut self) -> ClientId {
-        self.world.connect(&address()).unwrap()
-    }
-
-    /// Sends, turns, and takes what came.
-    fn ask(&mut self, client: ClientId, bytes: &[u8]) -> Vec<u8> {
-        self.world.client_send(client, bytes);
-        self.turn();
-        self.world.client_received(client)
-    }
-}
+use crate::bench::{LONG_ANSWER, bench, bench_with};
 
 #[test]
 fn lines_are_answered_whatever_the_cut() {

@@ -1,0 +1,139 @@
+//! A scheduler in a world of its own, and a small service of lines.
+
+use std::net::SocketAddr;
+
+use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext};
+use sys::pollset::sim::{ClientId, Faults, Sim, World};
+use sys::pollset::{ListenOptions, Speaks};
+use sys::socket::{ListenAddress, Peer};
+
+/// Answers each line; some lines mean something.
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub(crate) messages: u64,
+    turn_ends: u64,
+    most_at_once: usize,
+}
+
+pub(crate) const LONG_ANSWER: usize = 60_000;
+
+impl Service for Lines {
+    type Process = u32;
+    type Message = u32;
+
+    const KINDS: &'static [&'static str] = &["lines"];
+
+    fn kind(_: &u32) -> usize {
+        0
+    }
+
+    fn on_accept(&mut self, _: ListenerIndex, _: Peer, _: &mut Context<'_, u32>) -> Option<u32> {
+        Some(0)
+    }
+
+    fn on_input(
+        &mut self,
+        lines: &mut u32,
+        input: &[u8],
+        context: &mut Context<'_, u32>,
+    ) -> Progress {
+        let mut consumed = 0;
+        while let Some(length) = input[consumed..].iter().position(|byte| *byte == b'\n') {
+            if context.output_is_full() {
+                return Progress { consumed, next: Next::Park };
+            }
+            let line = &input[consumed..consumed + length];
+            consumed += length + 1;
+            *lines += 1;
+            match line {
+                b"panic" => panic!("the line says so"),
+                b"long" => context.output.put(&[b'x'; LONG_ANSWER]),
+                b"bye" => return Progress { consumed, next: Next::Finish },
+                b"linger" => {
+                    context.output.put(b"last words\n");
+                    return Progress { consumed, next: Next::Linger };
+                }
+                b"abort" => return Progress { consumed, next: Next::Abort },
+                line => {
+                    context.output.put(line);
+                    context.output.put(b"\n");
+                }
+            }
+        }
+        Progress { consumed, next: Next::Read }
+    }
+
+    fn on_event(&mut self, _: &mut u32, event: Event, context: &mut Context<'_, u32>) -> Next {
+        match event {
+            Event::InputEnded | Event::DeadlineReached => Next::Finish,
+            Event::Overloaded => {
+                context.output.put(b"later\n");
+                Next::Linger
+            }
+            Event::OutputDrained | Event::Resumed | Event::Draining => Next::Read,
+        }
+    }
+
+    fn is_idle(_: &u32) -> bool {
+        true
+    }
+
+    fn on_message(&mut self, _: Endpoint, message: u32, _: &mut ServiceContext<'_, u32>) {
+        assert!(message != 13, "a message that panics");
+        self.messages += 1;
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, u32>) {
+        self.turn_ends += 1;
+        self.most_at_once = self.most_at_once.max(context.processes);
+    }
+}
+
+pub(crate) struct Bench {
+    pub(crate) world: World,
+    pub(crate) scheduler: Scheduler<Sim, Lines>,
+    pub(crate) sender: Mailbox<u32>,
+}
+
+fn address() -> ListenAddress {
+    ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 7)))
+}
+
+pub(crate) fn bench(faults: Faults) -> Bench {
+    bench_with(faults, Settings { connections: 100, ..Settings::default() })
+}
+
+pub(crate) fn bench_with(faults: Faults, settings: Settings) -> Bench {
+    let world = World::new(1, faults);
+    let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
+    let mut mailbox = || seats.next().unwrap().mailbox;
+    let mut scheduler = Scheduler::new(world.pollset(0), Lines::default(), mailbox(), settings);
+    let options = ListenOptions { address: address(), backlog: 100, first: Speaks::Either };
+    scheduler.listen(&options).unwrap();
+    Bench { world, scheduler, sender: mailbox() }
+}
+
+impl Bench {
+    /// Turns until nothing is left to do now.
+    pub(crate) fn turn(&mut self) {
+        for _ in 0..10_000 {
+            if !self.scheduler.turn(Waiting::Forbidden).unwrap() && !self.world.is_ready(0) {
+                return;
+            }
+        }
+        panic!("it spins");
+    }
+
+    pub(crate) fn connect(&mut self) -> ClientId {
+        self.world.connect(&address()).unwrap()
+    }
+
+    /// Sends, turns, and takes what came.
+    pub(crate) fn ask(&mut self, client: ClientId, bytes: &[u8]) -> Vec<u8> {
+        self.world.client_send(client, bytes);
+        self.turn();
+        self.world.client_received(client)
+    }
+}
