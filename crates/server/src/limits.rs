@@ -127,6 +127,10 @@ pub const ADMIN_BODY_SIZE: u64 = 64 * KIB;
 /// File helper threads: how many look-ups may wait for the disk at once. Consequence: more wait in mailboxes.
 pub const FILE_HELPERS: usize = 4;
 
+/// Connections in the middle of a cold file that wait for room in the helpers' mailboxes. Consequence: one more is
+/// closed; a request that is not answered yet gets 503 instead and does not wait here.
+pub const POSTPONED_MAX: usize = 4_096;
+
 /// How long an idle connection is kept open in a drain, so that its next answer can say `Connection: close`.
 /// Consequence: a client that sends nothing until then is closed.
 pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);

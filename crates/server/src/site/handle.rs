@@ -1,5 +1,6 @@
 //! The site as an application of one scheduler: what it keeps, and what messages do to it.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::files::job::Failure;
 use crate::files::roots::Roots;
 use crate::files::{Errand, Job, Key, Warm, Warmed};
 use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
 use crate::route::RuleId;
 
@@ -52,6 +54,8 @@ pub struct Site {
     pub(super) warmed: Vec<ProcessId>,
     /// Processes whose file was found changed once already.
     pub(super) rewritten: Vec<ProcessId>,
+    /// Processes whose file is cold and whom no helper had room for, in the order in which they asked.
+    postponed: VecDeque<ProcessId>,
 }
 
 impl Site {
@@ -74,6 +78,7 @@ impl Site {
             unique,
             warmed: Vec::new(),
             rewritten: Vec::new(),
+            postponed: VecDeque::new(),
         })
     }
 
@@ -118,6 +123,23 @@ impl Site {
     ) -> bool {
         let warm = Box::new(WarmFor { site: Arc::clone(&*self.data), process, warm });
         self.send_to_helper(Message::Warm(warm), mail)
+    }
+
+    /// Lets a process wait for room with the helpers. `false`: there are too many, or no helper at all.
+    fn postpone(&mut self, process: ProcessId) -> bool {
+        let waits = !self.helpers.files.is_empty() && self.postponed.len() < limits::POSTPONED_MAX;
+        if waits {
+            self.postponed.push_back(process);
+        }
+        waits
+    }
+
+    /// A helper has answered, so it has room for one: the first who waits asks again. A mailbox is full of messages
+    /// that are still to be answered, so nobody waits for an answer that does not come.
+    fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
+        if let Some(process) = self.postponed.pop_front() {
+            context.command(Command::Resume(process));
+        }
     }
 
     fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
@@ -223,6 +245,9 @@ impl Application for Site {
         message: Message,
         context: &mut ServiceContext<'_, Message>,
     ) {
+        if matches!(message, Message::Found(_) | Message::Warmed(..)) {
+            http.application_mut().resume_postponed(context);
+        }
         match message {
             Message::Found(found) => http.application_mut().on_found(*found, context),
             Message::Warmed(process, Warmed::Read(_)) => {
@@ -273,6 +298,7 @@ impl Application for Site {
             offset: region.offset,
             length: region.length,
         };
-        self.send_warm(context.id, warm, context.mail)
+        // The head of the answer has been sent: there is no refusing any more, only waiting.
+        self.send_warm(context.id, warm, context.mail) || self.postpone(context.id)
     }
 }

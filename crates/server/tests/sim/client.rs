@@ -5,109 +5,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::rc::Rc;
 
 use sys::pollset::sim::{ClientId, ClientState, Stall, World};
 
-use crate::response::{Asked, Input, Response, parse, parse_head};
+use crate::expected::{Expected, short};
+use crate::response::{Input, Response, parse};
 use crate::world::{SECOND_NS, address};
-
-/// What a body has to be.
-#[derive(Clone, Debug)]
-pub(crate) enum Body {
-    Exactly(Rc<[u8]>),
-    /// The same, or the same compressed: it may not have been compressed yet.
-    Gzip(Rc<[u8]>),
-    Anything,
-}
-
-/// What an answer has to be.
-#[derive(Clone, Debug)]
-pub(crate) struct Expected {
-    pub(crate) status: u16,
-    pub(crate) asked: Asked,
-    pub(crate) body: Body,
-    /// Fields that have to be there, with their values.
-    pub(crate) fields: Vec<(&'static str, String)>,
-    /// The length said in an answer to HEAD.
-    pub(crate) length: Option<usize>,
-    /// Whether it has to say that it is the last.
-    pub(crate) last: Option<bool>,
-}
-
-impl Expected {
-    pub(crate) fn new(status: u16, body: impl Into<Rc<[u8]>>) -> Self {
-        let body: Rc<[u8]> = body.into();
-        let length = Some(body.len());
-        let body = Body::Exactly(body);
-        Self { status, asked: Asked::Body, body, fields: Vec::new(), length, last: None }
-    }
-
-    /// An answer of which only the status is known.
-    pub(crate) fn status(status: u16) -> Self {
-        let body = Body::Anything;
-        Self { status, asked: Asked::Body, body, fields: Vec::new(), length: None, last: None }
-    }
-
-    pub(crate) fn head(mut self) -> Self {
-        self.asked = Asked::Head;
-        self
-    }
-
-    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
-        self.fields.push((name, value.to_owned()));
-        self
-    }
-
-    pub(crate) fn last(mut self) -> Self {
-        self.last = Some(true);
-        self
-    }
-
-    fn check(&self, response: &Response) {
-        assert_eq!(response.status, self.status, "{response:?}");
-        for (name, value) in &self.fields {
-            assert_eq!(response.field(name), Some(value.as_str()), "{name} of {response:?}");
-        }
-        if let Some(last) = self.last {
-            assert_eq!(response.closes(), last, "{response:?}");
-        }
-        let said = response.field("content-length").map(|length| length.parse().unwrap());
-        if self.asked == Asked::Head {
-            assert_eq!(said, self.length, "the length that GET would have");
-            return;
-        }
-        match &self.body {
-            Body::Exactly(body) => {
-                assert!(response.body == **body, "another body: {:?}", short(&response.body));
-                if response.field("transfer-encoding").is_none() && self.status == 200 {
-                    assert!(said.is_none() || said == self.length);
-                }
-            }
-            Body::Gzip(body) => {
-                let plain = match response.field("content-encoding") {
-                    Some("gzip") => ungzip(&response.body),
-                    _ => response.body.clone(),
-                };
-                assert!(plain == **body, "another body behind the coding");
-            }
-            Body::Anything => {}
-        }
-    }
-
-    /// Checks what came of an answer that was cut off.
-    fn check_part(&self, bytes: &[u8]) {
-        let line = format!("HTTP/1.1 {} ", self.status);
-        let count = bytes.len().min(line.len());
-        assert!(bytes[..count] == line.as_bytes()[..count], "begins otherwise: {:?}", short(bytes));
-        let Some(head) = parse_head(bytes) else { return };
-        if let Body::Exactly(body) = &self.body
-            && head.field("transfer-encoding").is_none()
-        {
-            assert!(body.starts_with(&bytes[head.length..]), "not a part of the body");
-        }
-    }
-}
 
 /// The date is of the second in which the answer was made, after it was asked for and before it came.
 fn check_date(response: &Response, asked_ns: u64, world: &World) {
@@ -124,18 +27,6 @@ fn check_date(response: &Response, asked_ns: u64, world: &World) {
 fn second_of(monotonic_ns: u64) -> u64 {
     const BEGIN_SECONDS: u64 = 1_000;
     monotonic_ns / SECOND_NS - BEGIN_SECONDS
-}
-
-fn ungzip(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::new();
-    let mut decoder = flate2::read::GzDecoder::new(bytes);
-    std::io::Read::read_to_end(&mut decoder, &mut plain).expect("gzip");
-    plain
-}
-
-fn short(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(300)]);
-    format!("{} bytes: {text}", bytes.len())
 }
 
 /// How soon a server ends a connection that its client has ended, whatever holds segments and turns up: well

@@ -6,7 +6,8 @@ use server::http::Settings;
 use sys::pollset::Speaks;
 use sys::pollset::sim::{ALWAYS, Faults};
 
-use crate::client::{Client, Ending, Expected, Step};
+use crate::client::{Client, Ending, Step};
+use crate::expected::Expected;
 use crate::small::{Small, get, stage};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
 

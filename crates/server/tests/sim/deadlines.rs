@@ -6,7 +6,8 @@ use runtime::limits::TICK_MS;
 use runtime::service::CloseReason;
 use server::http::Settings;
 
-use crate::client::{Client, Ending, Expected, Step};
+use crate::client::{Client, Ending, Step};
+use crate::expected::Expected;
 use crate::small::{Small, get, pattern, post, stage};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
 

@@ -1,9 +1,9 @@
 //! The whole HTTP server in simulated worlds.
 //!
-//! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are who uses the server, `small`
-//! and `site` what it serves. The tests are in `worlds` (thousands of seeds), `deadlines`, `cutting`, `crowding`, `endings`
-//! (drain and reload), `refusals` and `panics`. A seed that fails is printed with the command that replays it, and stays in
-//! `failed_seeds.txt`.
+//! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are who uses the server, `expected`
+//! what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands of seeds), `deadlines`,
+//! `cutting`, `crowding`, `full_mailboxes`, `endings` (drain and reload), `refusals` and `panics`. A seed that fails is printed with the
+//! command that replays it, and stays in `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 mod cast;
@@ -12,6 +12,8 @@ mod crowding;
 mod cutting;
 mod deadlines;
 mod endings;
+mod expected;
+mod full_mailboxes;
 mod panics;
 mod refusals;
 mod response;

@@ -5,7 +5,8 @@ use server::http::Settings;
 use sys::pollset::sim::{Faults, Random};
 
 use crate::cast::{Repertoire, well_behaved};
-use crate::client::{Client, Ending, Expected, Step};
+use crate::client::{Client, Ending, Step};
+use crate::expected::Expected;
 use crate::seeds;
 use crate::small::{self, Order, get, post};
 use crate::world::{SECOND_NS, Setting, address};

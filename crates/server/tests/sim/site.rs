@@ -15,7 +15,8 @@ use server::message::Message;
 use server::site::{Helpers, Site, SiteData};
 use sys::pollset::sim::Random;
 
-use crate::client::{Body, Expected, Step};
+use crate::client::Step;
+use crate::expected::{Body, Expected};
 use crate::small::{Exchange, get, pattern, post};
 use crate::world::{Errand, Setting, Stage};
 

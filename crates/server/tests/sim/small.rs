@@ -14,7 +14,8 @@ use server::http::{
 };
 use sys::pollset::sim::Random;
 
-use crate::client::{Expected, Step};
+use crate::client::Step;
+use crate::expected::Expected;
 use crate::world::{MILLISECOND_NS, Setting, Stage};
 
 /// What the main thread tells a scheduler.

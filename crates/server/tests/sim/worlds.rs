@@ -7,7 +7,8 @@ use sys::pollset::Speaks;
 use sys::pollset::sim::{ClientState, Faults, Random};
 
 use crate::cast::{Repertoire, ill_behaved, well_behaved};
-use crate::client::{Client, Ending, Expected, Step};
+use crate::client::{Client, Ending, Step};
+use crate::expected::Expected;
 use crate::seeds;
 use crate::site;
 use crate::small;
