@@ -84,7 +84,7 @@ fn a_drain_under_load_fails_no_request() {
         assert_eq!(client.join().unwrap(), Ok(()));
     }
     assert!(met.goodbyes.load(Ordering::SeqCst) > 0, "nobody was told");
-    assert_eq!(server.printed_errors(), "");
+    assert_eq!(server.printed_troubles(), "");
 }
 
 #[test]

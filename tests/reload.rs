@@ -97,7 +97,7 @@ fn a_hundred_reloads_under_load_fail_no_request() {
     }
     assert_eq!(field(&server.get("/a.txt"), "X-Number"), RELOADS.to_string());
     assert!(server.is_running());
-    assert_eq!(server.printed_errors(), "");
+    assert_eq!(server.printed_troubles(), "");
     assert_eq!(server.count("/closed/failed") + server.count("/turns/panics"), 0);
 }
 
@@ -158,7 +158,8 @@ fn what_only_a_restart_can_change_is_refused_by_name() {
         ("schedulers = 7\n", "schedulers"),
         ("pin = false\n", "pin"),
         ("descriptor_tables = \"shared\"\n", "descriptor_tables"),
-        ("[log]\naccess = \"access.log\"\n", "log"),
+        ("[log]\naccess = \"access.log\"\n", "log.access"),
+        ("[log]\nformat = \"json\"\n", "log.format"),
         ("[admin]\nmetrics = \"127.0.0.1:1\"\n", "admin"),
     ] {
         write_config(&server, &format!("{config}\n{}", numbered(2)));

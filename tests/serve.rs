@@ -273,7 +273,7 @@ fn signals_end_it_with_0() {
         let (rest, end) = client.rest().unwrap();
         assert_eq!((rest.len(), end), (0, End::Closed), "{name}");
         assert!(!server.plan.socket().exists(), "{name}: the control socket is gone");
-        assert_eq!(server.printed_errors(), "", "{name}");
+        assert_eq!(server.printed_troubles(), "", "{name}");
     }
 }
 

@@ -255,6 +255,12 @@ impl Server {
         self.plan.directory.text("stderr.txt")
     }
 
+    /// What it printed as errors beside the orders it carried out.
+    pub(crate) fn printed_troubles(&self) -> String {
+        let printed = self.printed_errors();
+        printed.lines().filter(|line| !line.starts_with("velodrome: info: ")).collect()
+    }
+
     /// Waits for its end.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         until("the end of the server", || self.child.try_wait().unwrap())

@@ -15,6 +15,7 @@ use sys::pollset::ListenOptions;
 use sys::pollset::epoll::Epoll;
 use sys::socket::{ListenAddress, Listener};
 
+use crate::diagnostic::{self, Level};
 use crate::mailbox::{Endpoint, Seat};
 use crate::scheduler::{Scheduler, Settings, Waiting};
 use crate::service::Service;
@@ -291,9 +292,10 @@ fn part_table<M: Send>(plan: &Plan, seat: &Seat<M>) -> bool {
     let mut keep = seat.mailbox.wake_descriptors();
     keep.extend(&plan.keep);
     if let Err(error) = table.close_all_except(&keep) {
-        crate::complaint::write(&format!(
-            "inherited descriptors stay open in a scheduler's table: {error}"
-        ));
+        diagnostic::write(
+            Level::Warn,
+            format_args!("inherited descriptors stay open in a scheduler's table: {error}"),
+        );
     }
     true
 }

@@ -5,7 +5,7 @@
 //! [`Service`](service::Service) it is given.
 
 pub mod clock;
-pub mod complaint;
+pub mod diagnostic;
 pub mod helper;
 pub mod launch;
 pub mod limits;

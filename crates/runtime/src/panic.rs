@@ -4,12 +4,14 @@
 
 use std::backtrace::Backtrace;
 
+use crate::diagnostic::{self, Level};
+
 /// Has every panic written to standard error with its place and backtrace, whatever `RUST_BACKTRACE` says.
 pub fn report_with_backtrace() {
     std::panic::set_hook(Box::new(|report| {
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("unnamed");
         let backtrace = Backtrace::force_capture();
-        crate::complaint::write(&format!("{name}: {report}\n{backtrace}"));
+        diagnostic::write(Level::Error, format_args!("{name}: {report}\n{backtrace}"));
     }));
 }

@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use runtime::diagnostic::{self, Level};
 use runtime::helper::{Handle, Onward};
 use runtime::mailbox::{Endpoint, Mailbox};
 
@@ -45,7 +46,10 @@ impl LogWriter {
         self.sink = match self.target.open() {
             Ok(sink) => Some(sink),
             Err(error) => {
-                runtime::complaint::write(&format!("the access log cannot be opened: {error}"));
+                diagnostic::write(
+                    Level::Error,
+                    format_args!("the access log cannot be opened: {error}"),
+                );
                 None
             }
         };
@@ -64,10 +68,13 @@ impl LogWriter {
             Err(error) => {
                 self.report.lost += count;
                 if self.lost_batches.is_multiple_of(LOST_PER_COMPLAINT) {
-                    runtime::complaint::write(&format!(
-                        "access log lines are lost ({} so far): {error}; make room, then send SIGUSR1",
-                        self.report.lost
-                    ));
+                    diagnostic::write(
+                        Level::Error,
+                        format_args!(
+                            "access log lines are lost ({} so far): {error}; make room, then send SIGUSR1",
+                            self.report.lost
+                        ),
+                    );
                 }
                 self.lost_batches += 1;
             }
@@ -109,7 +116,12 @@ impl Handle<Message> for LogWriter {
     ) -> Onward {
         match message {
             Message::Lines(lines, count) => self.write(&lines, count),
-            Message::ReopenLog => self.reopen(),
+            Message::ReopenLog => {
+                self.reopen();
+                if self.sink.is_some() {
+                    diagnostic::write(Level::Info, format_args!("the access log is reopened"));
+                }
+            }
             Message::StopLog => return Onward::Stop,
             Message::AskLogReport => {
                 // Who asks again later finds room again.

@@ -7,6 +7,7 @@ use sys::pollset::{AcceptError, Pollset};
 use sys::socket::Peer;
 
 use super::Scheduler;
+use crate::diagnostic::{self, Level};
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
 use crate::service::{ListenerIndex, Service};
@@ -143,10 +144,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let due = gate.complained_ns.is_none_or(|last| now_ns - last >= COMPLAINT_INTERVAL_NS);
         if due {
             gate.complained_ns = Some(now_ns);
-            crate::complaint::write(&format!(
-                "accepting pauses for {} ms: {why}; raise the limit (ulimit -n, LimitNOFILE=) or lower keep_alive",
-                ACCEPT_PAUSE_NS / 1_000_000
-            ));
+            diagnostic::write(
+                Level::Warn,
+                format_args!(
+                    "accepting pauses for {} ms: {why}; raise the limit (ulimit -n, LimitNOFILE=) or lower keep_alive",
+                    ACCEPT_PAUSE_NS / 1_000_000
+                ),
+            );
         }
     }
 

@@ -5,6 +5,8 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use runtime::diagnostic::Level;
+
 use super::Problems;
 use super::choice::choice;
 use super::section::{Item, Section};
@@ -20,7 +22,7 @@ pub struct Log {
     /// The shape of such a line.
     pub format: LogFormat,
     /// The least level of the server's own messages, which go to standard error.
-    pub level: LogLevel,
+    pub level: Level,
 }
 
 /// Where the access log goes.
@@ -45,19 +47,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// The level of a message of the server itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogLevel {
-    /// Something does not work.
-    Error,
-    /// Something works worse than it could.
-    Warn,
-    /// Starts, reloads, drains.
-    Info,
-    /// What a developer of the server wants to know.
-    Debug,
-}
-
 /// `[admin]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Admin {
@@ -69,7 +58,7 @@ pub struct Admin {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { access: AccessLog::Off, format: LogFormat::Combined, level: LogLevel::Info }
+        Self { access: AccessLog::Off, format: LogFormat::Combined, level: Level::default() }
     }
 }
 
@@ -82,15 +71,8 @@ pub(super) fn read(section: Option<Section<'_>>, base: &Path, problems: &mut Pro
         choice(item, &[("combined", LogFormat::Combined), ("json", LogFormat::Json)])
     });
     section.read_into("level", &mut log.level, problems, |item| {
-        choice(
-            item,
-            &[
-                ("error", LogLevel::Error),
-                ("warn", LogLevel::Warn),
-                ("info", LogLevel::Info),
-                ("debug", LogLevel::Debug),
-            ],
-        )
+        let levels = [Level::Error, Level::Warn, Level::Info, Level::Debug];
+        choice(item, &levels.map(|level| (level.as_str(), level)))
     });
     log
 }

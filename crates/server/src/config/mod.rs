@@ -35,7 +35,7 @@ pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
 pub use keys::{SECTIONS, SectionKeys};
 pub use limits::Limits;
-pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
+pub use log::{AccessLog, Admin, Log, LogFormat};
 pub use model::{
     CacheRule, Config, DescriptorTables, ErrorPage, FileCache, FileRules, Header, Host, Listener,
     Matcher, MediaType, Method, Overrides, Respond, Route, RouteAction, Steering,

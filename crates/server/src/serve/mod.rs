@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
+use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
 use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
@@ -49,6 +50,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     runtime::panic::report_with_backtrace();
     let data = Arc::new(source.load(1)?);
     let config = &data.config;
+    diagnostic::set_least(config.log.level);
     let log = log_target(config);
     if let Some(target) = &log {
         target.check().map_err(ServeError::Log)?;
@@ -60,18 +62,19 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     let descriptors = sys::descriptor::raise_descriptor_limit();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
-    let control = paths::control_socket(config);
-    let sandbox = sandbox::enter(&openings(source, &data, log.as_ref(), control.as_deref()));
+    let control_path = paths::control_socket(config);
+    let sandbox = sandbox::enter(&openings(source, &data, log.as_ref(), control_path.as_deref()));
     let schedulers = schedulers(config)?;
     let mut crew = Crew::plan(schedulers, log.is_some())?;
     let mut launched = launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
     let standing = Standing::of(&data, &launched, sandbox);
-    let control = launch_control(&data, &mut crew, &standing, control)?;
+    let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
     let helpers = crew.start_helpers(log)?;
     if let Some(user) = &user {
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
     announce(&standing);
+    tell(&standing.facts, control_path.as_deref());
     launched.start();
     signals::run(source, &data, crew.main()?, launched, control, helpers)
 }
@@ -105,6 +108,19 @@ impl Standing {
         };
         Self { directory, addresses, schedulers: launched.cpus.len(), facts }
     }
+}
+
+/// What was found at the start, for whoever looks for a fault.
+fn tell(facts: &Facts, control: Option<&Path>) {
+    let tables = if facts.private_tables { "private" } else { "shared" };
+    let control = control.map_or_else(|| "none".into(), Path::to_string_lossy);
+    diagnostic::write(
+        Level::Debug,
+        format_args!(
+            "schedulers on CPUs {:?}; descriptor tables: {tables}; sandbox: {}; control socket: {control}",
+            facts.cpus, facts.sandbox
+        ),
+    );
 }
 
 #[expect(clippy::disallowed_methods, reason = "read once at the start, outside any turn")]
@@ -339,9 +355,10 @@ fn launch_control(
             Err(ServeError::Launch(error))
         }
         Err(error) => {
-            runtime::complaint::write(&format!(
-                "no control socket: {error}; name one with [admin] socket"
-            ));
+            diagnostic::write(
+                Level::Warn,
+                format_args!("no control socket: {error}; name one with [admin] socket"),
+            );
             Ok(None)
         }
     }

@@ -3,6 +3,8 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use runtime::diagnostic::{self, Level};
+
 use crate::config::{Address, Config};
 
 /// The directory of control sockets of this user: `/run/velodrome` for root, below `XDG_RUNTIME_DIR` where there is
@@ -40,10 +42,13 @@ pub(super) fn control_socket(config: &Config) -> Option<PathBuf> {
     match made {
         Ok(()) => Some(directory.join(format!("{name}.sock"))),
         Err(error) => {
-            runtime::complaint::write(&format!(
-                "no control socket: `{}` cannot be made: {error}; name one with [admin] socket",
-                directory.display()
-            ));
+            diagnostic::write(
+                Level::Warn,
+                format_args!(
+                    "no control socket: `{}` cannot be made: {error}; name one with [admin] socket",
+                    directory.display()
+                ),
+            );
             None
         }
     }

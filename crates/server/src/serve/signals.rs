@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use runtime::diagnostic::{self, Level};
 use runtime::launch::Launched;
 use runtime::mailbox::{Endpoint, Mailbox, Seat};
 use sd_notify::NotifyState;
@@ -40,7 +41,9 @@ pub(super) fn run(
     let mut data = Arc::clone(data);
     notify(&[NotifyState::Ready]);
     loop {
-        match sys::signal::wait(&SignalSet::all()).map_err(ServeError::Signals)? {
+        let signal = sys::signal::wait(&SignalSet::all()).map_err(ServeError::Signals)?;
+        diagnostic::write(Level::Debug, format_args!("signal: {signal:?}"));
+        match signal {
             Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
             Signal::Hangup => {
                 notify_reloading();
@@ -68,9 +71,14 @@ fn reload(source: &Source, data: &mut Arc<SiteData>, reloads: &mut ReloadReport,
             let fixed = what_needs_a_restart(data, &new);
             if fixed.is_empty() {
                 *data = Arc::new(new);
+                diagnostic::set_least(data.config.log.level);
                 for scheduler in 0..post.control {
                     post.send(endpoint(scheduler), Message::Reload(Arc::clone(data)));
                 }
+                diagnostic::write(
+                    Level::Info,
+                    format_args!("reloaded: configuration {} is in force", data.generation),
+                );
             }
             reloads.problems = fixed;
         }
@@ -83,9 +91,10 @@ fn reload(source: &Source, data: &mut Arc<SiteData>, reloads: &mut ReloadReport,
         }
     }
     for problem in &reloads.problems {
-        runtime::complaint::write(&format!(
-            "reload refused, the old configuration stays: {problem}"
-        ));
+        diagnostic::write(
+            Level::Error,
+            format_args!("reload refused, the old configuration stays: {problem}"),
+        );
     }
     post.send(endpoint(post.control), Message::Reloaded(Arc::new(reloads.clone())));
 }
@@ -102,7 +111,8 @@ fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
         ("pin", old.pin != new.pin),
         ("user", old.user != new.user),
         ("descriptor_tables", old.descriptor_tables != new.descriptor_tables),
-        ("log", old.log != new.log),
+        ("log.access", old.log.access != new.log.access),
+        ("log.format", old.log.format != new.log.format),
         ("admin", old.admin != new.admin),
     ];
     let named = |name: &str| format!("`{name}` cannot change while the server runs; restart it");
@@ -117,6 +127,10 @@ fn drain(
     helpers: Helpers,
 ) -> Result<(), ServeError> {
     let deadline_ms = milliseconds(data.config.drain_deadline);
+    diagnostic::write(
+        Level::Info,
+        format_args!("draining: what runs has {} ms to end", deadline_ms),
+    );
     let idle_grace_ms = milliseconds(limits::DRAIN_IDLE_GRACE);
     for scheduler in 0..post.control {
         post.send(endpoint(scheduler), Message::Drain { deadline_ms, idle_grace_ms });

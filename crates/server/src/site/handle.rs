@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
 use runtime::service::{Command, Context, ServiceContext};
@@ -158,7 +159,10 @@ impl Site {
             Ok(roots) => self.roots = roots,
             Err(error) => {
                 // It could be opened when the configuration was checked a moment ago; keep what works.
-                runtime::complaint::write(&format!("a scheduler keeps its old site: {error}"));
+                diagnostic::write(
+                    Level::Error,
+                    format_args!("a scheduler keeps its old site: {error}"),
+                );
                 return;
             }
         }

@@ -1,0 +1,59 @@
+//! The server's own lines on standard error: trouble that no request can be answered with, and orders carried out.
+//!
+//! Owns the least level that is written, one for the process as standard error is one. For the rare case only, never
+//! for a request: whoever reports trouble counts how often, so that it cannot flood the log.
+
+use std::fmt;
+use std::io::Write;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How much a line matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// Something does not work.
+    Error,
+    /// Something works worse than it could.
+    Warn,
+    /// Reloads, drains and reopened logs: orders that were carried out.
+    Info,
+    /// Signals and what was found at the start: for whoever looks for a fault of the server.
+    Debug,
+}
+
+impl Level {
+    /// The word it is written and configured with.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+impl Default for Level {
+    /// What is written unless something else is configured.
+    fn default() -> Self {
+        Self::Info
+    }
+}
+
+/// Lines that matter less are not written. Each thread may meet a change a little later than another.
+static LEAST: AtomicU8 = AtomicU8::new(Level::Info as u8);
+
+/// From now on lines below this level are not written.
+pub fn set_least(level: Level) {
+    LEAST.store(level as u8, Ordering::Relaxed);
+}
+
+/// Writes one line that begins with its level, unless it matters too little. What is not written is not formatted.
+pub fn write(level: Level, line: fmt::Arguments<'_>) {
+    if level as u8 <= LEAST.load(Ordering::Relaxed) {
+        // One write, so that lines of several threads do not mix; where standard error is closed there is nobody
+        // left to tell.
+        let line = format!("velodrome: {}: {line}\n", level.as_str());
+        let _nobody_to_tell = std::io::stderr().write_all(line.as_bytes());
+    }
+}
