@@ -195,7 +195,7 @@ fn echo_service() -> SocketAddr {
     let settings = Arc::new(settings);
     std::thread::spawn(move || {
         let make = move || Http::new(Echo, Arc::clone(&settings), None);
-        velodrome::launch::serve(&address.to_string(), Speaks::Client, make)
+        velodrome::launch::serve(&address.to_string(), Speaks::CLIENT, make)
     });
     until("the echo", || Client::connect(address).ok());
     address

@@ -73,7 +73,7 @@ impl<S: Service> Stage<S> {
         scheduler.listen(&ListenOptions {
             address: address(),
             backlog: 16,
-            first: Speaks::Client,
+            first: Speaks::CLIENT,
         })?;
         Ok(Self { world, scheduler, helper })
     }

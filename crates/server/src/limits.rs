@@ -62,7 +62,8 @@ pub const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
 
 /// 4,096 connections waiting to be accepted on one listening socket; the kernel drops the handshakes above.
 pub const BACKLOG: u32 = 4096;
-/// 1 s for which the kernel keeps a new connection to itself until its first byte; then it hands it over.
+/// 1 s for which the kernel keeps a new connection to itself until its first byte; then it hands it over. It
+/// counts in steps (1, 3, 7, 15 ... s) and takes the first that is long enough.
 pub const DEFER_ACCEPT: Duration = Duration::from_secs(1);
 /// `0660`: owner and group may connect to a Unix listener; others are refused by the kernel.
 pub const UNIX_SOCKET_MODE: u32 = 0o660;

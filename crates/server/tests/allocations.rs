@@ -50,7 +50,7 @@ impl<A: Application> Bench<A> {
         let pollset = Apart(world.pollset(0));
         let settings = SchedulerSettings { connections: 100, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(pollset, service, mailbox(), settings);
-        let options = ListenOptions { address: address(), backlog: 10, first: Speaks::Client };
+        let options = ListenOptions { address: address(), backlog: 10, first: Speaks::CLIENT };
         scheduler.listen(&options).unwrap();
         Self { world, scheduler, helper: mailbox() }
     }

@@ -46,7 +46,7 @@ fn a_million_idle_connections() {
             SchedulerSettings { connections: CONNECTIONS, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(pollset, service, seat.mailbox, settings);
         let options =
-            ListenOptions { address: address.clone(), backlog: 4096, first: Speaks::Client };
+            ListenOptions { address: address.clone(), backlog: 4096, first: Speaks::CLIENT };
         scheduler.listen(&options).unwrap();
         scheduler
     });

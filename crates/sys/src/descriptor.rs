@@ -17,7 +17,7 @@ pub fn borrow_inherited(number: RawFd) -> io::Result<BorrowedFd<'static>> {
     Ok(unsafe { BorrowedFd::borrow_raw(number) })
 }
 
-/// `TCP_DEFER_ACCEPT`: accept a connection only once it has bytes, or after so many seconds.
+/// `TCP_DEFER_ACCEPT`: accept a connection only once it has bytes, or after so many seconds; 0 for at once.
 pub fn set_tcp_defer_accept(socket: BorrowedFd<'_>, seconds: i32) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &seconds)
 }
@@ -57,5 +57,86 @@ pub fn raise_descriptor_limit() -> u64 {
     match rustix::process::setrlimit(rustix::process::Resource::Nofile, raised) {
         Ok(()) => limit.maximum.unwrap_or(u64::MAX),
         Err(_) => limit.current.unwrap_or(u64::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::MaybeUninit;
+    use std::os::fd::AsFd;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::pollset::epoll::Epoll;
+    use crate::pollset::{ListenOptions, Pollset, Speaks, Token};
+    use crate::socket::{ListenAddress, UnixAddress};
+
+    /// What the kernel says of `TCP_DEFER_ACCEPT`.
+    fn deferred_s(socket: BorrowedFd<'_>) -> i32 {
+        let mut seconds = MaybeUninit::<i32>::uninit();
+        let mut length = libc::socklen_t::try_from(size_of::<i32>()).unwrap();
+        // SAFETY: pointer and length describe `seconds`, which lives for the call; the kernel only writes it.
+        let answer = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_DEFER_ACCEPT,
+                seconds.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        assert_eq!(answer, 0, "{}", io::Error::last_os_error());
+        // SAFETY: the call succeeded, so the kernel has written the number.
+        unsafe { seconds.assume_init() }
+    }
+
+    fn listen(address: ListenAddress, first: Speaks) -> io::Result<crate::socket::Listener> {
+        let mut pollset = Epoll::new(None).unwrap();
+        pollset.listen(&ListenOptions { address, backlog: 1, first }, Token(1))
+    }
+
+    /// Of the steps in which the kernel counts it is the first that is long enough.
+    #[test]
+    fn the_kernel_is_asked_for_the_seconds() {
+        let milliseconds = |count| Speaks::Client { defer: Duration::from_millis(count) };
+        for (first, expected) in [
+            (Speaks::Either, 0),
+            (milliseconds(0), 0),
+            (milliseconds(1), 1),
+            (Speaks::CLIENT, 1),
+            (milliseconds(1001), 3),
+            (milliseconds(3000), 3),
+            (milliseconds(5000), 7),
+            (milliseconds(60_000), 63),
+        ] {
+            for address in ["127.0.0.1:0", "[::1]:0"] {
+                let address = ListenAddress::Tcp(address.parse().unwrap());
+                let listener = listen(address, first).unwrap();
+                assert_eq!(deferred_s(listener.as_fd()), expected, "{first:?}");
+            }
+        }
+    }
+
+    /// A socket of systemd's keeps what is configured here, whatever its unit says.
+    #[test]
+    fn an_inherited_listener_is_asked_too() {
+        let opened =
+            listen(ListenAddress::Tcp("127.0.0.1:0".parse().unwrap()), Speaks::CLIENT).unwrap();
+        let number = opened.as_fd().as_raw_fd();
+        for (first, expected) in
+            [(Speaks::Client { defer: Duration::from_secs(7) }, 7), (Speaks::Either, 0)]
+        {
+            let inherited = listen(ListenAddress::Inherited(number), first).unwrap();
+            assert_eq!(deferred_s(inherited.as_fd()), expected, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn a_unix_listener_is_left_alone() {
+        let path = std::env::temp_dir().join(format!("defer-{}.sock", std::process::id()));
+        let address = ListenAddress::Unix(UnixAddress { path, mode: 0o600 });
+        let listener = listen(address, Speaks::CLIENT).unwrap();
+        let inherited = ListenAddress::Inherited(listener.as_fd().as_raw_fd());
+        assert!(listen(inherited, Speaks::CLIENT).is_ok());
     }
 }

@@ -34,10 +34,9 @@ pub const SIM_SEGMENT: usize = 1448;
 /// announces more and sends nothing is seen by that delay.
 pub const SIM_CORK_NS: u64 = 200_000_000;
 
-/// How long a simulated listener defers a connection that sends nothing, 1 s: what
-/// [`Listener::defer_accept`](crate::socket::Listener::defer_accept) asks of the kernel. Then it is accepted
-/// without bytes.
-pub const SIM_DEFER_ACCEPT_NS: u64 = 1_000_000_000;
+/// How long a listener defers a connection that sends nothing, unless something else is asked for: 1 s. Then it is
+/// accepted without bytes, and meets the header deadline like any other.
+pub const DEFER_ACCEPT_NS: u64 = 1_000_000_000;
 
 /// Longest queue of a simulated listener, 4,096: `net.core.somaxconn` of Linux. A connection that finds it full
 /// is not answered.

@@ -160,10 +160,19 @@ impl Listener {
         Ok(Self { descriptor, path: None, _table: PhantomData })
     }
 
-    /// Accepts only connections whose first bytes are there (`TCP_DEFER_ACCEPT`), for one second at the most:
-    /// after that the connection comes without bytes and meets the header deadline like any other.
-    pub fn defer_accept(&self) -> io::Result<()> {
-        crate::descriptor::set_tcp_defer_accept(self.as_fd(), 1)
+    /// Accepts only connections whose first bytes are there (`TCP_DEFER_ACCEPT`), for so many seconds at the most:
+    /// after that the connection comes without bytes and meets the header deadline like any other. 0 switches it off;
+    /// a listener that is not TCP has no such thing and stays as it is.
+    ///
+    /// The kernel counts in handshakes it repeats, which it does after 1, 3, 7, 15 ... seconds: it takes the next of
+    /// these.
+    pub fn defer_accept(&self, seconds: u32) -> io::Result<()> {
+        let family = sockopt::socket_domain(&self.descriptor)?;
+        if family != AddressFamily::INET && family != AddressFamily::INET6 {
+            return Ok(());
+        }
+        let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
+        crate::descriptor::set_tcp_defer_accept(self.as_fd(), seconds)
     }
 
     /// Lets the kernel choose among the group's listeners by the CPU that received the connection.

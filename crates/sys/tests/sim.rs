@@ -18,7 +18,7 @@ mod transfer;
 mod worlds;
 
 use pair::{address, events, listen};
-use sys::limits::SIM_DEFER_ACCEPT_NS;
+use sys::limits::DEFER_ACCEPT_NS;
 use sys::pollset::sim::{ALWAYS, Faults, World};
 use sys::pollset::{Pollset, Received, Rest, Speaks, Token};
 
@@ -76,7 +76,7 @@ fn many_idle_connections_are_counted_and_have_no_appointments() {
     const MANY: usize = 100_000;
     let world = World::new(1, Faults::none());
     let mut sim = world.pollset(0);
-    let listener = listen(&mut sim, Speaks::Client);
+    let listener = listen(&mut sim, Speaks::CLIENT);
     let mut sockets = Vec::new();
     for _ in 0..MANY {
         let client = world.connect(&address()).unwrap();
@@ -88,7 +88,7 @@ fn many_idle_connections_are_counted_and_have_no_appointments() {
     }
     assert_eq!(world.open_descriptors(0), MANY + 1);
     assert!(events(&mut sim).is_empty());
-    world.advance(10 * SIM_DEFER_ACCEPT_NS);
+    world.advance(10 * DEFER_ACCEPT_NS);
     assert_eq!(world.next_event_ns(), None, "what is idle has no appointments");
     drop(sockets);
     assert_eq!(world.open_descriptors(0), 1);

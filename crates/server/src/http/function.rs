@@ -51,7 +51,7 @@ where
     M: Fn() -> F + Send + Sync + 'static,
 {
     let settings = Arc::new(Settings::default());
-    runtime::serve::serve(address, Speaks::Client, move || {
+    runtime::serve::serve(address, Speaks::CLIENT, move || {
         Http::new(Function(make()), Arc::clone(&settings), None)
     })
 }

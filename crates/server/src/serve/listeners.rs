@@ -74,7 +74,7 @@ impl DataListeners {
 pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListeners, ServeError> {
     let mut listeners = DataListeners::default();
     for (place, listener) in config.listeners.iter().enumerate() {
-        let first = if listener.defer_accept.is_zero() { Speaks::Either } else { Speaks::Client };
+        let first = Speaks::Client { defer: listener.defer_accept };
         let options = |address| ListenOptions { address, backlog: listener.backlog, first };
         match &listener.address {
             Address::Tcp(address) => {
@@ -119,10 +119,31 @@ fn try_alone(address: SocketAddr) -> Result<(), ServeError> {
 /// The listeners of the control scheduler: the control socket first, then metrics.
 pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<ListenOptions> {
     let options =
-        |address| ListenOptions { address, backlog: limits::ADMIN_BACKLOG, first: Speaks::Client };
+        |address| ListenOptions { address, backlog: limits::ADMIN_BACKLOG, first: Speaks::CLIENT };
     let unix = |path: &Path| {
         options(ListenAddress::Unix(UnixAddress { path: path.to_path_buf(), mode: 0o600 }))
     };
     let metrics = config.admin.metrics.map(|address| options(ListenAddress::Tcp(address)));
     socket.map(unix).into_iter().chain(metrics).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Overrides;
+
+    #[test]
+    fn each_listener_defers_as_it_is_configured() {
+        let text = "[[listener]]\naddress = \"127.0.0.1:0\"\ndefer_accept = \"5s\"\n\
+            [[listener]]\naddress = \"[::1]:0\"\ndefer_accept = \"0s\"\n\
+            [[listener]]\naddress = \"127.0.0.2:0\"\n\
+            [[listener]]\naddress = \"systemd\"\ndefer_accept = \"2m\"\n";
+        let config =
+            Config::from_text(text, "velodrome.toml", Path::new("/"), &Overrides::default());
+        let inherited = Inherited(vec![(FIRST_INHERITED, "web".to_owned())]);
+        let listeners = data(&config.unwrap(), &inherited).unwrap();
+        let seconds: Vec<_> =
+            listeners.opened().iter().map(|options| options.first.defer_s()).collect();
+        assert_eq!(seconds, [5, 0, 1, 120]);
+    }
 }

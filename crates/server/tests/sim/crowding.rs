@@ -21,7 +21,7 @@ fn crowded(connections: usize) -> Stage<Small> {
 
 fn crowded_with(connections: usize, settings: Settings) -> Stage<Small> {
     let scheduler = SchedulerSettings { connections, ..SchedulerSettings::default() };
-    stage(&Setting { scheduler, first: Speaks::Client, ..Setting::quiet(1) }, settings)
+    stage(&Setting { scheduler, first: Speaks::CLIENT, ..Setting::quiet(1) }, settings)
 }
 
 #[test]

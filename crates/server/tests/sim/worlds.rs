@@ -57,7 +57,7 @@ fn draw(seed: u64, repertoire: &Repertoire<'_>) -> Drawn {
         faults,
         schedulers: 2 + random.index(7),
         scheduler: SchedulerSettings { connections, ..SchedulerSettings::default() },
-        first: if random.below(2) == 0 { Speaks::Client } else { Speaks::Either },
+        first: if random.below(2) == 0 { Speaks::CLIENT } else { Speaks::Either },
         helper_latency_ns_maximum: random.below(200 * MILLISECOND_NS),
     };
     let begin_ns = sys::pollset::sim::World::new(0, Faults::none()).now_ns();

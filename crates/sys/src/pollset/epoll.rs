@@ -15,7 +15,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 
 use super::{
     AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Rest, Sent,
-    Speaks, Token,
+    Token,
 };
 use crate::clock;
 use crate::file::FileHandle;
@@ -95,9 +95,7 @@ impl Pollset for Epoll {
             ListenAddress::Unix(address) => Listener::unix(address, options.backlog)?,
             ListenAddress::Inherited(number) => Listener::inherited(*number)?,
         };
-        if options.first == Speaks::Client && matches!(options.address, ListenAddress::Tcp(_)) {
-            listener.defer_accept()?;
-        }
+        listener.defer_accept(options.first.defer_s())?;
         self.resume(&listener, token)?;
         Ok(listener)
     }

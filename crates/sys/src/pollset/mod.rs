@@ -33,8 +33,10 @@ pub mod sim;
 
 use std::io;
 use std::io::IoSlice;
+use std::time::Duration;
 
 use crate::file::FileHandle;
+use crate::limits::DEFER_ACCEPT_NS;
 use crate::socket::{ListenAddress, Peer};
 
 /// What an event belongs to: chosen by the scheduler, opaque to the pollset.
@@ -132,7 +134,8 @@ pub struct ListenOptions {
     pub address: ListenAddress,
     /// Length of the accept queue; the kernel cuts it at `net.core.somaxconn`.
     pub backlog: u32,
-    /// Whether the client speaks first: then a connection is accepted only once its bytes are there.
+    /// Whether the client speaks first: then a connection is accepted only once its bytes are there. On a Unix
+    /// socket it makes no difference.
     pub first: Speaks,
 }
 
@@ -140,9 +143,28 @@ pub struct ListenOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaks {
     /// The client (HTTP): `TCP_DEFER_ACCEPT`.
-    Client,
+    Client {
+        /// How long a connection without bytes is kept back, rounded up to whole seconds; nothing for not at all.
+        defer: Duration,
+    },
     /// The server, or it is not known.
     Either,
+}
+
+impl Speaks {
+    /// The client, which is given a second.
+    pub const CLIENT: Self = Self::Client { defer: Duration::from_nanos(DEFER_ACCEPT_NS) };
+
+    /// For how many seconds a connection without bytes is kept back.
+    pub fn defer_s(self) -> u32 {
+        match self {
+            Self::Client { defer } => {
+                let seconds = defer.as_secs() + u64::from(defer.subsec_nanos() > 0);
+                u32::try_from(seconds).unwrap_or(u32::MAX)
+            }
+            Self::Either => 0,
+        }
+    }
 }
 
 /// How long a wait may last.

@@ -52,7 +52,7 @@ pub(crate) fn a_dropped_listener_refuses_what_waits<H: Harness>(mut harness: H) 
 /// A listener for clients that speak first, and one that does not.
 fn silent<H: Harness>(harness: &mut H) -> (ListenerOf<H>, H::Client) {
     let address = harness.free_address();
-    let options = ListenOptions { address, backlog: 64, first: Speaks::Client };
+    let options = ListenOptions { address, backlog: 64, first: Speaks::CLIENT };
     let listener = harness.pollset().listen(&options, LISTENER).unwrap();
     let client = harness.connect(&listener);
     (listener, client)

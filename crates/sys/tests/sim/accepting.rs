@@ -1,8 +1,9 @@
 //! Listeners and their queues: who gets a connection, who waits, and what goes wrong before the first byte.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
-use sys::limits::SIM_DEFER_ACCEPT_NS;
+use sys::limits::DEFER_ACCEPT_NS;
 use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Listener, Sim, World};
 use sys::pollset::{AcceptError, ListenOptions, Pollset, Received, Rest, Speaks, Token};
 use sys::socket::{ListenAddress, Peer, UnixAddress};
@@ -56,7 +57,7 @@ fn a_unix_path_has_one_listener_and_nameless_peers() {
     let world = World::new(1, Faults::none());
     let path = UnixAddress { path: "/run/server.sock".into(), mode: 0o660 };
     let options =
-        ListenOptions { address: ListenAddress::Unix(path), backlog: 8, first: Speaks::Client };
+        ListenOptions { address: ListenAddress::Unix(path), backlog: 8, first: Speaks::CLIENT };
     let mut sim = world.pollset(0);
     let listener = sim.listen(&options, LISTENER).unwrap();
     let second = world.pollset(1).listen(&options, LISTENER);
@@ -70,7 +71,7 @@ fn a_unix_path_has_one_listener_and_nameless_peers() {
 fn a_deferred_connection_waits_for_bytes_an_end_or_a_second() {
     let world = World::new(1, Faults::none());
     let mut sim = world.pollset(0);
-    let listener = listen(&mut sim, Speaks::Client);
+    let listener = listen(&mut sim, Speaks::CLIENT);
     let [speaks, ends, resets, silent] = [(); 4].map(|()| world.connect(&address()).unwrap());
     assert!(events(&mut sim).is_empty());
     world.client_send(speaks, b"x");
@@ -82,13 +83,30 @@ fn a_deferred_connection_waits_for_bytes_an_end_or_a_second() {
     let (second, _) = sim.accept(&listener).unwrap();
     assert_eq!(sim.receive(&second), Received::End);
     assert!(matches!(sim.accept(&listener), Err(AcceptError::Blocked)), "the reset one is gone");
-    world.advance(SIM_DEFER_ACCEPT_NS - 1);
+    world.advance(DEFER_ACCEPT_NS - 1);
     assert!(events(&mut sim).is_empty());
     world.advance(1);
     assert_eq!(events(&mut sim).len(), 1);
     let (third, _) = sim.accept(&listener).unwrap();
     assert_eq!(sim.receive(&third), Received::Blocked);
     assert_eq!(world.client_state(silent), ClientState::Open);
+}
+
+#[test]
+fn a_connection_is_deferred_as_long_as_asked_for_in_whole_seconds() {
+    for (milliseconds, seconds) in [(0, 0), (1, 1), (2500, 3), (60_000, 60)] {
+        let world = World::new(1, Faults::none());
+        let mut sim = world.pollset(0);
+        let defer = Duration::from_millis(milliseconds);
+        let _listener = listen(&mut sim, Speaks::Client { defer });
+        world.connect(&address()).unwrap();
+        if seconds > 0 {
+            world.advance(seconds * 1_000_000_000 - 1);
+            assert!(events(&mut sim).is_empty(), "{milliseconds} ms");
+            world.advance(1);
+        }
+        assert_eq!(events(&mut sim).len(), 1, "{milliseconds} ms");
+    }
 }
 
 #[test]

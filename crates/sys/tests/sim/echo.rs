@@ -47,7 +47,7 @@ impl Echo {
     fn new(world: &World, scheduler: usize, address: &ListenAddress, care: Care) -> Self {
         let mut pollset = world.pollset(scheduler);
         let options =
-            ListenOptions { address: address.clone(), backlog: 1_000, first: Speaks::Client };
+            ListenOptions { address: address.clone(), backlog: 1_000, first: Speaks::CLIENT };
         let listener = pollset.listen(&options, LISTENER).unwrap();
         Self {
             pollset,

@@ -10,7 +10,6 @@ use super::gate::Gate;
 use super::pipe::End;
 use super::state::{State, Way};
 use super::world::Stall;
-use crate::limits::SIM_DEFER_ACCEPT_NS;
 use crate::socket::{ListenAddress, Peer};
 
 impl State {
@@ -24,13 +23,13 @@ impl State {
         if gate.queue.len() >= gate.backlog || gate.deferred >= gate.backlog {
             return None;
         }
-        let defers = gate.defers;
+        let defer_ns = gate.defer_ns;
         let index = self.insert(u32::try_from(listener).expect("a few listeners"), peer);
         let key = self.key(index);
         let gate = &mut self.gates[listener];
-        if defers {
+        if defer_ns > 0 {
             gate.deferred += 1;
-            self.agenda.put(self.now_ns + SIM_DEFER_ACCEPT_NS, key, Event::Undefer);
+            self.agenda.put(self.now_ns.saturating_add(defer_ns), key, Event::Undefer);
         } else {
             gate.queue.push_back(index);
             self.connection(index).place = Place::Queued;

@@ -11,7 +11,7 @@ use super::connection::Place;
 use super::fingerprint::Happening;
 use super::state::{State, Way};
 use crate::limits::SIM_BACKLOG_MAXIMUM;
-use crate::pollset::{AcceptError, ListenOptions, Speaks, Token};
+use crate::pollset::{AcceptError, ListenOptions, Token};
 use crate::socket::{ListenAddress, Peer};
 
 /// First of the ports that stand for "any port".
@@ -25,7 +25,8 @@ pub(super) struct Gate {
     pub(super) token: Token,
     pub(super) open: bool,
     pub(super) reported: bool,
-    pub(super) defers: bool,
+    /// For how long a connection without bytes is kept back.
+    pub(super) defer_ns: u64,
     pub(super) backlog: usize,
     pub(super) deferred: usize,
     pub(super) queue: VecDeque<u32>,
@@ -62,14 +63,15 @@ impl State {
             return Err(io::ErrorKind::AddrInUse.into());
         }
         side.descriptors += 1;
-        let defers = options.first == Speaks::Client && matches!(address, ListenAddress::Tcp(_));
+        let is_tcp = matches!(address, ListenAddress::Tcp(_));
+        let defer_s = if is_tcp { options.first.defer_s() } else { 0 };
         self.gates.push(Gate {
             address,
             scheduler,
             token,
             open: true,
             reported: true,
-            defers,
+            defer_ns: u64::from(defer_s) * 1_000_000_000,
             backlog: options.backlog.clamp(1, SIM_BACKLOG_MAXIMUM) as usize,
             deferred: 0,
             queue: VecDeque::new(),
