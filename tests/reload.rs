@@ -161,6 +161,13 @@ fn what_only_a_restart_can_change_is_refused_by_name() {
         ("[log]\naccess = \"access.log\"\n", "log.access"),
         ("[log]\nformat = \"json\"\n", "log.format"),
         ("[admin]\nmetrics = \"127.0.0.1:1\"\n", "admin"),
+        ("spin = \"7us\"\n", "spin"),
+        ("reuseport_cpu = true\n", "reuseport_cpu"),
+        ("[limits]\nconnections = 7\n", "limits.connections"),
+        ("[limits]\nsend_idle = \"7s\"\n", "limits.send_idle"),
+        ("[limits]\nsend_rate = \"7 B/s\"\n", "limits.send_rate"),
+        ("[limits]\nunread_body_size = 7\n", "limits.unread_body_size"),
+        ("[limits]\nunread_body_deadline = \"7s\"\n", "limits.unread_body_deadline"),
     ] {
         write_config(&server, &format!("{config}\n{}", numbered(2)));
         let output = server.ctl(&["reload"]);
@@ -169,6 +176,23 @@ fn what_only_a_restart_can_change_is_refused_by_name() {
         assert!(told.contains(&format!("`{name}`")) && told.contains("restart"), "{told}");
         assert_eq!(field(&server.get("/a.txt"), "X-Number"), "1", "{name}");
     }
+}
+
+/// What was asked of the kernel when the listener was opened.
+#[test]
+fn how_a_listener_was_opened_is_not_changed_by_a_reload() {
+    let listener = |rest: &str| format!("[[listener]]\naddress = \"127.0.0.1:0\"\n{rest}\n");
+    let plan = Plan::new().config(&listener("")).file("a.txt", "a\n").listen_as_configured(1);
+    let server = plan.start();
+    for (rest, name) in
+        [("backlog = 7", "listener.backlog"), ("defer_accept = \"7s\"", "listener.defer_accept")]
+    {
+        write_config(&server, &listener(rest));
+        let told = printed_by(&server.ctl(&["reload"]));
+        assert!(told.contains(&format!("`{name}`")) && told.contains("restart"), "{told}");
+    }
+    write_config(&server, &listener("proxy_protocol_from = [\"10.0.0.0/8\"]"));
+    assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
 }
 
 #[test]

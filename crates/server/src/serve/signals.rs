@@ -13,6 +13,7 @@ use sd_notify::NotifyState;
 use sys::signal::{Signal, SignalSet};
 
 use super::error::ServeError;
+use crate::config::{Config, Listener};
 use crate::http::milliseconds;
 use crate::limits;
 use crate::load::Source;
@@ -102,21 +103,39 @@ fn reload(source: &Source, data: &mut Arc<SiteData>, reloads: &mut ReloadReport,
 /// Settings that only a restart can change, where they differ.
 fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
     let (old, new) = (&old.config, &new.config);
-    let addresses = |config: &crate::config::Config| {
-        config.listeners.iter().map(|listener| listener.address.clone()).collect::<Vec<_>>()
-    };
     let differs = [
-        ("listener addresses", addresses(old) != addresses(new)),
+        ("listener.address", each(old, |one| &one.address) != each(new, |one| &one.address)),
+        ("listener.backlog", each(old, |one| &one.backlog) != each(new, |one| &one.backlog)),
+        (
+            "listener.defer_accept",
+            each(old, |one| &one.defer_accept) != each(new, |one| &one.defer_accept),
+        ),
+        ("listener.mode", each(old, |one| &one.mode) != each(new, |one| &one.mode)),
         ("schedulers", old.schedulers != new.schedulers),
         ("pin", old.pin != new.pin),
         ("user", old.user != new.user),
+        ("spin", old.spin != new.spin),
+        ("reuseport_cpu", old.steering != new.steering),
         ("descriptor_tables", old.descriptor_tables != new.descriptor_tables),
         ("log.access", old.log.access != new.log.access),
         ("log.format", old.log.format != new.log.format),
         ("admin", old.admin != new.admin),
+        ("limits.connections", old.limits.connections != new.limits.connections),
+        ("limits.send_idle", old.limits.send_idle != new.limits.send_idle),
+        ("limits.send_rate", old.limits.send_rate != new.limits.send_rate),
+        ("limits.unread_body_size", old.limits.unread_body_size != new.limits.unread_body_size),
+        (
+            "limits.unread_body_deadline",
+            old.limits.unread_body_deadline != new.limits.unread_body_deadline,
+        ),
     ];
     let named = |name: &str| format!("`{name}` cannot change while the server runs; restart it");
     differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| named(name)).collect()
+}
+
+/// A setting of each listener, in order.
+fn each<T>(config: &Config, of: impl Fn(&Listener) -> &T) -> Vec<&T> {
+    config.listeners.iter().map(of).collect()
 }
 
 fn drain(
