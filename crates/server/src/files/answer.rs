@@ -18,6 +18,7 @@ use wire::http::target::encode_path;
 use super::accept::{ListingForm, listing_form};
 use super::entry::Entry;
 use super::job::{Content, FileContent};
+use super::policy;
 use super::representation::{Body, Large, Representation, write_content_length, write_field};
 
 /// What matters of a request for a file.
@@ -51,6 +52,8 @@ pub struct FileAnswer<'e> {
     pub parts: Parts,
     /// How many bytes all parts have together.
     pub length: u64,
+    /// The Content-Security-Policy that goes in the place of the site's: of a page that is the server's own.
+    pub policy: Option<&'static str>,
     /// The file that [`Part::File`] is of.
     pub large: Option<&'e Large>,
 }
@@ -115,11 +118,11 @@ pub fn answer<'e>(request: &FileRequest<'_>, entry: &'e Entry, now_seconds: u64)
             None => refuse(Status::INTERNAL_SERVER_ERROR),
         },
         Content::Listing(listing) => {
-            let chosen = match listing_form(request.accept) {
-                ListingForm::Html => &listing.html,
-                ListingForm::Json => &listing.json,
+            let (chosen, policy) = match listing_form(request.accept) {
+                ListingForm::Html => (&listing.html, Some(policy::LISTING)),
+                ListingForm::Json => (&listing.json, None),
             };
-            represent(request, chosen, 0, now_seconds)
+            FileAnswer { policy, ..represent(request, chosen, 0, now_seconds) }
         }
         Content::Redirect => redirect(request),
         Content::Missing(_) => refuse(Status::NOT_FOUND),
@@ -167,7 +170,14 @@ fn represent<'e>(
 }
 
 fn refuse<'e>(status: Status) -> FileAnswer<'e> {
-    FileAnswer { status, fields: Cow::Borrowed(b""), parts: Parts::None, length: 0, large: None }
+    FileAnswer {
+        status,
+        fields: Cow::Borrowed(b""),
+        parts: Parts::None,
+        length: 0,
+        policy: None,
+        large: None,
+    }
 }
 
 fn redirect<'e>(request: &FileRequest<'_>) -> FileAnswer<'e> {
@@ -205,6 +215,7 @@ fn whole(method: SafeMethod, chosen: &Representation) -> FileAnswer<'_> {
         fields: Cow::Borrowed(chosen.fields()),
         parts,
         length,
+        policy: None,
         large: large(chosen),
     }
 }
@@ -222,6 +233,7 @@ fn one_range(chosen: &Representation, range: ByteRange) -> FileAnswer<'_> {
         fields: Cow::Owned(fields),
         parts: Parts::One(part(&chosen.body, range)),
         length: range.length,
+        policy: None,
         large: large(chosen),
     }
 }
@@ -258,6 +270,7 @@ fn many_ranges<'e>(
         fields: Cow::Owned(fields),
         parts: Parts::Many(parts),
         length,
+        policy: None,
         large: large(chosen),
     }
 }

@@ -88,6 +88,7 @@ fn render(code: Option<u16>, sentence: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::policy;
 
     #[test]
     fn each_status_has_its_own_page() {
@@ -98,6 +99,7 @@ mod tests {
             assert!(page.contains(&format!("<title>{code} ")), "{code}");
             assert!(page.contains(sentence), "{code}");
             assert!(!page.to_lowercase().contains("velodrome"), "{code} tells what server it is");
+            policy::tests::lets_in(policy::ERROR_PAGE, page);
         }
     }
 

@@ -235,6 +235,21 @@ fn timestamp(time: FileTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::policy;
+
+    #[test]
+    fn its_policy_lets_in_its_style() {
+        let line = |name: &str, kind, size| Line {
+            name: name.to_owned(),
+            kind,
+            size,
+            modified: "1994-11-06T08:49:37Z".to_owned(),
+        };
+        let entries =
+            vec![line("below", LineKind::Directory, None), line("a.txt", LineKind::File, Some(5))];
+        let html = html(&Lines { path: "/", cut: true, entries });
+        policy::tests::lets_in(policy::LISTING, std::str::from_utf8(&html).unwrap());
+    }
 
     #[test]
     fn sizes_have_three_digits() {

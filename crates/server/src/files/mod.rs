@@ -22,6 +22,7 @@ mod load;
 pub mod media_type;
 mod natural;
 pub mod pattern;
+pub mod policy;
 pub mod representation;
 pub mod roots;
 pub mod rules;

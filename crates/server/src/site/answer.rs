@@ -11,7 +11,7 @@ use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::handle::Site;
 use crate::config::Header;
-use crate::files::Key;
+use crate::files::{Key, policy};
 use crate::http::{Answer, AnswerContext, Reply, Request};
 use crate::message::Message;
 use crate::route::{Action, Found, RouteRequest};
@@ -41,6 +41,21 @@ impl Exchange<'_, '_> {
             // Checked when the configuration was read.
             let _valid = self.reply.field(&header.name, header.value.as_bytes());
         }
+        self.configured_cache_control();
+    }
+
+    /// The same for a page of the server's own, whose policy goes in the place of a configured one.
+    pub(super) fn configured_fields_under(&mut self, policy: &str) {
+        for header in self.headers {
+            if !header.name.eq_ignore_ascii_case(policy::FIELD) {
+                let _valid = self.reply.field(&header.name, header.value.as_bytes());
+            }
+        }
+        let _valid = self.reply.field(policy::FIELD, policy.as_bytes());
+        self.configured_cache_control();
+    }
+
+    fn configured_cache_control(&mut self) {
         if let Some(value) = self.cache_control {
             let _valid = self.reply.field("Cache-Control", value.as_bytes());
         }

@@ -226,7 +226,10 @@ fn write(
 ) {
     exchange.reply.begin(answer.status);
     exchange.reply.prepared_fields(&answer.fields);
-    exchange.configured_fields();
+    match answer.policy {
+        None => exchange.configured_fields(),
+        Some(policy) => exchange.configured_fields_under(policy),
+    }
     exchange.reply.end_head_of_length(answer.length);
     for part in answer.parts.as_slice() {
         match part {

@@ -10,10 +10,10 @@ use wire::http::status::Status;
 use super::answer::Exchange;
 use super::file::NotNow;
 use super::handle::Site;
-use crate::files::error_page;
 use crate::files::job::Content;
 use crate::files::representation::Body;
 use crate::files::{Key, RootIndex};
+use crate::files::{error_page, policy};
 use crate::http::{Answer, AnswerContext, Reply};
 use crate::message::Message;
 use crate::route::Found;
@@ -84,7 +84,7 @@ impl Site {
     ) -> Answer {
         exchange.reply.begin(status);
         exchange.reply.prepared_fields(fields);
-        exchange.configured_fields();
+        exchange.configured_fields_under(policy::ERROR_PAGE);
         finish_page(self.pages.page(status.code()), exchange.reply)
     }
 
@@ -97,6 +97,7 @@ impl Site {
     ) -> Answer {
         reply.begin(status);
         reply.prepared_fields(fields);
+        let _valid = reply.field(policy::FIELD, policy::ERROR_PAGE.as_bytes());
         finish_page(self.pages.page(status.code()), reply)
     }
 }

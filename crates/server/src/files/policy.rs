@@ -1,0 +1,44 @@
+//! What the server's own pages may do in a browser: the Content-Security-Policy of listings and built-in pages.
+//!
+//! Owns the policies. Each lets in the one stylesheet that stands in the page, by its hash, and nothing else: no script,
+//! no picture, no form, no frame around it. A site's own policy cannot know that hash and would take the style away, so
+//! on these pages ours goes in its place; on everything else a site's policy is the site's.
+
+/// The field they stand in.
+pub const FIELD: &str = "Content-Security-Policy";
+
+/// The policy of a page with one stylesheet of this hash.
+macro_rules! only_style {
+    ($hash:literal) => {
+        concat!(
+            "default-src 'none'; style-src 'sha256-",
+            $hash,
+            "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+    };
+}
+
+/// The policy of the built-in pages: errors and redirects.
+pub const ERROR_PAGE: &str = only_style!("0QriuOU5jvBD7dGQyqnlr8T8YltJhVRnDdP0xrD9p+I=");
+
+/// The policy of listings in HTML.
+pub const LISTING: &str = only_style!("XVW8RcEPURWW912ENnNm6Nb8m6QCJM/92UDxf4ztlHc=");
+
+#[cfg(test)]
+pub(super) mod tests {
+    use base64::prelude::{BASE64_STANDARD, Engine};
+    use sha2::{Digest, Sha256};
+
+    /// That a policy lets in the style of a page, which is all that it asks for, as a browser decides it (CSP3
+    /// section 6.7.3.3: what stands between the tags, to the byte).
+    pub(crate) fn lets_in(policy: &str, page: &str) {
+        let (_, rest) = page.split_once("<style>").unwrap();
+        let (style, rest) = rest.split_once("</style>").unwrap();
+        let hash = BASE64_STANDARD.encode(Sha256::digest(style));
+        assert!(policy.contains(&format!("style-src 'sha256-{hash}';")), "{hash}: {policy}");
+        for wanted in ["<style", "<script", "<link", "<img", "<form", " style=", "url(", "@import"]
+        {
+            assert!(!rest.contains(wanted) && !style.contains(wanted), "{wanted}");
+        }
+    }
+}
