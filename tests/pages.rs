@@ -7,7 +7,7 @@
 mod server;
 
 use server::Plan;
-use server::client::field;
+use server::client::{field, text};
 
 /// The style of a page of ours stands in the page, where a site's policy for its own pages would not let it in.
 #[test]
@@ -40,4 +40,33 @@ fn a_policy_of_the_site_is_for_its_own_pages() {
         let policies: Vec<_> = response.values("Content-Security-Policy").collect();
         assert_eq!(policies, [b"default-src 'self'"], "{what}");
     }
+}
+
+/// RFC 9110 section 15.4: the content usually contains a short note with a link.
+#[test]
+fn the_page_of_a_redirect_has_a_link() {
+    let config = "[[route]]\nprefix = \"/old\"\nredirect = { to = \"https://new.example/$1$query\", status = 308 }\n\
+        [[route]]\npath = \"/see\"\nmethods = [\"GET\", \"POST\"]\nredirect = { to = \"/other\", status = 303 }\n";
+    let server = Plan::new().config(config).file("below/a.txt", "a\n").start();
+    for (path, status, location, link) in [
+        (
+            "/old/a%20b?c=1&d='e'",
+            308,
+            "https://new.example/a%20b?c=1&d='e'",
+            "a%20b?c=1&amp;d=&#39;e&#39;",
+        ),
+        ("/see", 303, "/other", "\"/other\""),
+        ("/below?a=1&b=2", 301, "/below/?a=1&b=2", "\"/below/?a=1&amp;b=2\""),
+    ] {
+        let response = server.get(path);
+        assert_eq!((response.status, field(&response, "Location")), (status, location), "{path}");
+        assert_eq!(response.values("Location").count(), 1, "{path}");
+        let page = text(&response);
+        let links: Vec<&str> = page.split("<a ").skip(1).collect();
+        assert_eq!(links.len(), 1, "{page}");
+        assert!(links[0].starts_with("href=\"") && links[0].contains(link), "{page}");
+        let head = server.request("HEAD", path, &[]);
+        assert_eq!(field(&head, "Content-Length"), response.body.len().to_string(), "{path}");
+    }
+    assert!(!text(&server.get("/none")).contains("<a "), "an error leads nowhere");
 }

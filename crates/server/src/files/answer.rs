@@ -21,6 +21,9 @@ use super::job::{Content, FileContent};
 use super::policy;
 use super::representation::{Body, Large, Representation, write_content_length, write_field};
 
+/// What the fields of a redirect begin with, and there is no other.
+const LOCATION: &[u8] = b"Location: ";
+
 /// What matters of a request for a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRequest<'r> {
@@ -101,6 +104,13 @@ pub enum Part {
 }
 
 impl FileAnswer<'_> {
+    /// Where the answer leads, when it is a redirect.
+    #[must_use]
+    pub fn location(&self) -> Option<&str> {
+        let value = self.fields.strip_prefix(LOCATION)?.strip_suffix(b"\r\n")?;
+        str::from_utf8(value).ok()
+    }
+
     /// Whether the server is to add a page to the status, with its `Content-Type` and `Content-Length`: all but 200,
     /// 206 and 304.
     #[must_use]
@@ -182,7 +192,7 @@ fn refuse<'e>(status: Status) -> FileAnswer<'e> {
 
 fn redirect<'e>(request: &FileRequest<'_>) -> FileAnswer<'e> {
     let mut fields = Vec::with_capacity(request.path.len() + 16);
-    fields.extend_from_slice(b"Location: ");
+    fields.extend_from_slice(LOCATION);
     encode_path(request.path, &mut fields);
     fields.push(b'/');
     // The parser of heads lets nothing else pass; here it would split the answer.

@@ -5,9 +5,13 @@
 
 use std::sync::Arc;
 
+use wire::escape::escape_html;
 use wire::http::status::Status;
 
 const STYLE: &str = include_str!("error_page.css");
+
+/// What every page ends with.
+const FOOT: &str = "</main>\n</body>\n</html>\n";
 
 /// What a page says besides its status.
 const SENTENCES: [(u16, &str); 23] = [
@@ -61,6 +65,16 @@ impl ErrorPages {
         Self { pages: SENTENCES.iter().map(page).collect(), other }
     }
 
+    /// The page of a redirect, with a link for who is not taken there (RFC 9110 section 15.4).
+    #[must_use]
+    pub fn redirect(&self, code: u16, location: &str) -> Vec<u8> {
+        let page = self.page(code);
+        let body = page.strip_suffix(FOOT.as_bytes()).unwrap_or(page);
+        let mut link = Vec::with_capacity(location.len() + 16);
+        escape_html(&mut link, location);
+        [body, b"<p><a href=\"", &link, b"\">", &link, b"</a></p>\n", FOOT.as_bytes()].concat()
+    }
+
     /// The page of a status; of one without a page a general one.
     #[must_use]
     pub fn page(&self, code: u16) -> &Arc<[u8]> {
@@ -80,7 +94,7 @@ fn render(code: Option<u16>, sentence: &str) -> Vec<u8> {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<p>{number}</p>\n<h1>{reason}</h1>\n<p>{sentence}</p>\n\
-         </main>\n</body>\n</html>\n"
+         {FOOT}"
     )
     .into_bytes()
 }
@@ -101,6 +115,17 @@ mod tests {
             assert!(!page.to_lowercase().contains("velodrome"), "{code} tells what server it is");
             policy::tests::lets_in(policy::ERROR_PAGE, page);
         }
+    }
+
+    #[test]
+    fn a_redirect_has_a_link_that_stays_one() {
+        let location = "/a?b=1&c=\"><script>'";
+        let page = String::from_utf8(ErrorPages::new().redirect(301, location)).unwrap();
+        let link = "/a?b=1&amp;c=&quot;&gt;&lt;script&gt;&#39;";
+        assert!(page.contains(&format!("<p><a href=\"{link}\">{link}</a></p>")), "{page}");
+        assert_eq!(page.matches("</html>").count(), 1, "{page}");
+        assert!(page.contains("<title>301 Moved Permanently</title>") && page.ends_with(FOOT));
+        policy::tests::lets_in(policy::ERROR_PAGE, &page);
     }
 
     #[test]

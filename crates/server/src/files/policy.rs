@@ -19,7 +19,7 @@ macro_rules! only_style {
 }
 
 /// The policy of the built-in pages: errors and redirects.
-pub const ERROR_PAGE: &str = only_style!("0QriuOU5jvBD7dGQyqnlr8T8YltJhVRnDdP0xrD9p+I=");
+pub const ERROR_PAGE: &str = only_style!("h2mG0jYYOBsmdCjCKQ9W2Mrg68N70kIuLBESfCNdqbU=");
 
 /// The policy of listings in HTML.
 pub const LISTING: &str = only_style!("XVW8RcEPURWW912ENnNm6Nb8m6QCJM/92UDxf4ztlHc=");

@@ -145,8 +145,7 @@ impl Site {
             },
             Action::Redirect { status, location } => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
-                let fields = format!("Location: {location}\r\n");
-                self.page_with_fields(status, fields.as_bytes(), exchange)
+                self.redirect(status, location, exchange)
             }
             Action::Respond { status, content_type, body } => {
                 let status = Status::from_code(*status).unwrap_or(Status::OK);

@@ -96,6 +96,9 @@ impl Site {
             Err(not_now) => return self.put_off(not_now, found, exchange, context),
         };
         let answer = answer::answer(&request, &entry, context.now.unix_seconds);
+        if let Some(location) = answer.location() {
+            return self.redirect(answer.status, location, exchange);
+        }
         if answer.wants_page() {
             let fields = answer.fields.into_owned();
             return self.refuse(answer.status, &fields, found, exchange, context);

@@ -75,8 +75,22 @@ impl Site {
         }))
     }
 
+    /// Sends the client elsewhere, with a page for who is not taken there.
+    pub(super) fn redirect(
+        &mut self,
+        status: Status,
+        location: &str,
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Answer {
+        exchange.reply.begin(status);
+        // Percent-encoded by whoever made it: there is nothing in it to refuse.
+        let _valid = exchange.reply.field("Location", location.as_bytes());
+        exchange.configured_fields_under(policy::ERROR_PAGE);
+        finish_page(&self.pages.redirect(status.code(), location), exchange.reply)
+    }
+
     /// The built-in page of a status with the route's fields.
-    pub(super) fn page_with_fields(
+    fn page_with_fields(
         &mut self,
         status: Status,
         fields: &[u8],
