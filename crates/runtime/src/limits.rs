@@ -77,7 +77,7 @@ pub const SPIN_NS: u64 = 50_000;
 /// Consequence: on a shared core the scheduler blocks at once, as any other server does.
 pub const SPIN_PAUSE_NS: u64 = 1_000_000_000;
 
-/// Nanoseconds that a listener without descriptors stays paused.
+/// Nanoseconds that a listener without descriptors or room stays paused.
 ///
 /// Consequence: clients wait in the kernel's queue for this long before the next try; never a busy loop.
 pub const ACCEPT_PAUSE_NS: u64 = 100_000_000;
@@ -110,7 +110,8 @@ pub const LINGER_MS: u64 = 1000;
 /// Connections of one scheduler, unless configured.
 ///
 /// Consequence: at the limit the longest idle connection is closed to make room; when none is idle, accepting
-/// pauses.
+/// pauses: who comes then waits in the kernel's queue and is tried again every [`ACCEPT_PAUSE_NS`], without an
+/// answer until there is room.
 pub const CONNECTIONS: usize = 1 << 20;
 
 /// Idle connections that one sweep of the table remembers, the longest idle ones (24 bytes each).

@@ -51,7 +51,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     return;
                 }
                 if !self.evict_idle() {
-                    self.pause_gate(index, "the connection limit is reached");
+                    self.pause_gate(
+                        index,
+                        "the connection limit is reached and none is idle; raise `connections` in [limits] or the \
+                         limit of descriptors (ulimit -n, LimitNOFILE=), whichever is lower",
+                    );
                     return;
                 }
             }
@@ -73,7 +77,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     made_room = true;
                 }
                 Err(AcceptError::NoDescriptor) => {
-                    self.pause_gate(index, "no descriptor or kernel memory is left");
+                    self.pause_gate(
+                        index,
+                        "no descriptor or kernel memory is left; raise the limit of descriptors (ulimit -n, \
+                         LimitNOFILE=) or fs.file-max",
+                    );
                     return;
                 }
                 Err(AcceptError::Listener(kind)) => {
@@ -136,20 +144,20 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.stats.accept_pauses += 1;
         // A listener that cannot even be paused would be reported again at once: shutting it is the only way not
         // to spin, and with the kernel out of memory for a removal nothing else works either.
-        if self.pollset.pause(listener, index.token()).is_err() {
+        if let Err(error) = self.pollset.pause(listener, index.token()) {
             gate.shut();
+            diagnostic::write(
+                Level::Error,
+                format_args!("a listener is closed until the next start: it cannot pause: {error}"),
+            );
             return;
         }
         gate.paused_until_ns = Some(now_ns + ACCEPT_PAUSE_NS);
-        let due = gate.complained_ns.is_none_or(|last| now_ns - last >= COMPLAINT_INTERVAL_NS);
-        if due {
+        if gate.complained_ns.is_none_or(|last| now_ns - last >= COMPLAINT_INTERVAL_NS) {
             gate.complained_ns = Some(now_ns);
             diagnostic::write(
                 Level::Warn,
-                format_args!(
-                    "accepting pauses for {} ms: {why}; raise the limit (ulimit -n, LimitNOFILE=) or lower keep_alive",
-                    ACCEPT_PAUSE_NS / 1_000_000
-                ),
+                format_args!("accepting pauses for {} ms: {why}", ACCEPT_PAUSE_NS / 1_000_000),
             );
         }
     }

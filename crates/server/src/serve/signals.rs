@@ -148,7 +148,7 @@ fn drain(
     let deadline_ms = milliseconds(data.config.drain_deadline);
     diagnostic::write(
         Level::Info,
-        format_args!("draining: what runs has {} ms to end", deadline_ms),
+        format_args!("draining: what runs has {:?} to end", data.config.drain_deadline),
     );
     let idle_grace_ms = milliseconds(limits::DRAIN_IDLE_GRACE);
     for scheduler in 0..post.control {

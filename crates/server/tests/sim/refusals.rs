@@ -2,7 +2,8 @@
 
 use server::http::Settings;
 
-use crate::client::{Client, Ending, Expected, Step};
+use crate::client::{Client, Ending, Step};
+use crate::expected::Expected;
 use crate::small::stage;
 use crate::world::Setting;
 
