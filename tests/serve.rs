@@ -78,16 +78,6 @@ fn a_used_port_is_told_with_what_to_do() {
     assert_failed(&output, 1, &[&address.to_string(), "another process listens there", "--listen"]);
 }
 
-/// Both would set SO_REUSEPORT, and the kernel would hand each a part of the connections.
-#[test]
-fn the_port_of_another_server_of_ours_is_a_used_port_too() {
-    let first = Plan::new().start();
-    let address = first.address().to_string();
-    let output = Plan::new().listen(&address).fail();
-    assert_failed(&output, 1, &[&address, "another process listens there"]);
-    assert_eq!(first.get("/none").status, 404, "the first one is not disturbed");
-}
-
 #[test]
 fn an_address_of_nobody_is_told() {
     let output = Plan::new().listen("192.0.2.1:8080").fail();

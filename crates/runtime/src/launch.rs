@@ -194,10 +194,11 @@ where
         launched.private_tables &= standing.private_table;
         launched.cpus.push(standing.cpu);
         if number == 0 {
-            // A port that was asked for as 0 is the same one on every scheduler.
+            // The first scheduler has made sure that nobody else listens there; the others listen beside it. A port
+            // that was asked for as 0 is the same one on every scheduler.
             for (options, address) in plan.listeners.iter_mut().zip(&standing.addresses) {
-                if matches!(options.address, ListenAddress::Tcp(_)) {
-                    options.address = address.clone();
+                if let Some(address) = options.address.tcp().and(address.tcp()) {
+                    options.address = ListenAddress::TcpBeside(address);
                 }
             }
             launched.addresses = standing.addresses;
@@ -267,7 +268,8 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
             continue;
         }
         let opened = scheduler.listen(options).and_then(|listener| {
-            if plan.spread == Spread::ReceivingCpu && *number == 0 && is_tcp(&options.address) {
+            // Once for each group, which begins with the second listener.
+            if plan.spread == Spread::ReceivingCpu && *number == 1 && is_tcp(&options.address) {
                 listener.attach_reuseport_by_cpu()?;
             }
             local_address(listener, &options.address)
@@ -279,7 +281,7 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
 }
 
 fn is_tcp(address: &ListenAddress) -> bool {
-    matches!(address, ListenAddress::Tcp(_))
+    address.tcp().is_some()
 }
 
 fn local_address(listener: &Listener, asked: &ListenAddress) -> io::Result<ListenAddress> {

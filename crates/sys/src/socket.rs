@@ -19,8 +19,10 @@ use rustix::net::{
 /// Where a listener listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
-    /// TCP over IPv4 or IPv6.
+    /// TCP over IPv4 or IPv6, where nobody else listens.
     Tcp(SocketAddr),
+    /// The same, beside listeners of this process: it opened the first one as [`Self::Tcp`].
+    TcpBeside(SocketAddr),
     /// A Unix stream socket; one scheduler opens it, a stale file at that path is replaced.
     Unix(UnixAddress),
     /// A socket that was open when the process started (systemd's `LISTEN_FDS`), shared by all schedulers.
@@ -36,10 +38,20 @@ pub struct UnixAddress {
     pub mode: u32,
 }
 
+impl ListenAddress {
+    /// The address, when it is one of TCP.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) | Self::TcpBeside(address) => Some(*address),
+            Self::Unix(_) | Self::Inherited(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for ListenAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(address) => address.fmt(formatter),
+            Self::Tcp(address) | Self::TcpBeside(address) => address.fmt(formatter),
             Self::Unix(address) => write!(formatter, "unix:{}", address.path.display()),
             Self::Inherited(number) => write!(formatter, "inherited descriptor {number}"),
         }
@@ -106,8 +118,29 @@ impl Drop for Listener {
 }
 
 impl Listener {
-    /// Opens a TCP listener: SO_REUSEADDR and SO_REUSEPORT, TCP_NODELAY inherited by what it accepts.
+    /// Opens a TCP listener where nobody else listens; others of this user may then join with [`Self::tcp_beside`].
+    ///
+    /// `SO_REUSEPORT` is set last. Set before, another server of the same user that sets it too would go unnoticed,
+    /// and the kernel would hand each a part of the connections. The kernel looks again when a socket begins to
+    /// listen: of two servers that start at the same time one is refused.
     pub fn tcp(address: SocketAddr, backlog: u32) -> io::Result<Self> {
+        let listener = Self::tcp_socket(address)?;
+        listener.bind_and_listen(address, backlog)?;
+        sockopt::set_socket_reuseport(&listener.descriptor, true)?;
+        Ok(listener)
+    }
+
+    /// Opens one more TCP listener at an address that [`Self::tcp`] has taken.
+    pub fn tcp_beside(address: SocketAddr, backlog: u32) -> io::Result<Self> {
+        let listener = Self::tcp_socket(address)?;
+        sockopt::set_socket_reuseport(&listener.descriptor, true)?;
+        listener.bind_and_listen(address, backlog)?;
+        Ok(listener)
+    }
+
+    /// A socket as listeners need it: an address left in TIME_WAIT can be bound, TCP_NODELAY is inherited by what is
+    /// accepted.
+    fn tcp_socket(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let descriptor = rustix::net::socket_with(
             family,
@@ -116,15 +149,17 @@ impl Listener {
             Some(ipproto::TCP),
         )?;
         sockopt::set_socket_reuseaddr(&descriptor, true)?;
-        sockopt::set_socket_reuseport(&descriptor, true)?;
         sockopt::set_tcp_nodelay(&descriptor, true)?;
         if address.is_ipv6() {
             // `[::]` and `0.0.0.0` are two listeners: what is configured is what is open.
             sockopt::set_ipv6_v6only(&descriptor, true)?;
         }
-        rustix::net::bind(&descriptor, &address)?;
-        rustix::net::listen(&descriptor, i32::try_from(backlog).unwrap_or(i32::MAX))?;
         Ok(Self { descriptor, path: None, _table: PhantomData })
+    }
+
+    fn bind_and_listen(&self, address: SocketAddr, backlog: u32) -> io::Result<()> {
+        rustix::net::bind(&self.descriptor, &address)?;
+        Ok(rustix::net::listen(&self.descriptor, i32::try_from(backlog).unwrap_or(i32::MAX))?)
     }
 
     /// Opens a Unix stream listener; replaces a stale socket file, refuses one that somebody answers.
@@ -177,7 +212,8 @@ impl Listener {
 
     /// Lets the kernel choose among the group's listeners by the CPU that received the connection.
     ///
-    /// The listeners must have been opened in core order: the number is an index into the group.
+    /// The listeners must have been opened in core order: the number is an index into the group. A group begins with
+    /// the second listener.
     pub fn attach_reuseport_by_cpu(&self) -> io::Result<()> {
         crate::descriptor::attach_reuseport_by_cpu(self.as_fd())
     }

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::os::fd::RawFd;
 use std::path::Path;
 
-use runtime::launch::LaunchError;
 use runtime::mailbox::Endpoint;
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, UnixAddress};
@@ -78,7 +77,6 @@ pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListene
         let options = |address| ListenOptions { address, backlog: listener.backlog, first };
         match &listener.address {
             Address::Tcp(address) => {
-                try_alone(*address)?;
                 listeners.add(options(ListenAddress::Tcp(*address)), place);
             }
             Address::Unix(path) => {
@@ -101,19 +99,36 @@ pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListene
             }
         }
     }
+    put_behind_what_covers(&mut listeners);
     Ok(listeners)
 }
 
-/// Refuses an address where somebody listens. Schedulers share their port (`SO_REUSEPORT`), and another server of
-/// the same user would share it too, unnoticed: the kernel would give each a part of the connections.
-#[expect(clippy::disallowed_types, reason = "closed again before any descriptor table parts")]
-fn try_alone(address: SocketAddr) -> Result<(), ServeError> {
-    // `[::]` would take the IPv4 port too, where ours does not.
-    if address.is_ipv6() && address.ip().is_unspecified() {
-        return Ok(());
-    }
-    let refused = |error| LaunchError::Listen { address: ListenAddress::Tcp(address), error };
-    std::net::TcpListener::bind(address).map(drop).map_err(refused).map_err(ServeError::Launch)
+/// Puts the listener of an address behind one that covers it (`0.0.0.0:80` covers `127.0.0.1:80`): the first to be
+/// opened makes sure that nobody else listens there, and the second listens beside it.
+fn put_behind_what_covers(listeners: &mut DataListeners) {
+    let all: Vec<SocketAddr> =
+        listeners.opened.iter().filter_map(|options| options.address.tcp()).collect();
+    let is_covered = |options: &ListenOptions| {
+        options.address.tcp().is_some_and(|address| {
+            all.iter().any(|other| {
+                *other != address
+                    && other.ip().is_unspecified()
+                    && other.port() == address.port()
+                    && other.is_ipv4() == address.is_ipv4()
+                    && address.port() != 0
+            })
+        })
+    };
+    let pairs = std::mem::take(&mut listeners.opened).into_iter().zip(&listeners.configured);
+    let (covered, others): (Vec<_>, Vec<_>) = pairs.partition(|(options, _)| is_covered(options));
+    let covered = covered.into_iter().map(|(mut options, place)| {
+        if let Some(address) = options.address.tcp() {
+            options.address = ListenAddress::TcpBeside(address);
+        }
+        (options, place)
+    });
+    (listeners.opened, listeners.configured) =
+        others.into_iter().chain(covered).map(|(options, place)| (options, *place)).unzip();
 }
 
 /// The listeners of the control scheduler: the control socket first, then metrics.

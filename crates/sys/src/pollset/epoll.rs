@@ -92,6 +92,7 @@ impl Pollset for Epoll {
     fn listen(&mut self, options: &ListenOptions, token: Token) -> io::Result<Listener> {
         let listener = match &options.address {
             ListenAddress::Tcp(address) => Listener::tcp(*address, options.backlog)?,
+            ListenAddress::TcpBeside(address) => Listener::tcp_beside(*address, options.backlog)?,
             ListenAddress::Unix(address) => Listener::unix(address, options.backlog)?,
             ListenAddress::Inherited(number) => Listener::inherited(*number)?,
         };

@@ -51,7 +51,11 @@ impl State {
         if side.descriptors >= side.descriptor_limit {
             return Err(Errno::MFILE.into());
         }
-        let mut address = options.address.clone();
+        // Clients know an address, not who opened it first.
+        let mut address = match &options.address {
+            ListenAddress::TcpBeside(address) => ListenAddress::Tcp(*address),
+            address => address.clone(),
+        };
         if let ListenAddress::Tcp(tcp) = &mut address
             && tcp.port() == 0
         {

@@ -137,7 +137,7 @@ impl World {
         let state = &mut *self.state.borrow_mut();
         let peer = match address {
             ListenAddress::Unix(_) => Peer::LOCAL,
-            ListenAddress::Tcp(_) | ListenAddress::Inherited(_) => {
+            ListenAddress::Tcp(_) | ListenAddress::TcpBeside(_) | ListenAddress::Inherited(_) => {
                 state.connects += 1;
                 made_up_peer(state.connects)
             }
