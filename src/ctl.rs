@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(35);
 pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
     let socket = match &flags.socket {
         Some(path) => path.clone(),
-        None => only_socket()?,
+        None => only_socket(&control_directory())?,
     };
     match flags.command {
         CtlCommand::Status(format) => print(&ask(&socket, "GET", "/status")?, format),
@@ -37,16 +37,16 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
     }
 }
 
-/// The one control socket of this user.
-fn only_socket() -> Result<PathBuf, Failure> {
-    let directory = control_directory();
+/// The one control socket in the directory of this user's.
+fn only_socket(directory: &Path) -> Result<PathBuf, Failure> {
     // A server that was killed leaves its socket behind: only those that somebody answers count.
-    let mut sockets = control_sockets(&directory);
+    let mut sockets = control_sockets(directory);
     sockets.retain(|path| is_answered(path));
     match sockets.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(Failure::Failed(format!(
-            "no server of this user runs (no control socket in `{}`); name one with --socket",
+            "no server is found: no control socket in `{}` is answered; one elsewhere ([admin] socket, another user) \
+             is named with --socket",
             directory.display()
         ))),
         several => {
@@ -126,5 +126,31 @@ fn write_value(text: &mut String, value: &Value, depth: usize) {
             Value::String(words) => text.push_str(&format!("{indent}{key:width$}  {words}\n")),
             other => text.push_str(&format!("{indent}{key:width$}  {other}\n")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The socket of a server that was killed stays behind: nobody answers there.
+    #[test]
+    fn only_a_socket_that_is_answered_is_a_server() {
+        use std::os::unix::net::UnixListener;
+        let directory = std::env::temp_dir().join(format!("velodrome-ctl-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory for the test");
+        let listen = |name: &str| UnixListener::bind(directory.join(name)).expect("a new socket");
+        drop(listen("8080.sock"));
+        let Err(Failure::Failed(told)) = only_socket(&directory) else { panic!("nobody is there") };
+        let place = directory.display().to_string();
+        assert!(told.contains(&place) && told.contains("--socket"), "{told}");
+        let first = listen("8081.sock");
+        let found = only_socket(&directory).ok();
+        assert_eq!(found, Some(directory.join("8081.sock")));
+        let second = listen("8082.sock");
+        let Err(Failure::WrongUse(told)) = only_socket(&directory) else { panic!("which one?") };
+        assert!(told.contains("8081.sock, ") && told.contains("8082.sock"), "{told}");
+        drop((first, second));
+        std::fs::remove_dir_all(&directory).expect("the directory of the test");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};
+use server::limits::SCHEDULERS_MAX;
 
 /// An application server that takes one Linux machine to its network limit and shows what stands in the way.
 #[derive(Debug, Parser)]
@@ -48,6 +50,10 @@ const CTL_EXAMPLES: &str = "Examples:
 
 Without --socket the one server of this user is taken. Exit status: 0 done, 1 failed or refused, 2 wrong use.";
 
+fn schedulers() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=SCHEDULERS_MAX)
+}
+
 /// What `serve` and `check` have in common.
 #[derive(Debug, Args)]
 pub(crate) struct Source {
@@ -68,7 +74,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
     /// How many schedulers [default: one for each CPU that affinity and cgroup quota allow].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = schedulers())]
     pub(crate) schedulers: Option<usize>,
     /// Do not bind schedulers to CPUs.
     #[arg(long)]

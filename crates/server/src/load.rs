@@ -54,7 +54,11 @@ impl fmt::Display for LoadError {
                 path.display()
             ),
             Self::File { path, error } => {
-                write!(formatter, "cannot read the configuration `{}`: {error}", path.display())
+                write!(formatter, "cannot read the configuration `{}`: {error}", path.display())?;
+                if error.kind() == io::ErrorKind::NotFound && path.is_relative() {
+                    formatter.write_str("; --config is meant from the current directory")?;
+                }
+                Ok(())
             }
             Self::Config(errors) => errors.fmt(formatter),
         }
@@ -106,8 +110,7 @@ impl Source {
         let base = absolute(
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         );
-        let name =
-            path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = path.to_string_lossy();
         let directory = Some(absolute(&self.directory));
         let overrides = Overrides { directory, ..self.overrides.clone() };
         Config::from_text(&text, &name, &base, &overrides).map_err(LoadError::Config)
