@@ -87,6 +87,45 @@ fn a_drain_under_load_fails_no_request() {
     assert_eq!(server.printed_troubles(), "");
 }
 
+/// A client that opens a connection for each request, until one is refused.
+fn keep_coming(address: SocketAddr, met: &Met) -> Result<(), String> {
+    loop {
+        let mut client = match Client::connect(address) {
+            Ok(client) => client,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Ok(()),
+            Err(error) => return Err(format!("connecting: {error}")),
+        };
+        let response = client
+            .request("GET", "/a.txt", &[("Connection", "close")])
+            .map_err(|error| format!("a connection that was not refused: {error}"))?;
+        if (response.status, text(&response)) != (200, "a\n") {
+            return Err(format!("{} {}", response.status, text(&response)));
+        }
+        met.answers.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Whoever gets a connection gets an answer: closing a listener resets those in its queue, so nobody may be there.
+#[test]
+fn a_drain_under_short_connections_fails_no_request() {
+    for round in 0..3 {
+        let mut server = site().argument("--schedulers=2").start();
+        let address = server.address();
+        let met = Arc::new(Met::default());
+        let client = |_| {
+            let met = Arc::clone(&met);
+            thread::spawn(move || keep_coming(address, &met))
+        };
+        let clients: Vec<_> = (0..2 * CLIENTS).map(client).collect();
+        until("some load", || (met.answers.load(Ordering::SeqCst) > 1000).then_some(()));
+        server.signal("TERM");
+        assert!(server.wait().success(), "{}", server.printed_errors());
+        for client in clients {
+            assert_eq!(client.join().unwrap(), Ok(()), "round {round}");
+        }
+    }
+}
+
 #[test]
 fn a_drain_asked_for_by_ctl_is_the_same() {
     let mut server = site().start();

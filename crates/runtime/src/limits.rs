@@ -82,6 +82,13 @@ pub const SPIN_PAUSE_NS: u64 = 1_000_000_000;
 /// Consequence: clients wait in the kernel's queue for this long before the next try; never a busy loop.
 pub const ACCEPT_PAUSE_NS: u64 = 100_000_000;
 
+/// Nanoseconds from the begin of a drain to the close of the listeners, in which who has begun to connect is accepted and
+/// nobody new can begin.
+///
+/// Consequence: a client whose part of the handshake, or whose first bytes where it has to speak first, take longer is
+/// reset.
+pub const DRAIN_DOORS_NS: u64 = 100_000_000;
+
 /// Nanoseconds between two log lines about the same trouble.
 ///
 /// Consequence: more of the same is counted, not logged.

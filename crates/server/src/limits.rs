@@ -136,11 +136,6 @@ pub const POSTPONED_MAX: usize = 4_096;
 /// Consequence: a client that sends nothing until then is closed.
 pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);
 
-/// How long after the begin of a drain answers still keep their connection. By then every scheduler has closed its
-/// listeners. Consequence: a client that is told to leave, and comes back at once, is refused cleanly; it does not
-/// reach a listener that is about to close, which would reset it.
-pub const DRAIN_GOODBYE_DELAY: Duration = Duration::from_millis(100);
-
 /// Connections to the control socket and the metrics listener. Consequence: the longest idle one is closed.
 pub const ADMIN_CONNECTIONS: usize = 256;
 

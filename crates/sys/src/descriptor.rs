@@ -40,6 +40,21 @@ pub fn attach_reuseport_by_cpu(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_REUSEPORT_CBPF, &attached)
 }
 
+/// `SO_ATTACH_FILTER` with a program that drops segments that begin a connection and takes all others.
+pub fn drop_new_connections(socket: BorrowedFd<'_>) -> io::Result<()> {
+    /// Where the flags of a TCP header are (RFC 9293 section 3.1): filters of TCP sockets begin at the header.
+    const FLAGS: u32 = 13;
+    const SYN: u32 = 0x02;
+    let mut program = [
+        libc::sock_filter { code: 0x30, jt: 0, jf: 0, k: FLAGS },
+        libc::sock_filter { code: 0x45, jt: 0, jf: 1, k: SYN },
+        libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 },
+        libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: u32::MAX },
+    ];
+    let attached = libc::sock_fprog { len: 4, filter: program.as_mut_ptr() };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &attached)
+}
+
 fn set_option<T>(socket: BorrowedFd<'_>, level: i32, name: i32, value: &T) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).expect("an option is a few bytes");
     // SAFETY: the pointer and length describe `value`, which lives for the call; the kernel only reads it.

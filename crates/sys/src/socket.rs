@@ -98,8 +98,18 @@ impl AsFd for Socket {
 #[derive(Debug)]
 pub struct Listener {
     descriptor: OwnedFd,
-    path: Option<PathBuf>,
+    kind: Kind,
     _table: PhantomData<*const ()>,
+}
+
+/// Whose door a listener is.
+#[derive(Debug)]
+enum Kind {
+    Tcp,
+    /// Until its file has been removed.
+    Unix(Option<PathBuf>),
+    /// Somebody else has it, too.
+    Inherited,
 }
 
 impl AsFd for Listener {
@@ -110,9 +120,9 @@ impl AsFd for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        if matches!(self.kind, Kind::Unix(_)) {
             // Removing is a courtesy to whoever lists the directory: the next start replaces a stale file anyway.
-            let _removed_or_gone = std::fs::remove_file(path);
+            let _removed_or_gone = self.refuse_new();
         }
     }
 }
@@ -154,7 +164,7 @@ impl Listener {
             // `[::]` and `0.0.0.0` are two listeners: what is configured is what is open.
             sockopt::set_ipv6_v6only(&descriptor, true)?;
         }
-        Ok(Self { descriptor, path: None, _table: PhantomData })
+        Ok(Self { descriptor, kind: Kind::Tcp, _table: PhantomData })
     }
 
     fn bind_and_listen(&self, address: SocketAddr, backlog: u32) -> io::Result<()> {
@@ -175,7 +185,8 @@ impl Listener {
         rustix::net::bind(&descriptor, &kernel_address)?;
         rustix::fs::chmod(&address.path, rustix::fs::Mode::from_raw_mode(address.mode))?;
         rustix::net::listen(&descriptor, i32::try_from(backlog).unwrap_or(i32::MAX))?;
-        Ok(Self { descriptor, path: Some(address.path.clone()), _table: PhantomData })
+        let kind = Kind::Unix(Some(address.path.clone()));
+        Ok(Self { descriptor, kind, _table: PhantomData })
     }
 
     /// Takes up a listening socket that was open when the process started.
@@ -192,7 +203,7 @@ impl Listener {
                 "it is not a listening socket",
             ));
         }
-        Ok(Self { descriptor, path: None, _table: PhantomData })
+        Ok(Self { descriptor, kind: Kind::Inherited, _table: PhantomData })
     }
 
     /// Accepts only connections whose first bytes are there (`TCP_DEFER_ACCEPT`), for so many seconds at the most:
@@ -222,10 +233,13 @@ impl Listener {
     pub fn local_address(&self) -> io::Result<ListenAddress> {
         match SocketAddr::try_from(rustix::net::getsockname(&self.descriptor)?) {
             Ok(address) => Ok(ListenAddress::Tcp(address)),
-            Err(_) => Ok(ListenAddress::Unix(UnixAddress {
-                path: self.path.clone().unwrap_or_default(),
-                mode: 0,
-            })),
+            Err(_) => {
+                let path = match &self.kind {
+                    Kind::Unix(path) => path.clone().unwrap_or_default(),
+                    Kind::Tcp | Kind::Inherited => PathBuf::new(),
+                };
+                Ok(ListenAddress::Unix(UnixAddress { path, mode: 0 }))
+            }
         }
     }
 
@@ -234,6 +248,23 @@ impl Listener {
         let mut polled = [PollFd::new(&self.descriptor, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut polled, Some(&at_once)) != Ok(0)
+    }
+
+    /// Lets no new connection join the queue, while those that have begun still do: closing a listener resets
+    /// whoever is in its queue, or is about to be.
+    ///
+    /// What begins a TCP connection gets no answer, so a client tries again after a second and finds the listener
+    /// closed, or its successor. An inherited socket is left as it is: whoever passed it keeps its queue.
+    ///
+    /// # Errors
+    /// When the kernel refuses; the queue then is open until the listener is closed.
+    pub fn refuse_new(&mut self) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Tcp => crate::descriptor::drop_new_connections(self.descriptor.as_fd()),
+            // Once only: by the second time the file may be that of a successor.
+            Kind::Unix(path) => path.take().map_or(Ok(()), std::fs::remove_file),
+            Kind::Inherited => Ok(()),
+        }
     }
 
     /// Takes one connection from the queue.

@@ -1,10 +1,13 @@
-//! Listeners of the kernel: who may listen where, and beside whom.
+//! Listeners of the kernel: who may listen where, beside whom, and how a queue is emptied before it is closed.
+#![expect(clippy::disallowed_types, reason = "a test's clients are those of std")]
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
-use sys::socket::{ListenAddress, Listener, Socket};
+use sys::socket::{ListenAddress, Listener, Socket, UnixAddress};
 
 fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
@@ -66,4 +69,42 @@ fn those_beside_share_what_comes() {
     let by_each = [taken(&first), taken(&second), taken(&third)];
     assert_eq!(by_each.iter().sum::<usize>(), 100, "{by_each:?}");
     assert_eq!(taken(&covering), 0, "the nearer address is preferred");
+}
+
+#[test]
+fn who_waits_is_accepted_while_nobody_new_can_come() {
+    for host in ["127.0.0.1", "[::1]"] {
+        let Ok(mut listener) = Listener::tcp(address(&format!("{host}:0")), 64) else {
+            assert!(host.starts_with('['), "only IPv6 may be missing");
+            continue;
+        };
+        let at = address(&format!("{host}:{}", port_of(&listener)));
+        let waiting: Vec<Socket> = (0..20).map(|_| Socket::connect_blocking(at).unwrap()).collect();
+        listener.refuse_new().unwrap();
+        let new = TcpStream::connect_timeout(&at, Duration::from_millis(200));
+        assert_eq!(new.unwrap_err().kind(), io::ErrorKind::TimedOut, "no answer");
+        let accepted = std::iter::from_fn(|| listener.accept().ok()).count();
+        assert_eq!(accepted, waiting.len());
+        drop(listener);
+        let new = TcpStream::connect_timeout(&at, Duration::from_secs(5));
+        assert_eq!(new.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    }
+}
+
+#[test]
+fn a_unix_listener_that_refuses_leaves_its_path_to_a_successor() {
+    let path = std::env::temp_dir().join(format!("velodrome-refuses-{}", std::process::id()));
+    let at = UnixAddress { path: path.clone(), mode: 0o600 };
+    let mut old = Listener::unix(&at, 8).unwrap();
+    let _waiting = UnixStream::connect(&path).unwrap();
+    old.refuse_new().unwrap();
+    assert_eq!(UnixStream::connect(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+    let successor = Listener::unix(&at, 8).unwrap();
+    assert!(old.accept().is_ok(), "who waited is accepted");
+    old.refuse_new().unwrap();
+    drop(old);
+    let _client = UnixStream::connect(&path).unwrap();
+    assert!(successor.accept().is_ok());
+    drop(successor);
+    assert!(!path.exists());
 }

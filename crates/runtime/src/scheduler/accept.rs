@@ -28,6 +28,13 @@ impl<L> Gate<L> {
         self.listener.as_ref()
     }
 
+    /// Lets nobody new join the queue. Where that is not to be had they are accepted until the listener is closed.
+    pub(super) fn refuse_new(&mut self, pollset: &mut impl Pollset<Listener = L>) {
+        if let Some(listener) = &mut self.listener {
+            let _until_it_is_closed = pollset.refuse_new(listener);
+        }
+    }
+
     /// Closes the listener.
     pub(super) fn shut(&mut self) {
         self.listener = None;
@@ -120,7 +127,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             deadline: crate::timer::Tick::NEVER,
             queued_bytes: 0,
             queued_file: false,
-            draining: self.drain.is_some(),
+            draining: Self::is_draining(&self.drain),
         };
         let state = self.service.on_accept(index, peer, &mut context)?;
         let deadline = context.deadline;

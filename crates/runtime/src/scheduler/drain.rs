@@ -1,29 +1,58 @@
 //! Draining: stop accepting, let what runs finish, close what is left at the deadline.
 //!
-//! Owns the steps of an orderly stop. What waits in the listeners' queues is accepted first: closing a listener
-//! resets the connections in its queue.
+//! Owns the steps of an orderly stop. Closing a listener resets whoever is in its queue, or on the way there: so first
+//! nobody new may join the queues, and what joins them still is accepted for a while and served as ever. Only when the
+//! listeners are closed processes are told: whoever leaves and comes back at once is refused, not reset.
 
 use sys::pollset::Pollset;
 
 use super::Scheduler;
-use crate::limits::ACCEPTS_PER_TURN;
+use crate::limits::{ACCEPTS_PER_TURN, DRAIN_DOORS_NS};
 use crate::process::{Mode, Process};
 use crate::service::{CloseReason, ListenerIndex, Service};
+
+/// How far a drain has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Nobody new joins the queues; who is on the way is accepted.
+    Doors,
+    /// The listeners are closed, processes are told.
+    Idle,
+    /// Idle connections have been closed.
+    Rest,
+}
 
 /// A drain under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drain {
-    /// When idle connections are closed.
-    idle_until_ns: u64,
+    step: Step,
+    /// When the listeners are closed.
+    doors_until_ns: u64,
+    /// How long after that idle connections are closed.
+    idle_grace_ns: u64,
     /// When everything is closed.
     deadline_ns: u64,
-    idle_closed: bool,
 }
 
 impl Drain {
+    /// Whether the listeners are closed and processes know that it ends.
+    #[inline]
+    pub(super) fn is_told(&self) -> bool {
+        self.step != Step::Doors
+    }
+
+    fn idle_until_ns(&self) -> u64 {
+        self.doors_until_ns.saturating_add(self.idle_grace_ns)
+    }
+
     /// When something is to be done next.
     pub(super) fn due_ns(&self) -> u64 {
-        if self.idle_closed { self.deadline_ns } else { self.idle_until_ns }
+        let next_ns = match self.step {
+            Step::Doors => self.doors_until_ns,
+            Step::Idle => self.idle_until_ns(),
+            Step::Rest => self.deadline_ns,
+        };
+        next_ns.min(self.deadline_ns)
     }
 }
 
@@ -32,16 +61,34 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     pub(super) fn begin_drain(&mut self, deadline_ms: u64, idle_grace_ms: u64) {
         let now_ns = self.clock.now().monotonic_ns;
         let deadline_ns = now_ns.saturating_add(deadline_ms.saturating_mul(1_000_000));
-        let idle_until_ns = now_ns.saturating_add(idle_grace_ms.min(deadline_ms) * 1_000_000);
+        let idle_grace_ns = idle_grace_ms.saturating_mul(1_000_000);
         if let Some(drain) = &mut self.drain {
             drain.deadline_ns = drain.deadline_ns.min(deadline_ns);
-            drain.idle_until_ns = drain.idle_until_ns.min(idle_until_ns);
+            drain.idle_grace_ns = drain.idle_grace_ns.min(idle_grace_ns);
             return;
         }
-        self.drain = Some(Drain { idle_until_ns, deadline_ns, idle_closed: false });
+        let doors_until_ns = now_ns.saturating_add(DRAIN_DOORS_NS);
+        let step = Step::Doors;
+        self.drain = Some(Drain { step, doors_until_ns, idle_grace_ns, deadline_ns });
+        for gate in &mut self.gates {
+            gate.refuse_new(&mut self.pollset);
+        }
+    }
+
+    /// Whether processes are to know that the scheduler stops.
+    #[inline]
+    pub(super) fn is_draining(drain: &Option<Drain>) -> bool {
+        drain.as_ref().is_some_and(Drain::is_told)
+    }
+
+    /// Closes the listeners, behind everybody who waited there, and tells all processes.
+    fn close_doors(&mut self) {
         self.accept_the_rest();
         for gate in &mut self.gates {
             gate.shut();
+        }
+        if let Some(drain) = &mut self.drain {
+            drain.step = Step::Idle;
         }
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {
@@ -64,28 +111,38 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Closes idle connections when their grace is over, and the rest at the deadline.
+    /// Takes the steps whose time has come.
     pub(super) fn check_drain(&mut self) {
-        let Some(drain) = &mut self.drain else { return };
         let now_ns = self.clock.now().monotonic_ns;
+        let Some(drain) = self.drain else { return };
+        if drain.step == Step::Doors && now_ns >= drain.due_ns() {
+            self.close_doors();
+        }
+        let Some(drain) = self.drain else { return };
         if now_ns >= drain.deadline_ns {
             let ids: Vec<_> = self.table.ids().collect();
             for id in ids {
                 self.close(id, CloseReason::Stopped);
             }
-        } else if now_ns >= drain.idle_until_ns && !drain.idle_closed {
-            drain.idle_closed = true;
-            let ids: Vec<_> = self.table.ids().collect();
-            for id in ids {
-                // Who is being listened to after the last answer has a shorter deadline of its own.
-                let idle = |process: &mut Process<P::Socket, S::Process>| {
-                    process.mode != Mode::Discarding
-                        && process.outbox.is_none()
-                        && S::is_idle(&process.state)
-                };
-                if self.table.lookup(id).is_some_and(idle) {
-                    self.close(id, CloseReason::Finished);
-                }
+        } else if drain.step == Step::Idle && now_ns >= drain.idle_until_ns() {
+            self.close_idle();
+        }
+    }
+
+    fn close_idle(&mut self) {
+        if let Some(drain) = &mut self.drain {
+            drain.step = Step::Rest;
+        }
+        let ids: Vec<_> = self.table.ids().collect();
+        for id in ids {
+            // Who is being listened to after the last answer has a shorter deadline of its own.
+            let idle = |process: &mut Process<P::Socket, S::Process>| {
+                process.mode != Mode::Discarding
+                    && process.outbox.is_none()
+                    && S::is_idle(&process.state)
+            };
+            if self.table.lookup(id).is_some_and(idle) {
+                self.close(id, CloseReason::Finished);
             }
         }
     }

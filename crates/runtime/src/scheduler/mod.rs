@@ -182,7 +182,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Whether it has been drained: nothing is left to turn for.
     pub fn is_finished(&self) -> bool {
-        self.drain.is_some() && self.table.is_empty()
+        Self::is_draining(&self.drain) && self.table.is_empty()
     }
 
     /// One turn. Returns whether anything was done.
@@ -369,7 +369,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             deadline: process.deadline,
             queued_bytes: process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes()),
             queued_file: process.outbox.as_ref().is_some_and(|outbox| outbox.holds_file()),
-            draining: drain.is_some(),
+            draining: Self::is_draining(drain),
         }
     }
 }

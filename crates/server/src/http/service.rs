@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
@@ -19,10 +18,9 @@ use super::connection::Connection;
 use super::log::{AccessLine, AccessLog};
 use super::reply::{BodyUse, Persistence, Reply, ReplyParts};
 use super::request::Request;
-use super::settings::{Settings, milliseconds};
+use super::settings::Settings;
 use super::stats::HttpStats;
 use crate::config::Network;
-use crate::limits;
 
 /// A request and its number on its connection.
 pub(super) struct Asked<'r> {
@@ -50,8 +48,6 @@ pub struct Http<A> {
     stats: HttpStats,
     /// Which configured listener each of this scheduler's own is; empty: they are the same.
     listeners: Vec<usize>,
-    /// From when on answers of a drain close their connection.
-    goodbye_ns: u64,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
 }
@@ -66,7 +62,6 @@ impl<A: Application> Http<A> {
             log,
             stats: HttpStats::default(),
             listeners: Vec::new(),
-            goodbye_ns: 0,
             slots: None,
         }
     }
@@ -125,17 +120,6 @@ impl<A: Application> Http<A> {
         self.listeners = configured;
     }
 
-    /// A drain begins; connections are told so by their next answer, once all listeners are closed.
-    pub fn begin_drain(&mut self, now: Now) {
-        let delay_ns = milliseconds(limits::DRAIN_GOODBYE_DELAY) * 1_000_000;
-        self.goodbye_ns = now.monotonic_ns.saturating_add(delay_ns);
-    }
-
-    /// Whether the answer that is given now is the last one of its connection because of a drain.
-    fn is_leaving(&self, context: &Context<'_, A::Message>) -> bool {
-        context.is_draining() && context.now.monotonic_ns >= self.goodbye_ns
-    }
-
     pub(super) fn proxy_rules(&self, listener: ListenerIndex) -> &[Network] {
         let own = usize::from(listener.0);
         let configured = self.listeners.get(own).copied().unwrap_or(own);
@@ -152,7 +136,7 @@ impl<A: Application> Http<A> {
         context: &mut Context<'_, A::Message>,
     ) -> Outcome {
         let full = self.settings.requests_per_connection.is_some_and(|most| asked.number >= most);
-        let persistence = if !asked.request.head.persistent || full || self.is_leaving(context) {
+        let persistence = if !asked.request.head.persistent || full || context.is_draining() {
             Persistence::Closed
         } else if asked.request.version() == Version::Http10 {
             Persistence::KeptAlive

@@ -266,7 +266,6 @@ impl Application for Site {
                 http.application_mut().on_reload(data, context);
             }
             Message::Drain { deadline_ms, idle_grace_ms } => {
-                http.begin_drain(context.now);
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
             Message::AskReport => {

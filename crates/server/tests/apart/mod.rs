@@ -107,6 +107,10 @@ impl Pollset for Apart {
         self.call(|sim| sim.resume(listener, token))
     }
 
+    fn refuse_new(&mut self, listener: &mut Self::Listener) -> io::Result<()> {
+        self.call(|sim| sim.refuse_new(listener))
+    }
+
     fn watch(&mut self, socket: &ApartSocket, token: Token) -> io::Result<()> {
         self.call(|sim| sim.watch(socket.socket(), token))
     }

@@ -76,6 +76,11 @@ impl Expected {
         self
     }
 
+    pub(crate) fn not_last(mut self) -> Self {
+        self.last = Some(false);
+        self
+    }
+
     pub(crate) fn or(mut self, other: Expected) -> Self {
         self.alternative = Some(Box::new(other));
         self

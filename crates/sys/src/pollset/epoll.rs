@@ -124,6 +124,10 @@ impl Pollset for Epoll {
         Ok(epoll::add(&self.epoll, listener, data, epoll::EventFlags::IN)?)
     }
 
+    fn refuse_new(&mut self, listener: &mut Listener) -> io::Result<()> {
+        listener.refuse_new()
+    }
+
     fn watch(&mut self, socket: &Socket, token: Token) -> io::Result<()> {
         let data = epoll::EventData::new_u64(token.0);
         Ok(epoll::add(&self.epoll, socket, data, connection_flags(Interest::Read))?)

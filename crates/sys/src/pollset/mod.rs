@@ -197,6 +197,9 @@ pub trait Pollset {
     /// Reports a paused listener again.
     fn resume(&mut self, listener: &Self::Listener, token: Token) -> io::Result<()>;
 
+    /// Lets no new connection join a listener's queue; those that have begun still do, and are reported.
+    fn refuse_new(&mut self, listener: &mut Self::Listener) -> io::Result<()>;
+
     /// Begins to report a socket under `token`.
     fn watch(&mut self, socket: &Self::Socket, token: Token) -> io::Result<()>;
 

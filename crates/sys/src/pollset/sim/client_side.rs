@@ -20,7 +20,8 @@ impl State {
         let chosen = self.random.index(members);
         let (listener, gate) =
             self.gates.iter_mut().enumerate().filter(|(_, gate)| group(gate)).nth(chosen)?;
-        if gate.queue.len() >= gate.backlog || gate.deferred >= gate.backlog {
+        let full = gate.queue.len() >= gate.backlog || gate.deferred >= gate.backlog;
+        if full || gate.refuses_new {
             return None;
         }
         let defer_ns = gate.defer_ns;

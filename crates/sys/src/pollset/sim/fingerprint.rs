@@ -26,6 +26,7 @@ pub(super) enum Happening {
     Closed,
     Reported,
     Cut,
+    RefusingNew,
 }
 
 /// The fold.

@@ -24,6 +24,7 @@ pub(super) struct Gate {
     pub(super) scheduler: u16,
     pub(super) token: Token,
     pub(super) open: bool,
+    pub(super) refuses_new: bool,
     pub(super) reported: bool,
     /// For how long a connection without bytes is kept back.
     pub(super) defer_ns: u64,
@@ -74,6 +75,7 @@ impl State {
             scheduler,
             token,
             open: true,
+            refuses_new: false,
             reported: true,
             defer_ns: u64::from(defer_s) * 1_000_000_000,
             backlog: options.backlog.clamp(1, SIM_BACKLOG_MAXIMUM) as usize,
@@ -100,6 +102,13 @@ impl State {
                 self.free_if_over(index);
             }
         }
+    }
+
+    /// Lets nobody join a queue any more.
+    pub(super) fn refuse_new(&mut self, listener: u32) {
+        self.settle();
+        self.gates[listener as usize].refuses_new = true;
+        self.fingerprint.note(Happening::RefusingNew, listener.into(), 0);
     }
 
     /// Changes whether a listener is reported. It is an error when nothing changes, as in epoll.

@@ -112,6 +112,11 @@ impl Pollset for Sim {
         self.world.borrow_mut().report_listener(listener.number, Some(token))
     }
 
+    fn refuse_new(&mut self, listener: &mut Listener) -> io::Result<()> {
+        self.world.borrow_mut().refuse_new(listener.number);
+        Ok(())
+    }
+
     fn watch(&mut self, socket: &Socket, token: Token) -> io::Result<()> {
         let (mut world, index) = self.look_up(socket);
         world.watch(index, token)
