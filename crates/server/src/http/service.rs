@@ -230,7 +230,9 @@ impl<A: Application> Http<A> {
         reply.prepared_fields(content_type.as_bytes());
         reply.prepared_fields(b"\r\n");
         reply.end_head_with_length(body.len() as u64);
-        reply.output.put(&body);
+        if reply.sends_body() {
+            reply.output.put(&body);
+        }
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
             log.write(&AccessLine::of_refused(peer, status, body_bytes, context.now));
