@@ -108,6 +108,8 @@ pub struct Scheduler<P: Pollset, S: Service> {
     spin: Spin,
     /// The last turn had something to do.
     busy: bool,
+    /// Since when the wait lasted that may have been a sleep.
+    waits_since_ns: Option<u64>,
     running: Option<Running>,
     sampler: Sampler,
     stats: Stats,
@@ -143,6 +145,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             commands: Vec::new(),
             spin: Spin::new(settings.spin_ns),
             busy: true,
+            waits_since_ns: None,
             running: None,
             sampler: Sampler::default(),
             stats: Stats::default(),
@@ -189,6 +192,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     pub fn turn(&mut self, waiting: Waiting) -> io::Result<bool> {
         let count = self.wait(waiting)?;
         let started = self.clock.read(&mut self.pollset);
+        self.note_sleep(started.monotonic_ns);
         self.stats.turns += 1;
         self.sampler.begin(self.stats.turns);
         let messages = self.take_messages();

@@ -13,26 +13,37 @@ use crate::service::Service;
 /// Spins between two looks at whether the core is shared.
 const SPINS_PER_LOOK: u64 = 64;
 
+/// What a spin came to.
+enum Spun {
+    /// So many events, or a message.
+    Found(usize),
+    /// Nothing, until this time.
+    InVainUntil(u64),
+}
+
+/// A wait shorter than this found something: going to sleep and being woken takes longer than the call alone.
+const SLEEP_MIN_NS: u64 = 3_000;
+
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Waits until there is something to do; returns how many events came.
+    /// Waits until there is something to do; returns how many events came. What it slept is noted by
+    /// [`Self::note_sleep`], with the time that the turn reads anyway.
+    ///
+    /// After work, too, the call that may block is made at once: when something is there already it returns at once,
+    /// and a look beforehand would be one more call for every sleep.
     pub(super) fn wait(&mut self, waiting: Waiting) -> io::Result<usize> {
-        if self.busy || !self.run_queue.is_empty() || waiting == Waiting::Forbidden {
-            let count = self.look()?;
-            if count > 0 || !self.run_queue.is_empty() || waiting == Waiting::Forbidden {
-                return Ok(count);
-            }
-        }
-        if self.mailbox.has_messages() {
+        let must_not_block = waiting == Waiting::Forbidden || !self.run_queue.is_empty();
+        if must_not_block || self.mailbox.has_messages() {
             return self.look();
         }
         let idle_since_ns = self.pollset.monotonic_ns();
         let allowance_ns = self.spin.allowance_ns(idle_since_ns);
-        if allowance_ns > 0
-            && let Some(count) = self.spin(idle_since_ns, allowance_ns)?
-        {
-            return Ok(count);
+        if allowance_ns == 0 {
+            return self.sleep(idle_since_ns);
         }
-        self.sleep()
+        match self.spin(idle_since_ns, allowance_ns)? {
+            Spun::Found(count) => Ok(count),
+            Spun::InVainUntil(now_ns) => self.sleep(now_ns),
+        }
     }
 
     fn look(&mut self) -> io::Result<usize> {
@@ -42,7 +53,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     /// Polls until something comes or the allowance is used up.
-    fn spin(&mut self, since_ns: u64, allowance_ns: u64) -> io::Result<Option<usize>> {
+    fn spin(&mut self, since_ns: u64, allowance_ns: u64) -> io::Result<Spun> {
         loop {
             let count = self.pollset.wait(Patience::None)?;
             let now_ns = self.pollset.monotonic_ns();
@@ -58,7 +69,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     self.spin.on_miss();
                 }
                 self.look_at_the_core(now_ns);
-                return Ok(came.then_some(count));
+                return Ok(if came { Spun::Found(count) } else { Spun::InVainUntil(now_ns) });
             }
             std::hint::spin_loop();
         }
@@ -75,19 +86,26 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    fn sleep(&mut self) -> io::Result<usize> {
+    fn sleep(&mut self, since_ns: u64) -> io::Result<usize> {
         if !self.mailbox.prepare_to_sleep() {
             return self.look();
         }
         let patience = self.patience();
-        let before_ns = self.pollset.monotonic_ns();
         let waited = self.pollset.wait(patience);
-        let slept_ns = self.pollset.monotonic_ns() - before_ns;
         self.mailbox.wake_up();
-        self.stats.sleeps += 1;
-        self.stats.asleep_ns += slept_ns;
-        self.spin.on_sleep(slept_ns);
+        self.waits_since_ns = Some(since_ns);
         waited
+    }
+
+    /// Notes how long the wait before this turn was. Where something was there already nobody slept.
+    pub(super) fn note_sleep(&mut self, now_ns: u64) {
+        let Some(since_ns) = self.waits_since_ns.take() else { return };
+        let slept_ns = now_ns - since_ns;
+        if slept_ns >= SLEEP_MIN_NS {
+            self.stats.sleeps += 1;
+            self.stats.asleep_ns += slept_ns;
+            self.spin.on_sleep(slept_ns);
+        }
     }
 
     /// Until the next thing that has a time: a deadline, a paused listener, a drain.
