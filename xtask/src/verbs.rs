@@ -42,7 +42,7 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["floor", "instructions", "parser"],
+        sub_verbs: &["floor", "instructions", "parser", "sharing"],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
@@ -51,6 +51,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench instructions [--only json,file] [--requests N] [--save] [--report FILE]",
                 summary: "instructions of a request in the simulator, against the kept figures (needs valgrind)",
+            },
+            Form {
+                usage: "bench sharing [--report FILE]",
+                summary: "cache lines that one scheduler stores to and another touches; none is right (needs valgrind)",
             },
             Form {
                 usage: "bench parser [--report FILE]",

@@ -17,6 +17,7 @@ mod paced;
 mod parser;
 mod report;
 mod sample;
+mod sharing;
 mod site;
 mod workload;
 
@@ -68,6 +69,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         Some("floor") => floor(read_plan(words, arguments)?),
         Some("instructions") => instructions::run(arguments),
         Some("parser") => parser::run(arguments),
+        Some("sharing") => sharing::run(arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
         None => Err(Failure::Usage("name a bench".to_owned())),
     }
