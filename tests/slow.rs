@@ -25,11 +25,18 @@ const EACH: usize = 334;
 /// Requests of the probe.
 const PROBES: usize = 1000;
 
-/// What the 99th percentile of the probe has to stay under.
+/// What the 99th percentile of the probe has to stay under, where a server without slow clients does.
 const BOUND: Duration = Duration::from_millis(100);
 
 /// Between two drops of all clients.
 const DRIP: Duration = Duration::from_millis(50);
+
+/// How much longer than there it may take on a machine that is too busy for the bound.
+const BUSY_FACTOR: u32 = 2;
+
+/// Longer than the probe takes on any machine: all slow clients are slow to its end.
+const PATIENT: &str =
+    "[limits]\nheader_deadline = \"1h\"\nbody_idle = \"1h\"\nsend_idle = \"1h\"\n";
 
 /// A file that fills every socket buffer there is.
 const LARGE: usize = 16 * 1024 * 1024;
@@ -63,7 +70,8 @@ fn allow_descriptors() {
 #[test]
 fn a_thousand_slow_clients_do_not_slow_a_probe() {
     allow_descriptors();
-    let server = Plan::new().file("a.txt", "a\n").file("large.bin", vec![7; LARGE]).start();
+    let files = Plan::new().file("a.txt", "a\n").file("large.bin", vec![7; LARGE]);
+    let server = files.config(PATIENT).start();
     let heads = (0..EACH).map(|_| begun(&server, "GET /a.txt HTTP/1.1\r\nHost: a\r\nX-Slow: "));
     let post = "POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n";
     let bodies = (0..EACH).map(|_| begun(&server, post));
@@ -75,28 +83,55 @@ fn a_thousand_slow_clients_do_not_slow_a_probe() {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
     let dripper = thread::spawn(move || drip(dripping, &seen));
-    let mut took = Vec::with_capacity(PROBES);
-    let mut client = server.client();
+    let quiet = Plan::new().file("a.txt", "a\n").start();
+    let (mut probe, mut idle_probe) = (Probe::new(&server), Probe::new(&quiet));
     for number in 0..PROBES {
-        // Half of them over a new connection, as somebody who comes by.
-        if number % 2 == 0 {
-            client = server.client();
-        }
-        let began = Instant::now();
-        let response = client.get("/a.txt").unwrap();
-        took.push(began.elapsed());
-        assert_eq!((response.status, text(&response)), (200, "a\n"));
+        probe.ask(number);
+        idle_probe.ask(number);
     }
-    // The default deadlines are longer than this test: all were slow to its end.
     let connections = server.count("/connections");
     stop.store(true, Ordering::SeqCst);
     assert_eq!(dripper.join().unwrap(), EACH * 2);
     assert!(connections >= all, "{connections}");
     drop(reading);
-    took.sort_unstable();
-    let (median, high) = (took[PROBES / 2], took[PROBES * 99 / 100]);
-    println!("probe among {all} slow clients: median {median:?}, p99 {high:?}");
-    assert!(high < BOUND, "p99 {high:?}, median {median:?}");
+    let ((median, high), (_, idle_high)) = (probe.median_and_high(), idle_probe.median_and_high());
+    println!(
+        "probe among {all} slow clients: median {median:?}, p99 {high:?}; without {idle_high:?}"
+    );
+    let bound = BOUND.max(idle_high * BUSY_FACTOR);
+    assert!(
+        high < bound,
+        "p99 {high:?}, median {median:?}; without slow clients p99 {idle_high:?}"
+    );
+}
+
+/// Asks a server again and again, and takes the time.
+struct Probe<'s> {
+    server: &'s Server,
+    client: Client,
+    took: Vec<Duration>,
+}
+
+impl<'s> Probe<'s> {
+    fn new(server: &'s Server) -> Self {
+        Self { server, client: server.client(), took: Vec::with_capacity(PROBES) }
+    }
+
+    fn ask(&mut self, number: usize) {
+        // Half of them over a new connection, as somebody who comes by.
+        if number.is_multiple_of(2) {
+            self.client = self.server.client();
+        }
+        let began = Instant::now();
+        let response = self.client.get("/a.txt").unwrap();
+        self.took.push(began.elapsed());
+        assert_eq!((response.status, text(&response)), (200, "a\n"));
+    }
+
+    fn median_and_high(&mut self) -> (Duration, Duration) {
+        self.took.sort_unstable();
+        (self.took[PROBES / 2], self.took[PROBES * 99 / 100])
+    }
 }
 
 /// A server that loses patience soon.

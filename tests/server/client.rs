@@ -100,7 +100,7 @@ impl<S: Read + Write> Client<S> {
     pub(crate) fn receive(&mut self) -> io::Result<usize> {
         let length = self.received.len();
         self.received.resize(length + READ_BYTES, 0);
-        let count = self.stream.read(&mut self.received[length..]);
+        let count = read(&mut self.stream, &mut self.received[length..]);
         self.received.truncate(length + *count.as_ref().unwrap_or(&0));
         count
     }
@@ -115,6 +115,17 @@ impl<S: Read + Write> Client<S> {
                 Err(error) => return Err(error),
             };
             return Ok((std::mem::take(&mut self.received), end));
+        }
+    }
+}
+
+/// One read. Where a socket has a time limit, a process that was stopped and goes on (by a debugger, by a freezer of
+/// its machine) finds it interrupted: the kernel does not begin it again by itself.
+pub(crate) fn read(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
         }
     }
 }
