@@ -2,6 +2,7 @@
 //!
 //! Owns starting and ending them, always by their own id. Never ends a process it did not start.
 
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -22,12 +23,18 @@ pub(crate) fn run(command: &mut Command, name: &str) -> Result<(), Failure> {
     Err(Failure::Work(format!("{name} failed ({status})")))
 }
 
-/// Whether a program of that name can be started.
-pub(crate) fn is_installed(program: &str) -> bool {
+/// Where a program of that name is. Servers lie in folders that only root has on its path.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders)
         .chain(["/usr/sbin".into(), "/sbin".into()])
-        .any(|folder| folder.join(program).is_file())
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+/// Whether a program of that name can be started.
+pub(crate) fn is_installed(program: &str) -> bool {
+    find(program).is_some()
 }
 
 /// Looks again and again until `done`, or until the time is over; says which.

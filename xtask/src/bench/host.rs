@@ -9,7 +9,7 @@ use rustix::thread::CpuSet;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::workspace;
+use crate::{process, workspace};
 
 /// The highest core number that is looked at.
 const CORES_MAX: usize = 1024;
@@ -114,6 +114,7 @@ fn mitigations() -> Value {
 
 /// The first line a program says about itself; empty when it is not there.
 fn said(program: &str, words: &[&str]) -> String {
+    let program = process::find(program).unwrap_or_else(|| program.into());
     let Ok(output) = Command::new(program).args(words).current_dir(workspace::root()).output()
     else {
         return String::new();

@@ -76,12 +76,14 @@ impl Site {
     pub(crate) fn nginx(&self, port: u16) -> Result<Vec<String>, Failure> {
         let folder = self.folder.join(format!("nginx-{port}"));
         std::fs::create_dir_all(&folder)?;
-        if !process::is_installed("nginx") {
+        let Some(program) = process::find("nginx") else {
             return Err(Failure::Work("not installed (apt: nginx-light)".to_owned()));
-        }
+        };
         let configuration = folder.join("nginx.conf");
         std::fs::write(&configuration, nginx_configuration(&folder, &self.files(), port))?;
-        let words = ["nginx", "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&configuration)];
+        let (program, folder, configuration) =
+            (shown(&program), shown(&folder), shown(&configuration));
+        let words = [&program, "-e", "stderr", "-p", &folder, "-c", &configuration];
         Ok(words.map(str::to_owned).to_vec())
     }
 }
@@ -156,8 +158,10 @@ fn nginx_configuration(folder: &Path, files: &Path, port: u16) -> String {
 /// Whether nginx was built with a module whose spool folder must then be set.
 fn nginx_has(module: &str) -> bool {
     let built_without = format!("--without-http_{module}_module");
-    let output = Command::new("nginx").arg("-V").output();
-    output.is_ok_and(|output| !String::from_utf8_lossy(&output.stderr).contains(&built_without))
+    let output = process::find("nginx").map(|program| Command::new(program).arg("-V").output());
+    output.is_some_and(|output| {
+        output.is_ok_and(|output| !String::from_utf8_lossy(&output.stderr).contains(&built_without))
+    })
 }
 
 #[cfg(test)]
@@ -171,15 +175,15 @@ mod tests {
 
     #[test]
     fn nginx_accepts_its_configuration() {
-        if !process::is_installed("nginx") {
+        let Some(program) = process::find("nginx") else {
             println!("SKIPPED nginx_accepts_its_configuration: nginx is not installed");
             return;
-        }
+        };
         let folder = std::env::temp_dir().join(format!("xtask-nginx-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let path = folder.join("nginx.conf");
         std::fs::write(&path, nginx_configuration(&folder, &folder, 21_900)).expect("a file");
-        let output = Command::new("nginx")
+        let output = Command::new(program)
             .args(["-t", "-q", "-e", "stderr", "-p"])
             .arg(&folder)
             .arg("-c")
