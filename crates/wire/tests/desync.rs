@@ -7,7 +7,7 @@
 mod generate;
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use http_desync_guardian::RequestSafetyTier;
 use http_desync_guardian::request_analyzer::HttpRequestData;
@@ -67,13 +67,18 @@ impl Case {
     }
 }
 
+fn cargo(words: &[&str]) -> Option<Output> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(words).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()
+}
+
 /// The folder of the collection, if cargo knows where it is.
 fn collection() -> Option<PathBuf> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--offline"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .ok()?;
+    let version = String::from_utf8(cargo(&["-vV"])?.stdout).ok()?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "))?;
+    // For other systems it would name packages that nobody has fetched, and fail where there are none.
+    let words = ["metadata", "--format-version", "1", "--offline", "--filter-platform", host];
+    let output = cargo(&words)?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
     let packages = metadata.get("packages")?.as_array()?;
     let package = packages.iter().find(|package| package["name"] == "http_desync_guardian")?;
