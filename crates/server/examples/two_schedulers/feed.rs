@@ -78,6 +78,10 @@ impl Pollset for Feed {
         Ok(())
     }
 
+    fn refuse_new(&mut self, (): &mut ()) -> io::Result<()> {
+        Ok(())
+    }
+
     fn watch(&mut self, _: &Wire, token: Token) -> io::Result<()> {
         self.line.borrow_mut().connection = Some(token);
         Ok(())

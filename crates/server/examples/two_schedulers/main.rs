@@ -145,7 +145,7 @@ impl Seated {
         let settings = SchedulerSettings { connections: 16, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(feed, service, mailbox, settings);
         let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
-        scheduler.listen(&ListenOptions { address, backlog: 16, first: Speaks::Client })?;
+        scheduler.listen(&ListenOptions { address, backlog: 16, first: Speaks::CLIENT })?;
         line.borrow_mut().connecting = true;
         Ok(Self { number, scheduler, line, kinds, counter })
     }
