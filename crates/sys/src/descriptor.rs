@@ -75,6 +75,8 @@ pub fn raise_descriptor_limit() -> u64 {
     }
 }
 
+// Not under Miri, which has no such sockets.
+#[cfg(not(miri))]
 #[cfg(test)]
 mod tests {
     use std::mem::MaybeUninit;
@@ -124,7 +126,11 @@ mod tests {
             (milliseconds(5000), 7),
             (milliseconds(60_000), 63),
         ] {
-            for address in ["127.0.0.1:0", "[::1]:0"] {
+            // A host without IPv6 has one address less.
+            let ipv6 = ListenAddress::Tcp("[::1]:0".parse().unwrap());
+            let has_ipv6 = listen(ipv6, Speaks::Either).is_ok();
+            let addresses = ["127.0.0.1:0", "[::1]:0"];
+            for address in &addresses[..1 + usize::from(has_ipv6)] {
                 let address = ListenAddress::Tcp(address.parse().unwrap());
                 let listener = listen(address, first).unwrap();
                 assert_eq!(deferred_s(listener.as_fd()), expected, "{first:?}");
