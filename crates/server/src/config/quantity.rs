@@ -5,6 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::value::shown;
 use crate::limits::DEADLINE_MAX;
 
 const DURATION_UNITS: [(&str, u64); 6] = [
@@ -52,12 +53,12 @@ impl fmt::Display for QuantityError {
                 write!(out, "it has no unit; write \"{number}s\" (known are us, ms, s, m, h and d)")
             }
             Self::UnknownDurationUnit(unit) => {
-                write!(out, "`{}` is no unit; known are us, ms, s, m, h and d", unit.escape_debug())
+                write!(out, "`{}` is no unit; known are us, ms, s, m, h and d", shown(unit))
             }
             Self::UnknownSizeUnit(unit) => write!(
                 out,
                 "`{}` is no unit; known are B, KiB, MiB, GiB (by 1024) and kB, MB, GB (by 1000)",
-                unit.escape_debug()
+                shown(unit)
             ),
             Self::DurationTooLong => out.write_str("it is more than 365 days"),
             Self::SizeTooLarge => out.write_str("it is more bytes than 64 bits hold"),

@@ -26,6 +26,25 @@ fn the_first_problems_are_told_and_the_others_counted() {
     assert!(told.starts_with("velodrome.toml:1:1: unknown key `zz0`"), "{told}");
 }
 
+/// Who gives a value of a whole book is told what is wrong, not the book.
+#[test]
+fn long_values_are_told_by_their_beginning() {
+    let long = "x".repeat(5_000);
+    for wrong in [
+        format!("spin = \"5{long}\""),
+        format!("[limits]\nhead_size = \"5{long}\""),
+        format!("[limits]\nsend_rate = \"5{long}/s\""),
+        format!("[limits]\n{long} = 1"),
+        format!("user = [\"{long}\"]"),
+        format!("[[listener]]\naddress = \"{long}\""),
+        format!("[[route]]\nglob = \"/{long}\"\nredirect = {{ to = \"{long}\" }}"),
+    ] {
+        for line in errors(&wrong).lines() {
+            assert!(line.chars().count() < 1_000, "{line}");
+        }
+    }
+}
+
 #[test]
 fn a_file_that_is_too_long_is_not_read() {
     let text = "# a comment\n".repeat(100_000);
