@@ -31,6 +31,9 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-runtime", "velodrome-sys", Use::Always),
     ("velodrome-bench", "velodrome-runtime", Use::Always),
     ("velodrome-bench", "velodrome-wire", Use::Always),
+    // Threads are pinned, and what they used of their core is read from the kernel.
+    ("velodrome-bench", "velodrome-sys", Use::Always),
+    ("velodrome", "velodrome-bench", Use::Always),
     // The yardstick: the kernel's face, and nothing of what it measures.
     ("velodrome-floor", "velodrome-sys", Use::Always),
     // The fuzz workspace calls the codecs directly.

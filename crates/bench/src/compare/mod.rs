@@ -1,0 +1,1 @@
+//! Whether two results differ: intervals by bootstrap, and a rank test.

@@ -1,0 +1,1 @@
+//! The highest rate at which an objective holds.

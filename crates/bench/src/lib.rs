@@ -1,0 +1,11 @@
+//! The load generator: cheaper than the server, exact about time, and honest.
+//!
+//! Owns the plan of a run, the clients that carry it out, what they measured, and what may be concluded from it. Never
+//! imports the server: it has to be able to contradict it.
+
+pub mod compare;
+pub mod knee;
+pub mod limits;
+pub mod plan;
+pub mod report;
+pub mod tally;

@@ -1,0 +1,1 @@
+//! Bounds of the generator, each with its consequence.

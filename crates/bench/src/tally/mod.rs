@@ -1,0 +1,1 @@
+//! What one thread measured, and how the measurements of all are put together.
