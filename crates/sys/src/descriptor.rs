@@ -22,6 +22,12 @@ pub fn set_tcp_defer_accept(socket: BorrowedFd<'_>, seconds: i32) -> io::Result<
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &seconds)
 }
 
+/// `IP_BIND_ADDRESS_NO_PORT`: binding to an address with port 0 leaves the choice of a port to the connect. It is an
+/// option of this level for IPv6 sockets, too.
+pub fn set_bind_address_no_port(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &1_i32)
+}
+
 /// `SO_LINGER` with no time: the close becomes a reset.
 pub fn set_reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };

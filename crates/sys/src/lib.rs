@@ -7,6 +7,7 @@
 pub mod accounting;
 pub mod allocation;
 pub mod clock;
+pub mod connect;
 pub mod cpu;
 pub mod credentials;
 pub mod descriptor;

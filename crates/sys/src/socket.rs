@@ -301,6 +301,11 @@ fn remove_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
 }
 
 impl Socket {
+    /// A socket that was opened in this thread.
+    pub(crate) fn of(descriptor: OwnedFd) -> Self {
+        Self { descriptor, _table: PhantomData }
+    }
+
     /// Connects to a TCP address and waits until it stands: for clients and tests, never inside a turn.
     pub fn connect_blocking(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };

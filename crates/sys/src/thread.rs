@@ -1,4 +1,4 @@
-//! What a thread is to the kernel: its descriptor table, its name, its number.
+//! What a thread is to the kernel: its descriptor table, its name, its number, its timers' slack.
 //!
 //! Owns the parting of tables. Never starts a thread.
 //!
@@ -8,6 +8,7 @@
 use std::ffi::CString;
 use std::io;
 use std::marker::PhantomData;
+use std::num::NonZeroU64;
 use std::os::fd::RawFd;
 
 use rustix::thread::UnshareFlags;
@@ -108,6 +109,15 @@ pub fn set_name(name: &str) -> io::Result<()> {
     let visible = name[..end].split('\0').next().unwrap_or_default();
     let name = CString::new(visible).expect("the text was cut at its first NUL");
     Ok(rustix::thread::set_name(&name)?)
+}
+
+/// How late the kernel may end the waits of the calling thread so as to join them with other timers: 50 us unless
+/// something else is asked for. Of long waits it takes a thousandth all the same.
+///
+/// # Errors
+/// The kernel's; none is known.
+pub fn set_timer_slack_ns(nanoseconds: NonZeroU64) -> io::Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(Some(nanoseconds))?)
 }
 
 /// The kernel's number of the calling thread, as `ps -L` and /proc show it.

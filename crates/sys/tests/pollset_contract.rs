@@ -6,6 +6,8 @@
 
 #[path = "pollset_contract/accepting.rs"]
 mod accepting;
+#[path = "pollset_contract/connecting.rs"]
+mod connecting;
 #[path = "pollset_contract/endings.rs"]
 mod endings;
 #[path = "pollset_contract/harness.rs"]
@@ -16,17 +18,25 @@ mod receiving;
 mod reporting;
 #[path = "pollset_contract/sending.rs"]
 mod sending;
+#[path = "pollset_contract/simulated.rs"]
+mod simulated_world;
 #[path = "pollset_contract/steps.rs"]
 mod steps;
 #[path = "pollset_contract/time.rs"]
 mod time;
 
 use std::io::ErrorKind;
+use std::net::IpAddr;
+use std::num::NonZeroU64;
 
 use accepting::no_descriptor_leaves_the_connection_waiting;
-use harness::{Harness, Kernel, Simulated};
+use connecting::without_a_descriptor_none_is_begun;
+use harness::{Harness, Kernel};
+use simulated_world::Simulated;
 use steps::connected;
-use sys::pollset::{AcceptError, Patience, Pollset, Token};
+use sys::pollset::epoll::Epoll;
+use sys::pollset::sim::{ALWAYS, Faults};
+use sys::pollset::{AcceptError, ConnectOptions, Patience, Pollset, Token};
 
 macro_rules! contract {
     ($($clause:ident: { $($test:ident),* $(,)? }),* $(,)?) => {
@@ -84,19 +94,28 @@ contract! {
     time: {
         monotonic_time_never_goes_back,
         a_wait_keeps_its_bound,
+        an_exact_wait_ends_at_its_time_and_not_before,
+    },
+    connecting: {
+        a_connection_that_stands_is_like_an_accepted_one,
+        the_local_address_is_the_one_asked_for,
+        the_sixth_version_connects_too,
+        a_unix_socket_stands_at_once_or_not_at_all,
+        a_refused_connection_says_so,
+        a_pending_connection_is_told_of_when_it_stands,
+        who_was_pending_is_told_of_room,
+        a_pending_connection_is_told_of_when_it_fails,
+        a_pending_connection_that_is_dropped_is_given_up,
+        many_are_begun_at_once,
     },
 }
 
 fn at_once() -> Simulated {
-    Simulated::new(sys::pollset::sim::Faults::none())
+    Simulated::new(Faults::none())
 }
 
 fn slowly() -> Simulated {
-    Simulated::new(sys::pollset::sim::Faults {
-        latency_ns_maximum: 2_000_000,
-        split: 500_000,
-        ..sys::pollset::sim::Faults::none()
-    })
+    Simulated::new(Faults { latency_ns_maximum: 2_000_000, split: 500_000, ..Faults::none() })
 }
 
 #[test]
@@ -104,16 +123,78 @@ fn simulated_no_descriptor_leaves_the_connection_waiting() {
     no_descriptor_leaves_the_connection_waiting(at_once());
 }
 
+#[test]
+fn simulated_without_a_descriptor_none_is_begun() {
+    without_a_descriptor_none_is_begun(at_once());
+}
+
+#[test]
+fn simulated_without_a_port_none_is_begun() {
+    let mut harness = Simulated::new(Faults { no_port: ALWAYS, ..Faults::none() });
+    let to = harness.remote();
+    let refused = harness.pollset().connect(&ConnectOptions { to, from: None }, Token(1));
+    assert_eq!(refused.map(drop), Err(ErrorKind::AddrNotAvailable));
+}
+
+/// 192.0.2.0/24 is for documentation (RFC 5737): nobody has it.
+#[test]
+fn kernel_an_address_of_somebody_else_is_no_local_one() {
+    let mut harness = Kernel::new();
+    let to = harness.remote();
+    let from = Some(IpAddr::from([192, 0, 2, 1]));
+    let refused = harness.pollset().connect(&ConnectOptions { to, from }, Token(1));
+    assert_eq!(refused.map(drop), Err(ErrorKind::AddrNotAvailable));
+}
+
+/// The time that the best of some waits is late by: a loaded machine spoils some, a clock in milliseconds all.
+#[test]
+fn kernel_an_exact_wait_is_exact() {
+    let lateness = |slack: Option<NonZeroU64>| {
+        std::thread::spawn(move || {
+            if let Some(slack) = slack {
+                sys::thread::set_timer_slack_ns(slack).unwrap();
+            }
+            let mut epoll = Epoll::new(None).unwrap();
+            let late = |_| {
+                let bound_ns = epoll.monotonic_ns() + 300_000;
+                assert_eq!(epoll.wait(Patience::UntilExactly(bound_ns)).unwrap(), 0);
+                epoll.monotonic_ns() - bound_ns
+            };
+            (0..200).map(late).min().unwrap()
+        })
+        .join()
+        .unwrap()
+    };
+    let usual_ns = lateness(None);
+    let exact_ns = lateness(Some(NonZeroU64::MIN));
+    assert!(usual_ns < 400_000, "{usual_ns} ns: in milliseconds it would be 700,000");
+    assert!(exact_ns < 50_000, "{exact_ns} ns: the usual slack alone would be 50,000");
+}
+
 /// The limit is the process's, so the kernel's part runs in a process of its own: this test, started again.
 #[test]
 fn kernel_no_descriptor_leaves_the_connection_waiting() {
+    apart("kernel_no_descriptor_leaves_the_connection_waiting", || {
+        no_descriptor_leaves_the_connection_waiting(Kernel::new());
+    });
+}
+
+#[test]
+fn kernel_without_a_descriptor_none_is_begun() {
+    apart("kernel_without_a_descriptor_none_is_begun", || {
+        without_a_descriptor_none_is_begun(Kernel::new());
+    });
+}
+
+/// Runs a test in a process of its own.
+fn apart(name: &str, test: impl FnOnce()) {
     const CHILD: &str = "VELODROME_TEST_WITHOUT_DESCRIPTORS";
     if std::env::var_os(CHILD).is_some() {
-        no_descriptor_leaves_the_connection_waiting(Kernel::new());
+        test();
         return;
     }
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kernel_no_descriptor_leaves_the_connection_waiting", "--nocapture"])
+        .args(["--exact", name, "--nocapture"])
         .env(CHILD, "1")
         .output()
         .unwrap();
@@ -133,7 +214,7 @@ fn kernel_a_listener_that_does_not_listen_is_broken() {
 #[test]
 fn kernel_a_wake_ends_a_wait_without_bound() {
     let (waker, source) = sys::wake::wake_pair().unwrap();
-    let mut epoll = sys::pollset::epoll::Epoll::new(Some(source)).unwrap();
+    let mut epoll = Epoll::new(Some(source)).unwrap();
     assert_eq!(epoll.wait(Patience::None).unwrap(), 0);
     let other = std::thread::spawn(move || waker.wake());
     assert_eq!(epoll.wait(Patience::Unbounded).unwrap(), 1);

@@ -9,7 +9,8 @@ use sys::allocation::{allocations_of_this_thread, live_bytes_of_this_thread};
 use sys::file::FileHandle;
 use sys::pollset::sim::{Listener, Sim, Socket};
 use sys::pollset::{
-    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Sent, Token,
+    AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
+    Ready, Received, Sent, Token,
 };
 use sys::socket::Peer;
 
@@ -97,6 +98,19 @@ impl Pollset for Apart {
     fn accept(&mut self, listener: &Listener) -> Result<(ApartSocket, Peer), AcceptError> {
         let (socket, peer) = self.call(|sim| sim.accept(listener))?;
         Ok((ApartSocket(Some(socket)), peer))
+    }
+
+    fn connect(
+        &mut self,
+        options: &ConnectOptions,
+        token: Token,
+    ) -> Result<(ApartSocket, Connecting), io::ErrorKind> {
+        let (socket, connecting) = self.call(|sim| sim.connect(options, token))?;
+        Ok((ApartSocket(Some(socket)), connecting))
+    }
+
+    fn outcome(&mut self, socket: &ApartSocket) -> Result<Connecting, io::ErrorKind> {
+        self.call(|sim| sim.outcome(socket.socket()))
     }
 
     fn pause(&mut self, listener: &Listener, token: Token) -> io::Result<()> {

@@ -3,6 +3,11 @@
 //! Owns the epoll descriptor, the event batch and the receive buffer. A connection is registered once, when it
 //! has to wait for the first time; closing its descriptor takes it out. The register changes again only for a
 //! peer that does not read as fast as we send.
+//!
+//! A connection that is being made has to be told of room, once: it is registered for both from the start and stays
+//! so. Room is an edge that only comes after a send that found none, so this wakes nobody; taking it back would be a
+//! second call for each connection. One that stands at once is registered like an accepted one. Either way it is one
+//! call for each.
 
 use std::io;
 use std::io::IoSlice;
@@ -13,11 +18,13 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 
+use super::exact::{self, ExactCall};
 use super::{
-    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Rest, Sent,
-    Token,
+    AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
+    Ready, Received, Rest, Sent, Token,
 };
 use crate::clock;
+use crate::connect;
 use crate::file::FileHandle;
 use crate::socket::{ListenAddress, Listener, Peer, Socket};
 use crate::wake::WakeSource;
@@ -38,6 +45,7 @@ pub struct Epoll {
     events: Vec<epoll::Event>,
     buffer: Box<[u8]>,
     wake: Option<WakeSource>,
+    exact_call: ExactCall,
 }
 
 impl Epoll {
@@ -57,7 +65,35 @@ impl Epoll {
             events: Vec::with_capacity(EVENT_BATCH),
             buffer: vec![0; RECEIVE_BUFFER].into_boxed_slice(),
             wake,
+            exact_call: ExactCall::Known,
         })
+    }
+
+    /// Waits with the call whose time is in milliseconds; `None` for ever.
+    fn wait_coarsely(&mut self, left_ns: Option<u64>) -> Result<(), Errno> {
+        let timeout = left_ns.map(|left_ns| Timespec {
+            tv_sec: (left_ns / 1_000_000_000).cast_signed(),
+            tv_nsec: (left_ns % 1_000_000_000).cast_signed(),
+        });
+        let into = spare_capacity(&mut self.events);
+        epoll::wait(&self.epoll, into, timeout.as_ref()).map(drop)
+    }
+
+    /// Waits until an event or this time, in steps that end ever nearer to it.
+    fn wait_exactly(&mut self, deadline_ns: u64) -> Result<(), Errno> {
+        loop {
+            let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
+            if self.exact_call == ExactCall::Missing {
+                return self.wait_coarsely(Some(left_ns));
+            }
+            let step_ns = exact::step_ns(left_ns);
+            match exact::wait(self.epoll.as_fd(), &mut self.events, step_ns) {
+                // Unknown to the kernel, or to a filter older than the call.
+                Err(Errno::NOSYS | Errno::PERM) => self.exact_call = ExactCall::Missing,
+                Ok(()) if self.events.is_empty() && step_ns < left_ns => {}
+                answer => return answer,
+            }
+        }
     }
 }
 
@@ -113,6 +149,28 @@ impl Pollset for Epoll {
             // accept(2): errors of the new connection's network come through here; treat them as one that died.
             _ => AcceptError::Aborted,
         })
+    }
+
+    fn connect(
+        &mut self,
+        options: &ConnectOptions,
+        token: Token,
+    ) -> Result<(Socket, Connecting), io::ErrorKind> {
+        let (socket, connecting) = connect::begin(options).map_err(connect::kind_of)?;
+        if connecting == Connecting::Pending {
+            let data = epoll::EventData::new_u64(token.0);
+            epoll::add(&self.epoll, &socket, data, connection_flags(Interest::ReadWrite))
+                .map_err(connect::kind_of)?;
+        }
+        Ok((socket, connecting))
+    }
+
+    fn outcome(&mut self, socket: &Socket) -> Result<Connecting, io::ErrorKind> {
+        // The kernel reports no room before the handshake is over, and nothing for nothing: without an error it stands.
+        match rustix::net::sockopt::socket_error(socket).map_err(connect::kind_of)? {
+            Ok(()) => Ok(Connecting::Done),
+            Err(error) => Err(connect::kind_of(error)),
+        }
     }
 
     fn pause(&mut self, listener: &Listener, _token: Token) -> io::Result<()> {
@@ -195,20 +253,16 @@ impl Pollset for Epoll {
     }
 
     fn wait(&mut self, patience: Patience) -> io::Result<usize> {
-        let timeout = match patience {
-            Patience::None => Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
-            Patience::Unbounded => None,
-            Patience::Until(deadline_ns) => {
-                let left = deadline_ns.saturating_sub(clock::monotonic_ns());
-                Some(Timespec {
-                    tv_sec: (left / 1_000_000_000).cast_signed(),
-                    tv_nsec: (left % 1_000_000_000).cast_signed(),
-                })
-            }
-        };
         self.events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
-            Ok(_) => {}
+        let left_ns = |deadline_ns: u64| deadline_ns.saturating_sub(clock::monotonic_ns());
+        let waited = match patience {
+            Patience::None => self.wait_coarsely(Some(0)),
+            Patience::Unbounded => self.wait_coarsely(None),
+            Patience::Until(deadline_ns) => self.wait_coarsely(Some(left_ns(deadline_ns))),
+            Patience::UntilExactly(deadline_ns) => self.wait_exactly(deadline_ns),
+        };
+        match waited {
+            Ok(()) => {}
             Err(Errno::INTR) => return Ok(0),
             Err(error) => return Err(error.into()),
         }

@@ -26,15 +26,25 @@
 //! 6. **Dropping a socket closes it** and takes it out of the pollset.
 //! 7. **Accept tells its three troubles apart** ([`AcceptError`]): nothing there, no room for a descriptor, a
 //!    connection that died in the queue. [`AcceptError::NoDescriptor`] means that a connection waits.
-//! 8. **Time.** [`Pollset::monotonic_ns`] never goes back; [`Pollset::wait`] returns no later than its bound.
+//! 8. **Time.** [`Pollset::monotonic_ns`] never goes back; [`Pollset::wait`] returns no later than its bound, as
+//!    exactly as [`Patience`] says.
+//! 9. **Connecting never waits.** [`Pollset::connect`] gives a socket that stands ([`Connecting::Done`]: it is as one
+//!    that was accepted, and not watched) or one that does not yet ([`Connecting::Pending`]). That one is watched
+//!    already, under the token that was given and with [`Interest::ReadWrite`], which stays until it is changed.
+//!    Until it stands or has failed a receive gives [`Received::Blocked`], a send [`Sent::Part`] of nothing, and
+//!    nothing is reported of it unless for nothing. Either is reported as writable, and a failure as ended, too;
+//!    [`Pollset::outcome`] says which, a failure once. Dropping a pending socket gives the attempt up.
 
 pub mod epoll;
+mod exact;
 pub mod sim;
 
 use std::io;
 use std::io::IoSlice;
+use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::connect::RemoteAddress;
 use crate::file::FileHandle;
 use crate::limits::DEFER_ACCEPT_NS;
 use crate::socket::{ListenAddress, Peer};
@@ -167,13 +177,34 @@ impl Speaks {
     }
 }
 
+/// How a connection is begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectOptions {
+    /// Where it leads.
+    pub to: RemoteAddress,
+    /// The local address, for TCP: each has ports of its own. `None`: the kernel chooses.
+    pub from: Option<IpAddr>,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connecting {
+    /// It stands.
+    Done,
+    /// It does not yet: an event will tell.
+    Pending,
+}
+
 /// How long a wait may last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// Look and come back.
     None,
-    /// Until this monotonic time in nanoseconds.
+    /// Until this monotonic time in nanoseconds; a kernel may take some milliseconds more.
     Until(u64),
+    /// The same, no later than the timers of the kernel allow: tens of microseconds, less with a timer slack of
+    /// nothing ([`crate::thread::set_timer_slack_ns`]). It costs more than one call when the time is far off.
+    UntilExactly(u64),
     /// Until something happens.
     Unbounded,
 }
@@ -190,6 +221,24 @@ pub trait Pollset {
 
     /// Takes one waiting connection.
     fn accept(&mut self, listener: &Self::Listener) -> Result<(Self::Socket, Peer), AcceptError>;
+
+    /// Begins a connection; one that does not stand at once is watched under `token` (clause 9).
+    ///
+    /// # Errors
+    /// Nothing is left of it then. `QuotaExceeded`: no descriptor is left, or no room in the pollset; `OutOfMemory`;
+    /// `AddrNotAvailable`: the local address is none, or has no port left for this destination; `WouldBlock`: the
+    /// queue of a Unix socket is full; whatever else the kernel or the network says, `ConnectionRefused` above all.
+    fn connect(
+        &mut self,
+        options: &ConnectOptions,
+        token: Token,
+    ) -> Result<(Self::Socket, Connecting), io::ErrorKind>;
+
+    /// What has become of a pending connection, after an event of it.
+    ///
+    /// # Errors
+    /// Why it failed, `ConnectionRefused` or `TimedOut` above all.
+    fn outcome(&mut self, socket: &Self::Socket) -> Result<Connecting, io::ErrorKind>;
 
     /// Stops reporting a listener: there is no room for what it would bring.
     fn pause(&mut self, listener: &Self::Listener, token: Token) -> io::Result<()>;

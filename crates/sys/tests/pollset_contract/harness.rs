@@ -1,16 +1,17 @@
-//! What a contract test needs of a pollset's surroundings: clients, and time that passes.
+//! What a contract test needs of a pollset's surroundings: clients, remotes, and time that passes.
 //!
-//! Owns the two surroundings: loopback sockets for the kernel's pollset, a world for the simulated one.
+//! Owns what every surroundings has to offer, and those of the kernel's pollset: loopback sockets.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType};
 use rustix::process::{Resource, Rlimit};
+use sys::connect::RemoteAddress;
 use sys::pollset::epoll::Epoll;
-use sys::pollset::sim::{self, ClientId, ClientState, Faults, Sim, Stall, World};
 use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Speaks, Token};
-use sys::socket::{ListenAddress, Listener, Socket};
+use sys::socket::{ListenAddress, Listener, Socket, UnixAddress};
 
 /// Longest time a test waits for what must come: far beyond what a loaded machine needs.
 const COMES_WITHIN_NS: u64 = 20_000_000_000;
@@ -47,6 +48,19 @@ pub(crate) trait Harness {
     fn client_stall(&mut self, client: &Self::Client);
     fn client_end_output(&mut self, client: &Self::Client);
     fn client_reset(&mut self, client: Self::Client);
+    /// An address where a remote listens for the pollset's connections.
+    fn remote(&mut self) -> RemoteAddress;
+    fn remote_v6(&mut self) -> RemoteAddress;
+    fn remote_unix(&mut self) -> RemoteAddress;
+    /// One where nobody does.
+    fn deaf_remote(&mut self) -> RemoteAddress;
+    /// A remote that answers no connection until it is told to.
+    fn slow_remote(&mut self) -> RemoteAddress;
+    fn let_remote_answer(&mut self);
+    /// From now on nobody listens there, and who has not been answered is refused.
+    fn close_remote(&mut self, remote: &RemoteAddress);
+    /// The other end of a connection of the pollset's, with the address it comes from.
+    fn accept_remote(&mut self, remote: &RemoteAddress) -> Option<(Self::Client, IpAddr)>;
     /// From now on only so many more descriptors can be opened.
     fn leave_descriptors(&mut self, count: usize);
     /// Lets a little time pass where time does not pass by itself.
@@ -128,11 +142,24 @@ pub(crate) fn listening(address: ListenAddress) -> ListenOptions {
 /// The kernel's pollset with loopback clients.
 pub(crate) struct Kernel {
     epoll: Epoll,
+    remotes: Vec<(RemoteAddress, Listener)>,
+    /// Bound, so that nobody else listens there.
+    deaf: Vec<OwnedFd>,
+    /// Connections that fill the queue of a slow remote.
+    fillers: Vec<Socket>,
 }
 
 impl Kernel {
     pub(crate) fn new() -> Self {
-        Self { epoll: Epoll::new(None).unwrap() }
+        let epoll = Epoll::new(None).unwrap();
+        Self { epoll, remotes: Vec::new(), deaf: Vec::new(), fillers: Vec::new() }
+    }
+
+    fn listen_at(&mut self, address: SocketAddr, backlog: u32) -> RemoteAddress {
+        let listener = Listener::tcp(address, backlog).unwrap();
+        let address = listener.local_address().unwrap().tcp().unwrap();
+        self.remotes.push((RemoteAddress::Tcp(address), listener));
+        RemoteAddress::Tcp(address)
     }
 }
 
@@ -195,6 +222,54 @@ impl Harness for Kernel {
         self.epoll.reset_on_close(&client);
     }
 
+    fn remote(&mut self) -> RemoteAddress {
+        self.listen_at(SocketAddr::from(([127, 0, 0, 1], 0)), 64)
+    }
+
+    fn remote_v6(&mut self) -> RemoteAddress {
+        self.listen_at(SocketAddr::from((Ipv6Addr::LOCALHOST, 0)), 64)
+    }
+
+    fn remote_unix(&mut self) -> RemoteAddress {
+        let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let path = directory.join(format!("remote-{}.sock", std::process::id()));
+        let address = UnixAddress { path: path.clone(), mode: 0o600 };
+        let remote = RemoteAddress::Unix(path.into());
+        self.remotes.push((remote.clone(), Listener::unix(&address, 64).unwrap()));
+        remote
+    }
+
+    fn deaf_remote(&mut self) -> RemoteAddress {
+        let family = rustix::net::AddressFamily::INET;
+        let socket = rustix::net::socket(family, SocketType::STREAM, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = rustix::net::getsockname(&socket).unwrap();
+        self.deaf.push(socket);
+        RemoteAddress::Tcp(SocketAddr::try_from(address).unwrap())
+    }
+
+    fn slow_remote(&mut self) -> RemoteAddress {
+        // A full queue: the kernel drops what would begin another connection, and it is repeated after a second.
+        let remote = self.listen_at(SocketAddr::from(([127, 0, 0, 1], 0)), 0);
+        let RemoteAddress::Tcp(address) = remote else { panic!("it is TCP") };
+        self.fillers.push(Socket::connect_blocking(address).unwrap());
+        remote
+    }
+
+    fn let_remote_answer(&mut self) {
+        let (_, listener) = self.remotes.last().unwrap();
+        listener.accept().unwrap();
+    }
+
+    fn close_remote(&mut self, remote: &RemoteAddress) {
+        self.remotes.retain(|(address, _)| address != remote);
+    }
+
+    fn accept_remote(&mut self, remote: &RemoteAddress) -> Option<(Socket, IpAddr)> {
+        let (_, listener) = self.remotes.iter().find(|(address, _)| address == remote).unwrap();
+        listener.accept().ok().map(|(socket, peer)| (socket, peer.address))
+    }
+
     fn leave_descriptors(&mut self, count: usize) {
         // The lowest free number: below the limit there is room for exactly so many more.
         let probe = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 0).unwrap();
@@ -212,75 +287,4 @@ impl Harness for Kernel {
 /// A socket that was reset is not connected any more.
 fn is_gone(client: &Socket) -> bool {
     rustix::net::getpeername(client).is_err()
-}
-
-/// The simulated pollset in a world.
-pub(crate) struct Simulated {
-    world: World,
-    sim: Sim,
-    ports: u16,
-}
-
-impl Simulated {
-    pub(crate) fn new(faults: Faults) -> Self {
-        let world = World::new(1, faults);
-        let sim = world.pollset(0);
-        Self { world, sim, ports: 1 }
-    }
-}
-
-impl Harness for Simulated {
-    type Pollset = Sim;
-    type Client = ClientId;
-
-    fn pollset(&mut self) -> &mut Sim {
-        &mut self.sim
-    }
-
-    fn free_address(&mut self) -> ListenAddress {
-        self.ports += 1;
-        ListenAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], self.ports)))
-    }
-
-    fn connect(&mut self, listener: &sim::Listener) -> ClientId {
-        self.world.connect(&listener.local_address()).expect("there is a listener with room")
-    }
-
-    fn client_send(&mut self, client: &ClientId, bytes: &[u8]) {
-        self.world.client_send(*client, bytes);
-    }
-
-    fn client_received(&mut self, client: &ClientId) -> Vec<u8> {
-        self.world.client_stall(*client, Stall::Nothing);
-        self.world.client_received(*client)
-    }
-
-    fn client_seen(&mut self, client: &ClientId) -> Seen {
-        match self.world.client_state(*client) {
-            ClientState::Open => Seen::Nothing,
-            ClientState::EndedByServer => Seen::End,
-            ClientState::Reset => Seen::Reset,
-            other => panic!("no test does this: {other:?}"),
-        }
-    }
-
-    fn client_stall(&mut self, client: &ClientId) {
-        self.world.client_stall(*client, Stall::Reading);
-    }
-
-    fn client_end_output(&mut self, client: &ClientId) {
-        self.world.client_end_output(*client);
-    }
-
-    fn client_reset(&mut self, client: ClientId) {
-        self.world.client_reset(client);
-    }
-
-    fn leave_descriptors(&mut self, count: usize) {
-        self.world.set_descriptor_limit(0, self.world.open_descriptors(0) + count);
-    }
-
-    fn pass(&mut self, nanoseconds: u64) {
-        self.world.advance(nanoseconds);
-    }
 }

@@ -34,3 +34,20 @@ pub(crate) fn a_wait_keeps_its_bound<H: Harness>(mut harness: H) {
     let far_ns = harness.pollset().monotonic_ns() + 3_600_000_000_000;
     assert_eq!(harness.pollset().wait(Patience::Until(far_ns)).unwrap(), 1, "an event ends a wait");
 }
+
+pub(crate) fn an_exact_wait_ends_at_its_time_and_not_before<H: Harness>(mut harness: H) {
+    for wait_ns in [0, 1_000, 300_000, 7_000_000, 60_000_000] {
+        let bound_ns = harness.pollset().monotonic_ns() + wait_ns;
+        assert_eq!(harness.pollset().wait(Patience::UntilExactly(bound_ns)).unwrap(), 0);
+        harness.pass(wait_ns);
+        let now_ns = harness.pollset().monotonic_ns();
+        assert!(now_ns >= bound_ns, "{} ns too early of {wait_ns}", bound_ns - now_ns);
+    }
+    let (_listener, socket, client) = connected(&mut harness);
+    harness.pollset().watch(&socket, FIRST).unwrap();
+    quiet(&mut harness);
+    harness.client_send(&client, b"x");
+    harness.pass(5_000_000);
+    let far_ns = harness.pollset().monotonic_ns() + 3_600_000_000_000;
+    assert_eq!(harness.pollset().wait(Patience::UntilExactly(far_ns)).unwrap(), 1);
+}

@@ -5,6 +5,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use crate::connect::RemoteAddress;
+
 /// A connection of one life of its place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
@@ -35,6 +37,10 @@ pub(super) enum Event {
     Unchoke,
     /// What was held back for more is transmitted.
     Uncork,
+    /// A handshake that a scheduler began is over.
+    Establish(RemoteAddress),
+    /// The same, and the remote does not want it.
+    Refuse,
 }
 
 /// An event with its time.

@@ -67,6 +67,8 @@ impl Mark {
     pub(super) const ENDING: Mark = Mark(1 << 7);
     /// The client's application has closed its socket.
     pub(super) const RELEASED: Mark = Mark(1 << 8);
+    /// Its scheduler made it, and the handshake is not over.
+    pub(super) const CONNECTING: Mark = Mark(1 << 9);
 }
 
 /// One connection.
@@ -172,7 +174,7 @@ impl Connection {
 
     /// What epoll would report of it now; `None` when nothing.
     pub(super) fn readiness(&self) -> Option<Ready> {
-        let watch = self.watch?;
+        let watch = self.watch.filter(|_| !self.has(Mark::CONNECTING))?;
         let hung_up = self.is_hung_up();
         let ended = hung_up || self.to_server.end == End::Arrived;
         let wants_room = watch.interest == Interest::ReadWrite;

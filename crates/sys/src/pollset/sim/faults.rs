@@ -35,7 +35,7 @@ pub struct Faults {
     pub duplicate: u32,
     /// A wait also reports a socket to which nothing happened.
     pub spurious: u32,
-    /// A connection is reset by the network: drawn for every receive, send and segment.
+    /// A connection is reset by the network: drawn for every receive, send, segment and handshake.
     pub cut_connection: u32,
     /// A reset overtakes what the same side sent before it.
     pub reset_overtakes: u32,
@@ -45,11 +45,20 @@ pub struct Faults {
     pub aborted: u32,
     /// Watching a socket fails: the kernel has no memory for it.
     pub watch_refused: u32,
+    /// A connection that a scheduler begins finds no local port.
+    pub no_port: u32,
+    /// A remote refuses a connection although it listens.
+    pub refused: u32,
+    /// A connection that a scheduler begins is never answered.
+    pub unanswered: u32,
+    /// The answer to a connection that a scheduler begins takes a span longer than the latency. Without latency and
+    /// this a connection stands at once.
+    pub connect_late: u32,
     /// A region of a file is not in memory: for a span, or until [`World::warm`](super::World::warm).
     pub cold: u32,
     /// Longest way of a segment without a delay; 0 delivers at once.
     pub latency_ns_maximum: u64,
-    /// Longest span of a delay, of a send without room and of bytes that come later.
+    /// Longest span of a delay, of a late answer, of a send without room and of bytes that come later.
     pub delay_ns_maximum: u64,
     /// Longest span without descriptors.
     pub no_descriptor_ns_maximum: u64,
@@ -76,6 +85,10 @@ impl Faults {
             no_descriptor: 0,
             aborted: 0,
             watch_refused: 0,
+            no_port: 0,
+            refused: 0,
+            unanswered: 0,
+            connect_late: 0,
             cold: 0,
             latency_ns_maximum: 0,
             delay_ns_maximum: 0,
@@ -99,6 +112,7 @@ impl Faults {
             duplicate: 50_000,
             spurious: 100_000,
             no_descriptor: 20_000,
+            connect_late: 250_000,
             cold: 200_000,
             latency_ns_maximum: 1_000_000,
             delay_ns_maximum: 50_000_000,
@@ -116,6 +130,9 @@ impl Faults {
             reset_overtakes: 500_000,
             aborted: 20_000,
             watch_refused: 5_000,
+            no_port: 5_000,
+            refused: 5_000,
+            unanswered: 5_000,
             ..Self::gentle()
         }
     }
@@ -136,7 +153,7 @@ impl Faults {
         faults
     }
 
-    fn probabilities(&mut self) -> [&mut u32; 15] {
+    fn probabilities(&mut self) -> [&mut u32; 19] {
         [
             &mut self.cut_receive,
             &mut self.cut_send,
@@ -153,6 +170,10 @@ impl Faults {
             &mut self.aborted,
             &mut self.watch_refused,
             &mut self.cold,
+            &mut self.no_port,
+            &mut self.refused,
+            &mut self.unanswered,
+            &mut self.connect_late,
         ]
     }
 }

@@ -27,6 +27,8 @@ pub(super) enum Happening {
     Reported,
     Cut,
     RefusingNew,
+    Begun,
+    Established,
 }
 
 /// The fold.

@@ -162,7 +162,7 @@ impl State {
         Ok((index, connection.peer))
     }
 
-    fn is_out_of_descriptors(&mut self, scheduler: u16) -> bool {
+    pub(super) fn is_out_of_descriptors(&mut self, scheduler: u16) -> bool {
         let side = &self.sides[usize::from(scheduler)];
         if side.descriptors >= side.descriptor_limit || self.now_ns < side.no_descriptor_until_ns {
             return true;

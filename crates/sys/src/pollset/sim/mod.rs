@@ -9,6 +9,9 @@
 //! queue is not looked at; a close with unread bytes is a reset; bytes to a closed socket are answered by a reset;
 //! closing a listener resets its queue; an error is told once; room is reported from a third of the buffer on.
 //!
+//! A connection that a scheduler makes leads to a remote that the test plays ([`World::listen_remote`]); two schedulers
+//! are not connected with each other.
+//!
 //! Not simulated: several processes at one inherited listener share one queue in a kernel, here each has its own.
 
 mod agenda;
@@ -20,6 +23,7 @@ mod fingerprint;
 mod gate;
 mod pipe;
 mod random;
+mod remote;
 mod report;
 mod server_side;
 mod state;
@@ -31,7 +35,8 @@ use std::rc::Rc;
 
 use super::epoll::{FILE_PIECE, RECEIVE_BUFFER};
 use super::{
-    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Sent, Token,
+    AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
+    Ready, Received, Sent, Token,
 };
 use crate::file::FileHandle;
 use crate::socket::{ListenAddress, Peer};
@@ -102,6 +107,20 @@ impl Pollset for Sim {
     fn accept(&mut self, listener: &Listener) -> Result<(Socket, Peer), AcceptError> {
         let (index, peer) = self.world.borrow_mut().accept(listener.number)?;
         Ok((Socket::new(self.world.clone(), index), peer))
+    }
+
+    fn connect(
+        &mut self,
+        options: &ConnectOptions,
+        token: Token,
+    ) -> Result<(Socket, Connecting), io::ErrorKind> {
+        let begun = self.world.borrow_mut().begin_connect(self.scheduler, options, token);
+        begun.map(|(index, connecting)| (Socket::new(self.world.clone(), index), connecting))
+    }
+
+    fn outcome(&mut self, socket: &Socket) -> Result<Connecting, io::ErrorKind> {
+        let (mut world, index) = self.look_up(socket);
+        world.outcome(index)
     }
 
     fn pause(&mut self, listener: &Listener, _token: Token) -> io::Result<()> {

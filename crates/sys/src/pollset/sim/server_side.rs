@@ -73,6 +73,9 @@ impl State {
 
     pub(super) fn receive(&mut self, index: u32, buffer: &mut [u8]) -> Taken {
         self.settle();
+        if self.connection(index).has(Mark::CONNECTING) {
+            return Taken::Blocked;
+        }
         if self.random.chance(self.faults.cut_connection) {
             self.cut(index);
         }
@@ -127,6 +130,9 @@ impl State {
     /// How many of the bytes a send asks for are taken; otherwise the answer to it.
     pub(super) fn begin_send(&mut self, index: u32, asked: usize) -> Result<usize, Sent> {
         self.settle();
+        if self.connection(index).has(Mark::CONNECTING) {
+            return Ok(0);
+        }
         if self.random.chance(self.faults.cut_connection) {
             self.cut(index);
         }
@@ -205,6 +211,9 @@ impl State {
         self.settle();
         self.fingerprint.note(Happening::Closed, index.into(), 0);
         self.cold.remove(&index);
+        if self.connection(index).has(Mark::CONNECTING) {
+            self.give_up_connecting(index);
+        }
         let connection = self.connection(index);
         let scheduler = usize::from(connection.scheduler);
         connection.watch = None;

@@ -1,7 +1,7 @@
 //! The state of a world: connections, listeners, schedulers, the clock, and how things happen in it.
 //!
 //! Owns the agenda's course ([`State::advance`]): every segment arrives through [`State::deliver`]. What servers
-//! ask is in `server_side`, `gate` and `report`, what clients do in `client_side`.
+//! ask is in `server_side`, `gate`, `remote` and `report`, what clients do in `client_side`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -13,6 +13,7 @@ use super::fingerprint::{Fingerprint, Happening};
 use super::gate::Gate;
 use super::pipe::End;
 use super::random::Random;
+use super::remote::Remote;
 use crate::limits::{SIM_BUFFER, SIM_BUFFER_MINIMUM, SIM_DESCRIPTORS};
 use crate::pollset::Interest;
 use crate::socket::Peer;
@@ -61,6 +62,7 @@ pub(super) struct State {
     pub(super) connections: Vec<Connection>,
     free: Vec<u32>,
     pub(super) gates: Vec<Gate>,
+    pub(super) remotes: Vec<Remote>,
     pub(super) sides: Vec<Side>,
     /// Connections whose file is not in memory, and until when.
     pub(super) cold: BTreeMap<u32, u64>,
@@ -78,6 +80,7 @@ impl State {
             connections: Vec::new(),
             free: Vec::new(),
             gates: Vec::new(),
+            remotes: Vec::new(),
             sides: Vec::new(),
             cold: BTreeMap::new(),
             agenda: Agenda::default(),
@@ -172,7 +175,7 @@ impl State {
     }
 
     /// When something sent now arrives. In order: not before what was sent earlier.
-    fn arrival_ns(&mut self) -> u64 {
+    pub(super) fn arrival_ns(&mut self) -> u64 {
         let mut way_ns = match self.faults.latency_ns_maximum {
             0 => 0,
             maximum => self.random.below(maximum + 1),
@@ -250,6 +253,8 @@ impl State {
                 self.change_if_room(index);
             }
             Event::Uncork => self.uncork(index),
+            Event::Establish(to) => self.establish(index, &to),
+            Event::Refuse => self.refuse(index),
         }
     }
 

@@ -12,6 +12,7 @@ use super::connection::ClientState;
 use super::faults::Faults;
 use super::fingerprint::Happening;
 use super::state::State;
+use crate::connect::RemoteAddress;
 use crate::socket::{ListenAddress, Peer};
 
 /// A client's end of a connection. It means that connection for ever, also after its end.
@@ -115,7 +116,7 @@ impl World {
         self.state.borrow().fingerprint.value()
     }
 
-    /// Descriptors a scheduler has open: its listeners and connections.
+    /// Descriptors a scheduler has open: its listeners and connections, whoever made them.
     #[must_use]
     pub fn open_descriptors(&self, scheduler: usize) -> usize {
         self.state.borrow().sides.get(scheduler).map_or(0, |side| side.descriptors)
@@ -149,6 +150,24 @@ impl World {
     #[must_use]
     pub fn connect_from(&self, address: &ListenAddress, peer: Peer) -> Option<ClientId> {
         connected(self.state.borrow_mut().connect(address, peer))
+    }
+
+    /// Listens at an address for connections that schedulers make.
+    pub fn listen_remote(&self, address: &RemoteAddress) {
+        self.state.borrow_mut().listen_remote(address);
+    }
+
+    /// Stops to; what waits is reset.
+    pub fn close_remote(&self, address: &RemoteAddress) {
+        self.state.borrow_mut().close_remote(address);
+    }
+
+    /// Takes the other end of a connection that a scheduler made, with the address it comes from. From here on it is a
+    /// client like any other; the scheduler's end is the server's.
+    #[must_use]
+    pub fn accept_remote(&self, address: &RemoteAddress) -> Option<(ClientId, Peer)> {
+        let accepted = self.state.borrow_mut().accept_remote(address);
+        accepted.map(|(Key { index, generation }, peer)| (ClientId { index, generation }, peer))
     }
 
     /// Sends. What the server has no room for waits with the client.
@@ -201,7 +220,7 @@ impl World {
             .unwrap_or(ClientState::Closed)
     }
 
-    /// The scheduler that accepted the connection, once one has.
+    /// The scheduler that accepted or made the connection, once one has.
     #[must_use]
     pub fn client_scheduler(&self, client: ClientId) -> Option<usize> {
         self.with_client(client, |state, index| state.connection(index).scheduler)
