@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::num::NonZeroU64;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,7 +18,7 @@ use sys::socket::{ListenAddress, Listener};
 
 use crate::diagnostic::{self, Level};
 use crate::mailbox::{Endpoint, Seat};
-use crate::scheduler::{Scheduler, Settings, Waiting};
+use crate::scheduler::{Punctuality, Scheduler, Settings, Waiting};
 use crate::service::Service;
 use crate::stats::Stats;
 
@@ -59,7 +60,8 @@ pub struct Plan {
     pub tables: Tables,
     /// Spreading.
     pub spread: Spread,
-    /// Listeners, in order: each scheduler opens all of them, a Unix socket only the first scheduler.
+    /// Listeners, in order: each scheduler opens all of them, a Unix socket only the first scheduler. None for a service
+    /// that only connects.
     pub listeners: Vec<ListenOptions>,
     /// Settings of each scheduler.
     pub settings: Settings,
@@ -259,6 +261,10 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
     let SeatPlan { plan, number, cpu } = seat_plan;
     let cpu = cpu.filter(|cpu| pin_current_thread(*cpu).is_ok());
     let private_table = plan.tables == Tables::Private && part_table(plan, &seat);
+    if plan.settings.punctuality != Punctuality::Usual {
+        // Refused, alarms are some 50 us late.
+        let _as_late_as_usual = sys::thread::set_timer_slack_ns(NonZeroU64::MIN);
+    }
     let pollset = Epoll::new(seat.wake).map_err(LaunchError::Pollset)?;
     let service = make(seat.mailbox.endpoint()).map_err(LaunchError::Service)?;
     let mut scheduler = Scheduler::new(pollset, service, seat.mailbox, plan.settings);

@@ -9,6 +9,8 @@ use crate::timer::{Link, Links, Tick};
 /// What a process may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
+    /// Nothing: its connection does not stand yet.
+    Connecting,
     /// Input as it comes.
     Reading,
     /// No input until it is resumed or its output drained.
@@ -23,7 +25,7 @@ pub(crate) enum Mode {
 
 /// What is known about the socket, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Flags(u8);
+pub(crate) struct Flags(u16);
 
 impl Flags {
     pub(crate) const NONE: Flags = Flags(0);
@@ -43,6 +45,8 @@ impl Flags {
     pub(crate) const COLD: Flags = Flags(64);
     /// It waits for memory before it may receive.
     pub(crate) const STARVED: Flags = Flags(128);
+    /// Room for output is always reported: it was registered for both when it connected.
+    pub(crate) const ROOM_REPORTED: Flags = Flags(256);
 
     #[inline]
     pub(crate) fn has(self, other: Flags) -> bool {

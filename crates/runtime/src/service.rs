@@ -4,6 +4,10 @@
 //! [`Output`], and say what is to happen next. Everything that can happen to a process is a method or an
 //! [`Event`]; the sets are closed.
 
+use std::io;
+use std::net::IpAddr;
+
+use sys::connect::RemoteAddress;
 use sys::pollset::Token;
 use sys::socket::Peer;
 
@@ -39,13 +43,18 @@ pub enum Event {
     DeadlineReached,
     /// Its output had to wait, or it parked, and everything was sent. Its deadline did not run meanwhile.
     OutputDrained,
-    /// It was resumed: what it waited for is there.
+    /// It was resumed: what it waited for is there. Or the service has it run ([`Command::Run`]).
     Resumed,
     /// The scheduler is shutting down: finish what runs, begin nothing.
     Draining,
     /// It was just accepted, and queues hold so much that there is no memory for it: say so and finish. Whoever goes on
     /// is closed.
     Overloaded,
+    /// The connection it began stands. What it puts out now leaves at once.
+    Connected,
+    /// The connection it began came to nothing: `ConnectionRefused`, `TimedOut`, whatever the network says. It ends,
+    /// whatever it wants next.
+    ConnectFailed(io::ErrorKind),
 }
 
 /// What is to happen to a process next.
@@ -121,7 +130,7 @@ impl CloseReason {
 pub struct Context<'a, M> {
     /// The process's name, for messages that come back to it.
     pub id: ProcessId,
-    /// The turn's time.
+    /// The time of its turn, or of its run: as [`Service::CLOCK`] says.
     pub now: Now,
     /// Where its bytes go.
     pub output: &'a mut Output,
@@ -163,14 +172,42 @@ impl<M> Context<'_, M> {
     }
 }
 
+/// A connection to be begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connect {
+    /// Where it leads.
+    pub to: RemoteAddress,
+    /// The local address, for TCP: each has ports of its own. `None`: the kernel chooses.
+    pub from: Option<IpAddr>,
+    /// The service's name for it, given back with [`Service::on_connect`].
+    pub ticket: u64,
+}
+
+/// When the clock is read for the times that a service is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockUse {
+    /// Once in each turn: it costs nothing, and the last event of a turn is told the time of the first.
+    PerTurn,
+    /// Before every call of the service, and before the bytes it is given are received: some 20 ns each.
+    PerRun,
+}
+
 /// What a service asks of its scheduler outside the run of a process.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Run a process that was parked; nothing happens when it has ended.
     Resume(ProcessId),
+    /// Run a process: it gets [`Event::Resumed`] whether it is parked or not, at once. Nothing happens when it has ended
+    /// or is about to.
+    Run(ProcessId),
     /// Close a process at once: what it waits for will not come.
     Close(ProcessId),
-    /// Stop accepting, finish what runs, and stop after so many milliseconds whatever still runs.
+    /// Begin a connection, at the end of this turn or of one soon after: so many in one turn
+    /// ([`CONNECTS_PER_TURN`](crate::limits::CONNECTS_PER_TURN)), in the order in which they were asked for. The service
+    /// hears of each by [`Service::on_connect`], unless the scheduler stops before.
+    Connect(Connect),
+    /// Stop accepting and connecting, finish what runs, and stop after so many milliseconds whatever still runs. With 0
+    /// everything is closed in this turn, and the scheduler ends.
     Drain {
         /// How long what runs may go on.
         deadline_ms: u64,
@@ -181,7 +218,7 @@ pub enum Command {
 
 /// The scheduler as a service sees it outside the run of a process.
 pub struct ServiceContext<'a, M> {
-    /// The turn's time.
+    /// The time of the turn, or of this call: as [`Service::CLOCK`] says.
     pub now: Now,
     /// The scheduler's mailbox.
     pub mail: &'a mut Mailbox<M>,
@@ -201,10 +238,17 @@ impl<M> ServiceContext<'_, M> {
 
     /// Has a turn made in so many milliseconds at the latest, even if nothing happens until then.
     pub fn wake_after_ms(&mut self, milliseconds: u64) {
-        let due_ns = self.now.monotonic_ns.saturating_add(milliseconds.saturating_mul(1_000_000));
-        let earlier = self.alarm_ns.is_none_or(|alarm_ns| due_ns < alarm_ns);
+        self.wake_at_ns(
+            self.now.monotonic_ns.saturating_add(milliseconds.saturating_mul(1_000_000)),
+        );
+    }
+
+    /// Has a turn made at this monotonic time at the latest, as exactly as the scheduler's
+    /// [`Punctuality`](crate::scheduler::Punctuality). Of several times the earliest counts; once it has come, none does.
+    pub fn wake_at_ns(&mut self, monotonic_ns: u64) {
+        let earlier = self.alarm_ns.is_none_or(|alarm_ns| monotonic_ns < alarm_ns);
         if earlier {
-            *self.alarm_ns = Some(due_ns);
+            *self.alarm_ns = Some(monotonic_ns);
         }
     }
 }
@@ -219,8 +263,31 @@ pub trait Service {
     /// Names of the kinds of process, for statistics.
     const KINDS: &'static [&'static str];
 
+    /// When the clock is read.
+    const CLOCK: ClockUse = ClockUse::PerTurn;
+
     /// Which of [`Self::KINDS`] a process is.
     fn kind(process: &Self::Process) -> usize;
+
+    /// The scheduler begins: before its first turn.
+    fn on_start(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
+
+    /// A connection that was asked for was begun; [`Event::Connected`] or [`Event::ConnectFailed`] follows, perhaps at
+    /// once, unless its deadline comes first or the service ends it. `None` gives it up. It may put out nothing yet.
+    ///
+    /// Or it could not be begun: `QuotaExceeded` (no descriptor, or the limit of connections), `AddrNotAvailable` (no
+    /// such local address, or no port left of it), `Interrupted` (the scheduler drains), `OutOfMemory`, or whatever the
+    /// network said at once, `ConnectionRefused` above all. Then there is no process, and what is returned is dropped.
+    ///
+    /// `context.now` is the time before it was begun.
+    fn on_connect(
+        &mut self,
+        _ticket: u64,
+        _begun: Result<(), io::ErrorKind>,
+        _context: &mut Context<'_, Self::Message>,
+    ) -> Option<Self::Process> {
+        None
+    }
 
     /// A connection was accepted. `None` closes it at once.
     fn on_accept(
@@ -275,6 +342,7 @@ pub trait Service {
     /// A turn ends; called before mailboxes and outboxes go out.
     fn on_turn_end(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 
-    /// The scheduler has ended: send what is still held.
+    /// The scheduler has ended: send what is still held. The service is dropped on its thread after this; what is to
+    /// outlive it leaves here, by mail or by a channel of its own.
     fn on_stop(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 }

@@ -57,6 +57,12 @@ pub struct Stats {
     pub accepts_overloaded: u64,
     /// Times accepting paused for want of descriptors.
     pub accept_pauses: u64,
+    /// Connections begun by the service.
+    pub connects: u64,
+    /// Connections that could not be begun, or that the service gave up at once.
+    pub connects_refused: u64,
+    /// Connections that were begun and came to nothing before they stood.
+    pub connects_failed: u64,
     /// Receive calls that gave bytes.
     pub receives: u64,
     /// Bytes received.

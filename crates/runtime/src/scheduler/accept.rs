@@ -119,6 +119,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         peer: Peer,
     ) -> Option<crate::slots::ProcessId> {
         let id = self.table.next_id();
+        self.read_clock_for_run();
         let mut context = crate::service::Context {
             id,
             now: self.clock.now(),

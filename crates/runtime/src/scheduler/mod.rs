@@ -1,16 +1,19 @@
 //! The scheduler: one thread, one pollset, its processes, and the turn.
 //!
 //! Owns everything one core needs and shares none of it. A turn, in this order and nothing else:
-//! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> mailboxes out, sleepers woken.
+//! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> connections begun ->
+//! mailboxes out, sleepers woken.
 //! What a process has queued leaves in one write after its own run, which is the last thing that happens to it in
 //! a turn; what messages queued for it before leaves with it.
 
 mod accept;
+mod connect;
 mod deadline;
 mod drain;
 mod eviction;
 mod memory;
 mod run;
+mod settings;
 mod sleep;
 mod transmit;
 
@@ -27,49 +30,20 @@ use crate::outbox::Outbox;
 use crate::output::Output;
 use crate::process::{Flags, Table};
 use crate::sampler::Sampler;
-use crate::service::{CloseReason, Command, Context, ListenerIndex, Service, ServiceContext};
+use crate::service::{
+    ClockUse, CloseReason, Command, Connect, Context, ListenerIndex, Service, ServiceContext,
+};
 use crate::slots::{ProcessId, Slots};
 use crate::spin::Spin;
 use crate::stats::{KINDS_MAX, Stats};
 use crate::timer::Wheel;
 
+pub use settings::{Punctuality, Settings};
+
 use accept::Gate;
 use drain::Drain;
 use eviction::Idlers;
 use memory::Starved;
-
-/// How a scheduler is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Most connections at one time.
-    pub connections: usize,
-    /// Nanoseconds to poll before blocking; 0 never polls.
-    pub spin_ns: u64,
-    /// Most bytes in inboxes and outboxes.
-    pub buffered_bytes: usize,
-    /// Nanoseconds that blocked output may go without the peer taking its share.
-    pub send_idle_ns: u64,
-    /// Bytes a second that the peer has to take meanwhile.
-    pub send_rate: u64,
-    /// Bytes discarded after a last answer before the close.
-    pub linger_bytes: u32,
-    /// Milliseconds for which they are.
-    pub linger_ms: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            connections: limits::CONNECTIONS,
-            spin_ns: limits::SPIN_NS,
-            buffered_bytes: limits::BUFFERED_BYTES,
-            send_idle_ns: limits::SEND_IDLE_NS,
-            send_rate: limits::SEND_RATE,
-            linger_bytes: limits::LINGER_BYTES,
-            linger_ms: limits::LINGER_MS,
-        }
-    }
-}
 
 /// Whether a turn may wait for something to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +79,10 @@ pub struct Scheduler<P: Pollset, S: Service> {
     starved: Starved,
     idlers: Idlers,
     commands: Vec<Command>,
+    /// Connections that are to be begun.
+    connects: VecDeque<Connect>,
+    /// What the service had done at the end of a turn may have consequences for it: it is asked again before a sleep.
+    recalled: bool,
     spin: Spin,
     /// The last turn had something to do.
     busy: bool,
@@ -143,6 +121,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             starved: Starved::none(),
             idlers: Idlers::new(),
             commands: Vec::new(),
+            connects: VecDeque::new(),
+            recalled: false,
             spin: Spin::new(settings.spin_ns),
             busy: true,
             waits_since_ns: None,
@@ -190,7 +170,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// One turn. Returns whether anything was done.
     pub fn turn(&mut self, waiting: Waiting) -> io::Result<bool> {
+        if self.stats.turns == 0 {
+            self.begin();
+        }
         let count = self.wait(waiting)?;
+        self.recalled = false;
         let started = self.clock.read(&mut self.pollset);
         self.note_sleep(started.monotonic_ns);
         self.stats.turns += 1;
@@ -203,15 +187,40 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let ran = self.run_queued();
         self.end_turn();
         self.check_drain();
-        self.busy = count > 0 || messages || expired || ran;
+        self.busy = count > 0 || messages || expired || ran || self.recalled;
         if self.busy {
             self.sampler.end_turn(started.monotonic_ns, &mut self.stats, &mut self.pollset);
         }
         Ok(self.busy)
     }
 
+    /// The first words.
+    fn begin(&mut self) {
+        self.clock.read(&mut self.pollset);
+        self.guarded(|scheduler| {
+            let (service, mut context) = scheduler.service_context();
+            service.on_start(&mut context);
+        });
+        self.obey_commands();
+    }
+
+    /// Whether there is something to do that nothing from outside will tell of.
+    #[inline]
+    fn has_more_to_do(&self) -> bool {
+        !self.run_queue.is_empty() || self.recalled || !self.connects.is_empty()
+    }
+
+    /// Before every call of the service: it may want to know the time of it.
+    #[inline]
+    fn read_clock_for_run(&mut self) {
+        if S::CLOCK == ClockUse::PerRun {
+            self.clock.read(&mut self.pollset);
+        }
+    }
+
     /// The last words, once it is finished or given up: the service may send what it still holds.
     pub fn stop(&mut self) {
+        self.read_clock_for_run();
         let (service, mut context) = self.service_context();
         service.on_stop(&mut context);
         self.mailbox.flush();
@@ -285,6 +294,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         while taken < limits::MESSAGES_PER_TURN {
             let Some((sender, message)) = self.mailbox.take(&mut from) else { break };
             taken += 1;
+            self.read_clock_for_run();
             self.guarded(|scheduler| {
                 let (service, mut context) = scheduler.service_context();
                 service.on_message(sender, message, &mut context);
@@ -298,6 +308,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn end_turn(&mut self) {
+        self.read_clock_for_run();
         if self.alarm_ns.is_some_and(|alarm_ns| alarm_ns <= self.clock.now().monotonic_ns) {
             self.alarm_ns = None;
         }
@@ -308,6 +319,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if !self.commands.is_empty() {
             self.obey_commands();
         }
+        self.begin_connects();
         self.mailbox.flush();
     }
 
@@ -329,7 +341,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         for command in commands.drain(..) {
             match command {
                 Command::Resume(id) => self.queue_resumed(id),
+                Command::Run(id) => {
+                    self.recalled = true;
+                    self.guarded(|scheduler| scheduler.run_now(id));
+                }
                 Command::Close(id) => self.close(id, CloseReason::Aborted),
+                Command::Connect(connect) => self.connects.push_back(connect),
                 Command::Drain { deadline_ms, idle_grace_ms } => {
                     self.begin_drain(deadline_ms, idle_grace_ms);
                 }

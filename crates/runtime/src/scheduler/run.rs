@@ -58,7 +58,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let step = match process.mode {
                 Mode::Reading => self.receive_once(id),
                 Mode::Discarding => self.discard_once(id),
-                Mode::Parked | Mode::Finishing | Mode::Lingering => break,
+                Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,
             };
             match step {
                 Step::More => {}
@@ -82,6 +82,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if self.is_starving(id) {
             return Step::Done;
         }
+        // Before the bytes are lent: they came no later than that.
+        self.read_clock_for_run();
         let Some(process) = self.table.lookup(id) else { return Step::Done };
         let received = self.pollset.receive(&process.socket);
         self.sampler.lap(&mut self.stats.sampled.receive_ticks);
@@ -136,6 +138,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Gives a process what is left in its inbox.
     fn run_inbox(&mut self, id: ProcessId) {
+        self.read_clock_for_run();
         let Some(process) = self.table.lookup(id) else { return };
         let Some(inbox) = process.inbox.take() else { return };
         let kind = S::kind(&process.state);
@@ -162,6 +165,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Tells a process of something that is not input.
     pub(super) fn tell(&mut self, id: ProcessId, event: Event) {
+        self.read_clock_for_run();
         let Some(process) = self.table.lookup(id) else { return };
         let kind = S::kind(&process.state);
         self.running = Some(Running { id, kind, lent_bytes: 0 });
@@ -202,6 +206,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let Some(process) = self.table.lookup(id) else { return };
+        if process.mode == Mode::Connecting {
+            self.finish_connecting_run(id, next);
+            return;
+        }
         process.mode = match next {
             Next::Read => Mode::Reading,
             Next::Park => Mode::Parked,
@@ -214,6 +222,23 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         self.transmit(id);
+    }
+
+    /// The service has a process run.
+    pub(super) fn run_now(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        match process.mode {
+            Mode::Connecting | Mode::Reading => {
+                self.tell(id, Event::Resumed);
+                self.after_run(id);
+            }
+            Mode::Parked => {
+                self.tell(id, Event::Resumed);
+                self.go_on_reading(id);
+            }
+            // It ends already, and no sooner for being told so.
+            Mode::Finishing | Mode::Lingering | Mode::Discarding => {}
+        }
     }
 
     /// A process was queued: it was resumed, or did not get through in its last turn.
@@ -249,7 +274,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// What every run of a live process ends with: it is watched, its deadline armed, and if it was not
     /// finished in its share of the turn it is queued.
     #[inline]
-    fn after_run(&mut self, id: ProcessId) {
+    pub(super) fn after_run(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
         if !process.flags.has(Flags::WATCHED) {
             process.flags.set(Flags::WATCHED);
@@ -271,7 +296,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         match process.mode {
             Mode::Finishing => self.close(id, CloseReason::Finished),
             Mode::Lingering => self.begin_to_discard(id),
-            Mode::Discarding => {}
+            Mode::Connecting | Mode::Discarding => {}
             Mode::Reading if output == Drained::AfterWaiting => self.tell_drained(id),
             Mode::Parked if output != Drained::Nothing => self.tell_drained(id),
             Mode::Reading | Mode::Parked => {}
@@ -331,6 +356,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.unlink(id);
         let Some(mut process) = self.table.remove(id) else { return };
         let kind = S::kind(&process.state);
+        if process.mode == Mode::Connecting {
+            self.stats.connects_failed += 1;
+        }
         let buffered = process.buffered_bytes();
         if buffered > 0 {
             self.stats.count_buffered(buffered, 0);

@@ -7,7 +7,7 @@ use std::io;
 
 use sys::pollset::{Patience, Pollset};
 
-use super::{Scheduler, Waiting};
+use super::{Punctuality, Scheduler, Waiting};
 use crate::service::Service;
 
 /// Spins between two looks at whether the core is shared.
@@ -31,18 +31,21 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// After work, too, the call that may block is made at once: when something is there already it returns at once,
     /// and a look beforehand would be one more call for every sleep.
     pub(super) fn wait(&mut self, waiting: Waiting) -> io::Result<usize> {
-        let must_not_block = waiting == Waiting::Forbidden || !self.run_queue.is_empty();
+        let must_not_block = waiting == Waiting::Forbidden || self.has_more_to_do();
         if must_not_block || self.mailbox.has_messages() {
             return self.look();
         }
-        let idle_since_ns = self.pollset.monotonic_ns();
-        let allowance_ns = self.spin.allowance_ns(idle_since_ns);
-        if allowance_ns == 0 {
-            return self.sleep(idle_since_ns);
+        let mut since_ns = self.pollset.monotonic_ns();
+        let allowance_ns = self.spin.allowance_ns(since_ns);
+        if allowance_ns > 0 {
+            match self.spin(since_ns, allowance_ns)? {
+                Spun::Found(count) => return Ok(count),
+                Spun::InVainUntil(now_ns) => since_ns = now_ns,
+            }
         }
-        match self.spin(idle_since_ns, allowance_ns)? {
-            Spun::Found(count) => Ok(count),
-            Spun::InVainUntil(now_ns) => self.sleep(now_ns),
+        match self.settings.punctuality {
+            Punctuality::Usual | Punctuality::Exact => self.sleep(since_ns),
+            Punctuality::Spinning => self.sleep_and_poll(since_ns),
         }
     }
 
@@ -54,25 +57,57 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Polls until something comes or the allowance is used up.
     fn spin(&mut self, since_ns: u64, allowance_ns: u64) -> io::Result<Spun> {
+        let until_ns = since_ns + allowance_ns;
         loop {
             let count = self.pollset.wait(Patience::None)?;
             let now_ns = self.pollset.monotonic_ns();
             let came = count > 0 || self.mailbox.has_messages();
-            let over = now_ns - since_ns > allowance_ns;
-            if came || over {
+            let over = now_ns > until_ns;
+            // The service is to be called at its time, which proves nothing about spinning.
+            let called = self.is_punctual() && self.is_alarm_due(now_ns);
+            if came || over || called {
                 self.stats.spun_ns += now_ns - since_ns;
                 if came {
                     self.stats.spin_hits += 1;
                     self.spin.on_hit();
-                } else {
+                } else if over {
                     self.stats.spin_misses += 1;
                     self.spin.on_miss();
                 }
                 self.look_at_the_core(now_ns);
-                return Ok(if came { Spun::Found(count) } else { Spun::InVainUntil(now_ns) });
+                return Ok(if came || called {
+                    Spun::Found(count)
+                } else {
+                    Spun::InVainUntil(now_ns)
+                });
             }
             std::hint::spin_loop();
         }
+    }
+
+    /// Sleeps until shortly before the alarm, if one is set, and polls for what is left.
+    fn sleep_and_poll(&mut self, since_ns: u64) -> io::Result<usize> {
+        let Some(alarm_ns) = self.alarm_ns else { return self.sleep(since_ns) };
+        if alarm_ns.saturating_sub(since_ns) > self.settings.spin_ns {
+            return self.sleep(since_ns);
+        }
+        loop {
+            let count = self.pollset.wait(Patience::None)?;
+            let now_ns = self.pollset.monotonic_ns();
+            if count > 0 || self.mailbox.has_messages() || now_ns >= alarm_ns {
+                self.stats.spun_ns += now_ns - since_ns;
+                return Ok(count);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn is_punctual(&self) -> bool {
+        self.settings.punctuality != Punctuality::Usual
+    }
+
+    fn is_alarm_due(&self, now_ns: u64) -> bool {
+        self.alarm_ns.is_some_and(|alarm_ns| alarm_ns <= now_ns)
     }
 
     /// Now and then: has the kernel given the core to somebody else against our will?
@@ -108,25 +143,40 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Until the next thing that has a time: a deadline, a paused listener, a drain.
+    /// Until the next thing that has a time: a deadline, a paused listener, a drain, an alarm.
     fn patience(&self) -> Patience {
+        let usual = self.due_without_alarm();
+        match (usual, self.alarm_ns) {
+            (usual, Some(alarm_ns))
+                if self.is_punctual() && usual.is_none_or(|due_ns| alarm_ns <= due_ns) =>
+            {
+                Patience::UntilExactly(self.sleep_end_ns(alarm_ns))
+            }
+            (None, None) => Patience::Unbounded,
+            (usual, alarm) => Patience::Until(usual.into_iter().chain(alarm).min().unwrap_or(0)),
+        }
+    }
+
+    fn due_without_alarm(&self) -> Option<u64> {
         let timer = self.wheel.next_due().map(|tick| self.clock.ns_of(tick));
         let gate = self.gates.iter().filter_map(|gate| gate.reopens_ns()).min();
         let drain = self.drain.as_ref().map(super::drain::Drain::due_ns);
-        match [timer, gate, drain, self.alarm_ns].into_iter().flatten().min() {
-            Some(due_ns) => Patience::Until(due_ns),
-            None => Patience::Unbounded,
+        [timer, gate, drain].into_iter().flatten().min()
+    }
+
+    /// When to end a sleep for an alarm.
+    fn sleep_end_ns(&self, alarm_ns: u64) -> u64 {
+        match self.settings.punctuality {
+            Punctuality::Usual | Punctuality::Exact => alarm_ns,
+            Punctuality::Spinning => alarm_ns.saturating_sub(self.settings.spin_ns),
         }
     }
 
     /// When this scheduler has to be turned next if nothing comes: for whoever drives it.
     pub fn next_due_ns(&self) -> Option<u64> {
-        if self.busy || !self.run_queue.is_empty() {
+        if self.busy || self.has_more_to_do() {
             return Some(0);
         }
-        match self.patience() {
-            Patience::Until(due_ns) => Some(due_ns),
-            Patience::None | Patience::Unbounded => None,
-        }
+        self.due_without_alarm().into_iter().chain(self.alarm_ns).min()
     }
 }

@@ -159,6 +159,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         process.flags.set(Flags::WANTS_ROOM);
+        if process.flags.has(Flags::ROOM_REPORTED) {
+            self.arm(id);
+            return;
+        }
         let token = Token(id.to_bits());
         let watched = process.flags.has(Flags::WATCHED);
         process.flags.set(Flags::WATCHED);
@@ -175,6 +179,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn stop_waiting_for_room(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
         if process.flags.take(Flags::WANTS_ROOM)
+            && !process.flags.has(Flags::ROOM_REPORTED)
             && self
                 .pollset
                 .set_interest(&process.socket, Token(id.to_bits()), Interest::Read)
@@ -187,6 +192,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// The pollset reported room.
     pub(super) fn on_room(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
+        if process.mode == Mode::Connecting {
+            self.conclude_connect(id);
+            return;
+        }
         if process.outbox.is_none() {
             return;
         }
@@ -206,7 +215,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Tells a process something when it may matter to it at once.
     pub(super) fn tell_draining(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
-        if !matches!(process.mode, Mode::Reading | Mode::Parked) {
+        if !matches!(process.mode, Mode::Connecting | Mode::Reading | Mode::Parked) {
             // It ends already, and no sooner for being told so.
             return;
         }

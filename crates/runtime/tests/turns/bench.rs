@@ -73,6 +73,7 @@ impl Service for Lines {
                 Next::Linger
             }
             Event::OutputDrained | Event::Resumed | Event::Draining => Next::Read,
+            Event::Connected | Event::ConnectFailed(_) => unreachable!("it makes no connections"),
         }
     }
 

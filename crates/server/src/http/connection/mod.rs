@@ -307,6 +307,8 @@ impl Connection {
             Event::InputEnded if self.phase == Phase::Waiting => Next::Park,
             Event::InputEnded => Next::Finish,
             Event::DeadlineReached => self.on_deadline(http, context),
+            // It makes no connections.
+            Event::Connected | Event::ConnectFailed(_) => Next::Abort,
             Event::Overloaded => {
                 let _last = self.refuse(http, Status::SERVICE_UNAVAILABLE, 0, context);
                 Next::Linger

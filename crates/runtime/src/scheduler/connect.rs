@@ -1,0 +1,108 @@
+//! Connecting: from a service's command to a process whose connection stands.
+//!
+//! Owns the connections that are to be begun, and processes until theirs stand. Never waits, and never tries again:
+//! what a failure means is the service's to decide.
+
+use std::io;
+
+use sys::pollset::{ConnectOptions, Connecting, Pollset, Token};
+
+use super::Scheduler;
+use crate::limits::CONNECTS_PER_TURN;
+use crate::process::{Flags, Mode, Process};
+use crate::service::{CloseReason, Connect, Context, Event, Next, Service};
+use crate::slots::ProcessId;
+use crate::timer::Tick;
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// Begins what was asked for, as much as a turn may.
+    pub(super) fn begin_connects(&mut self) {
+        for _ in 0..CONNECTS_PER_TURN {
+            let Some(connect) = self.connects.pop_front() else { return };
+            self.recalled = true;
+            self.guarded(|scheduler| scheduler.connect(connect));
+        }
+    }
+
+    fn connect(&mut self, connect: Connect) {
+        let Connect { to, from, ticket } = connect;
+        self.read_clock_for_run();
+        let id = self.table.next_id();
+        let begun = if self.drain.is_some() {
+            Err(io::ErrorKind::Interrupted)
+        } else if self.table.is_full() {
+            Err(io::ErrorKind::QuotaExceeded)
+        } else {
+            self.pollset.connect(&ConnectOptions { to, from }, Token(id.to_bits()))
+        };
+        let (begun, outcome) = match begun {
+            Ok(begun) => (Some(begun), Ok(())),
+            Err(kind) => (None, Err(kind)),
+        };
+        let mut context = Context {
+            id,
+            now: self.clock.now(),
+            output: &mut self.output,
+            mail: &mut self.mailbox,
+            deadline: Tick::NEVER,
+            queued_bytes: 0,
+            queued_file: false,
+            draining: self.drain.is_some(),
+        };
+        let state = self.service.on_connect(ticket, outcome, &mut context);
+        let deadline = context.deadline;
+        self.output.clear();
+        let Some(((socket, connecting), state)) = begun.zip(state) else {
+            self.stats.connects_refused += 1;
+            return;
+        };
+        self.stats.connects += 1;
+        let kind = S::kind(&state);
+        let mut process = Process::new(socket, state);
+        process.deadline = deadline;
+        process.mode = Mode::Connecting;
+        if connecting == Connecting::Pending {
+            process.flags.set(Flags::WATCHED);
+            process.flags.set(Flags::ROOM_REPORTED);
+        }
+        let Ok(inserted) = self.table.insert(process) else { return };
+        debug_assert_eq!(inserted, id, "the name that was announced");
+        self.stats.count_open(kind, self.table.len());
+        match connecting {
+            Connecting::Done => self.on_connected(id),
+            Connecting::Pending => self.arm(id),
+        }
+    }
+
+    /// The pollset reported something of a connection that did not stand yet.
+    pub(super) fn conclude_connect(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        match self.pollset.outcome(&process.socket) {
+            Ok(Connecting::Pending) => {}
+            Ok(Connecting::Done) => self.on_connected(id),
+            Err(kind) => {
+                // Whatever it wants next: a run that leaves it as it is.
+                self.tell(id, Event::ConnectFailed(kind));
+                self.close(id, CloseReason::Failed);
+            }
+        }
+    }
+
+    fn on_connected(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        process.mode = Mode::Reading;
+        self.spin.note_run(id.index());
+        self.tell(id, Event::Connected);
+        self.after_run(id);
+    }
+
+    /// A process ran whose connection does not stand yet: it goes on waiting, or gives up. What it produced has nowhere
+    /// to go.
+    pub(super) fn finish_connecting_run(&mut self, id: ProcessId, next: Next) {
+        self.output.clear();
+        match next {
+            Next::Read | Next::Park => {}
+            Next::Finish | Next::Linger | Next::Abort => self.close(id, CloseReason::Finished),
+        }
+    }
+}
