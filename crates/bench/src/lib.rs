@@ -4,6 +4,7 @@
 //! imports the server: it has to be able to contradict it.
 
 pub mod compare;
+pub mod host;
 pub mod knee;
 pub mod limits;
 pub mod plan;

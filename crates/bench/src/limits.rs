@@ -1,1 +1,53 @@
 //! Bounds of the generator, each with its consequence.
+
+/// Longest time a histogram holds, 60 s in nanoseconds. A longer one is recorded as 60 s and counted as clamped; sums
+/// and means keep what it really was.
+pub const LATENCY_MAXIMUM_NS: u64 = 60_000_000_000;
+
+/// Significant digits of a histogram, 3: a time is known to a thousandth of itself, and a histogram takes 216 KiB.
+pub const LATENCY_DIGITS: u8 = 3;
+
+/// Seconds in the series of a run, 21,600 (6 hours), 4 KiB for each that was reached. What happens later is counted
+/// in the last second.
+pub const SECONDS_MAXIMUM: usize = 21_600;
+
+/// Longest histogram blob that is read, 4 MiB encoded. A longer one is refused as no blob of ours.
+pub const BLOB_BYTES_MAXIMUM: usize = 4 << 20;
+
+/// The form of a report, 1. A reader refuses a number it does not know.
+pub const REPORT_SCHEMA: u32 = 1;
+
+/// Share of its core up to which a generator thread may work, 0.9. Beyond it the generator may have been what bounds
+/// the rate, and the result is INVALID unless a server thread was as busy.
+pub const GENERATOR_BUSY_MAXIMUM: f64 = 0.9;
+
+/// Share of its core from which the busiest thread of a server counts as the bound of the rate, 0.9. Below it a busy
+/// generator makes the result INVALID.
+pub const SERVER_BUSY_MINIMUM: f64 = 0.9;
+
+/// Lateness that 99 of 100 sends may always have, 100,000 ns. Beyond it the result is INVALID if it is also more than
+/// [`LATE_SHARE_MAXIMUM`] of the response time.
+pub const LATE_P99_MAXIMUM_NS: u64 = 100_000;
+
+/// Lateness at the 99th percentile as a share of the response time there, 0.1. Beyond it, and beyond
+/// [`LATE_P99_MAXIMUM_NS`], the response times tell more of the generator than of the server: INVALID.
+pub const LATE_SHARE_MAXIMUM: f64 = 0.1;
+
+/// Share of the time of all cores that the hypervisor may have given to others, 0.01. Beyond it the result is INVALID.
+pub const STEAL_SHARE_MAXIMUM: f64 = 0.01;
+
+/// Distance of monotonic clock and time of day over a run, 100,000,000 ns. Both follow the same discipline, so beyond
+/// it the host was paused or its clock was set in the middle: INVALID.
+pub const CLOCK_DISTANCE_MAXIMUM_NS: u64 = 100_000_000;
+
+/// Distance from Little's law as a share of the connections, 0.05, besides what the edges of the run and the threads,
+/// each with one connection in hand, explain. Beyond it rate, times and connections contradict each other: INVALID.
+pub const LITTLES_LAW_SHARE_MAXIMUM: f64 = 0.05;
+
+/// Share of outcomes that may be failures for Little's law to be checked, 0.01. Beyond it the time that failures took
+/// is missing in the sum, and the law is not checked.
+pub const LITTLES_LAW_FAILED_MAXIMUM: f64 = 0.01;
+
+/// Share of a run that a generator thread may wait for its core before it is remarked on, 0.05. Beyond it the verdict
+/// carries a note that others used the core.
+pub const GENERATOR_WAITING_MAXIMUM: f64 = 0.05;

@@ -1,1 +1,19 @@
 //! What a run came to, as text, JSON and a page.
+//!
+//! Owns the report, its schema and what is concluded. Never measures: [`Measured`] is all it knows.
+
+mod build;
+mod measured;
+mod schema;
+mod summary;
+mod text;
+mod verdict;
+
+pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};
+pub use schema::{
+    BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Report, Requests,
+    RunReport, SecondReport, ServerReport, ThreadReport, Tool,
+};
+pub use summary::{LatencySummary, Spread, Summary};
+pub use text::write_text;
+pub use verdict::{Holds, Reason, ReasonCode, State, Verdict};

@@ -1,1 +1,285 @@
 //! What one thread measured, and how the measurements of all are put together.
+//!
+//! Owns the counters and histograms of a thread. Never reads a clock, never allocates once it is built, and knows
+//! nothing of sockets: times and sizes are arguments.
+
+mod blob;
+mod failure;
+mod latency;
+mod seconds;
+
+pub use blob::BlobError;
+pub use failure::{FailureKind, Failures};
+pub use latency::Latency;
+pub use seconds::{Second, Seconds};
+
+/// Who decides when a request is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loop {
+    /// The answer before it: a request is due when it is sent, and its response time is its service time.
+    Closed,
+    /// A schedule: response time counts from the moment the request was due.
+    Open,
+}
+
+/// What happens at [`Tally::begin`] to connects made until then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// They count: connections live through the run, and there will be no others.
+    Kept,
+    /// They go with the warm-up: connections are made all the time.
+    Cleared,
+}
+
+/// The three moments of a send, in nanoseconds of the monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// When the schedule wanted it. In a closed loop the same as `sent_ns`.
+    pub due_ns: u64,
+    /// Since when a connection was free to carry it. Waiting for one is the server's doing, not ours.
+    pub free_ns: u64,
+    /// When it was handed to the kernel.
+    pub sent_ns: u64,
+}
+
+/// The three moments of an answer, in nanoseconds of the monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answering {
+    /// When the request was due.
+    pub due_ns: u64,
+    /// When it was handed to the kernel.
+    pub sent_ns: u64,
+    /// When the last byte of the answer was read.
+    pub answered_ns: u64,
+}
+
+/// Connections of one thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// How many this thread is to hold at once.
+    pub asked: u64,
+    /// How many are open now.
+    pub open: u64,
+    /// The most that were open at once since [`Tally::begin`].
+    pub open_peak: u64,
+    /// How many attempts succeeded.
+    pub opened: u64,
+    /// How many attempts failed: refused, timed out, or nowhere to go.
+    pub refused: u64,
+    /// How many ended: by either side, in order or not.
+    pub closed: u64,
+}
+
+/// What one thread measured. Built once, [`begin`](Tally::begin) after the warm-up, merged at the end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tally {
+    pace: Loop,
+    /// Requests that became due.
+    pub asked: u64,
+    /// Requests handed to the kernel.
+    pub sent: u64,
+    /// Requests that were due while every connection was busy.
+    pub waited: u64,
+    /// Whole answers that were as expected.
+    pub answered: u64,
+    /// Requests that came to nothing good, by kind.
+    pub failed: Failures,
+    /// Requests without an outcome when the counting began.
+    pub in_flight_start: u64,
+    /// Connections of this thread.
+    pub connections: Connections,
+    /// Bytes read from sockets.
+    pub bytes_in: u64,
+    /// Bytes written to sockets.
+    pub bytes_out: u64,
+    /// From the send to the last byte of the answer.
+    service: Latency,
+    /// From the moment due to the last byte of the answer; unused in a closed loop.
+    response: Latency,
+    /// From the begin of a connect to its end.
+    connect: Latency,
+    /// From the moment a request was due and could go to its send: the generator's own fault; unused in a closed loop.
+    late: Latency,
+    /// The same, second by second.
+    seconds: Seconds,
+}
+
+impl Tally {
+    /// An empty tally for a run of at most `duration_ns` by a thread that is to hold `connections`.
+    pub fn new(pace: Loop, connections: u64, duration_ns: u64) -> Tally {
+        Tally {
+            pace,
+            asked: 0,
+            sent: 0,
+            waited: 0,
+            answered: 0,
+            failed: Failures::default(),
+            in_flight_start: 0,
+            connections: Connections { asked: connections, ..Connections::default() },
+            bytes_in: 0,
+            bytes_out: 0,
+            service: Latency::new(),
+            response: Latency::new(),
+            connect: Latency::new(),
+            late: Latency::new(),
+            seconds: Seconds::new(duration_ns),
+        }
+    }
+
+    /// Forgets the warm-up: counting begins at `start_ns`, which is the same for all threads. Open connections stay
+    /// open, and requests without an outcome are carried over.
+    pub fn begin(&mut self, start_ns: u64, opening: Opening) {
+        self.in_flight_start = self.in_flight();
+        self.asked = 0;
+        self.sent = 0;
+        self.waited = 0;
+        self.answered = 0;
+        self.failed = Failures::default();
+        self.bytes_in = 0;
+        self.bytes_out = 0;
+        self.service.clear();
+        self.response.clear();
+        self.late.clear();
+        self.seconds.begin(start_ns);
+        self.connections.open_peak = self.connections.open;
+        if opening == Opening::Cleared {
+            self.connections.opened = 0;
+            self.connections.refused = 0;
+            self.connections.closed = 0;
+            self.connect.clear();
+        }
+    }
+
+    /// A request became due.
+    #[inline]
+    pub fn ask(&mut self) {
+        self.asked += 1;
+    }
+
+    /// A request was handed to the kernel.
+    #[inline]
+    pub fn send(&mut self, at: Sending) {
+        self.sent += 1;
+        self.seconds.send(at.sent_ns);
+        if self.pace == Loop::Open {
+            self.waited += u64::from(at.free_ns > at.due_ns);
+            self.late.record(at.sent_ns.saturating_sub(at.due_ns.max(at.free_ns)));
+        }
+    }
+
+    /// A whole answer came that was as expected.
+    #[inline]
+    pub fn answer(&mut self, at: Answering) {
+        self.answered += 1;
+        let service_ns = at.answered_ns.saturating_sub(at.sent_ns);
+        self.service.record(service_ns);
+        let response_ns = match self.pace {
+            Loop::Closed => service_ns,
+            Loop::Open => {
+                let response_ns = at.answered_ns.saturating_sub(at.due_ns);
+                self.response.record(response_ns);
+                response_ns
+            }
+        };
+        self.seconds.answer(at.answered_ns, response_ns);
+    }
+
+    /// A request came to nothing good.
+    #[inline]
+    pub fn fail(&mut self, kind: FailureKind, now_ns: u64) {
+        self.failed.add(kind);
+        self.seconds.fail(now_ns);
+    }
+
+    /// A connection is open, after so long.
+    #[inline]
+    pub fn open(&mut self, connect_ns: u64) {
+        let connections = &mut self.connections;
+        connections.opened += 1;
+        connections.open += 1;
+        connections.open_peak = connections.open_peak.max(connections.open);
+        self.connect.record(connect_ns);
+    }
+
+    /// A connection could not be opened.
+    #[inline]
+    pub fn refuse(&mut self) {
+        self.connections.refused += 1;
+    }
+
+    /// An open connection ended.
+    #[inline]
+    pub fn close(&mut self) {
+        self.connections.closed += 1;
+        self.connections.open = self.connections.open.saturating_sub(1);
+    }
+
+    /// Requests that became due and have no outcome yet.
+    pub fn in_flight(&self) -> u64 {
+        (self.in_flight_start + self.asked).saturating_sub(self.answered + self.failed.total())
+    }
+
+    /// Who decided when a request was due.
+    pub fn pace(&self) -> Loop {
+        self.pace
+    }
+
+    /// From the send to the last byte of the answer, of answered requests.
+    pub fn service(&self) -> &Latency {
+        &self.service
+    }
+
+    /// From the moment due to the last byte of the answer, of answered requests. In a closed loop the service time.
+    pub fn response(&self) -> &Latency {
+        match self.pace {
+            Loop::Closed => &self.service,
+            Loop::Open => &self.response,
+        }
+    }
+
+    /// From the begin of a connect to its end.
+    pub fn connect(&self) -> &Latency {
+        &self.connect
+    }
+
+    /// How much later requests were sent than they were due and could go. Empty in a closed loop.
+    pub fn late(&self) -> &Latency {
+        &self.late
+    }
+
+    /// The series of seconds.
+    pub fn seconds(&self) -> &Seconds {
+        &self.seconds
+    }
+
+    /// Adds what another thread measured in the same run.
+    pub fn merge(&mut self, other: &Tally) {
+        assert_eq!(self.pace, other.pace, "threads of one run share its pace");
+        self.asked += other.asked;
+        self.sent += other.sent;
+        self.waited += other.waited;
+        self.answered += other.answered;
+        self.failed.merge(&other.failed);
+        self.in_flight_start += other.in_flight_start;
+        self.connections.merge(&other.connections);
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+        self.connect.merge(&other.connect);
+        self.late.merge(&other.late);
+        self.seconds.merge(&other.seconds);
+    }
+}
+
+impl Connections {
+    /// Peaks add up too: each thread holds its own connections.
+    fn merge(&mut self, other: &Connections) {
+        self.asked += other.asked;
+        self.open += other.open;
+        self.open_peak += other.open_peak;
+        self.opened += other.opened;
+        self.refused += other.refused;
+        self.closed += other.closed;
+    }
+}

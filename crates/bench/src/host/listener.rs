@@ -1,0 +1,137 @@
+//! Which processes listen at an address of this host.
+//!
+//! Owns the way from an address over socket inodes to processes. Never asks over the network, and never names
+//! the own process: its server and its generator could not be told apart.
+
+use std::fs::{read_dir, read_link, read_to_string};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+/// The state of a listening socket in /proc/net/tcp.
+const LISTEN: &str = "0A";
+
+/// The processes, ascending, that hold a socket listening at the address. Empty when the address is not of this host,
+/// when nobody listens there, or when the listener belongs to a user whose processes we may not look into.
+pub fn listening_processes(address: SocketAddr) -> Vec<u32> {
+    if !is_local(address.ip()) {
+        return Vec::new();
+    }
+    let mut inodes = Vec::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        inodes.extend(listening_inodes(&read_to_string(table).unwrap_or_default(), address));
+    }
+    if inodes.is_empty() { Vec::new() } else { holders(&inodes) }
+}
+
+/// Whether packets to the address stay on this host.
+pub fn is_local(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    if address.is_loopback() || address.is_unspecified() {
+        return true;
+    }
+    match address {
+        IpAddr::V4(address) => {
+            is_local_route(&read_to_string("/proc/net/fib_trie").unwrap_or_default(), address)
+        }
+        IpAddr::V6(address) => {
+            is_interface(&read_to_string("/proc/net/if_inet6").unwrap_or_default(), address)
+        }
+    }
+}
+
+/// Inodes of the sockets in a table of /proc/net that take connections to the address.
+fn listening_inodes(table: &str, address: SocketAddr) -> Vec<u64> {
+    let lines = table.lines().skip(1).map(|line| line.split_ascii_whitespace());
+    lines
+        .filter_map(|mut words| {
+            let local = words.nth(1).and_then(socket_address)?;
+            let state = words.nth(1)?;
+            let inode = words.nth(5)?.parse().ok()?;
+            (state == LISTEN && takes(local, address)).then_some(inode)
+        })
+        .collect()
+}
+
+/// Whether a socket bound to one address takes connections to another.
+fn takes(bound: SocketAddr, address: SocketAddr) -> bool {
+    let here = bound.ip().to_canonical();
+    let there = address.ip().to_canonical();
+    // An unspecified IPv6 address takes IPv4 too, unless told otherwise, which the table does not show.
+    let unspecified = here.is_unspecified() && (here.is_ipv6() || there.is_ipv4());
+    bound.port() == address.port() && (unspecified || there.is_unspecified() || here == there)
+}
+
+/// An address as the tables of /proc/net write it: words of 32 bits in the order of this machine, then the port.
+fn socket_address(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let words = (0..address.len() / 8)
+        .map(|word| u32::from_str_radix(address.get(8 * word..8 * word + 8)?, 16).ok())
+        .map(|word| word.map(u32::to_ne_bytes))
+        .collect::<Option<Vec<[u8; 4]>>>()?;
+    let ip = match *words.as_slice() {
+        [word] => IpAddr::V4(Ipv4Addr::from(word)),
+        [_, _, _, _] => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(words.concat()).ok()?)),
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// Whether the routing table has the address among those of this host: a leaf of the trie, and what it is below.
+fn is_local_route(trie: &str, address: Ipv4Addr) -> bool {
+    let mut at_address = false;
+    for line in trie.lines() {
+        let line = line.trim_start();
+        if let Some(leaf) = line.strip_prefix("|-- ") {
+            at_address = leaf.parse() == Ok(address);
+        } else if at_address && line == "/32 host LOCAL" {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an interface has the address: 32 digits at the start of a line.
+fn is_interface(table: &str, address: Ipv6Addr) -> bool {
+    table
+        .lines()
+        .filter_map(|line| u128::from_str_radix(line.get(..32)?, 16).ok())
+        .any(|known| Ipv6Addr::from(known) == address)
+}
+
+/// The processes that hold one of the sockets.
+fn holders(inodes: &[u64]) -> Vec<u32> {
+    let links: Vec<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
+    let own = std::process::id();
+    let mut found: Vec<u32> =
+        numbers_in(Path::new("/proc")).filter(|pid| *pid != own && holds(*pid, &links)).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Threads may have descriptor tables of their own, so the table of the process alone does not say it.
+fn holds(pid: u32, links: &[String]) -> bool {
+    let process = Path::new("/proc").join(pid.to_string());
+    table_holds(&process.join("fd"), links)
+        || numbers_in(&process.join("task"))
+            .filter(|thread| *thread != pid)
+            .any(|thread| table_holds(&process.join(format!("task/{thread}/fd")), links))
+}
+
+fn table_holds(directory: &Path, links: &[String]) -> bool {
+    read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| read_link(entry.path()).ok())
+        .any(|target| target.to_str().is_some_and(|target| links.iter().any(|link| link == target)))
+}
+
+/// The entries of a directory of /proc whose names are numbers.
+pub(super) fn numbers_in(directory: &Path) -> impl Iterator<Item = u32> + use<> {
+    read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}

@@ -1,0 +1,14 @@
+//! What the kernel tells about this host: its facts, who listens, who used how much of which core.
+//!
+//! Owns the reading of /proc and /sys. Every text is understood by a pure function; what is missing or not understood
+//! is left out, never guessed. Never changes anything on the host.
+
+mod facts;
+mod listener;
+mod steal;
+mod usage;
+
+pub use facts::{Fact, HostFacts};
+pub use listener::{is_local, listening_processes};
+pub use steal::CpuTimes;
+pub use usage::{ProcessSample, ServerSample, ServerUse, ThreadSample, ThreadUse};

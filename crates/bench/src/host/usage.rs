@@ -1,0 +1,269 @@
+//! How much of its core a thread or a server used.
+//!
+//! Owns the samples and their differences. The scheduler counts time on a core in nanoseconds, but does not split it;
+//! the split into user and system comes from ticks and is applied to the exact sum.
+
+use std::fs::read_to_string;
+use std::io;
+use std::path::Path;
+
+use crate::host::listener::numbers_in;
+
+/// Nanoseconds of a tick of /proc: 100 a second on every Linux, whatever the kernel's own interval is.
+const TICK_NS: u64 = 10_000_000;
+
+/// What one generator thread used during a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ThreadUse {
+    /// The core it is pinned to; none when it may wander.
+    pub core: Option<u32>,
+    /// Time on a core, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Part of it that was spent looking for work and finding none.
+    pub spun_ns: u64,
+    /// Time it wanted to run and the core was busy with others.
+    pub waited_ns: u64,
+    /// The length of the run.
+    pub wall_ns: u64,
+}
+
+impl ThreadUse {
+    /// The share of its core it worked; looking for work is none.
+    pub fn busy(&self) -> f64 {
+        share(self.cpu_ns.saturating_sub(self.spun_ns), self.wall_ns)
+    }
+
+    /// The share of the run it waited for its core.
+    pub fn waiting(&self) -> f64 {
+        share(self.waited_ns, self.wall_ns)
+    }
+}
+
+/// What the scheduler has counted for one thread since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadSample {
+    /// Its number.
+    pub thread: u32,
+    /// Time on a core, in nanoseconds.
+    pub run_ns: u64,
+    /// Time it was ready and waited for a core, in nanoseconds.
+    pub wait_ns: u64,
+}
+
+impl ThreadSample {
+    /// The calling thread as of now.
+    ///
+    /// # Errors
+    /// When /proc is not mounted or the kernel keeps no such counts.
+    pub fn current() -> io::Result<ThreadSample> {
+        let text = read_to_string("/proc/thread-self/schedstat")?;
+        let (run_ns, wait_ns) =
+            parse_schedstat(&text).ok_or_else(|| strange("/proc/thread-self/schedstat"))?;
+        Ok(ThreadSample { thread: 0, run_ns, wait_ns })
+    }
+
+    /// What a pinned thread used between an earlier sample and this one.
+    pub fn since(
+        &self,
+        earlier: &ThreadSample,
+        core: Option<u32>,
+        spun_ns: u64,
+        wall_ns: u64,
+    ) -> ThreadUse {
+        ThreadUse {
+            core,
+            cpu_ns: self.run_ns.saturating_sub(earlier.run_ns),
+            spun_ns,
+            waited_ns: self.wait_ns.saturating_sub(earlier.wait_ns),
+            wall_ns,
+        }
+    }
+}
+
+/// One process of a server at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessSample {
+    /// Its number.
+    pub pid: u32,
+    /// The name of its program, at most 15 bytes of it.
+    pub name: String,
+    /// Ticks of user time, of all threads it ever had.
+    pub user_ticks: u64,
+    /// Ticks of system time, of all threads it ever had.
+    pub system_ticks: u64,
+    /// Memory of it that is in RAM.
+    pub resident_bytes: u64,
+    /// The threads it has now.
+    pub threads: Vec<ThreadSample>,
+}
+
+impl ProcessSample {
+    /// The process as of now.
+    ///
+    /// # Errors
+    /// When there is no such process, or we may not look into it.
+    pub fn read(pid: u32) -> io::Result<ProcessSample> {
+        let process = Path::new("/proc").join(pid.to_string());
+        let stat = read_to_string(process.join("stat"))?;
+        let stat = parse_stat(&stat).ok_or_else(|| strange("/proc/PID/stat"))?;
+        let status = read_to_string(process.join("status"))?;
+        let tasks = process.join("task");
+        let threads = numbers_in(&tasks).filter_map(|thread| {
+            // A thread may end between the listing and the reading.
+            let text = read_to_string(tasks.join(format!("{thread}/schedstat"))).ok()?;
+            let (run_ns, wait_ns) = parse_schedstat(&text)?;
+            Some(ThreadSample { thread, run_ns, wait_ns })
+        });
+        Ok(ProcessSample {
+            pid,
+            name: stat.name.to_owned(),
+            user_ticks: stat.user_ticks,
+            system_ticks: stat.system_ticks,
+            resident_bytes: parse_resident(&status).unwrap_or(0),
+            threads: threads.collect(),
+        })
+    }
+
+    /// Time on a core since an earlier sample, in nanoseconds: exact when no thread ended in between, else in ticks.
+    fn cpu_ns_since(&self, earlier: &ProcessSample) -> u64 {
+        let all_live = earlier.threads.iter().all(|thread| self.thread(thread.thread).is_some());
+        if all_live && !self.threads.is_empty() {
+            self.threads.iter().map(|thread| run_ns_since(thread, earlier)).sum()
+        } else {
+            let (user, system) = self.ticks_since(earlier);
+            (user + system) * TICK_NS
+        }
+    }
+
+    fn ticks_since(&self, earlier: &ProcessSample) -> (u64, u64) {
+        (
+            self.user_ticks.saturating_sub(earlier.user_ticks),
+            self.system_ticks.saturating_sub(earlier.system_ticks),
+        )
+    }
+
+    fn thread(&self, number: u32) -> Option<&ThreadSample> {
+        self.threads.iter().find(|thread| thread.thread == number)
+    }
+}
+
+/// All processes of a server at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerSample {
+    /// Those that could be read.
+    pub processes: Vec<ProcessSample>,
+}
+
+impl ServerSample {
+    /// The processes as of now, without those that are gone or that we may not look into.
+    pub fn read(pids: &[u32]) -> ServerSample {
+        let processes = pids.iter().filter_map(|pid| ProcessSample::read(*pid).ok()).collect();
+        ServerSample { processes }
+    }
+}
+
+/// What a server used during a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerUse {
+    /// The name of its program.
+    pub name: String,
+    /// Its processes.
+    pub pids: Vec<u32>,
+    /// How many threads it had at the end.
+    pub threads: u32,
+    /// Time on all cores, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The part in its own code. None when the run was too short for the kernel to tell.
+    pub user_ns: Option<u64>,
+    /// The part in the kernel.
+    pub system_ns: Option<u64>,
+    /// What its busiest thread used of its core, in nanoseconds.
+    pub busiest_thread_ns: u64,
+    /// Memory in RAM at the end, of all its processes; what they share counts for each.
+    pub resident_bytes: u64,
+}
+
+impl ServerUse {
+    /// The difference of two samples. None when no process is in both: the server is gone.
+    pub fn between(earlier: &ServerSample, later: &ServerSample) -> Option<ServerUse> {
+        let pairs: Vec<(&ProcessSample, &ProcessSample)> = later
+            .processes
+            .iter()
+            .filter_map(|now| {
+                let then = earlier.processes.iter().find(|then| then.pid == now.pid)?;
+                Some((then, now))
+            })
+            .collect();
+        let (_, first) = pairs.first()?;
+        let cpu_ns = pairs.iter().map(|(then, now)| now.cpu_ns_since(then)).sum();
+        let (user_ticks, system_ticks) = pairs
+            .iter()
+            .map(|(then, now)| now.ticks_since(then))
+            .fold((0, 0), |sum, ticks| (sum.0 + ticks.0, sum.1 + ticks.1));
+        let user_ns = split(cpu_ns, user_ticks, system_ticks);
+        let threads = pairs
+            .iter()
+            .flat_map(|(then, now)| now.threads.iter().map(|thread| run_ns_since(thread, then)));
+        Some(ServerUse {
+            name: first.name.clone(),
+            pids: pairs.iter().map(|(_, now)| now.pid).collect(),
+            threads: u32::try_from(threads.clone().count()).unwrap_or(u32::MAX),
+            cpu_ns,
+            user_ns,
+            system_ns: user_ns.map(|user_ns| cpu_ns - user_ns),
+            busiest_thread_ns: threads.max().unwrap_or(0),
+            resident_bytes: pairs.iter().map(|(_, now)| now.resident_bytes).sum(),
+        })
+    }
+}
+
+/// A thread that began in between counts from zero.
+fn run_ns_since(thread: &ThreadSample, earlier: &ProcessSample) -> u64 {
+    let then = earlier.thread(thread.thread).map_or(0, |then| then.run_ns);
+    thread.run_ns.saturating_sub(then)
+}
+
+/// The part of an exact time that ticks ascribe to user code.
+fn split(cpu_ns: u64, user_ticks: u64, system_ticks: u64) -> Option<u64> {
+    let ticks = u128::from(user_ticks) + u128::from(system_ticks);
+    let part = (u128::from(cpu_ns) * u128::from(user_ticks)).checked_div(ticks)?;
+    u64::try_from(part).ok()
+}
+
+fn share(part_ns: u64, whole_ns: u64) -> f64 {
+    if whole_ns == 0 { 0.0 } else { part_ns as f64 / whole_ns as f64 }
+}
+
+fn strange(file: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{file} is not in the known form"))
+}
+
+struct Stat<'a> {
+    name: &'a str,
+    user_ticks: u64,
+    system_ticks: u64,
+}
+
+/// proc_pid_stat(5). The name stands in parentheses and may hold any byte, parentheses among them.
+fn parse_stat(text: &str) -> Option<Stat<'_>> {
+    let (before, after) = text.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    // The word after the name is field 3; user time is field 14, system time field 15.
+    let mut words = after.split_ascii_whitespace().skip(14 - 3);
+    let user_ticks = words.next()?.parse().ok()?;
+    let system_ticks = words.next()?.parse().ok()?;
+    Some(Stat { name, user_ticks, system_ticks })
+}
+
+/// Time on a core and time of waiting for one, in nanoseconds.
+fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
+    let mut words = text.split_ascii_whitespace();
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
+/// The resident set of /proc/PID/status, in bytes.
+fn parse_resident(status: &str) -> Option<u64> {
+    let rest = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = rest.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}

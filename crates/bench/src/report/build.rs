@@ -1,0 +1,208 @@
+//! From what was measured to the report.
+//!
+//! Owns the arithmetic of rates and shares. Never concludes: that is the verdict's.
+
+use crate::host::{ServerUse, ThreadUse};
+use crate::limits::{LITTLES_LAW_FAILED_MAXIMUM, LITTLES_LAW_SHARE_MAXIMUM, REPORT_SCHEMA};
+use crate::report::measured::{Measured, PlanReport, RunMeasured};
+use crate::report::schema::{
+    BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Report, Requests,
+    RunReport, SecondReport, ServerReport, ThreadReport, Tool,
+};
+use crate::report::summary::Summary;
+use crate::report::verdict::{Holds, Verdict};
+use crate::tally::{Connections, Latency, Seconds, Tally};
+
+/// Nanoseconds of a second.
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Report {
+    /// The report of what was measured.
+    pub fn of(measured: Measured) -> Report {
+        let Measured { begun_unix_s, command, plan, ended, host, runs } = measured;
+        let runs: Vec<RunReport> = runs.iter().map(|run| RunReport::of(run, &plan)).collect();
+        Report {
+            schema: REPORT_SCHEMA,
+            tool: Tool {
+                name: "velodrome bench".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            begun_unix_s,
+            command,
+            ended,
+            verdict: Verdict::of(&runs, &host, ended),
+            summary: Summary::of(&runs),
+            plan,
+            host,
+            runs,
+        }
+    }
+}
+
+impl RunReport {
+    /// The report of one run of a plan.
+    pub fn of(run: &RunMeasured, plan: &PlanReport) -> RunReport {
+        let tally = &run.tally;
+        let outcomes = tally.answered + tally.failed.total();
+        RunReport {
+            wall_ns: run.wall_ns,
+            rate_per_s: per_second(tally.answered, run.wall_ns),
+            requests: requests(tally),
+            connections: connections(&tally.connections),
+            bytes: BytesReport { read: tally.bytes_in, written: tally.bytes_out },
+            service: LatencyReport::of(tally.service()),
+            response: LatencyReport::of(tally.response()),
+            connect: LatencyReport::of(tally.connect()),
+            late: LatencyReport::of(tally.late()),
+            seconds: seconds(tally.seconds(), run.wall_ns),
+            generator: generator(&run.generator, outcomes),
+            server: run.server.as_ref().map(|server| server_report(server, run.wall_ns, outcomes)),
+            steal_share: run.steal_share,
+            clock: run.clock,
+            littles_law: littles_law(run, plan),
+        }
+    }
+}
+
+impl LatencyReport {
+    /// The figures of a distribution, and all of it.
+    pub fn of(latency: &Latency) -> LatencyReport {
+        LatencyReport {
+            count: latency.count(),
+            clamped: latency.clamped(),
+            min_ns: latency.minimum_ns(),
+            p50_ns: latency.quantile_ns(0.5),
+            p90_ns: latency.quantile_ns(0.9),
+            p99_ns: latency.quantile_ns(0.99),
+            p99_9_ns: latency.quantile_ns(0.999),
+            p99_99_ns: latency.quantile_ns(0.9999),
+            max_ns: latency.maximum_ns(),
+            mean_ns: latency.mean_ns(),
+            hdr_v2: latency.to_text(),
+        }
+    }
+}
+
+fn requests(tally: &Tally) -> Requests {
+    Requests {
+        asked: tally.asked,
+        sent: tally.sent,
+        waited: tally.waited,
+        answered: tally.answered,
+        failed: tally.failed.total(),
+        failed_by: tally.failed,
+        in_flight_start: tally.in_flight_start,
+        in_flight_end: tally.in_flight(),
+    }
+}
+
+fn connections(counted: &Connections) -> ConnectionsReport {
+    ConnectionsReport {
+        asked: counted.asked,
+        open: counted.open_peak,
+        opened: counted.opened,
+        refused: counted.refused,
+        closed: counted.closed,
+    }
+}
+
+/// Every second of the run, also those at its end in which nothing happened. What came after the end, on threads
+/// that saw it late, belongs to the last second.
+fn seconds(series: &Seconds, wall_ns: u64) -> Vec<SecondReport> {
+    let length = usize::try_from(wall_ns.div_ceil(SECOND_NS)).unwrap_or(usize::MAX);
+    let counted = series.counts();
+    let mut reports: Vec<SecondReport> = (0..length.min(series.capacity()))
+        .map(|second| {
+            let counts = counted.get(second).copied().unwrap_or_default();
+            let before_ns = second as u64 * SECOND_NS;
+            SecondReport {
+                length_ns: SECOND_NS.min(wall_ns - before_ns),
+                sent: counts.sent,
+                answered: counts.answered,
+                failed: counts.failed,
+                p50_ns: series.quantile_ns(second, 0.5),
+                p99_ns: series.quantile_ns(second, 0.99),
+            }
+        })
+        .collect();
+    if let (Some(last), Some(after)) = (reports.last_mut(), counted.get(length..)) {
+        last.sent += after.iter().map(|second| second.sent).sum::<u64>();
+        last.answered += after.iter().map(|second| second.answered).sum::<u64>();
+        last.failed += after.iter().map(|second| second.failed).sum::<u64>();
+    }
+    reports
+}
+
+fn generator(threads: &[ThreadUse], outcomes: u64) -> GeneratorReport {
+    let worked = |thread: &ThreadUse| thread.cpu_ns.saturating_sub(thread.spun_ns);
+    let cpu_ns = threads.iter().map(worked).sum();
+    let threads = threads.iter().map(|thread| ThreadReport {
+        core: thread.core,
+        cpu_ns: thread.cpu_ns,
+        spun_ns: thread.spun_ns,
+        waited_ns: thread.waited_ns,
+        busy_share: thread.busy(),
+    });
+    GeneratorReport {
+        cpu_ns,
+        cpu_per_request_ns: per_request(cpu_ns, outcomes),
+        threads: threads.collect(),
+    }
+}
+
+fn server_report(server: &ServerUse, wall_ns: u64, outcomes: u64) -> ServerReport {
+    let part = |part_ns: Option<u64>| part_ns.and_then(|part_ns| per_request(part_ns, outcomes));
+    ServerReport {
+        name: server.name.clone(),
+        pids: server.pids.clone(),
+        threads: server.threads,
+        cpu_ns: server.cpu_ns,
+        cpu_per_request_ns: per_request(server.cpu_ns, outcomes),
+        user_per_request_ns: part(server.user_ns),
+        system_per_request_ns: part(server.system_ns),
+        busiest_thread_share: share(server.busiest_thread_ns as f64, wall_ns),
+        resident_bytes: server.resident_bytes,
+    }
+}
+
+/// In a closed loop every connection is in use all the time: with a request, or being opened where that is part of
+/// the work.
+fn littles_law(run: &RunMeasured, plan: &PlanReport) -> LittlesLaw {
+    let tally = &run.tally;
+    let opening_ns = match plan.requests_per_connection {
+        Some(_) => tally.connect().sum_ns(),
+        None => 0,
+    };
+    let service_ns = tally.service().sum_ns();
+    let measured = share(service_ns as f64 + opening_ns as f64, run.wall_ns);
+    if plan.rate_from_per_s.is_some() {
+        return LittlesLaw { holds: Holds::NotChecked, expected: None, measured, tolerance: None };
+    }
+    let expected = tally.connections.open_peak as f64 * f64::from(plan.pipeline);
+    let edges = expected * share(tally.service().mean_ns(), run.wall_ns).min(1.0);
+    let tolerance = LITTLES_LAW_SHARE_MAXIMUM * expected + run.generator.len() as f64 + edges;
+    let failed = tally.failed.total() as f64;
+    let outcomes = tally.answered as f64 + failed;
+    // A batch that is answered one by one and sent anew as a whole uses less than its depth.
+    let too_few = plan.pipeline == 1 && measured < expected - tolerance;
+    let holds = if outcomes == 0.0 || failed > LITTLES_LAW_FAILED_MAXIMUM * outcomes {
+        Holds::NotChecked
+    } else if too_few || measured > expected + tolerance {
+        Holds::No
+    } else {
+        Holds::Yes
+    };
+    LittlesLaw { holds, expected: Some(expected), measured, tolerance: Some(tolerance) }
+}
+
+fn per_second(count: u64, wall_ns: u64) -> f64 {
+    share(count as f64, wall_ns) * SECOND_NS as f64
+}
+
+fn per_request(part_ns: u64, outcomes: u64) -> Option<f64> {
+    (outcomes > 0).then(|| part_ns as f64 / outcomes as f64)
+}
+
+fn share(part: f64, whole_ns: u64) -> f64 {
+    if whole_ns == 0 { 0.0 } else { part / whole_ns as f64 }
+}

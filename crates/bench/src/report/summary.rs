@@ -1,0 +1,106 @@
+//! The runs of a measurement in one: medians, and how far the runs are apart.
+//!
+//! Owns the choice of figures. Never merges distributions: a mean over runs would hide the bad one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::schema::{LatencyReport, RunReport};
+
+/// One figure over all runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Half of the runs are at most at this.
+    pub median: f64,
+    /// The lowest of all runs.
+    pub min: f64,
+    /// The highest of all runs.
+    pub max: f64,
+    /// The distance of highest and lowest as a share of the median; zero when that is zero.
+    pub spread: f64,
+}
+
+impl Spread {
+    /// Of the values of all runs; none without a value.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let upper = *values.get(values.len() / 2)?;
+        let lower = *values.get((values.len() - 1) / 2)?;
+        let median = f64::midpoint(lower, upper);
+        let spread = if median == 0.0 { 0.0 } else { (max - min) / median };
+        Some(Spread { median, min, max, spread })
+    }
+}
+
+/// A distribution over all runs, figure by figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LatencySummary {
+    /// The shortest times.
+    pub min_ns: Spread,
+    /// The medians.
+    pub p50_ns: Spread,
+    /// What nine of ten did not exceed.
+    pub p90_ns: Spread,
+    /// What 99 of 100 did not exceed.
+    pub p99_ns: Spread,
+    /// What 999 of 1,000 did not exceed.
+    pub p99_9_ns: Spread,
+    /// What 9,999 of 10,000 did not exceed.
+    pub p99_99_ns: Spread,
+    /// The longest times.
+    pub max_ns: Spread,
+    /// The means.
+    pub mean_ns: Spread,
+}
+
+impl LatencySummary {
+    fn of<'a>(latencies: impl Iterator<Item = &'a LatencyReport> + Clone) -> Option<Self> {
+        let figure = |value: fn(&LatencyReport) -> f64| Spread::of(latencies.clone().map(value));
+        Some(LatencySummary {
+            min_ns: figure(|latency| latency.min_ns as f64)?,
+            p50_ns: figure(|latency| latency.p50_ns as f64)?,
+            p90_ns: figure(|latency| latency.p90_ns as f64)?,
+            p99_ns: figure(|latency| latency.p99_ns as f64)?,
+            p99_9_ns: figure(|latency| latency.p99_9_ns as f64)?,
+            p99_99_ns: figure(|latency| latency.p99_99_ns as f64)?,
+            max_ns: figure(|latency| latency.max_ns as f64)?,
+            mean_ns: figure(|latency| latency.mean_ns)?,
+        })
+    }
+}
+
+/// The medians of all runs, and how far the runs are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Answered requests a second.
+    pub rate_per_s: Spread,
+    /// From the send to the last byte of the answer.
+    pub service: LatencySummary,
+    /// From the moment due to the last byte of the answer.
+    pub response: LatencySummary,
+    /// The server's time for a request; null when a run does not know it.
+    pub server_cpu_per_request_ns: Option<Spread>,
+    /// The generator's time for a request; null when a run does not know it.
+    pub generator_cpu_per_request_ns: Option<Spread>,
+}
+
+impl Summary {
+    /// Of all runs; none without a run.
+    pub fn of(runs: &[RunReport]) -> Option<Summary> {
+        let server = runs.iter().map(|run| run.server.as_ref()?.cpu_per_request_ns);
+        let generator = runs.iter().map(|run| run.generator.cpu_per_request_ns);
+        Some(Summary {
+            rate_per_s: Spread::of(runs.iter().map(|run| run.rate_per_s))?,
+            service: LatencySummary::of(runs.iter().map(|run| &run.service))?,
+            response: LatencySummary::of(runs.iter().map(|run| &run.response))?,
+            server_cpu_per_request_ns: of_all(server),
+            generator_cpu_per_request_ns: of_all(generator),
+        })
+    }
+}
+
+/// Of values that every run knows.
+fn of_all(values: impl Iterator<Item = Option<f64>>) -> Option<Spread> {
+    Spread::of(values.collect::<Option<Vec<f64>>>()?)
+}

@@ -1,0 +1,230 @@
+//! The report for a person at a terminal.
+//!
+//! Owns the layout: rate first, verdict last. Never shows a figure without its unit, and never hides a failure behind
+//! a median: counts are of all runs.
+
+mod figures;
+mod table;
+
+use std::fmt::{self, Write};
+
+use crate::report::measured::{Ended, PlanReport};
+use crate::report::schema::{Report, RunReport};
+use crate::report::summary::Spread;
+use crate::report::verdict::{Reason, State, Verdict};
+use crate::tally::FailureKind;
+use figures::{bytes, rate};
+pub(in crate::report) use figures::{count, duration, percent};
+
+/// Where the text of a line begins, behind its name.
+const NAME_COLUMNS: usize = 12;
+
+/// Seconds from nanoseconds.
+const SECOND_NS: f64 = 1e9;
+
+/// Writes the report.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
+    plan(report, out)?;
+    if let Some((summary, run)) = report.summary.as_ref().zip(median_run(report)) {
+        writeln!(out)?;
+        rates(report, &summary.rate_per_s, out)?;
+        requests(report, out)?;
+        connections(run, out)?;
+        writeln!(out)?;
+        table::write(report, summary, run, out)?;
+        writeln!(out)?;
+        server(report, run, out)?;
+        generator(report, run, out)?;
+    }
+    host(report, out)?;
+    writeln!(out)?;
+    verdict(&report.verdict, report.runs.len(), out)
+}
+
+/// The run whose rate is nearest to the median: what has no median of its own is shown from it.
+fn median_run(report: &Report) -> Option<&RunReport> {
+    let median = report.summary.as_ref()?.rate_per_s.median;
+    let distance = |run: &RunReport| (run.rate_per_s - median).abs();
+    report.runs.iter().min_by(|left, right| distance(left).total_cmp(&distance(right)))
+}
+
+fn plan(report: &Report, out: &mut impl Write) -> fmt::Result {
+    let plan = &report.plan;
+    let of_ns = |nanoseconds: u64| duration(nanoseconds as f64);
+    write!(out, "{} {}: {}, ", report.tool.name, report.tool.version, plan.verb)?;
+    write!(out, "{}, ", pace(plan))?;
+    write!(out, "{}, ", numbered(plan.connections, "connection"))?;
+    write!(out, "{}, ", numbered(u64::from(plan.threads), "thread"))?;
+    write!(out, "{} after {} of warm-up", of_ns(plan.duration_ns), of_ns(plan.warmup_ns))?;
+    if report.runs.len() > 1 {
+        write!(out, ", {} runs", report.runs.len())?;
+    }
+    if report.ended == Ended::Interrupted {
+        write!(out, ", PARTIAL")?;
+    }
+    writeln!(out)?;
+    for target in &plan.targets {
+        write!(out, "  {} {}", target.method, target.url)?;
+        if plan.targets.len() > 1 {
+            write!(out, ", weight {}", target.weight)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// How requests come and what connections do, in words.
+fn pace(plan: &PlanReport) -> String {
+    let mut words = match (plan.rate_from_per_s, plan.rate_to_per_s) {
+        (Some(from), Some(to)) if from == to => {
+            format!("open loop of {} requests/s ({})", rate(from), plan.pace)
+        }
+        (Some(from), Some(to)) => {
+            format!("open loop from {} to {} requests/s ({})", rate(from), rate(to), plan.pace)
+        }
+        _ => "closed loop".to_owned(),
+    };
+    match plan.requests_per_connection {
+        Some(1) => words.push_str(", a connection per request"),
+        Some(requests) => words.push_str(&format!(", {} requests per connection", count(requests))),
+        None => {}
+    }
+    if plan.pipeline > 1 {
+        words.push_str(&format!(", pipelines of {}", plan.pipeline));
+    }
+    words
+}
+
+fn rates(report: &Report, spread: &Spread, out: &mut impl Write) -> fmt::Result {
+    name(out, "rate")?;
+    write!(out, "{} requests/s", rate(spread.median))?;
+    if report.runs.len() > 1 {
+        let (lowest, highest) = (rate(spread.min), rate(spread.max));
+        write!(out, ", the median of {lowest} to {highest} (spread {})", percent(spread.spread))?;
+    }
+    writeln!(out)?;
+    let all_ns: u64 = report.runs.iter().map(|run| run.wall_ns).sum();
+    let per_second = |bytes_of: fn(&RunReport) -> u64| {
+        let sum: u64 = report.runs.iter().map(bytes_of).sum();
+        bytes(if all_ns == 0 { 0.0 } else { sum as f64 / all_ns as f64 * SECOND_NS })
+    };
+    name(out, "bytes")?;
+    let read = per_second(|run| run.bytes.read);
+    let written = per_second(|run| run.bytes.written);
+    writeln!(out, "{read}/s in, {written}/s out")
+}
+
+/// Counts of all runs, so that no failure is hidden behind a median.
+fn requests(report: &Report, out: &mut impl Write) -> fmt::Result {
+    let sum = |of: fn(&RunReport) -> u64| count(report.runs.iter().map(of).sum());
+    name(out, "requests")?;
+    write!(
+        out,
+        "{} asked, {} sent, ",
+        sum(|run| run.requests.asked),
+        sum(|run| run.requests.sent)
+    )?;
+    write!(out, "{} answered, ", sum(|run| run.requests.answered))?;
+    write!(out, "{} failed", sum(|run| run.requests.failed))?;
+    if report.runs.iter().any(|run| run.requests.waited > 0) {
+        write!(out, ", {} waited for a connection", sum(|run| run.requests.waited))?;
+    }
+    writeln!(out)?;
+    name(out, "failed by")?;
+    for (at, kind) in FailureKind::ALL.into_iter().enumerate() {
+        let separator = if at == 0 { "" } else { ", " };
+        let failed: u64 = report.runs.iter().map(|run| run.requests.failed_by.of(kind)).sum();
+        write!(out, "{separator}{} {}", kind.name(), count(failed))?;
+    }
+    writeln!(out)
+}
+
+fn connections(run: &RunReport, out: &mut impl Write) -> fmt::Result {
+    let connections = &run.connections;
+    name(out, "connections")?;
+    write!(out, "{} asked, {} open, ", count(connections.asked), count(connections.open))?;
+    writeln!(out, "{} opened, {} refused", count(connections.opened), count(connections.refused))
+}
+
+fn server(report: &Report, run: &RunReport, out: &mut impl Write) -> fmt::Result {
+    name(out, "server")?;
+    let Some(server) = &run.server else {
+        return writeln!(out, "not on this host, or not to be seen by this user");
+    };
+    let median = report.summary.as_ref().and_then(|summary| summary.server_cpu_per_request_ns);
+    if let Some(median) = median {
+        write!(out, "{} of CPU per request", duration(median.median))?;
+        if let Some((user, system)) = server.user_per_request_ns.zip(server.system_per_request_ns) {
+            write!(out, " (user {}, system {})", duration(user), duration(system))?;
+        }
+        write!(out, ", ")?;
+    }
+    writeln!(out, "busiest thread {} of its core", percent(server.busiest_thread_share))?;
+    name(out, "")?;
+    write!(
+        out,
+        "{}, {}, ",
+        server.name,
+        numbered_plural(server.pids.len() as u64, "process", "es")
+    )?;
+    write!(out, "{}, ", numbered(u64::from(server.threads), "thread"))?;
+    writeln!(out, "{} in RAM", bytes(server.resident_bytes as f64))
+}
+
+fn generator(report: &Report, run: &RunReport, out: &mut impl Write) -> fmt::Result {
+    name(out, "generator")?;
+    let median = report.summary.as_ref().and_then(|summary| summary.generator_cpu_per_request_ns);
+    if let Some(median) = median {
+        write!(out, "{} of CPU per request, ", duration(median.median))?;
+    }
+    let threads = run.generator.threads.iter();
+    let busiest = threads.map(|thread| thread.busy_share).fold(0.0, f64::max);
+    writeln!(out, "busiest thread {} of its core", percent(busiest))
+}
+
+fn host(report: &Report, out: &mut impl Write) -> fmt::Result {
+    let host = &report.host;
+    name(out, "host")?;
+    write!(out, "Linux {}, ", host.kernel.as_deref().unwrap_or("of unknown release"))?;
+    write!(out, "{}, ", host.cpu_model.as_deref().unwrap_or(&host.architecture))?;
+    write!(out, "{} to use", numbered(host.cpus_allowed.len() as u64, "core"))?;
+    let steal = report.runs.iter().filter_map(|run| run.steal_share).reduce(f64::max);
+    if let Some(steal) = steal {
+        write!(out, ", {} stolen", percent(steal))?;
+    }
+    writeln!(out)
+}
+
+fn verdict(verdict: &Verdict, runs: usize, out: &mut impl Write) -> fmt::Result {
+    let of_run = |reason: &Reason| match reason.run {
+        Some(run) if runs > 1 => format!("run {run}: {}", reason.text),
+        _ => reason.text.clone(),
+    };
+    for note in &verdict.notes {
+        writeln!(out, "note: {}", of_run(note))?;
+    }
+    if verdict.state == State::Valid {
+        return writeln!(out, "VALID: nothing speaks against these figures");
+    }
+    writeln!(out, "INVALID: do not trust these figures")?;
+    for reason in &verdict.reasons {
+        writeln!(out, "  - {}", of_run(reason))?;
+    }
+    Ok(())
+}
+
+fn name(out: &mut impl Write, name: &str) -> fmt::Result {
+    write!(out, "{name:NAME_COLUMNS$}")
+}
+
+fn numbered(number: u64, noun: &str) -> String {
+    numbered_plural(number, noun, "s")
+}
+
+fn numbered_plural(number: u64, noun: &str, ending: &str) -> String {
+    let ending = if number == 1 { "" } else { ending };
+    format!("{} {noun}{ending}", count(number))
+}

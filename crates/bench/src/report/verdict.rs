@@ -1,0 +1,278 @@
+//! Whether a result may be believed.
+//!
+//! Owns the rules and their words. Never softens: a rule that cannot be checked because the server is out of sight
+//! counts against the result where the generator was at its limit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::HostFacts;
+use crate::limits::{
+    CLOCK_DISTANCE_MAXIMUM_NS, GENERATOR_BUSY_MAXIMUM, GENERATOR_WAITING_MAXIMUM,
+    LATE_P99_MAXIMUM_NS, LATE_SHARE_MAXIMUM, LATENCY_MAXIMUM_NS, SERVER_BUSY_MINIMUM,
+    STEAL_SHARE_MAXIMUM,
+};
+use crate::report::measured::Ended;
+use crate::report::schema::{RunReport, ServerReport, ThreadReport};
+use crate::report::text::{count, duration, percent};
+
+/// Clock sources that advance by milliseconds.
+const CLOCKS_TOO_COARSE: [&str; 2] = ["jiffies", "refined-jiffies"];
+
+/// Clock sources whose reading takes about a microsecond.
+const CLOCKS_SLOW: [&str; 3] = ["hpet", "acpi_pm", "pit"];
+
+/// Whether the result may be believed, with every reason against it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The word.
+    pub state: State,
+    /// Every reason why not; empty when valid.
+    pub reasons: Vec<Reason>,
+    /// What a reader should know besides; no reason against the result.
+    pub notes: Vec<Reason>,
+}
+
+/// The word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// The figures tell of the server.
+    Valid,
+    /// They may tell of something else.
+    Invalid,
+}
+
+/// What the check of Little's law came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// Within the tolerance.
+    Yes,
+    /// Outside.
+    No,
+    /// An open loop, or too many failures.
+    NotChecked,
+}
+
+/// One thing to say about the result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// What it is about.
+    pub code: ReasonCode,
+    /// The run it is about, from 1; null when it is about all.
+    pub run: Option<u32>,
+    /// The same in words, with the figures.
+    pub text: String,
+}
+
+/// What a reason or a note is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonCode {
+    /// Nothing was answered.
+    NothingAnswered,
+    /// A generator thread was at its limit while the server was not.
+    GeneratorBusy,
+    /// Sends were later than due.
+    SentLate,
+    /// Fewer connections were open than asked.
+    ConnectionsMissing,
+    /// A clock cannot be trusted.
+    Clock,
+    /// The hypervisor gave time to others.
+    Steal,
+    /// Rate, times and connections contradict each other.
+    LittlesLaw,
+    /// A note: the run did not come to its planned end.
+    Interrupted,
+    /// A note: others used the core of a generator thread.
+    CoreShared,
+    /// A note: failed requests have no times.
+    Failures,
+    /// A note: times were longer than a histogram holds.
+    Clamped,
+}
+
+/// Something to say, before it is known whether the number of the run matters.
+type Finding = (ReasonCode, String);
+
+impl Verdict {
+    /// The verdict on the runs of a measurement.
+    pub fn of(runs: &[RunReport], host: &HostFacts, ended: Ended) -> Verdict {
+        let mut reasons = Vec::new();
+        let mut notes = Vec::new();
+        let everywhere = |(code, text): Finding| Reason { code, run: None, text };
+        if runs.is_empty() {
+            let text = "no run was finished".to_owned();
+            reasons.push(everywhere((ReasonCode::NothingAnswered, text)));
+        }
+        reasons.extend(coarse_clock(host).map(everywhere));
+        notes.extend(slow_clock(host).map(everywhere));
+        if ended == Ended::Interrupted {
+            let text = "partial: it was stopped before its planned end".to_owned();
+            notes.push(everywhere((ReasonCode::Interrupted, text)));
+        }
+        for (run, number) in runs.iter().zip(1..) {
+            let numbered = |(code, text): Finding| Reason { code, run: Some(number), text };
+            reasons.extend(against(run).map(numbered));
+            notes.extend(remarks(run).map(numbered));
+        }
+        let state = if reasons.is_empty() { State::Valid } else { State::Invalid };
+        Verdict { state, reasons, notes }
+    }
+}
+
+/// Every reason against a run.
+fn against(run: &RunReport) -> impl Iterator<Item = Finding> {
+    [
+        nothing_answered(run),
+        generator_busy(run),
+        sent_late(run),
+        connections_missing(run),
+        clock_went_back(run),
+        clock_moved(run),
+        steal(run),
+        littles_law(run),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// What else to say about a run.
+fn remarks(run: &RunReport) -> impl Iterator<Item = Finding> {
+    [core_shared(run), failures(run), clamped(run)].into_iter().flatten()
+}
+
+fn nothing_answered(run: &RunReport) -> Option<Finding> {
+    let text = format!("no request was answered, {} failed", count(run.requests.failed));
+    (run.requests.answered == 0).then_some((ReasonCode::NothingAnswered, text))
+}
+
+fn generator_busy(run: &RunReport) -> Option<Finding> {
+    let thread = busiest(run)?;
+    if thread.busy_share <= GENERATOR_BUSY_MAXIMUM {
+        return None;
+    }
+    let server = match &run.server {
+        Some(server) if server.busiest_thread_share > SERVER_BUSY_MINIMUM => return None,
+        Some(ServerReport { busiest_thread_share, .. }) => {
+            format!("the busiest thread of the server {}", percent(*busiest_thread_share))
+        }
+        None => "how busy the server was is not known".to_owned(),
+    };
+    let text = format!(
+        "a generator thread used {} of its core (at most {}), {server}: use more threads or another host",
+        percent(thread.busy_share),
+        percent(GENERATOR_BUSY_MAXIMUM),
+    );
+    Some((ReasonCode::GeneratorBusy, text))
+}
+
+fn busiest(run: &RunReport) -> Option<&ThreadReport> {
+    let threads = run.generator.threads.iter();
+    threads.max_by(|left, right| left.busy_share.total_cmp(&right.busy_share))
+}
+
+fn sent_late(run: &RunReport) -> Option<Finding> {
+    let late_ns = run.late.p99_ns;
+    let allowed_ns = (run.response.p99_ns as f64 * LATE_SHARE_MAXIMUM) as u64;
+    let allowed_ns = allowed_ns.max(LATE_P99_MAXIMUM_NS);
+    if late_ns <= allowed_ns {
+        return None;
+    }
+    let text = format!(
+        "one send in 100 was {} or more later than due (at most {}): the generator could not keep the schedule",
+        duration(late_ns as f64),
+        duration(allowed_ns as f64),
+    );
+    Some((ReasonCode::SentLate, text))
+}
+
+fn connections_missing(run: &RunReport) -> Option<Finding> {
+    let connections = &run.connections;
+    let text = format!(
+        "{} of {} connections were open at most, {} attempts were refused",
+        count(connections.open),
+        count(connections.asked),
+        count(connections.refused),
+    );
+    (connections.open < connections.asked).then_some((ReasonCode::ConnectionsMissing, text))
+}
+
+fn clock_went_back(run: &RunReport) -> Option<Finding> {
+    let text = format!("the monotonic clock went back {} times", count(run.clock.went_back));
+    (run.clock.went_back > 0).then_some((ReasonCode::Clock, text))
+}
+
+fn clock_moved(run: &RunReport) -> Option<Finding> {
+    let monotonic_ns = i64::try_from(run.clock.monotonic_ns).unwrap_or(i64::MAX);
+    let distance_ns = run.clock.realtime_ns.abs_diff(monotonic_ns);
+    let text = format!(
+        "time of day and monotonic clock moved apart by {}: the host was paused, or its clock was set",
+        duration(distance_ns as f64),
+    );
+    (distance_ns > CLOCK_DISTANCE_MAXIMUM_NS).then_some((ReasonCode::Clock, text))
+}
+
+fn coarse_clock(host: &HostFacts) -> Option<Finding> {
+    let source = host.clock_source.as_deref()?;
+    let text = format!("the clock source `{source}` advances by milliseconds");
+    CLOCKS_TOO_COARSE.contains(&source).then_some((ReasonCode::Clock, text))
+}
+
+fn slow_clock(host: &HostFacts) -> Option<Finding> {
+    let source = host.clock_source.as_deref()?;
+    let text = format!("the clock source `{source}` makes every reading of the clock expensive");
+    CLOCKS_SLOW.contains(&source).then_some((ReasonCode::Clock, text))
+}
+
+fn steal(run: &RunReport) -> Option<Finding> {
+    let share = run.steal_share.filter(|share| *share > STEAL_SHARE_MAXIMUM)?;
+    let text = format!(
+        "the hypervisor gave {} of the time of the cores to others (at most {})",
+        percent(share),
+        percent(STEAL_SHARE_MAXIMUM),
+    );
+    Some((ReasonCode::Steal, text))
+}
+
+fn littles_law(run: &RunReport) -> Option<Finding> {
+    let law = &run.littles_law;
+    let (expected, tolerance) = (law.expected?, law.tolerance?);
+    let text = format!(
+        "rate times mean service time is {:.1} requests under way, the connections allow {expected:.1} \
+         (within {tolerance:.1}): times, rate and connections contradict each other",
+        law.measured,
+    );
+    (law.holds == Holds::No).then_some((ReasonCode::LittlesLaw, text))
+}
+
+fn core_shared(run: &RunReport) -> Option<Finding> {
+    let waited_ns = run.generator.threads.iter().map(|thread| thread.waited_ns).max()?;
+    let allowed_ns = run.wall_ns as f64 * GENERATOR_WAITING_MAXIMUM;
+    let text = format!(
+        "a generator thread waited {} for its core, which others used: times are too long by that",
+        duration(waited_ns as f64),
+    );
+    (waited_ns as f64 > allowed_ns).then_some((ReasonCode::CoreShared, text))
+}
+
+fn failures(run: &RunReport) -> Option<Finding> {
+    let text = format!(
+        "{} requests failed; the times are of the {} that were answered",
+        count(run.requests.failed),
+        count(run.requests.answered),
+    );
+    (run.requests.failed > 0 && run.requests.answered > 0).then_some((ReasonCode::Failures, text))
+}
+
+fn clamped(run: &RunReport) -> Option<Finding> {
+    let latencies = [&run.service, &run.response, &run.connect, &run.late];
+    let clamped = latencies.iter().map(|latency| latency.clamped).max()?;
+    let text = format!(
+        "{} times were longer than {} and stand in the percentiles as that",
+        count(clamped),
+        duration(LATENCY_MAXIMUM_NS as f64),
+    );
+    (clamped > 0).then_some((ReasonCode::Clamped, text))
+}

@@ -1,0 +1,102 @@
+//! A distribution of times.
+//!
+//! Owns the range and precision of every histogram. Never fails to record: what is out of range is clamped and counted.
+
+use hdrhistogram::Histogram;
+
+use crate::limits::{LATENCY_DIGITS, LATENCY_MAXIMUM_NS};
+
+/// A distribution of times in nanoseconds, each known to a thousandth of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Latency {
+    pub(super) histogram: Histogram<u64>,
+    /// The exact sum, for an exact mean. Times beyond the maximum are in it as they were.
+    sum_ns: u64,
+    clamped: u64,
+}
+
+impl Latency {
+    /// An empty distribution.
+    pub fn new() -> Latency {
+        let histogram = Histogram::new_with_max(LATENCY_MAXIMUM_NS, LATENCY_DIGITS)
+            .expect("the maximum is above 2 and the digits are at most 5");
+        Latency { histogram, sum_ns: 0, clamped: 0 }
+    }
+
+    /// Adds one time.
+    #[inline]
+    pub fn record(&mut self, nanoseconds: u64) {
+        self.sum_ns = self.sum_ns.saturating_add(nanoseconds);
+        self.clamped += u64::from(nanoseconds > LATENCY_MAXIMUM_NS);
+        self.histogram.saturating_record(nanoseconds.min(LATENCY_MAXIMUM_NS));
+    }
+
+    /// Adds `count` times of one value, as a foreign histogram holds them.
+    pub(super) fn record_many(&mut self, nanoseconds: u64, count: u64) {
+        self.sum_ns = self.sum_ns.saturating_add(nanoseconds.saturating_mul(count));
+        if nanoseconds > LATENCY_MAXIMUM_NS {
+            self.clamped += count;
+        }
+        self.histogram.saturating_record_n(nanoseconds.min(LATENCY_MAXIMUM_NS), count);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.histogram.reset();
+        self.sum_ns = 0;
+        self.clamped = 0;
+    }
+
+    /// Adds all times of another distribution.
+    pub fn merge(&mut self, other: &Latency) {
+        self.histogram.add(&other.histogram).expect("all of them have the same range");
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.clamped += other.clamped;
+    }
+
+    /// How many times were recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.histogram.is_empty()
+    }
+
+    /// How many of them were longer than [`LATENCY_MAXIMUM_NS`] and stand in the distribution as that.
+    pub fn clamped(&self) -> u64 {
+        self.clamped
+    }
+
+    /// The sum of all times, in nanoseconds.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// The mean, in nanoseconds; zero when empty.
+    pub fn mean_ns(&self) -> f64 {
+        if self.is_empty() { 0.0 } else { self.sum_ns as f64 / self.count() as f64 }
+    }
+
+    /// The shortest time, in nanoseconds; zero when empty.
+    pub fn minimum_ns(&self) -> u64 {
+        self.histogram.min()
+    }
+
+    /// The longest time, in nanoseconds; zero when empty.
+    pub fn maximum_ns(&self) -> u64 {
+        self.histogram.max().min(LATENCY_MAXIMUM_NS)
+    }
+
+    /// The time that the given share (0 to 1) of all does not exceed, in nanoseconds; zero when empty.
+    pub fn quantile_ns(&self, share: f64) -> u64 {
+        self.histogram.value_at_quantile(share).min(self.maximum_ns())
+    }
+}
+
+impl Default for Latency {
+    fn default() -> Latency {
+        Latency::new()
+    }
+}
