@@ -51,3 +51,44 @@ pub const LITTLES_LAW_FAILED_MAXIMUM: f64 = 0.01;
 /// Share of a run that a generator thread may wait for its core before it is remarked on, 0.05. Beyond it the verdict
 /// carries a note that others used the core.
 pub const GENERATOR_WAITING_MAXIMUM: f64 = 0.05;
+/// Highest rate, 100 million requests per second: more than any host sends. A higher one is refused before the run.
+pub const RATE_PER_SECOND_MAX: f64 = 1e8;
+
+/// Most keys a distribution has, 10^12: numbers up to here are exact in the arithmetic of the distributions. More are
+/// refused before the run.
+pub const KEYS_MAX: u64 = 1_000_000_000_000;
+
+/// Highest exponent of Zipf's distribution, 20: there the second key comes once in a million draws. A higher one is
+/// refused before the run.
+pub const ZIPF_EXPONENT_MAX: f64 = 20.0;
+
+/// Most places of one request that vary, 16: their numbers are held on the stack. A template with more is refused
+/// before the run.
+pub const VARYING_PARTS_MAX: usize = 16;
+
+/// Largest request, 16 MiB (bytes): it is copied once for each time it is sent. A larger one is refused before the run.
+pub const REQUEST_BYTES_MAX: usize = 16 << 20;
+
+/// Most URLs of one run, 1,000. More are refused before the run.
+pub const TARGETS_MAX: usize = 1_000;
+
+/// Highest weight of a URL, 1 million. A higher one is refused before the run.
+pub const WEIGHT_MAX: u32 = 1_000_000;
+
+/// Most threads, 256: each pair of them has a mailbox. More are refused before the run.
+pub const THREADS_MAX: u32 = 256;
+
+/// Most connections, 10 million: their state alone takes 3 GB. More are refused before the run.
+pub const CONNECTIONS_MAX: u32 = 10_000_000;
+
+/// Most requests on their way over one connection, 1,024: the times at which they were sent are kept. More are refused
+/// before the run.
+pub const PIPELINE_MAX: u32 = 1_024;
+
+/// How long an address of a name that has several may take to answer, 1 s (milliseconds). After that the next one is
+/// tried.
+pub const PROBE_MS: u64 = 1_000;
+
+/// Descriptors of a table that are not for connections, 64: standard streams, pollset, timers, wake descriptors. With
+/// fewer left a run is refused before it begins.
+pub const DESCRIPTORS_RESERVED: u64 = 64;

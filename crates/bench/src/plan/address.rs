@@ -1,0 +1,306 @@
+//! From a place to an address, and whether it may be loaded.
+//!
+//! Owns the only name look-up of a run (`getaddrinfo`) and the rule that strangers' hosts are not loaded by mistake.
+//! Never opens a connection that stays.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::url::Place;
+use crate::limits::PROBE_MS;
+
+/// Where connections go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// TCP.
+    Tcp(SocketAddr),
+    /// A Unix stream socket.
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// Whether it is on this host for certain.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(address) => {
+                let address = address.ip().to_canonical();
+                address.is_loopback() || address.is_unspecified()
+            }
+            Self::Unix(_) => true,
+        }
+    }
+
+    /// The address, when it is one of TCP.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(formatter),
+            Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// What the user says about the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// Nothing: only this host and private networks are loaded.
+    Unsaid,
+    /// It is the user's own (`--i-own-this-host`).
+    Declared,
+}
+
+/// Why a place cannot be loaded.
+#[derive(Debug)]
+pub enum AddressError {
+    /// The name cannot be looked up.
+    Unresolvable {
+        /// The name.
+        host: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The name stands for nothing.
+    NoAddress(String),
+    /// It is somebody's host on the internet.
+    Stranger {
+        /// As it was given.
+        place: String,
+        /// The address that is outside.
+        address: IpAddr,
+    },
+    /// There is no such socket.
+    NoSocket {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// An address to connect from is not one of this host.
+    Source {
+        /// The address.
+        address: IpAddr,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unresolvable { host, error } => write!(
+                formatter,
+                "the name `{host}` cannot be resolved ({error}); check its spelling, or give an address"
+            ),
+            Self::NoAddress(host) => {
+                write!(
+                    formatter,
+                    "the name `{host}` has no address; give one, as in 127.0.0.1:8080"
+                )
+            }
+            Self::Stranger { place, address } => {
+                let known_as = if place.contains(&address.to_string()) {
+                    String::new()
+                } else {
+                    format!(" ({address})")
+                };
+                write!(
+                    formatter,
+                    "{place}{known_as} is outside this host and private networks; if it is yours to load, say \
+                     --i-own-this-host"
+                )
+            }
+            Self::NoSocket { path, error } => write!(
+                formatter,
+                "`{}` cannot be asked ({error}); name the socket a server listens on",
+                path.display()
+            ),
+            Self::Source { address, error } => write!(
+                formatter,
+                "cannot connect from {address} ({error}); give addresses of this host (`ip address` lists them)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+/// The address of a place that may be loaded. Of a name with several addresses it is the first that is answered, or
+/// the first where none is.
+///
+/// # Errors
+/// When there is none, or it is a stranger's and nobody declared to own it.
+pub fn resolve(place: &Place, ownership: Ownership) -> Result<Address, AddressError> {
+    let addresses: Vec<SocketAddr> = match place {
+        Place::Unix(path) => return unix(path),
+        Place::Address { address, port } => vec![SocketAddr::new(*address, *port)],
+        Place::Name { host, port } => (host.as_str(), *port)
+            .to_socket_addrs()
+            .map_err(|error| AddressError::Unresolvable { host: host.clone(), error })?
+            .collect(),
+    };
+    let stranger = addresses.iter().map(SocketAddr::ip).find(|address| !is_near(*address));
+    if let (Some(address), Ownership::Unsaid) = (stranger, ownership) {
+        return Err(AddressError::Stranger { place: place.to_string(), address });
+    }
+    let chosen = match addresses.as_slice() {
+        [] => return Err(AddressError::NoAddress(place.to_string())),
+        [only] => *only,
+        [first, ..] => {
+            addresses.iter().find(|address| is_answered(address)).copied().unwrap_or(*first)
+        }
+    };
+    Ok(Address::Tcp(chosen))
+}
+
+fn unix(path: &std::path::Path) -> Result<Address, AddressError> {
+    match std::fs::metadata(path) {
+        Ok(_) => Ok(Address::Unix(path.to_owned())),
+        Err(error) => Err(AddressError::NoSocket { path: path.to_owned(), error }),
+    }
+}
+
+#[expect(clippy::disallowed_types, reason = "closed at once, before any thread or table exists")]
+fn is_answered(address: &SocketAddr) -> bool {
+    std::net::TcpStream::connect_timeout(address, Duration::from_millis(PROBE_MS)).is_ok()
+}
+
+/// Whether an address is this host's or in a network that is nobody else's: RFC 1918, RFC 4193, RFC 6598, link-local.
+fn is_near(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            address.is_loopback()
+                || address.is_private()
+                || address.is_link_local()
+                || address.is_unspecified()
+                || is_shared(address)
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback()
+                || address.is_unspecified()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+        }
+    }
+}
+
+/// 100.64.0.0/10, which providers and private overlays use (RFC 6598).
+fn is_shared(address: Ipv4Addr) -> bool {
+    let [first, second, ..] = address.octets();
+    first == 100 && second & 0xC0 == 64
+}
+
+/// Refuses addresses to connect from which this host does not have.
+///
+/// # Errors
+/// The first such address.
+pub fn check_sources(sources: &[IpAddr]) -> Result<(), AddressError> {
+    for address in sources {
+        // A datagram socket takes no port from those that connections will need.
+        std::net::UdpSocket::bind((*address, 0))
+            .map_err(|error| AddressError::Source { address: *address, error })?;
+    }
+    Ok(())
+}
+
+/// The first `count` addresses of 127.0.0.0/8 that connections may come from, beginning with 127.0.0.1.
+pub fn loopback_sources(count: u32) -> impl Iterator<Item = IpAddr> {
+    let first = Ipv4Addr::LOCALHOST.to_bits();
+    let last = Ipv4Addr::new(127, 255, 255, 254).to_bits();
+    (first..=last).take(count as usize).map(|bits| Ipv4Addr::from_bits(bits).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(text: &str, ownership: Ownership) -> Result<Address, AddressError> {
+        resolve(&text.parse::<super::super::Url>().unwrap().place, ownership)
+    }
+
+    #[test]
+    fn what_is_near_needs_no_declaration() {
+        for near in [
+            "127.0.0.1",
+            "127.255.0.3",
+            "0.0.0.0",
+            "10.0.0.1",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.1.1",
+            "100.64.0.0",
+            "100.127.255.255",
+            "[::1]",
+            "[::]",
+            "[fd00::1]",
+            "[fc00::1]",
+            "[fe80::1]",
+            "[::ffff:10.0.0.1]",
+        ] {
+            assert!(resolved(near, Ownership::Unsaid).is_ok(), "{near}");
+        }
+    }
+
+    #[test]
+    fn a_stranger_is_loaded_by_its_owner_only() {
+        for far in [
+            "9.255.255.255",
+            "11.0.0.0",
+            "172.15.0.1",
+            "172.32.0.1",
+            "192.167.1.1",
+            "192.169.0.1",
+            "100.63.255.255",
+            "100.128.0.0",
+            "169.253.1.1",
+            "8.8.8.8",
+            "[2001:db8::1]",
+            "[fb00::1]",
+            "[fec0::1]",
+            "[::ffff:8.8.8.8]",
+        ] {
+            let refused = resolved(far, Ownership::Unsaid).unwrap_err();
+            assert!(matches!(refused, AddressError::Stranger { .. }), "{far}: {refused}");
+            assert!(refused.to_string().contains("--i-own-this-host"), "{refused}");
+            assert!(resolved(far, Ownership::Declared).is_ok(), "{far}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_up_and_the_answered_address_taken() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let place = Place::Name { host: "localhost".to_owned(), port: address.port() };
+        assert_eq!(resolve(&place, Ownership::Unsaid).unwrap(), Address::Tcp(address));
+    }
+
+    #[test]
+    fn a_name_of_nothing_is_said() {
+        let error = resolved("http://no-such-name.invalid/", Ownership::Unsaid).unwrap_err();
+        assert!(error.to_string().contains("`no-such-name.invalid`"), "{error}");
+        let error = resolved("unix:/no/such/socket", Ownership::Unsaid).unwrap_err();
+        assert!(error.to_string().contains("`/no/such/socket`"), "{error}");
+    }
+
+    #[test]
+    fn sources_are_addresses_of_this_host() {
+        let loopback: Vec<IpAddr> = loopback_sources(300).collect();
+        assert_eq!(loopback.len(), 300);
+        assert_eq!(loopback[0].to_string(), "127.0.0.1");
+        assert_eq!(loopback[299].to_string(), "127.0.1.44");
+        check_sources(&loopback).unwrap();
+        let error = check_sources(&["192.0.2.7".parse().unwrap()]).unwrap_err();
+        assert!(error.to_string().contains("192.0.2.7"), "{error}");
+    }
+}

@@ -1,0 +1,144 @@
+//! From URLs to targets and peers.
+//!
+//! Owns that a server which several URLs name is one peer, and that every URL is looked up once.
+
+use std::fmt;
+
+use super::address::{Address, AddressError, Ownership, resolve};
+use super::request::{Afterwards, Request, RequestError};
+use super::url::{Url, UrlError};
+use super::{Peer, Target};
+use crate::limits::{TARGETS_MAX, WEIGHT_MAX};
+
+/// What is wrong with the URLs of a run.
+#[derive(Debug)]
+pub enum AimError {
+    /// There is none, or more than a run has.
+    Count(usize),
+    /// There are weights, but not one for each URL.
+    WeightCount {
+        /// Weights.
+        weights: usize,
+        /// URLs.
+        urls: usize,
+    },
+    /// Not a weight.
+    Weight(u32),
+    /// One is no URL.
+    Url {
+        /// As it was given.
+        text: String,
+        /// What is wrong.
+        error: UrlError,
+    },
+    /// One is not to be loaded.
+    Address(AddressError),
+    /// The request cannot be made for one.
+    Request {
+        /// As it was given.
+        text: String,
+        /// What is wrong.
+        error: RequestError,
+    },
+}
+
+impl fmt::Display for AimError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(0) => formatter.write_str("no URL is given; write http://HOST:PORT/PATH"),
+            Self::Count(count) => write!(
+                formatter,
+                "{count} URLs are more than a run has; give {TARGETS_MAX} at most, or vary one with {{{{random:A..B}}}}"
+            ),
+            Self::WeightCount { weights, urls } => write!(
+                formatter,
+                "{weights} weights for {urls} URLs; give one for each URL, in their order"
+            ),
+            Self::Weight(weight) => {
+                write!(formatter, "{weight} is not a weight; give one from 1 to {WEIGHT_MAX}")
+            }
+            Self::Url { text, error } => write!(formatter, "{text}: {error}"),
+            Self::Address(error) => error.fmt(formatter),
+            Self::Request { text, error } => write!(formatter, "{text}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for AimError {}
+
+/// What is asked for, and of whom.
+#[derive(Clone, Debug)]
+pub struct Aim {
+    /// One for each URL.
+    pub targets: Vec<Target>,
+    /// The different addresses.
+    pub peers: Vec<Peer>,
+}
+
+impl Aim {
+    /// Reads URLs, looks their hosts up and compiles the request for each. Without weights all have the same.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn at(
+        urls: &[String],
+        weights: &[u32],
+        request: &Request,
+        ownership: Ownership,
+    ) -> Result<Self, AimError> {
+        if urls.is_empty() || urls.len() > TARGETS_MAX {
+            return Err(AimError::Count(urls.len()));
+        }
+        if !weights.is_empty() && weights.len() != urls.len() {
+            return Err(AimError::WeightCount { weights: weights.len(), urls: urls.len() });
+        }
+        if let Some(wrong) = weights.iter().find(|weight| !(1..=WEIGHT_MAX).contains(*weight)) {
+            return Err(AimError::Weight(*wrong));
+        }
+        let mut aim = Self { targets: Vec::with_capacity(urls.len()), peers: Vec::new() };
+        for (index, text) in urls.iter().enumerate() {
+            let weight = weights.get(index).copied().unwrap_or(1);
+            aim.add(text, weight, request, ownership)?;
+        }
+        Ok(aim)
+    }
+
+    fn add(
+        &mut self,
+        text: &str,
+        weight: u32,
+        request: &Request,
+        ownership: Ownership,
+    ) -> Result<(), AimError> {
+        let url: Url =
+            text.parse().map_err(|error| AimError::Url { text: text.to_owned(), error })?;
+        let compiled = |afterwards| {
+            let wrong = |error| AimError::Request { text: text.to_owned(), error };
+            request.compile(&url, afterwards).map_err(wrong)
+        };
+        let (first, last) = (compiled(Afterwards::Keep)?, compiled(Afterwards::Close)?);
+        let known = self.targets.iter().find(|target| target.url.place == url.place);
+        let peer = match known {
+            Some(target) => target.peer,
+            None => self.peer_at(resolve(&url.place, ownership).map_err(AimError::Address)?),
+        };
+        self.peers[peer].weight += u64::from(weight);
+        self.targets.push(Target {
+            url,
+            peer,
+            weight,
+            request: first,
+            last_request: last,
+            answer_body: request.answer_body(),
+        });
+        Ok(())
+    }
+
+    fn peer_at(&mut self, address: Address) -> usize {
+        let known = self.peers.iter().position(|peer| peer.address == address);
+        known.unwrap_or_else(|| {
+            self.peers.push(Peer { address, weight: 0 });
+            self.peers.len() - 1
+        })
+    }
+}

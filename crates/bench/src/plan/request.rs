@@ -1,0 +1,219 @@
+//! One request as it is wanted, and its compilation.
+//!
+//! Owns which fields a request has: `Host` first, what the user gave, and what the body needs. Refuses fields that
+//! would contradict the generator. Never sends anything.
+
+use std::fmt;
+
+use super::template::{RequestTemplate, TemplateError};
+use super::url::Url;
+
+/// A request, the same for all URLs of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The method, as it is sent.
+    pub method: String,
+    /// Names and values of fields, in order; values may have templates.
+    pub fields: Vec<(String, String)>,
+    /// The body.
+    pub body: Body,
+}
+
+/// A request's body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Body {
+    /// None.
+    #[default]
+    None,
+    /// Text that may have templates.
+    Text(String),
+    /// Bytes, sent as they are.
+    Bytes(Vec<u8>),
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self { method: "GET".to_owned(), fields: Vec::new(), body: Body::None }
+    }
+}
+
+/// What a request says about its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Afterwards {
+    /// Nothing: it is kept.
+    Keep,
+    /// `Connection: close`.
+    Close,
+}
+
+/// Whether an answer has a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerBody {
+    /// As its head says.
+    AsFramed,
+    /// Never, whatever its head says: it answers HEAD (RFC 9110, 9.3.2).
+    Never,
+}
+
+/// What is wrong with a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestError {
+    /// The method is no token.
+    Method(String),
+    /// The method makes a tunnel.
+    Connect,
+    /// A field without a colon, or with a name that is none.
+    Field(String),
+    /// A field with a line break or another control character.
+    FieldValue(String),
+    /// A field that the generator writes.
+    Reserved {
+        /// Its name.
+        name: String,
+        /// What to do.
+        mend: &'static str,
+    },
+    /// A template in the path.
+    Path(TemplateError),
+    /// A template in a field.
+    FieldTemplate {
+        /// The field's name.
+        name: String,
+        /// What is wrong.
+        error: TemplateError,
+    },
+    /// A template in the body.
+    Body(TemplateError),
+    /// All of it is too much.
+    Whole(TemplateError),
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method(text) => {
+                write!(formatter, "`{text}` is not a method; write it in letters, as in POST")
+            }
+            Self::Connect => {
+                formatter.write_str("CONNECT makes a tunnel, not a request; choose another method")
+            }
+            Self::Field(text) => {
+                write!(formatter, "`{text}` is not a header field; write NAME: VALUE")
+            }
+            Self::FieldValue(name) => {
+                write!(formatter, "the value of {name} has a control character; leave it out")
+            }
+            Self::Reserved { name, mend } => write!(formatter, "{name} cannot be set; {mend}"),
+            Self::Path(error) => write!(formatter, "in the path: {error}"),
+            Self::FieldTemplate { name, error } => write!(formatter, "in {name}: {error}"),
+            Self::Body(error) => write!(formatter, "in the body: {error}"),
+            Self::Whole(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+/// RFC 9110, 5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_token_byte =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+impl Request {
+    /// Takes `NAME: VALUE` apart.
+    ///
+    /// # Errors
+    /// When it is no field, or one that the generator writes itself.
+    pub fn field(text: &str) -> Result<(String, String), RequestError> {
+        let wrong = || RequestError::Field(text.escape_debug().to_string());
+        let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+        if !is_token(name) {
+            return Err(wrong());
+        }
+        let value = value.trim_matches([' ', '\t']);
+        if value.chars().any(|character| character.is_control() && character != '\t') {
+            return Err(RequestError::FieldValue(name.to_owned()));
+        }
+        let reserved = |mend| Err(RequestError::Reserved { name: name.to_owned(), mend });
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => reserved("it is counted from the body: give that with --body"),
+            "transfer-encoding" => reserved("a body is sent with its length: give it with --body"),
+            "connection" if value.eq_ignore_ascii_case("close") => {
+                reserved("say --close, so that the connections are counted")
+            }
+            _ => Ok((name.to_owned(), value.to_owned())),
+        }
+    }
+
+    /// Whether an answer to it has a body.
+    pub fn answer_body(&self) -> AnswerBody {
+        if self.method == "HEAD" { AnswerBody::Never } else { AnswerBody::AsFramed }
+    }
+
+    /// The bytes of this request for a URL.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn compile(
+        &self,
+        url: &Url,
+        afterwards: Afterwards,
+    ) -> Result<RequestTemplate, RequestError> {
+        if !is_token(&self.method) {
+            return Err(RequestError::Method(self.method.escape_debug().to_string()));
+        }
+        if self.method == "CONNECT" {
+            return Err(RequestError::Connect);
+        }
+        let mut template = RequestTemplate::default();
+        let whole = RequestError::Whole;
+        template.add_bytes(self.method.as_bytes()).map_err(whole)?;
+        template.add_bytes(b" ").map_err(whole)?;
+        template.add_text(&url.path_and_query).map_err(RequestError::Path)?;
+        template.add_bytes(b" HTTP/1.1\r\n").map_err(whole)?;
+        self.add_fields(url, &mut template)?;
+        if afterwards == Afterwards::Close {
+            template.add_bytes(b"Connection: close\r\n").map_err(whole)?;
+        }
+        match self.compiled_body()? {
+            Some(body) => {
+                template.add_bytes(b"Content-Length: ").map_err(whole)?;
+                template.add_length_and_body(b"\r\n\r\n", &body).map_err(whole)?;
+            }
+            None => template.add_bytes(b"\r\n").map_err(whole)?,
+        }
+        Ok(template)
+    }
+
+    fn add_fields(&self, url: &Url, template: &mut RequestTemplate) -> Result<(), RequestError> {
+        let whole = RequestError::Whole;
+        let is_host = |name: &str| name.eq_ignore_ascii_case("host");
+        if !self.fields.iter().any(|(name, _)| is_host(name)) {
+            let host = format!("Host: {}\r\n", url.place.host_field());
+            template.add_bytes(host.as_bytes()).map_err(whole)?;
+        }
+        for (name, value) in &self.fields {
+            template.add_bytes(format!("{name}: ").as_bytes()).map_err(whole)?;
+            let wrong = |error| RequestError::FieldTemplate { name: name.clone(), error };
+            template.add_text(value).map_err(wrong)?;
+            template.add_bytes(b"\r\n").map_err(whole)?;
+        }
+        Ok(())
+    }
+
+    /// The body as a template of its own. Methods that are about a body say that it is empty (RFC 9110, 8.6).
+    fn compiled_body(&self) -> Result<Option<RequestTemplate>, RequestError> {
+        let mut body = RequestTemplate::default();
+        match &self.body {
+            Body::None if !matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") => {
+                return Ok(None);
+            }
+            Body::None => {}
+            Body::Text(text) => body.add_text(text).map_err(RequestError::Body)?,
+            Body::Bytes(bytes) => body.add_bytes(bytes).map_err(RequestError::Body)?,
+        }
+        Ok(Some(body))
+    }
+}

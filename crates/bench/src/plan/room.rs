@@ -1,0 +1,183 @@
+//! Whether this host has room for a plan: descriptors and ports.
+//!
+//! Owns that arithmetic and its refusals, which say the number that fits. Reads the host's bounds in one place and
+//! never changes any but this process's soft limit of descriptors.
+
+use std::fmt;
+
+use runtime::launch::Tables;
+
+use super::Plan;
+use super::address::Address;
+use crate::limits::{DESCRIPTORS_RESERVED, THREADS_MAX};
+
+/// What a host has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Open descriptors of one table.
+    pub descriptors: u64,
+    /// Whether each thread has its own table.
+    pub tables: Tables,
+    /// Ports for connections that name none.
+    pub ports: PortRange,
+}
+
+/// The ports connections get (`net.ipv4.ip_local_port_range`), both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRange {
+    /// The first.
+    pub first: u16,
+    /// The last.
+    pub last: u16,
+}
+
+/// Linux's own, where the setting cannot be read.
+impl Default for PortRange {
+    fn default() -> Self {
+        Self { first: 32_768, last: 60_999 }
+    }
+}
+
+impl PortRange {
+    /// How many ports there are.
+    pub fn count(self) -> u32 {
+        u32::from(self.last.saturating_sub(self.first)) + 1
+    }
+
+    /// Two numbers with blanks between them, as the kernel writes them.
+    fn from_text(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().map(str::parse::<u16>);
+        let (first, last) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+        (first <= last).then_some(Self { first, last })
+    }
+}
+
+/// Why a plan does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomError {
+    /// A table has too few descriptors.
+    Descriptors {
+        /// Connections that were asked for.
+        asked: u32,
+        /// Connections that fit.
+        fits: u64,
+        /// The bound of one table.
+        bound: u64,
+        /// Threads with a table each for which the connections would fit, if so many are possible.
+        threads: Option<u32>,
+    },
+    /// There are too few ports from the source addresses to a peer.
+    Ports {
+        /// Connections to that peer.
+        asked: u32,
+        /// Connections that fit.
+        fits: u64,
+        /// Where to.
+        peer: String,
+        /// Ports for each source address.
+        ports: u32,
+        /// Source addresses that would do.
+        sources: u32,
+    },
+}
+
+impl fmt::Display for RoomError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Descriptors { asked, fits, bound, threads } => {
+                write!(
+                    formatter,
+                    "{asked} connections do not fit: {fits} do, as a descriptor table holds {bound}; say -c {fits}"
+                )?;
+                if let Some(threads) = threads {
+                    write!(formatter, ", or -t {threads} (each thread has a table)")?;
+                }
+                write!(formatter, ", or raise the hard limit (`ulimit -Hn`, LimitNOFILE=)")
+            }
+            Self::Ports { asked, fits, peer, ports, sources } => write!(
+                formatter,
+                "{asked} connections to {peer} do not fit: {fits} do, as each source address has {ports} ports; name \
+                 {sources} addresses with --source, or widen net.ipv4.ip_local_port_range"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RoomError {}
+
+impl Room {
+    /// What this host has room for. Raises this process's soft limit of descriptors to the hard one.
+    pub fn read() -> Self {
+        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+        let ports = range.ok().and_then(|text| PortRange::from_text(&text));
+        // Tried on a thread that ends right after: the table goes with it.
+        let parted = std::thread::spawn(|| sys::thread::part_descriptor_table().is_ok()).join();
+        Self {
+            descriptors: sys::descriptor::raise_descriptor_limit(),
+            tables: if parted.unwrap_or(false) { Tables::Private } else { Tables::Shared },
+            ports: ports.unwrap_or_default(),
+        }
+    }
+
+    /// Refuses a plan that does not fit.
+    ///
+    /// # Errors
+    /// The first thing of which there is too little, with the number that fits.
+    pub fn check(&self, plan: &Plan) -> Result<(), RoomError> {
+        self.check_descriptors(plan)?;
+        self.check_ports(plan)
+    }
+
+    /// How many source addresses so many connections to one peer need.
+    pub fn sources_needed(&self, connections: u32) -> u32 {
+        connections.div_ceil(self.ports.count()).max(1)
+    }
+
+    /// Connections of one table that `threads` threads leave room for: each has a wake descriptor in every table.
+    fn connections_of_table(&self, threads: u32) -> u64 {
+        self.descriptors.saturating_sub(DESCRIPTORS_RESERVED + u64::from(threads))
+    }
+
+    fn check_descriptors(&self, plan: &Plan) -> Result<(), RoomError> {
+        let of_table = self.connections_of_table(plan.threads);
+        let (fits, threads) = match self.tables {
+            Tables::Private => {
+                (of_table * u64::from(plan.threads), self.threads_needed(plan.connections))
+            }
+            Tables::Shared => (of_table, None),
+        };
+        if u64::from(plan.connections) <= fits {
+            return Ok(());
+        }
+        Err(RoomError::Descriptors {
+            asked: plan.connections,
+            fits,
+            bound: self.descriptors,
+            threads,
+        })
+    }
+
+    fn threads_needed(&self, connections: u32) -> Option<u32> {
+        let fits = |threads: &u32| {
+            u64::from(connections) <= self.connections_of_table(*threads) * u64::from(*threads)
+        };
+        (1..=THREADS_MAX).find(fits)
+    }
+
+    fn check_ports(&self, plan: &Plan) -> Result<(), RoomError> {
+        let sources = plan.sources.len().max(1) as u64;
+        let fits = sources * u64::from(self.ports.count());
+        for (peer, asked) in plan.peers.iter().zip(plan.connections_of_peers()) {
+            if matches!(peer.address, Address::Tcp(_)) && u64::from(asked) > fits {
+                return Err(RoomError::Ports {
+                    asked,
+                    fits,
+                    peer: peer.address.to_string(),
+                    ports: self.ports.count(),
+                    sources: self.sources_needed(asked),
+                });
+            }
+        }
+        Ok(())
+    }
+}

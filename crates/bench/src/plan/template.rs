@@ -1,0 +1,321 @@
+//! Requests compiled to bytes, with places that vary.
+//!
+//! Owns the notation of these places and how they are filled: `{{counter}}`, `{{random:A..B}}`, `{{key:...}}`, each
+//! with `,W` behind it for W digits. Filling allocates nothing; what does not vary is copied as one piece. Never knows
+//! what a request is: [`super::request`] puts it together.
+
+use std::fmt;
+
+use super::key::{Key, KeyError, number};
+use super::random::{Purpose, stream};
+use crate::limits::{REQUEST_BYTES_MAX, VARYING_PARTS_MAX};
+
+/// A request, ready to be rendered.
+#[derive(Clone, Debug, Default)]
+pub struct RequestTemplate {
+    /// All bytes that do not vary.
+    fixed: Vec<u8>,
+    /// Where something varies, in order.
+    parts: Vec<Part>,
+    /// Fixed bytes of the body, and the index of its first part: what a length that varies is computed from.
+    body_fixed: usize,
+    body_part: usize,
+}
+
+/// Digits which stand before `fixed[at]`.
+#[derive(Clone, Debug)]
+struct Part {
+    at: usize,
+    source: Source,
+    width: Width,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Counter,
+    Random { low: u64, high: u64 },
+    Key(Key),
+    BodyLength,
+}
+
+/// How many digits a part has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// As many as the number needs.
+    Natural,
+    /// So many, with leading zeros.
+    Fixed(u8),
+}
+
+/// The most digits a number of 64 bits has.
+const DIGITS_MAX: u8 = 20;
+
+/// What varies from one request to the next: one for each thread, used by all its templates.
+#[derive(Clone, Debug)]
+pub struct TemplateState {
+    counter: u64,
+    step: u64,
+    pub(super) random: fastrand::Rng,
+}
+
+impl TemplateState {
+    /// The state of one thread among `threads`. Counters of different threads never give the same number.
+    pub fn new(seed: u64, thread: u32, threads: u32) -> Self {
+        Self {
+            counter: u64::from(thread),
+            step: u64::from(threads.max(1)),
+            random: stream(seed, thread, Purpose::Content),
+        }
+    }
+}
+
+/// What is wrong with a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplateError {
+    /// Braces that are not closed.
+    Open(String),
+    /// Something unknown between braces.
+    Unknown(String),
+    /// Not a range.
+    Range(String),
+    /// A distribution of keys that is none.
+    Key(KeyError),
+    /// Not a number of digits, or too few for the largest number.
+    Width(String),
+    /// More places that vary than a request may have.
+    TooMany,
+    /// More bytes than a request may have.
+    TooLong,
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(text) => write!(formatter, "`{text}` is not closed; end it with }}}}"),
+            Self::Unknown(text) => write!(
+                formatter,
+                "nothing is known about `{{{{{text}}}}}`; write {{{{counter}}}}, {{{{random:1..1000}}}}, \
+                 {{{{key:uniform:N}}}}, {{{{key:zipf:N:S}}}} or {{{{key:hot:N:HOT:SHARE}}}}"
+            ),
+            Self::Range(text) => write!(
+                formatter,
+                "`{text}` is not a range of whole numbers; write the lowest and the highest, as in random:1..1000"
+            ),
+            Self::Key(error) => error.fmt(formatter),
+            Self::Width(text) => write!(
+                formatter,
+                "`,{text}` is not a number of digits that all numbers here fit into; write more, at most \
+                 {DIGITS_MAX}, or leave it out"
+            ),
+            Self::TooMany => write!(
+                formatter,
+                "more than {VARYING_PARTS_MAX} places vary in one request; write some of them out"
+            ),
+            Self::TooLong => write!(
+                formatter,
+                "the request has more than {REQUEST_BYTES_MAX} bytes; send a smaller body"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+impl RequestTemplate {
+    /// The most bytes a rendering has: with so much room, `render` allocates nothing.
+    pub fn bytes_max(&self) -> usize {
+        self.fixed.len() + self.parts.iter().map(|part| part.digits_max()).sum::<usize>()
+    }
+
+    /// Whether every rendering is the same.
+    pub fn is_fixed(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Appends one request to `out`.
+    #[inline]
+    pub fn render(&self, state: &mut TemplateState, out: &mut Vec<u8>) {
+        if self.parts.is_empty() {
+            out.extend_from_slice(&self.fixed);
+        } else {
+            self.render_parts(state, out);
+        }
+    }
+
+    fn render_parts(&self, state: &mut TemplateState, out: &mut Vec<u8>) {
+        // The length stands before the body it counts: all numbers are drawn first.
+        let mut numbers = [0_u64; VARYING_PARTS_MAX];
+        for (part, number) in self.parts.iter().zip(&mut numbers) {
+            *number = part.draw(state);
+        }
+        state.counter = state.counter.wrapping_add(state.step);
+        let in_body = self.parts.iter().zip(&numbers).skip(self.body_part);
+        let body_length =
+            self.body_fixed + in_body.map(|(part, number)| part.digits(*number)).sum::<usize>();
+        let mut copied = 0;
+        for (part, number) in self.parts.iter().zip(&numbers) {
+            out.extend_from_slice(&self.fixed[copied..part.at]);
+            copied = part.at;
+            let number = if matches!(part.source, Source::BodyLength) {
+                body_length as u64
+            } else {
+                *number
+            };
+            part.write(number, out);
+        }
+        out.extend_from_slice(&self.fixed[copied..]);
+    }
+
+    /// Adds bytes as they are.
+    ///
+    /// # Errors
+    /// When the request becomes too long.
+    pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), TemplateError> {
+        if self.fixed.len() + bytes.len() > REQUEST_BYTES_MAX {
+            return Err(TemplateError::TooLong);
+        }
+        self.fixed.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Adds text in which something may vary.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn add_text(&mut self, text: &str) -> Result<(), TemplateError> {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            self.add_bytes(before.as_bytes())?;
+            let (inside, behind) = after
+                .split_once("}}")
+                .ok_or_else(|| TemplateError::Open(format!("{{{{{after}")))?;
+            self.add_part(inside)?;
+            rest = behind;
+        }
+        self.add_bytes(rest.as_bytes())
+    }
+
+    /// Adds `Content-Length` of the body and all that stands between, then the body.
+    ///
+    /// # Errors
+    /// When it becomes too much.
+    pub(super) fn add_length_and_body(
+        &mut self,
+        between: &[u8],
+        body: &Self,
+    ) -> Result<(), TemplateError> {
+        let digits: Option<usize> = body.parts.iter().map(Part::digits_fixed).sum();
+        match digits {
+            Some(digits) => {
+                let mut text = itoa::Buffer::new();
+                self.add_bytes(text.format(body.fixed.len() + digits).as_bytes())?;
+            }
+            None => self.push(Source::BodyLength, Width::Natural)?,
+        }
+        self.add_bytes(between)?;
+        (self.body_fixed, self.body_part) = (body.fixed.len(), self.parts.len());
+        let start = self.fixed.len();
+        self.add_bytes(&body.fixed)?;
+        for part in &body.parts {
+            self.parts.push(Part { at: start + part.at, ..part.clone() });
+        }
+        if self.parts.len() > VARYING_PARTS_MAX { Err(TemplateError::TooMany) } else { Ok(()) }
+    }
+
+    fn add_part(&mut self, inside: &str) -> Result<(), TemplateError> {
+        let (what, digits) = match inside.split_once(',') {
+            Some((what, digits)) => (what, Some(digits)),
+            None => (inside, None),
+        };
+        let (source, largest) = source(what.trim())?;
+        let width = match digits {
+            None => Width::Natural,
+            Some(text) => {
+                let digits = number(text).and_then(|digits| u8::try_from(digits).ok());
+                let needed = largest.map_or(1, digits_of);
+                let fits = digits.filter(|digits| (needed..=DIGITS_MAX).contains(digits));
+                Width::Fixed(fits.ok_or_else(|| TemplateError::Width(text.to_owned()))?)
+            }
+        };
+        self.push(source, width)
+    }
+
+    fn push(&mut self, source: Source, width: Width) -> Result<(), TemplateError> {
+        if self.parts.len() >= VARYING_PARTS_MAX {
+            return Err(TemplateError::TooMany);
+        }
+        self.parts.push(Part { at: self.fixed.len(), source, width });
+        Ok(())
+    }
+}
+
+/// What stands between braces, and the largest number it gives; a counter has none: of it the last digits are shown.
+fn source(text: &str) -> Result<(Source, Option<u64>), TemplateError> {
+    if text == "counter" {
+        return Ok((Source::Counter, None));
+    }
+    if let Some(range) = text.strip_prefix("random:") {
+        let ends =
+            range.split_once("..").and_then(|(low, high)| Some((number(low)?, number(high)?)));
+        let (low, high) = ends
+            .filter(|(low, high)| low <= high)
+            .ok_or_else(|| TemplateError::Range(range.to_owned()))?;
+        return Ok((Source::Random { low, high }, Some(high)));
+    }
+    if let Some(key) = text.strip_prefix("key:") {
+        let key: Key = key.parse().map_err(TemplateError::Key)?;
+        return Ok((Source::Key(key), Some(key.count() - 1)));
+    }
+    Err(TemplateError::Unknown(text.to_owned()))
+}
+
+/// How many digits a number has.
+fn digits_of(number: u64) -> u8 {
+    // At most 19 and 1.
+    number.checked_ilog10().map_or(1, |logarithm| logarithm as u8 + 1)
+}
+
+impl Part {
+    #[inline]
+    fn draw(&self, state: &mut TemplateState) -> u64 {
+        match &self.source {
+            Source::Counter => state.counter,
+            Source::Random { low, high } => state.random.u64(*low..=*high),
+            Source::Key(key) => key.draw(&mut state.random),
+            Source::BodyLength => 0,
+        }
+    }
+
+    fn digits(&self, number: u64) -> usize {
+        usize::from(match self.width {
+            Width::Natural => digits_of(number),
+            Width::Fixed(digits) => digits,
+        })
+    }
+
+    fn digits_fixed(&self) -> Option<usize> {
+        match self.width {
+            Width::Natural => None,
+            Width::Fixed(digits) => Some(digits.into()),
+        }
+    }
+
+    fn digits_max(&self) -> usize {
+        self.digits_fixed().unwrap_or(DIGITS_MAX.into())
+    }
+
+    #[inline]
+    fn write(&self, number: u64, out: &mut Vec<u8>) {
+        let mut buffer = itoa::Buffer::new();
+        let text = buffer.format(number).as_bytes();
+        let Width::Fixed(digits) = self.width else { return out.extend_from_slice(text) };
+        let digits = usize::from(digits);
+        match digits.checked_sub(text.len()) {
+            Some(missing) => {
+                out.resize(out.len() + missing, b'0');
+                out.extend_from_slice(text);
+            }
+            None => out.extend_from_slice(&text[text.len() - digits..]),
+        }
+    }
+}
