@@ -278,6 +278,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_types, reason = "a test holds a listener of its own")]
     fn a_name_is_looked_up_and_the_answered_address_taken() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

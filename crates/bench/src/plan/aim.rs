@@ -142,3 +142,42 @@ impl Aim {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aim(urls: &[&str], weights: &[u32]) -> Result<Aim, AimError> {
+        let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
+        Aim::at(&urls, weights, &Request::default(), Ownership::Unsaid)
+    }
+
+    #[test]
+    fn urls_of_one_server_are_one_peer() {
+        let urls = ["http://127.0.0.1:1/a", "127.0.0.1:2", "127.0.0.1:1/b", "127.0.0.1:1/a"];
+        let aim = aim(&urls, &[1, 2, 3, 4]).unwrap();
+        let peers: Vec<(String, u64)> =
+            aim.peers.iter().map(|peer| (peer.address.to_string(), peer.weight)).collect();
+        assert_eq!(peers, [("127.0.0.1:1".to_owned(), 8), ("127.0.0.1:2".to_owned(), 2)]);
+        let targets: Vec<(usize, u32)> =
+            aim.targets.iter().map(|target| (target.peer, target.weight)).collect();
+        assert_eq!(targets, [(0, 1), (1, 2), (0, 3), (0, 4)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (urls, weights, expected) in [
+            (&[][..], &[][..], "no URL is given"),
+            (&["h", "http://a/#b"], &[], "http://a/#b: what follows `#`"),
+            (&["127.0.0.1"], &[1, 2], "2 weights for 1 URLs"),
+            (&["127.0.0.1"], &[0], "0 is not a weight"),
+            (&["127.0.0.1/{{x}}"], &[], "127.0.0.1/{{x}}: in the path: nothing is known"),
+            (&["8.8.8.8/"], &[], "8.8.8.8:80 is outside this host"),
+        ] {
+            let urls: Vec<&str> =
+                urls.iter().map(|url| if *url == "h" { "localhost" } else { *url }).collect();
+            let error = aim(&urls, weights).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

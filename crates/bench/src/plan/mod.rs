@@ -8,12 +8,15 @@ mod address;
 mod aim;
 mod check;
 mod choice;
+mod consistency;
 mod key;
 mod lifetime;
 mod pace;
 mod random;
 mod request;
 mod room;
+#[cfg(test)]
+mod sample;
 mod schedule;
 mod share;
 mod template;
@@ -27,6 +30,7 @@ pub use address::{Address, AddressError, Ownership, check_sources, loopback_sour
 pub use aim::{Aim, AimError};
 pub use check::{BodyCheck, BodyProgress, Check, CheckError, StatusSet};
 pub use choice::Choice;
+pub use consistency::PlanError;
 pub use key::{Key, KeyError};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Pace, Rate, RateError};

@@ -217,3 +217,111 @@ impl Request {
         Ok(Some(body))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::TemplateState;
+
+    fn request(method: &str, fields: &[&str], body: Body) -> Request {
+        let fields = fields.iter().map(|text| Request::field(text).unwrap()).collect();
+        Request { method: method.to_owned(), fields, body }
+    }
+
+    fn text_of(request: &Request, url: &str, afterwards: Afterwards) -> String {
+        let template = request.compile(&url.parse().unwrap(), afterwards).unwrap();
+        let mut out = Vec::new();
+        template.render(&mut TemplateState::new(4, 0, 1), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_plain_request_has_a_host_and_no_more() {
+        let plain = Request::default();
+        let keep = text_of(&plain, "127.0.0.1:80/a?b", Afterwards::Keep);
+        assert_eq!(keep, "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+        let close = text_of(&plain, "127.0.0.1:81", Afterwards::Close);
+        assert_eq!(close, "GET / HTTP/1.1\r\nHost: 127.0.0.1:81\r\nConnection: close\r\n\r\n");
+    }
+
+    #[test]
+    fn given_fields_stand_in_their_order_and_replace_the_host() {
+        let request = request("GET", &["X: 1", "host:other ", "Y:"], Body::None);
+        let text = text_of(&request, "127.0.0.1", Afterwards::Keep);
+        assert_eq!(text, "GET / HTTP/1.1\r\nX: 1\r\nhost: other\r\nY: \r\n\r\n");
+    }
+
+    #[test]
+    fn the_length_is_that_of_the_body() {
+        let fixed = request("POST", &[], Body::Bytes(b"{{raw}}".to_vec()));
+        let text = text_of(&fixed, "h", Afterwards::Keep);
+        assert!(text.ends_with("Content-Length: 7\r\n\r\n{{raw}}"), "{text}");
+        let empty = text_of(&request("PUT", &[], Body::None), "h", Afterwards::Keep);
+        assert!(empty.ends_with("Content-Length: 0\r\n\r\n"), "{empty}");
+        let get = request("GET", &[], Body::Text("x".to_owned()));
+        assert!(text_of(&get, "h", Afterwards::Keep).ends_with("Content-Length: 1\r\n\r\nx"));
+        let wide = request("POST", &[], Body::Text("a{{random:0..99999,5}}b".to_owned()));
+        assert!(text_of(&wide, "h", Afterwards::Keep).contains("Content-Length: 7\r\n"));
+    }
+
+    #[test]
+    fn a_length_that_varies_is_right_each_time() {
+        let body = Body::Text("{\"n\": {{random:0..100000}}, \"k\": {{key:zipf:99:1}}}".to_owned());
+        let request = request("POST", &["X: {{counter}}"], body);
+        let url = "http://h/{{random:1..1000000}}".parse().unwrap();
+        let template = request.compile(&url, Afterwards::Close).unwrap();
+        let mut state = TemplateState::new(4, 0, 1);
+        let mut out = Vec::with_capacity(template.bytes_max());
+        let room = out.capacity();
+        let mut lengths = Vec::new();
+        for number in 0..500 {
+            out.clear();
+            template.render(&mut state, &mut out);
+            let text = std::str::from_utf8(&out).unwrap();
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            let length = head.split_once("Content-Length: ").unwrap().1;
+            assert_eq!(length.parse::<usize>().unwrap(), body.len(), "{text}");
+            assert!(head.contains(&format!("\r\nX: {number}\r\nConnection: close\r\n")), "{text}");
+            lengths.push(body.len());
+        }
+        assert_eq!(out.capacity(), room, "rendering allocated");
+        lengths.sort_unstable();
+        lengths.dedup();
+        assert!(lengths.len() > 3, "the length did not vary: {lengths:?}");
+    }
+
+    #[test]
+    fn a_wrong_request_is_refused_by_its_part() {
+        let compiled = |method: &str, fields: &[(&str, &str)], body: &str, url: &str| {
+            let fields =
+                fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let body = Body::Text(body.to_owned());
+            let request = Request { method: method.to_owned(), fields: fields.collect(), body };
+            request.compile(&url.parse().unwrap(), Afterwards::Keep).unwrap_err().to_string()
+        };
+        assert!(compiled("G T", &[], "", "h").starts_with("`G T` is not a method"));
+        assert!(compiled("CONNECT", &[], "", "h").starts_with("CONNECT makes a tunnel"));
+        assert!(compiled("GET", &[("A", "{{b}}")], "", "h").starts_with("in A: nothing is known"));
+        assert!(compiled("GET", &[], "{{b}}", "h").starts_with("in the body: "));
+        assert!(compiled("GET", &[], "", "h/{{b}}").starts_with("in the path: "));
+        for (text, start) in [
+            ("no colon", "`no colon` is not a header field"),
+            ("a b: c", "`a b: c` is not a header field"),
+            (": c", "`: c` is not"),
+            ("a: b\r\nc: d", "the value of a has a control character"),
+            ("Content-Length: 5", "Content-Length cannot be set"),
+            ("transfer-encoding: chunked", "transfer-encoding cannot be set"),
+            ("Connection: Close", "Connection cannot be set; say --close"),
+        ] {
+            let error = Request::field(text).unwrap_err().to_string();
+            assert!(error.starts_with(start), "{text}: {error}");
+        }
+        assert!(Request::field("Connection: keep-alive").is_ok());
+    }
+
+    #[test]
+    fn an_answer_to_head_has_no_body() {
+        assert_eq!(request("HEAD", &[], Body::None).answer_body(), AnswerBody::Never);
+        assert_eq!(request("GET", &[], Body::None).answer_body(), AnswerBody::AsFramed);
+    }
+}

@@ -181,3 +181,86 @@ impl Room {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::sample::plan;
+
+    const ROOM: Room = Room {
+        descriptors: 20_000,
+        tables: Tables::Private,
+        ports: PortRange { first: 10_001, last: 20_000 },
+    };
+
+    fn plan_of(connections: u32, threads: u32, sources: u32) -> Plan {
+        let mut plan = plan(&["http://127.0.0.1:1/"]);
+        (plan.connections, plan.threads) = (connections, threads);
+        plan.sources = crate::plan::loopback_sources(sources).collect();
+        plan
+    }
+
+    #[test]
+    fn a_table_of_each_thread_holds_its_connections() {
+        // 20,000 less 64 and a wake descriptor for each of ten threads.
+        assert_eq!(ROOM.check(&plan_of(199_260, 10, 20)), Ok(()));
+        let refused = ROOM.check(&plan_of(199_261, 10, 20)).unwrap_err();
+        assert_eq!(
+            refused,
+            RoomError::Descriptors {
+                asked: 199_261,
+                fits: 199_260,
+                bound: 20_000,
+                threads: Some(11)
+            }
+        );
+        assert!(refused.to_string().contains("say -c 199260, or -t 11"), "{refused}");
+        assert_eq!(ROOM.check(&plan_of(199_261, 11, 20)), Ok(()));
+    }
+
+    #[test]
+    fn one_table_holds_the_connections_of_all() {
+        let shared = Room { tables: Tables::Shared, ..ROOM };
+        assert_eq!(shared.check(&plan_of(19_926, 10, 2)), Ok(()));
+        let refused = shared.check(&plan_of(19_927, 10, 2)).unwrap_err();
+        assert!(matches!(refused, RoomError::Descriptors { fits: 19_926, threads: None, .. }));
+        assert!(!refused.to_string().contains("-t"), "{refused}");
+        let tiny = Room { descriptors: 60, ..ROOM };
+        assert!(matches!(
+            tiny.check(&plan_of(1, 1, 1)),
+            Err(RoomError::Descriptors { fits: 0, .. })
+        ));
+    }
+
+    #[test]
+    fn each_source_has_its_ports_to_each_peer() {
+        assert_eq!(ROOM.check(&plan_of(10_000, 1, 0)), Ok(()));
+        let refused = ROOM.check(&plan_of(10_001, 1, 0)).unwrap_err();
+        let expected = RoomError::Ports {
+            asked: 10_001,
+            fits: 10_000,
+            peer: "127.0.0.1:1".to_owned(),
+            ports: 10_000,
+            sources: 2,
+        };
+        assert_eq!(refused, expected);
+        assert!(refused.to_string().contains("10000 do"), "{refused}");
+        assert_eq!(ROOM.check(&plan_of(10_001, 1, 2)), Ok(()));
+        let mut unix = plan_of(15_000, 1, 0);
+        unix.peers[0].address = Address::Unix("/run/a.sock".into());
+        assert_eq!(ROOM.check(&unix), Ok(()));
+        assert_eq!([0, 10_000, 10_001].map(|asked| ROOM.sources_needed(asked)), [1, 1, 2]);
+    }
+
+    #[test]
+    fn the_host_says_what_it_has() {
+        assert_eq!(
+            PortRange::from_text("32768\t60999\n"),
+            Some(PortRange { first: 32_768, last: 60_999 })
+        );
+        assert_eq!(PortRange::from_text("9 1"), None);
+        assert_eq!(PortRange::default().count(), 28_232);
+        let room = Room::read();
+        assert!(room.descriptors >= 256 && room.ports.count() > 1, "{room:?}");
+    }
+}

@@ -81,7 +81,7 @@ impl Schedule {
                 *reached * self.threads
             }
         };
-        (self.due_s(number) * NS_PER_S) as u64
+        (self.due_s(number) * NS_PER_S + 0.5) as u64
     }
 
     /// When so many requests of all threads were due.

@@ -108,3 +108,69 @@ impl Share {
         Way { peer, source: source.copied() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::sample::plan;
+
+    proptest! {
+        #[test]
+        fn every_connection_is_dealt_out_once(
+            threads in 1_u32..9,
+            more in 0_u32..500,
+            weights in proptest::collection::vec(1_u64..1000, 1..6),
+            sources in 0_usize..7,
+        ) {
+            let mut plan = plan(&["http://127.0.0.1:1/"]);
+            let peer = plan.peers[0].clone();
+            plan.peers = weights
+                .iter()
+                .map(|weight| crate::plan::Peer { weight: *weight, ..peer.clone() })
+                .collect();
+            plan.sources = crate::plan::loopback_sources(sources as u32).collect();
+            plan.threads = threads;
+            plan.connections = threads * weights.len() as u32 + more;
+            let shares: Vec<Share> = (0..threads).map(|thread| plan.share(thread)).collect();
+            let counts: Vec<u32> = shares.iter().map(|share| share.connections).collect();
+            prop_assert_eq!(counts.iter().sum::<u32>(), plan.connections);
+            prop_assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1);
+            let mut of_peers = vec![0_u32; weights.len()];
+            let mut of_sources = vec![vec![0_u32; sources]; weights.len()];
+            for share in &shares {
+                let mut reached = vec![false; weights.len()];
+                for number in 0..share.connections {
+                    let way = share.way(number);
+                    prop_assert_eq!(way, share.way(number + share.connections));
+                    reached[way.peer] = true;
+                    of_peers[way.peer] += 1;
+                    prop_assert_eq!(way.source.is_some(), sources > 0);
+                    if let Some(source) = way.source {
+                        let index = plan.sources.iter().position(|one| *one == source).unwrap();
+                        of_sources[way.peer][index] += 1;
+                    }
+                }
+                prop_assert!(reached.iter().all(|reached| *reached), "{:?}", of_peers);
+            }
+            prop_assert_eq!(&of_peers, &plan.connections_of_peers());
+            let total: u64 = weights.iter().sum();
+            for (count, weight) in of_peers.iter().zip(&weights) {
+                let exact = f64::from(more) * *weight as f64 / total as f64;
+                prop_assert!((f64::from(*count - threads) - exact).abs() < 1.0 + 1e-9);
+            }
+            for of_peer in of_sources.iter().filter(|counts| !counts.is_empty()) {
+                prop_assert!(of_peer.iter().max().unwrap() - of_peer.iter().min().unwrap() <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_unix_socket_has_no_source() {
+        let mut plan = plan(&["http://127.0.0.1:1/"]);
+        plan.sources = crate::plan::loopback_sources(2).collect();
+        plan.peers[0].address = Address::Unix("/run/a.sock".into());
+        assert_eq!(plan.share(0).way(0), Way { peer: 0, source: None });
+    }
+}

@@ -319,3 +319,114 @@ impl Part {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template(text: &str) -> RequestTemplate {
+        let mut template = RequestTemplate::default();
+        template.add_text(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        template
+    }
+
+    fn rendered(template: &RequestTemplate, state: &mut TemplateState) -> String {
+        let mut out = Vec::with_capacity(template.bytes_max());
+        let room = out.capacity();
+        template.render(state, &mut out);
+        assert_eq!(out.capacity(), room, "rendering allocated");
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_vary_is_copied() {
+        let template = template("GET / HTTP/1.1\r\n\r\n");
+        let mut state = TemplateState::new(1, 0, 1);
+        assert!(template.is_fixed());
+        assert_eq!(rendered(&template, &mut state), "GET / HTTP/1.1\r\n\r\n");
+        assert_eq!(state.counter, 0);
+    }
+
+    #[test]
+    fn a_counter_is_one_number_in_one_request() {
+        let template = template("{{counter}}-{{counter,3}}-{{ counter }}");
+        let mut state = TemplateState::new(1, 1, 400);
+        let all: Vec<String> = (0..4).map(|_| rendered(&template, &mut state)).collect();
+        assert_eq!(all, ["1-001-1", "401-401-401", "801-801-801", "1201-201-1201"]);
+        assert!(!template.is_fixed());
+    }
+
+    #[test]
+    fn counters_of_threads_never_meet() {
+        let template = template("{{counter}}");
+        let mut all: Vec<String> = Vec::new();
+        for thread in 0..3 {
+            let mut state = TemplateState::new(1, thread, 3);
+            all.extend((0..100).map(|_| rendered(&template, &mut state)));
+        }
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 300);
+    }
+
+    #[test]
+    fn random_numbers_have_both_ends() {
+        let template = template("{{random:7..9}}");
+        let mut state = TemplateState::new(1, 0, 1);
+        let mut seen: Vec<String> = (0..200).map(|_| rendered(&template, &mut state)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, ["7", "8", "9"]);
+        let whole = super::tests::template("{{random:0..18446744073709551615,20}}");
+        assert_eq!(rendered(&whole, &mut state).len(), 20);
+    }
+
+    #[test]
+    fn keys_are_below_their_number_and_come_again_with_the_seed() {
+        let template = template("{{key:uniform:10}} {{key:zipf:10:1.1,2}} {{key:hot:10:1:0.5}}");
+        let render = |thread| {
+            let mut state = TemplateState::new(9, thread, 2);
+            (0..50).map(|_| rendered(&template, &mut state)).collect::<Vec<_>>()
+        };
+        let first = render(0);
+        assert_eq!(first, render(0));
+        assert_ne!(first, render(1));
+        for text in first {
+            let words: Vec<&str> = text.split(' ').collect();
+            assert!(words.iter().all(|word| word.parse::<u64>().unwrap() < 10), "{text}");
+            assert_eq!((words.len(), words[1].len()), (3, 2));
+        }
+    }
+
+    #[test]
+    fn a_wrong_template_is_refused_by_its_part() {
+        let sixteen = "{{counter}}".repeat(VARYING_PARTS_MAX);
+        template(&sixteen);
+        for (text, expected) in [
+            ("a{{counter", TemplateError::Open("{{counter".to_owned())),
+            ("{{name}}", TemplateError::Unknown("name".to_owned())),
+            ("{{}}", TemplateError::Unknown(String::new())),
+            ("{{random:9..1}}", TemplateError::Range("9..1".to_owned())),
+            ("{{random:-1..1}}", TemplateError::Range("-1..1".to_owned())),
+            ("{{random:1}}", TemplateError::Range("1".to_owned())),
+            ("{{random:1..1000,3}}", TemplateError::Width("3".to_owned())),
+            ("{{counter,0}}", TemplateError::Width("0".to_owned())),
+            ("{{counter,21}}", TemplateError::Width("21".to_owned())),
+            ("{{counter,}}", TemplateError::Width(String::new())),
+            ("{{key:uniform:0}}", TemplateError::Key(KeyError::Count("0".to_owned()))),
+            (&format!("{sixteen}{{{{counter}}}}"), TemplateError::TooMany),
+            (&"x".repeat(REQUEST_BYTES_MAX + 1), TemplateError::TooLong),
+        ] {
+            let mut template = RequestTemplate::default();
+            assert_eq!(template.add_text(text), Err(expected));
+        }
+    }
+
+    #[test]
+    fn braces_are_shown_as_they_are_written() {
+        let unknown = TemplateError::Unknown("name".to_owned()).to_string();
+        assert!(unknown.contains("`{{name}}`; write {{counter}}, {{random:1..1000}}"), "{unknown}");
+        let open = TemplateError::Open("{{a".to_owned()).to_string();
+        assert_eq!(open, "`{{a` is not closed; end it with }}");
+    }
+}

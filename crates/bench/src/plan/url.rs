@@ -154,14 +154,7 @@ impl FromStr for Url {
         }
         let rest = match strip_prefix_of_any_case(text, "http://") {
             Some(rest) => rest,
-            None if text.split('/').next().unwrap_or_default().is_empty() => {
-                return Err(UrlError::NoHost);
-            }
-            None if text.contains("://")
-                && !text.split('/').nth(1).is_none_or(|part| !part.is_empty()) =>
-            {
-                return Err(UrlError::Scheme);
-            }
+            None if has_scheme(text) => return Err(UrlError::Scheme),
             None => text,
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -174,6 +167,14 @@ impl FromStr for Url {
 fn strip_prefix_of_any_case<'text>(text: &'text str, prefix: &str) -> Option<&'text str> {
     let start = text.get(..prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
+}
+
+/// Whether a text begins as `NAME://`; a path or query may hold such a thing, too.
+fn has_scheme(text: &str) -> bool {
+    let name = text.split("://").next().filter(|name| name.len() < text.len());
+    name.is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// `SOCKET` or `SOCKET:/PATH`.
@@ -235,4 +236,85 @@ fn path_and_query(target: &str) -> Result<String, UrlError> {
         }
     }
     if target.starts_with('/') { Ok(target.to_owned()) } else { Ok(format!("/{target}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn a_url_is_place_and_target() {
+        for (text, host, target, again) in [
+            ("http://a.example/x?y=1", "a.example", "/x?y=1", "http://a.example/x?y=1"),
+            ("HTTP://a.example:80", "a.example", "/", "http://a.example/"),
+            ("a.example:8080", "a.example:8080", "/", "http://a.example:8080/"),
+            ("localhost/b", "localhost", "/b", "http://localhost/b"),
+            ("127.0.0.1:9?q=//", "127.0.0.1:9", "/?q=//", "http://127.0.0.1:9/?q=//"),
+            ("a.example/to?url=http://b.example/", "a.example", "/to?url=http://b.example/", ""),
+            ("[::1]:8080/a", "[::1]:8080", "/a", "http://[::1]:8080/a"),
+            ("http://[fe80::1]/", "[fe80::1]", "/", "http://[fe80::1]/"),
+            ("http://h/{{key:zipf:10:1.1}}", "h", "/{{key:zipf:10:1.1}}", ""),
+            ("unix:/run/a.sock:/x?y", "localhost", "/x?y", "unix:/run/a.sock:/x?y"),
+            ("unix:/run/a:b.sock", "localhost", "/", "unix:/run/a:b.sock:/"),
+        ] {
+            let url = url(text);
+            assert_eq!(
+                (url.place.host_field().as_str(), url.path_and_query.as_str()),
+                (host, target)
+            );
+            if !again.is_empty() {
+                assert_eq!(url.to_string(), again);
+            }
+        }
+        assert_eq!(url("unix:/run/a.sock:/").place, Place::Unix("/run/a.sock".into()));
+        assert_eq!(
+            url("[::1]:1").place,
+            Place::Address { address: IpAddr::V6(Ipv6Addr::LOCALHOST), port: 1 }
+        );
+    }
+
+    #[test]
+    fn a_wrong_url_is_refused_for_its_reason() {
+        for (text, expected) in [
+            ("https://a.example/", UrlError::Encrypted),
+            ("HTTPS://a.example/", UrlError::Encrypted),
+            ("ftp://a.example/", UrlError::Scheme),
+            ("ws://a.example", UrlError::Scheme),
+            ("", UrlError::NoHost),
+            ("/path", UrlError::NoHost),
+            ("http://", UrlError::NoHost),
+            ("http:///x", UrlError::NoHost),
+            ("http://:80/", UrlError::NoHost),
+            ("http://me:secret@a.example/", UrlError::UserInformation),
+            ("http://a b/", UrlError::Host),
+            ("http://a.example\u{e9}/", UrlError::Host),
+            ("http://::1/", UrlError::BareIpv6),
+            ("::1:8080", UrlError::BareIpv6),
+            ("http://[::1", UrlError::Ipv6),
+            ("http://[::1]x/", UrlError::Ipv6),
+            ("http://[localhost]/", UrlError::Ipv6),
+            ("http://a:0/", UrlError::Port),
+            ("http://a:65536/", UrlError::Port),
+            ("http://a:+80/", UrlError::Port),
+            ("http://a:/", UrlError::Port),
+            ("http://a/#top", UrlError::Fragment),
+            ("http://a/b c", UrlError::Character(' ')),
+            ("http://a/b\r\nX: y", UrlError::Character('\r')),
+            ("http://a/\u{e9}", UrlError::Character('\u{e9}')),
+            ("unix:", UrlError::NoSocket),
+            ("unix::/x", UrlError::NoSocket),
+        ] {
+            assert_eq!(text.parse::<Url>(), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_character_is_refused_with_its_escape() {
+        let error = "http://a/\u{e9}".parse::<Url>().unwrap_err();
+        assert!(error.to_string().ends_with("write %C3%A9"), "{error}");
+    }
 }
