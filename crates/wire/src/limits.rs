@@ -52,6 +52,40 @@ pub const CHUNK_EXTENSION_SIZE: u32 = 4 * 1024;
 /// Bytes of the whole trailer section of a body. Beyond: 431 and close.
 pub const TRAILER_SIZE: u32 = 8 * 1024;
 
+/// Bytes of chunk extensions, and of a trailer section, that a body may have whatever the configuration
+/// says, because a decoder counts them in 16 bits. A larger configured bound counts as this one. Beyond: as
+/// for [`CHUNK_EXTENSION_SIZE`] and [`TRAILER_SIZE`].
+pub const CHUNK_OVERHEAD_SIZE_MAX: u16 = u16::MAX;
+
+// ---- Responses, as a client reads them. Beyond each of them: a `ResponseError`, and the connection is closed ----
+
+/// Bytes of the head of a response, each interim one for itself: as many as 16 bits count, 64 KiB less
+/// one. Also the most that a reader leaves to the caller to keep. Beyond: [`Reason::HeadTooLarge`], so that an endless head ends.
+///
+/// [`Reason::HeadTooLarge`]: crate::http::refusal::Reason::HeadTooLarge
+pub const RESPONSE_HEAD_SIZE: u16 = u16::MAX;
+
+/// Field lines in the head of a response. Beyond: [`Reason::TooManyFields`].
+///
+/// [`Reason::TooManyFields`]: crate::http::refusal::Reason::TooManyFields
+pub const RESPONSE_FIELD_COUNT: u8 = 100;
+
+/// Interim responses (1xx) before a final one. Beyond: [`Problem::TooManyInterim`], so that a server cannot
+/// announce an answer for ever.
+///
+/// [`Problem::TooManyInterim`]: crate::http::received::Problem::TooManyInterim
+pub const RESPONSE_INTERIM_COUNT: u8 = 32;
+
+/// Bytes of all the chunk extensions of a response together. Beyond: [`Reason::ChunkExtensionsTooLarge`].
+///
+/// [`Reason::ChunkExtensionsTooLarge`]: crate::http::refusal::Reason::ChunkExtensionsTooLarge
+pub const RESPONSE_CHUNK_EXTENSION_SIZE: u32 = 16 * 1024;
+
+/// Bytes of the trailer section of a response. Beyond: [`Reason::TrailersTooLarge`].
+///
+/// [`Reason::TrailersTooLarge`]: crate::http::refusal::Reason::TrailersTooLarge
+pub const RESPONSE_TRAILER_SIZE: u32 = 16 * 1024;
+
 // ---- Semantics of a request (target, range, conditional, encoding) and the PROXY protocol ----
 
 /// Most pairs of a query that a page or handler is given. What follows is left out; the reader can

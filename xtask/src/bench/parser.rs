@@ -1,6 +1,7 @@
-//! `cargo xtask bench parser`: our request-head parser against httparse, nanoseconds for a head.
+//! `cargo xtask bench parser`: our parsers against httparse, nanoseconds for a request head and for a response.
 //!
-//! Owns the table. The timing is in `crates/wire/examples/parse_heads.rs`, whose lines are read here.
+//! Owns the tables. The timing is in `parse_heads.rs` and `read_responses.rs` of `crates/wire/examples`, whose
+//! lines are read here.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,10 +13,14 @@ use crate::bench::{host, report};
 use crate::failure::Failure;
 use crate::workspace;
 
-/// What one parser took for one head: median, least and most nanoseconds of the rounds.
+/// The programs that time, and what of.
+const PROGRAMS: [(&str, &str); 2] =
+    [("parse_heads", "a request head"), ("read_responses", "a response (httparse: its head)")];
+
+/// What one parser took for one message: median, least and most nanoseconds of the rounds.
 #[derive(Debug, Clone, PartialEq)]
 struct Timing {
-    head: String,
+    message: String,
     bytes: u64,
     parser: String,
     nanoseconds: [f64; 3],
@@ -25,24 +30,19 @@ struct Timing {
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
-    let name = "parse_heads";
-    workspace::build_release(&["--package", "velodrome-wire", "--example", name])?;
-    let program = workspace::target_folder()?.join("release/examples").join(name);
+    for (name, _) in PROGRAMS {
+        workspace::build_release(&["--package", "velodrome-wire", "--example", name])?;
+    }
     let cores = host::Cores::take()?;
-    let output = Command::new(program).output()?;
-    let timings = read(&String::from_utf8_lossy(&output.stdout));
-    let timings = timings.filter(|timings| output.status.success() && !timings.is_empty());
-    let Some(timings) = timings else {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::Work(format!("{name} failed: {complaint}")));
-    };
     let facts = host::facts(&cores, host::raise_descriptor_limit());
-    let text = format!(
-        "nanoseconds for a request head: cargo xtask bench parser; on core {}\n{}\n{}",
-        cores.load,
-        host::text(&facts),
-        table(&timings)
-    );
+    let mut text =
+        format!("cargo xtask bench parser; on core {}\n{}\n", cores.load, host::text(&facts));
+    let mut timings = Vec::new();
+    for (name, subject) in PROGRAMS {
+        let own = time(name)?;
+        text.push_str(&format!("\nnanoseconds for {subject}\n{}", table(&own)));
+        timings.extend(own);
+    }
     print!("{text}");
     report::write(
         "parser",
@@ -50,18 +50,29 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         &text,
         &json!({
             "host": facts,
-            "heads": timings.iter().map(to_json).collect::<Vec<_>>(),
+            "messages": timings.iter().map(to_json).collect::<Vec<_>>(),
         }),
     )
+}
+
+fn time(name: &str) -> Result<Vec<Timing>, Failure> {
+    let program = workspace::target_folder()?.join("release/examples").join(name);
+    let output = Command::new(program).output()?;
+    let timings = read(&String::from_utf8_lossy(&output.stdout));
+    let timings = timings.filter(|timings| output.status.success() && !timings.is_empty());
+    timings.ok_or_else(|| {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        Failure::Work(format!("{name} failed: {complaint}"))
+    })
 }
 
 fn read(text: &str) -> Option<Vec<Timing>> {
     let timing = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [head, bytes, parser, median, least, most] = words[..] else { return None };
+        let [message, bytes, parser, median, least, most] = words[..] else { return None };
         let number = |word: &str| word.parse::<f64>().ok();
         Some(Timing {
-            head: head.to_owned(),
+            message: message.to_owned(),
             bytes: bytes.parse().ok()?,
             parser: parser.to_owned(),
             nanoseconds: [number(median)?, number(least)?, number(most)?],
@@ -71,16 +82,16 @@ fn read(text: &str) -> Option<Vec<Timing>> {
 }
 
 fn table(timings: &[Timing]) -> String {
-    let heading = ["head", "bytes", "parser", "median", "min-max", "ours/httparse"];
+    let heading = ["message", "bytes", "parser", "median", "min-max", "ours/httparse"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for timing in timings {
         let [median, least, most] = timing.nanoseconds;
         let rival = timings
             .iter()
-            .find(|other| other.head == timing.head && other.parser == "httparse")
+            .find(|other| other.message == timing.message && other.parser == "httparse")
             .filter(|other| other.parser != timing.parser);
         rows.push(vec![
-            timing.head.clone(),
+            timing.message.clone(),
             timing.bytes.to_string(),
             timing.parser.clone(),
             format!("{median:.1}"),
@@ -94,7 +105,7 @@ fn table(timings: &[Timing]) -> String {
 fn to_json(timing: &Timing) -> Value {
     let [median, least, most] = timing.nanoseconds;
     json!({
-        "head": timing.head, "bytes": timing.bytes, "parser": timing.parser,
+        "message": timing.message, "bytes": timing.bytes, "parser": timing.parser,
         "median_ns": median, "min_ns": least, "max_ns": most,
     })
 }

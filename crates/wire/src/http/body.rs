@@ -14,9 +14,9 @@ use crate::limits;
 pub struct BodyLimits {
     /// Data of the whole body; 413 beyond.
     pub body_size: u64,
-    /// All chunk extensions together; 400 beyond.
+    /// All chunk extensions together; 400 beyond. At most [`limits::CHUNK_OVERHEAD_SIZE_MAX`] counts.
     pub chunk_extension_size: u32,
-    /// The trailer section; 431 beyond.
+    /// The trailer section; 431 beyond. At most [`limits::CHUNK_OVERHEAD_SIZE_MAX`] counts.
     pub trailer_size: u32,
 }
 
@@ -72,8 +72,8 @@ pub struct BodyDecoder {
     remaining: u64,
     /// Bytes of data the body may still have.
     allowance: u64,
-    extension_allowance: u32,
-    trailer_allowance: u32,
+    extension_allowance: u16,
+    trailer_allowance: u16,
     size_digits: u8,
     place: Place,
 }
@@ -93,8 +93,8 @@ impl BodyDecoder {
         Ok(BodyDecoder {
             remaining,
             allowance: limits.body_size,
-            extension_allowance: limits.chunk_extension_size,
-            trailer_allowance: limits.trailer_size,
+            extension_allowance: narrow(limits.chunk_extension_size),
+            trailer_allowance: narrow(limits.trailer_size),
             size_digits: 0,
             place,
         })
@@ -220,6 +220,11 @@ impl BodyDecoder {
     }
 }
 
+/// What is kept of a bound, so that a decoder takes three words: see [`limits::CHUNK_OVERHEAD_SIZE_MAX`].
+fn narrow(bound: u32) -> u16 {
+    u16::try_from(bound).unwrap_or(limits::CHUNK_OVERHEAD_SIZE_MAX)
+}
+
 fn line_feed(byte: u8, next: Place) -> Result<Place, Reason> {
     if byte == b'\n' { Ok(next) } else { Err(Reason::BareCarriageReturn) }
 }
@@ -295,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_state_of_a_body_is_small() {
-        assert!(size_of::<BodyDecoder>() <= 40, "{}", size_of::<BodyDecoder>());
+        assert!(size_of::<BodyDecoder>() <= 24, "{}", size_of::<BodyDecoder>());
     }
 
     #[test]

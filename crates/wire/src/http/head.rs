@@ -6,7 +6,7 @@
 
 mod authority;
 mod fields;
-mod meaning;
+pub(super) mod meaning;
 mod request_line;
 pub(super) mod scan;
 
@@ -279,7 +279,13 @@ fn usual_host<'b>(input: &'b [u8], at: usize, limits: &HeadLimits) -> Option<(&'
 
 /// Why a name that begins at `at` and ends at `stop` is no name.
 #[cold]
-fn name_stop(input: &[u8], at: usize, stop: usize, count: usize, limits: &HeadLimits) -> Stop {
+pub(super) fn name_stop(
+    input: &[u8],
+    at: usize,
+    stop: usize,
+    count: usize,
+    limits: &HeadLimits,
+) -> Stop {
     let is_first = count == 0;
     let Some(first) = input.get(at) else { return Stop::Partial };
     let reason = match (first, input.get(stop)) {
@@ -299,7 +305,7 @@ fn name_stop(input: &[u8], at: usize, stop: usize, count: usize, limits: &HeadLi
 
 /// Index behind the line end at `at`.
 #[inline(always)]
-fn line_end(input: &[u8], at: usize) -> Result<usize, Stop> {
+pub(super) fn line_end(input: &[u8], at: usize) -> Result<usize, Stop> {
     if input.get(at..).is_some_and(|rest| rest.starts_with(b"\r\n")) {
         return Ok(at + 2);
     }
@@ -318,7 +324,7 @@ fn line_stop(input: &[u8], at: usize) -> Stop {
 
 /// Without blanks and tabs at both ends (RFC 9110, 5.6.3).
 #[inline(always)]
-fn trim(mut bytes: &[u8]) -> &[u8] {
+pub(super) fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] = bytes {
         bytes = rest;
     }

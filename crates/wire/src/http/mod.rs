@@ -1,6 +1,6 @@
 //! HTTP/1.1 as RFC 9110 (semantics) and RFC 9112 (message syntax) define it.
 //!
-//! `head` -> `body` -> (the server answers) -> `response`; beside them the semantics that an answer depends on:
+//! `head` -> `body` -> (the server answers) -> `response`, and `received` for who asked; beside them the semantics that an answer depends on:
 //! `target`, `range`, `conditional`, `encoding`, `date`.
 
 pub mod body;
@@ -10,6 +10,7 @@ pub mod encoding;
 pub mod head;
 pub mod method;
 pub mod range;
+pub mod received;
 pub mod refusal;
 pub mod response;
 pub mod status;

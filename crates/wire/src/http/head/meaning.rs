@@ -34,11 +34,30 @@ enum Expectation {
 }
 
 /// The options of Connection that mean something here (RFC 9110, 7.6.1).
-#[derive(Clone, Copy, Default)]
-struct Connection {
-    close: bool,
-    keep_alive: bool,
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct Connection {
+    pub(in crate::http) close: bool,
+    pub(in crate::http) keep_alive: bool,
     upgrade: bool,
+}
+
+impl Connection {
+    /// No option.
+    pub(in crate::http) const NONE: Connection =
+        Connection { close: false, keep_alive: false, upgrade: false };
+
+    /// Takes in one Connection field.
+    #[inline(never)]
+    pub(in crate::http) fn note(&mut self, value: &[u8]) {
+        for option in value.split(|&byte| byte == b',').map(trim) {
+            match option.len() {
+                5 if is(option, b"close") => self.close = true,
+                7 if is(option, b"upgrade") => self.upgrade = true,
+                10 if is(option, b"keep-alive") => self.keep_alive = true,
+                _ => {}
+            }
+        }
+    }
 }
 
 /// What the fields said together.
@@ -58,7 +77,7 @@ impl<'b> Meaning<'b> {
             host: None,
             length: None,
             coding: Coding::None,
-            connection: Connection::default(),
+            connection: Connection::NONE,
             expectation: Expectation::None,
             upgrade: None,
         }
@@ -75,7 +94,7 @@ impl<'b> Meaning<'b> {
                 Ok(())
             }
             10 if is(name, b"connection") => {
-                self.note_connection(line);
+                self.connection.note(line);
                 Ok(())
             }
             14.. if may_resemble(name) => self.note_framing(name, line),
@@ -122,18 +141,6 @@ impl<'b> Meaning<'b> {
         }
         self.expectation = Expectation::Continue;
         Ok(())
-    }
-
-    #[inline(never)]
-    fn note_connection(&mut self, value: &[u8]) {
-        for option in value.split(|&byte| byte == b',').map(trim) {
-            match option.len() {
-                5 if is(option, b"close") => self.connection.close = true,
-                7 if is(option, b"upgrade") => self.connection.upgrade = true,
-                10 if is(option, b"keep-alive") => self.connection.keep_alive = true,
-                _ => {}
-            }
-        }
     }
 
     /// RFC 9112, 6.3. Equal duplicates are refused too: they say that something before us merged lines.
@@ -205,11 +212,12 @@ impl<'b> Meaning<'b> {
 /// Whether a token is `lower` without regard to case. Setting bit 5 makes letters lower-case and no other
 /// byte of a token equal to a byte of these names.
 #[inline(always)]
-fn is<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool {
+pub(in crate::http) fn is<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool {
     token.first_chunk::<N>().is_some_and(|bytes| bytes.map(|byte| byte | 0x20) == *lower)
 }
 
-fn parse_length(value: &[u8]) -> Option<u64> {
+/// A Content-Length: digits alone, as a number of at most 2^63 (RFC 9110, 8.6).
+pub(in crate::http) fn parse_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() || value.len() > CONTENT_LENGTH_DIGITS {
         return None;
     }

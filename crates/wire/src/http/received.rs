@@ -1,0 +1,247 @@
+//! Responses as a client reads them (RFC 9112, 4 to 7 and 9.3).
+//!
+//! Owns where a response begins and ends, what its status is, and whether another may follow it. Keeps no
+//! byte and allocates nothing: what it remembers between two reads fits beside a connection. Never judges a
+//! response that can be read; never looks at a field that does not say where the response ends.
+//!
+//! A client is told what it asked for, not what it must guard: where a server breaks a rule and all readers
+//! would still agree about the end, this one goes on and at most does not use the connection again.
+
+mod head;
+mod problem;
+
+use super::body::{BodyDecoder, BodyLimits, Piece};
+use super::head::Framing as BodyFraming;
+use super::method::Method;
+use crate::limits;
+
+use head::{Extent, Framing, Lines};
+pub use problem::{Part, Problem, ResponseError};
+
+/// The bounds of a body: any amount of data, which nobody keeps, with little around it.
+const BODY_LIMITS: BodyLimits = BodyLimits {
+    body_size: u64::MAX,
+    chunk_extension_size: limits::RESPONSE_CHUNK_EXTENSION_SIZE,
+    trailer_size: limits::RESPONSE_TRAILER_SIZE,
+};
+
+/// Follows one response through its reads, interim responses before it included.
+#[derive(Clone, Debug)]
+pub struct ResponseReader {
+    phase: Phase,
+    /// Of the head that is read, or of the final one; zero before its line.
+    status: u16,
+    interim: u8,
+    content: Content,
+    persistent: bool,
+}
+
+// A client holds one for each of its connections.
+const _: () = assert!(size_of::<ResponseReader>() <= 32);
+
+/// What comes next.
+#[derive(Clone, Debug)]
+enum Phase {
+    Head(Lines),
+    Body(BodyDecoder),
+    UntilClose,
+    Over,
+}
+
+/// Whether the answer to the request can have content (RFC 9112, 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// The request was HEAD.
+    Never,
+    /// The status says.
+    Possible,
+}
+
+/// What one read took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step<'b> {
+    /// Bytes of the input that are done with. Those behind them are to be given again, first.
+    pub consumed: usize,
+    /// Content of the response, which stands at the end of what was consumed; often empty.
+    pub body: &'b [u8],
+    /// What to do next.
+    pub then: Then,
+}
+
+/// What to do after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Read again with the rest of this input: there may be more content in it.
+    ReadRest,
+    /// Read again when more has come. The rest of this input is an unfinished line of the head.
+    Wait,
+    /// The response is over. The rest of this input belongs to the next one.
+    Finish,
+}
+
+impl ResponseReader {
+    /// A reader for the answer to a request with that method.
+    #[inline]
+    pub const fn new(method: Method) -> ResponseReader {
+        ResponseReader {
+            phase: Phase::Head(Lines::NONE),
+            status: 0,
+            interim: 0,
+            content: if matches!(method, Method::Head) {
+                Content::Never
+            } else {
+                Content::Possible
+            },
+            persistent: false,
+        }
+    }
+
+    /// The status of the final response, 100 to 999, once its head is whole. Whatever lies beyond 599 is to
+    /// be taken as 500 (RFC 9110, 15).
+    #[inline]
+    pub const fn status(&self) -> Option<u16> {
+        if matches!(self.phase, Phase::Head(_)) { None } else { Some(self.status) }
+    }
+
+    /// How many interim responses (1xx) came before the final one.
+    #[inline]
+    pub const fn interim(&self) -> u8 {
+        self.interim
+    }
+
+    /// Whether another request may be sent on the connection once the response is over.
+    #[inline]
+    pub const fn is_persistent(&self) -> bool {
+        self.persistent
+    }
+
+    /// Whether the response is over.
+    #[inline]
+    pub const fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Takes what it can off the front of the input, with at most one piece of content. After an error or the
+    /// end of the response nothing more can be read.
+    #[inline]
+    pub fn read<'b>(&mut self, input: &'b [u8]) -> Result<Step<'b>, ResponseError> {
+        match self.phase {
+            Phase::Head(lines) => self.read_head(lines, input),
+            Phase::Body(_) => self.read_body(input, 0),
+            Phase::UntilClose => Ok(Step { consumed: input.len(), body: input, then: Then::Wait }),
+            Phase::Over => Ok(Step { consumed: 0, body: &[], then: Then::Finish }),
+        }
+    }
+
+    /// Takes notice that the peer ended the connection, where `unread` bytes of it were given and not
+    /// consumed. Right where the body lasts until then (RFC 9112, 8).
+    pub fn close(&mut self, unread: usize) -> Result<(), ResponseError> {
+        match &self.phase {
+            Phase::UntilClose | Phase::Over => {
+                self.phase = Phase::Over;
+                Ok(())
+            }
+            Phase::Head(lines) => {
+                let part = lines.part(self.status);
+                let is_first = part == Part::StatusLine && self.interim == 0;
+                let nothing_came = is_first && unread == 0;
+                let problem =
+                    if nothing_came { Problem::ClosedBefore } else { Problem::ClosedWithin };
+                Err(problem.at(part))
+            }
+            Phase::Body(_) => Err(Problem::ClosedWithin.at(Part::Body)),
+        }
+    }
+
+    /// Takes heads, and the first piece of content behind the final one.
+    #[inline(always)]
+    fn read_head<'b>(
+        &mut self,
+        mut lines: Lines,
+        input: &'b [u8],
+    ) -> Result<Step<'b>, ResponseError> {
+        let mut at = 0;
+        loop {
+            let (taken, extent) =
+                lines.take(&mut self.status, input.get(at..).unwrap_or_default())?;
+            at += taken;
+            if extent == Extent::Partial {
+                self.phase = Phase::Head(lines);
+                return Ok(Step { consumed: at, body: &[], then: Then::Wait });
+            }
+            if self.status >= 200 {
+                return self.begin_body(&lines, input, at);
+            }
+            self.count_interim()?;
+            lines = Lines::NONE;
+        }
+    }
+
+    /// RFC 9110, 15.2: a client takes any number of interim responses; here, a number with an end.
+    #[cold]
+    fn count_interim(&mut self) -> Result<(), ResponseError> {
+        if self.status == 101 {
+            return Err(Problem::UnaskedUpgrade.at(Part::StatusLine));
+        }
+        if self.interim == limits::RESPONSE_INTERIM_COUNT {
+            return Err(Problem::TooManyInterim.at(Part::StatusLine));
+        }
+        self.interim += 1;
+        self.status = 0;
+        Ok(())
+    }
+
+    /// RFC 9112, 6.3.
+    #[inline(always)]
+    fn begin_body<'b>(
+        &mut self,
+        lines: &Lines,
+        input: &'b [u8],
+        at: usize,
+    ) -> Result<Step<'b>, ResponseError> {
+        self.persistent = lines.are_persistent();
+        let has_none = self.content == Content::Never || matches!(self.status, 204 | 304);
+        let framing = match lines.framing() {
+            _ if has_none => BodyFraming::None,
+            Framing::Chunked => BodyFraming::Chunked,
+            Framing::Length(length) => {
+                // The plain case: all of it is here.
+                let here =
+                    usize::try_from(length).ok().and_then(|size| input.get(at..)?.get(..size));
+                if let Some(body) = here {
+                    self.phase = Phase::Over;
+                    return Ok(Step { consumed: at + body.len(), body, then: Then::Finish });
+                }
+                BodyFraming::Length(length)
+            }
+            Framing::UntilClose => {
+                self.persistent = false;
+                self.phase = Phase::UntilClose;
+                let body = input.get(at..).unwrap_or_default();
+                return Ok(Step { consumed: input.len(), body, then: Then::Wait });
+            }
+        };
+        self.phase = Phase::Body(BodyDecoder::new(framing, &BODY_LIMITS)?);
+        self.read_body(input, at)
+    }
+
+    /// Takes one piece of content that begins at `at` or behind it.
+    #[inline(never)]
+    fn read_body<'b>(&mut self, input: &'b [u8], at: usize) -> Result<Step<'b>, ResponseError> {
+        let Phase::Body(decoder) = &mut self.phase else {
+            return Ok(Step { consumed: at, body: &[], then: Then::Wait });
+        };
+        let (used, piece) = decoder.next(input.get(at..).unwrap_or_default())?;
+        let consumed = at + used;
+        let body = if let Piece::Data(body) = piece { body } else { &[] };
+        let then = if decoder.is_over() {
+            self.phase = Phase::Over;
+            Then::Finish
+        } else if consumed == input.len() {
+            Then::Wait
+        } else {
+            Then::ReadRest
+        };
+        Ok(Step { consumed, body, then })
+    }
+}

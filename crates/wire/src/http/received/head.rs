@@ -1,0 +1,357 @@
+//! The head of a response, line by line (RFC 9112, 4 and 5).
+//!
+//! Owns what must be remembered of the lines that came, which is little: what they say about the end of the
+//! body and of the connection. Takes whole lines only; an unfinished one is left to be given again. Never
+//! keeps a byte of them.
+
+use super::problem::{Part, Problem, ResponseError};
+use crate::http::head::meaning::{Connection, is, parse_length};
+use crate::http::head::{HeadLimits, Stop, Version, line_end, name_stop, scan, trim};
+use crate::http::refusal::Reason;
+use crate::limits;
+
+/// The bounds as the rules for names see them: a name may be as long as its line, a line as its head.
+const BOUNDS: HeadLimits = HeadLimits {
+    head_size: limits::RESPONSE_HEAD_SIZE as usize,
+    field_count: limits::RESPONSE_FIELD_COUNT as usize,
+    field_size: limits::RESPONSE_HEAD_SIZE as usize,
+    field_name_size: limits::RESPONSE_HEAD_SIZE as usize,
+    target_size: 0,
+};
+
+/// Bytes of a status line up to the blank behind the status.
+const STATUS_LINE_BEGIN: usize = 13;
+
+/// The status line of most responses.
+const USUAL_STATUS_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
+
+/// Content-Length as it is written most.
+const USUAL_LENGTH: &[u8] = b"Content-Length: ";
+
+/// Bytes of the line of a Date in the one form that is written (RFC 9110, 5.6.7).
+const DATE_LINE: usize = 37;
+
+/// What the lines so far said. It shares its room with the decoder of a body, so every byte counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines {
+    /// Content-Length, once it is declared.
+    length: u64,
+    /// Bytes of the lines taken.
+    size: u16,
+    /// Field lines taken.
+    fields: u8,
+    version: Version,
+    declared: Declared,
+    connection: Connection,
+}
+
+/// What the lines so far declare about the end of the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Declared {
+    Nothing,
+    Length,
+    Chunked,
+    ChunkedAndLength,
+}
+
+/// Whether the empty line has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Partial,
+    Whole,
+}
+
+/// How a body would be delimited, if the response has one (RFC 9112, 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+/// Why no line is taken.
+enum Halt {
+    /// It is not whole.
+    Partial,
+    /// It is wrong.
+    Problem(Problem),
+}
+
+impl From<Stop> for Halt {
+    #[inline]
+    fn from(stop: Stop) -> Halt {
+        match stop {
+            Stop::Partial => Halt::Partial,
+            Stop::Refused(reason) => Halt::Problem(Problem::Rule(reason)),
+        }
+    }
+}
+
+impl From<Problem> for Halt {
+    fn from(problem: Problem) -> Halt {
+        Halt::Problem(problem)
+    }
+}
+
+impl From<Reason> for Problem {
+    fn from(reason: Reason) -> Problem {
+        Problem::Rule(reason)
+    }
+}
+
+impl Lines {
+    /// No line yet.
+    pub(super) const NONE: Lines = Lines {
+        length: 0,
+        size: 0,
+        fields: 0,
+        version: Version::Http11,
+        declared: Declared::Nothing,
+        connection: Connection::NONE,
+    };
+
+    /// The line that is read next, where the status is as for [`Lines::take`].
+    pub(super) fn part(&self, status: u16) -> Part {
+        if status == 0 { Part::StatusLine } else { Part::Field(u16::from(self.fields) + 1) }
+    }
+
+    /// How the body is delimited; Transfer-Encoding overrides Content-Length (RFC 9112, 6.3).
+    #[inline(always)]
+    pub(super) const fn framing(&self) -> Framing {
+        match self.declared {
+            Declared::Nothing => Framing::UntilClose,
+            Declared::Length => Framing::Length(self.length),
+            Declared::Chunked | Declared::ChunkedAndLength => Framing::Chunked,
+        }
+    }
+
+    /// Whether the server would take another request (RFC 9112, 9.3). Behind a response with two framings
+    /// somebody else's answer may stand, so none is looked for (RFC 9112, 6.3).
+    #[inline(always)]
+    pub(super) fn are_persistent(&self) -> bool {
+        let stays = self.version == Version::Http11 || self.connection.keep_alive;
+        stays && !self.connection.close && self.declared != Declared::ChunkedAndLength
+    }
+
+    /// Takes as many whole lines as there are, up to the empty one; gives their bytes. The status is zero as
+    /// long as its line has not come.
+    #[inline(always)]
+    pub(super) fn take(
+        &mut self,
+        status: &mut u16,
+        input: &[u8],
+    ) -> Result<(usize, Extent), ResponseError> {
+        let room = usize::from(limits::RESPONSE_HEAD_SIZE - self.size);
+        // What lies beyond the bound is never looked at, so the answer does not depend on how much there is.
+        let window = input.get(..room).unwrap_or(input);
+        let mut at = 0;
+        match self.take_all(status, window, &mut at) {
+            Ok(()) => Ok((at, Extent::Whole)),
+            Err(Halt::Problem(problem)) => Err(problem.at(self.part(*status))),
+            Err(Halt::Partial) if window.len() == room => {
+                Err(Problem::Rule(Reason::HeadTooLarge).at(self.part(*status)))
+            }
+            Err(Halt::Partial) => {
+                // At most the room that is left.
+                self.size += at as u16;
+                Ok((at, Extent::Partial))
+            }
+        }
+    }
+
+    /// Leaves `at` behind the last line that was taken.
+    #[inline(always)]
+    fn take_all(&mut self, status: &mut u16, input: &[u8], at: &mut usize) -> Result<(), Halt> {
+        if *status == 0 {
+            (self.version, *status, *at) = status_line(input)?;
+        }
+        loop {
+            if input.get(*at) == Some(&b'\r') {
+                *at = line_end(input, *at)?;
+                return Ok(());
+            }
+            *at = self.take_field(input, *at)?;
+            self.fields += 1;
+        }
+    }
+
+    /// Takes the field line at `at`; gives the index behind it.
+    #[inline(always)]
+    fn take_field(&mut self, input: &[u8], at: usize) -> Result<usize, Halt> {
+        if let Some(size) = self.take_usual_field(input.get(at..).unwrap_or_default()) {
+            return Ok(at + size);
+        }
+        let colon = scan::token(input, at);
+        let is_room = self.fields < limits::RESPONSE_FIELD_COUNT;
+        if !is_room || colon == at || input.get(colon) != Some(&b':') {
+            return Err(name_stop(input, at, colon, usize::from(self.fields), &BOUNDS).into());
+        }
+        // From the first byte again, as a name is made of what a value may have: so the processor need not wait
+        // for the end of the name to look for that of the line.
+        let end = scan::value(input, at);
+        let next = line_end(input, end)?;
+        let name = input.get(at..colon).unwrap_or_default();
+        self.note(name, input.get(colon + 1..end).unwrap_or_default())?;
+        Ok(next)
+    }
+
+    /// Takes the fields of nearly every response, as nearly every server writes them; gives the bytes of the line.
+    /// Names, and ends where they can be foretold, are compared and not searched: a comparison can be predicted
+    /// where the end of a run has to be waited for. Whatever is not plain takes the way of all fields.
+    #[inline(always)]
+    fn take_usual_field(&mut self, line: &[u8]) -> Option<usize> {
+        if self.fields == limits::RESPONSE_FIELD_COUNT {
+            return None;
+        }
+        match line.first()? {
+            b'D' => {
+                let line = line.first_chunk::<DATE_LINE>()?;
+                let is_plain = line.starts_with(b"Date: ")
+                    && line.ends_with(b"\r\n")
+                    && scan::value(line, 0) == DATE_LINE - 2;
+                is_plain.then_some(DATE_LINE)
+            }
+            b'C' => match self.declared {
+                Declared::Nothing if line.starts_with(USUAL_LENGTH) => self.take_usual_length(line),
+                _ => pass_usual_field(line, b"Content-Type: "),
+            },
+            b'S' => pass_usual_field(line, b"Server: "),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn take_usual_length(&mut self, line: &[u8]) -> Option<usize> {
+        let value = line.strip_prefix(USUAL_LENGTH)?;
+        let (mut length, mut digits) = (0u64, 0);
+        while let Some(byte @ b'0'..=b'9') = value.get(digits) {
+            length = length * 10 + u64::from(byte - b'0');
+            digits += 1;
+            if digits == limits::CONTENT_LENGTH_DIGITS {
+                return None;
+            }
+        }
+        if digits == 0 || !value.get(digits..)?.starts_with(b"\r\n") {
+            return None;
+        }
+        self.length = length;
+        self.declared = Declared::Length;
+        Some(USUAL_LENGTH.len() + digits + 2)
+    }
+
+    /// Takes in one field. The length of the name sorts nearly every other field out.
+    #[inline(always)]
+    fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Problem> {
+        match name.len() {
+            14 if is(name, b"content-length") => self.note_length(trim(value)),
+            10 if is(name, b"connection") => {
+                self.connection.note(value);
+                Ok(())
+            }
+            17 if is(name, b"transfer-encoding") => self.note_coding(value),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn note_length(&mut self, value: &[u8]) -> Result<(), Problem> {
+        let length = match parse_length(value) {
+            Some(length) => length,
+            None => equal_lengths(value)?,
+        };
+        self.declared = match self.declared {
+            Declared::Nothing => Declared::Length,
+            Declared::Chunked => Declared::ChunkedAndLength,
+            declared if self.length == length => declared,
+            _ => return Err(Problem::DifferentLengths),
+        };
+        self.length = length;
+        Ok(())
+    }
+
+    /// RFC 9112, 6.1: of the codings only `chunked` may be sent to who names none in TE, and once at most.
+    #[inline(never)]
+    fn note_coding(&mut self, value: &[u8]) -> Result<(), Problem> {
+        if self.version == Version::Http10 {
+            return Err(Reason::CodingInHttp10.into());
+        }
+        for coding in value.split(|&byte| byte == b',').map(trim) {
+            if !coding.eq_ignore_ascii_case(b"chunked") {
+                let is_token = !coding.is_empty() && scan::token(coding, 0) == coding.len();
+                let unknown = Reason::CodingUnknown;
+                return Err(if is_token { unknown } else { Reason::InvalidTransferEncoding }.into());
+            }
+            self.declared = match self.declared {
+                Declared::Nothing => Declared::Chunked,
+                Declared::Length => Declared::ChunkedAndLength,
+                _ => return Err(Reason::InvalidTransferEncoding.into()),
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Takes a field that says nothing here, of a name that is known to be right.
+#[inline(always)]
+fn pass_usual_field(line: &[u8], name: &[u8]) -> Option<usize> {
+    line.strip_prefix(name)?;
+    let end = scan::value(line, name.len());
+    line.get(end..)?.starts_with(b"\r\n").then_some(end + 2)
+}
+
+/// A list of equal numbers counts as that number: something before us merged lines (RFC 9112, 6.3).
+#[cold]
+fn equal_lengths(value: &[u8]) -> Result<u64, Problem> {
+    let mut lengths = value.split(|&byte| byte == b',').map(|item| parse_length(trim(item)));
+    let invalid = Problem::Rule(Reason::InvalidContentLength);
+    let first = lengths.next().flatten().ok_or(invalid)?;
+    for length in lengths {
+        if length.ok_or(invalid)? != first {
+            return Err(Problem::DifferentLengths);
+        }
+    }
+    Ok(first)
+}
+
+/// Reads the status line; gives the index behind it.
+#[inline(always)]
+fn status_line(input: &[u8]) -> Result<(Version, u16, usize), Halt> {
+    if input.starts_with(USUAL_STATUS_LINE) {
+        return Ok((Version::Http11, 200, USUAL_STATUS_LINE.len()));
+    }
+    let usual = input.first_chunk::<STATUS_LINE_BEGIN>().filter(|begin| {
+        begin.starts_with(b"HTTP/1.1 ") && matches!(begin[9], b'1'..=b'9') && begin[12] == b' '
+    });
+    let (version, begin) = match usual {
+        Some(begin) if begin[10].is_ascii_digit() && begin[11].is_ascii_digit() => {
+            (Version::Http11, begin)
+        }
+        _ => unusual_status_line(input)?,
+    };
+    let digit = |index: usize| u16::from(begin[index] - b'0');
+    let status = digit(9) * 100 + digit(10) * 10 + digit(11);
+    // RFC 9112, 4: the blank stays where the reason is empty, which some servers do not know.
+    let reason = if begin[12] == b' ' { STATUS_LINE_BEGIN } else { STATUS_LINE_BEGIN - 1 };
+    Ok((version, status, line_end(input, scan::value(input, reason))?))
+}
+
+/// Looks at every byte up to the one behind the status, from left to right.
+#[cold]
+fn unusual_status_line(input: &[u8]) -> Result<(Version, &[u8; STATUS_LINE_BEGIN]), Halt> {
+    const NAME: &[u8; 5] = b"HTTP/";
+    for (index, &byte) in input.iter().take(STATUS_LINE_BEGIN).enumerate() {
+        let problem = match (index, byte) {
+            (0..5, _) if byte != NAME[index] => Problem::NotHttp,
+            (5, b'0' | b'2'..=b'9') => Problem::Rule(Reason::VersionNotSupported),
+            (5, b'1') | (6, b'.') | (7, b'0'..=b'9') | (8, b' ') | (0..5, _) => continue,
+            (..9, _) => Problem::Rule(Reason::InvalidVersion),
+            (9, b'1'..=b'9') | (10 | 11, b'0'..=b'9') | (12, b' ' | b'\r') => continue,
+            _ => Problem::InvalidStatus,
+        };
+        return Err(problem.into());
+    }
+    let begin = input.first_chunk::<STATUS_LINE_BEGIN>().ok_or(Halt::Partial)?;
+    // RFC 9110, 2.5: a later minor version is taken as 1.1.
+    let version = if begin[7] == b'0' { Version::Http10 } else { Version::Http11 };
+    Ok((version, begin))
+}

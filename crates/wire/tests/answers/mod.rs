@@ -1,0 +1,86 @@
+//! Reads a response as a client with a buffer does, and says all that came of it.
+
+use wire::http::method::Method;
+use wire::http::received::{ResponseError, ResponseReader, Then};
+
+/// All that came of reading one response from a connection that ends behind the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The status, where the head was whole.
+    pub(crate) status: Option<u16>,
+    /// Interim responses.
+    pub(crate) interim: u8,
+    /// Whether another request may follow.
+    pub(crate) persistent: bool,
+    /// The content.
+    pub(crate) body: Vec<u8>,
+    /// Bytes up to the end of the response; zero after a failure, as a cut decides how far it got.
+    pub(crate) consumed: usize,
+    /// How it ended.
+    pub(crate) end: End,
+}
+
+/// How a response ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As it should.
+    Over,
+    /// It did not.
+    Failed(ResponseError),
+}
+
+/// Reads an input that comes at once.
+pub(crate) fn read_whole(method: Method, input: &[u8]) -> Outcome {
+    read_in_pieces(method, &[input])
+}
+
+/// Reads an input that comes in pieces.
+pub(crate) fn read_in_pieces(method: Method, pieces: &[&[u8]]) -> Outcome {
+    let mut reader = ResponseReader::new(method);
+    let (mut body, mut consumed) = (Vec::new(), 0);
+    let end = follow(&mut reader, pieces, &mut body, &mut consumed);
+    let failed = matches!(end, End::Failed(_));
+    Outcome {
+        status: reader.status(),
+        interim: reader.interim(),
+        persistent: reader.is_persistent(),
+        body,
+        consumed: if failed { 0 } else { consumed },
+        end,
+    }
+}
+
+fn follow(
+    reader: &mut ResponseReader,
+    pieces: &[&[u8]],
+    body: &mut Vec<u8>,
+    consumed: &mut usize,
+) -> End {
+    let mut held = Vec::new();
+    for piece in pieces {
+        held.extend_from_slice(piece);
+        loop {
+            let step = match reader.read(&held) {
+                Ok(step) => step,
+                Err(error) => return End::Failed(error),
+            };
+            assert!(held[..step.consumed].ends_with(step.body), "content stands at the end");
+            body.extend_from_slice(step.body);
+            *consumed += step.consumed;
+            let (taken, then) = (step.consumed, step.then);
+            held.drain(..taken);
+            match then {
+                Then::Finish => {
+                    assert!(reader.is_over());
+                    return End::Over;
+                }
+                Then::Wait => break,
+                Then::ReadRest => assert!(!held.is_empty(), "there is no rest"),
+            }
+        }
+    }
+    match reader.close(held.len()) {
+        Ok(()) => End::Over,
+        Err(error) => End::Failed(error),
+    }
+}
