@@ -15,6 +15,7 @@ pub mod precondition;
 pub mod proxy_header;
 pub mod range;
 pub mod request_head;
+pub mod response;
 pub mod target_path;
 
 /// A check with what a fuzzer needs to reach its depths.
@@ -51,5 +52,6 @@ targets!(
     config_file,
     log_escape,
     proxy_header,
+    response,
     connection,
 );
