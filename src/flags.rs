@@ -6,6 +6,8 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};
 use server::limits::SCHEDULERS_MAX;
 
+use crate::bench::flags::Bench;
+
 /// An application server that takes one Linux machine to its network limit and shows what stands in the way.
 #[derive(Debug, Parser)]
 #[command(name = "velodrome", version, max_term_width = 100)]
@@ -25,6 +27,8 @@ pub(crate) enum Verb {
     /// Talk to a running server over its control socket.
     #[command(after_help = CTL_EXAMPLES)]
     Ctl(Ctl),
+    /// Load servers and judge them.
+    Bench(Bench),
 }
 
 const SERVE_EXAMPLES: &str = "Examples:

@@ -1,6 +1,7 @@
 //! The binary: parse, one match over the verbs, exit status.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command does")]
 
+mod bench;
 mod check;
 mod ctl;
 mod flags;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Verb::Serve(serve) => serve::run(&serve),
         Verb::Check(check) => check::run(&check),
         Verb::Ctl(ctl) => ctl::run(&ctl),
+        Verb::Bench(bench) => bench::run(&bench),
     };
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,

@@ -21,7 +21,8 @@ enum Use {
 const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-runtime", Use::Always),
     ("velodrome", "velodrome-server", Use::Always),
-    ("velodrome", "velodrome-conformance", Use::TestsOnly),
+    // `bench conformance` plays the suite against any server.
+    ("velodrome", "velodrome-conformance", Use::Always),
     // A test with a thousand clients raises its own descriptor limit.
     ("velodrome", "velodrome-sys", Use::TestsOnly),
     ("velodrome-server", "velodrome-runtime", Use::Always),

@@ -4,11 +4,12 @@
 //! never changes any but this process's soft limit of descriptors.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use runtime::launch::Tables;
 
 use super::Plan;
-use super::address::Address;
+use super::address::{Address, loopback_sources};
 use crate::limits::{DESCRIPTORS_RESERVED, THREADS_MAX};
 
 /// What a host has room for.
@@ -128,6 +129,21 @@ impl Room {
         self.check_ports(plan)
     }
 
+    /// Lets connections to this host come from as many of its addresses as their ports ask for. It changes nothing where
+    /// sources are named, where a peer is elsewhere, and over IPv6, which has one loopback address.
+    pub fn spread_sources(&self, plan: &mut Plan) {
+        let mut tcp = plan.peers.iter().filter_map(|peer| peer.address.tcp());
+        let is_loopback = |address: SocketAddr| address.is_ipv4() && address.ip().is_loopback();
+        if !plan.sources.is_empty() || !tcp.all(is_loopback) {
+            return;
+        }
+        let most = plan.connections_of_peers().into_iter().max().unwrap_or(0);
+        let needed = self.sources_needed(most);
+        if needed > 1 {
+            plan.sources = loopback_sources(needed).collect();
+        }
+    }
+
     /// How many source addresses so many connections to one peer need.
     pub fn sources_needed(&self, connections: u32) -> u32 {
         connections.div_ceil(self.ports.count()).max(1)
@@ -157,7 +173,8 @@ impl Room {
         })
     }
 
-    fn threads_needed(&self, connections: u32) -> Option<u32> {
+    /// The fewest threads whose tables hold so many connections, if so many are possible.
+    pub fn threads_needed(&self, connections: u32) -> Option<u32> {
         let fits = |threads: &u32| {
             u64::from(connections) <= self.connections_of_table(*threads) * u64::from(*threads)
         };
@@ -250,6 +267,26 @@ mod tests {
         unix.peers[0].address = Address::Unix("/run/a.sock".into());
         assert_eq!(ROOM.check(&unix), Ok(()));
         assert_eq!([0, 10_000, 10_001].map(|asked| ROOM.sources_needed(asked)), [1, 1, 2]);
+    }
+
+    #[test]
+    fn connections_to_this_host_come_from_many_addresses() {
+        let spread = |change: fn(&mut Plan)| {
+            let mut plan = plan_of(25_000, 2, 0);
+            change(&mut plan);
+            ROOM.spread_sources(&mut plan);
+            plan.sources.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(spread(|_| {}), ["127.0.0.1", "127.0.0.2", "127.0.0.3"]);
+        assert!(spread(|plan| plan.connections = 10_000).is_empty());
+        assert_eq!(spread(|plan| plan.sources = loopback_sources(1).collect()), ["127.0.0.1"]);
+        for elsewhere in ["[::1]:1", "10.0.0.1:1"] {
+            let address = Address::Tcp(elsewhere.parse().unwrap());
+            let mut plan = plan_of(25_000, 2, 0);
+            plan.peers[0].address = address;
+            ROOM.spread_sources(&mut plan);
+            assert!(plan.sources.is_empty(), "{elsewhere}");
+        }
     }
 
     #[test]

@@ -1,0 +1,79 @@
+//! The verb `bench conformance`: the suite of HTTP/1.1 requirements, played against any server.
+
+use std::io::{ErrorKind, Write};
+
+use bench::plan::{Address, Ownership, Url, resolve};
+use conformance::{Capability, Level, Options, Target};
+
+use super::flags::Conformance;
+use crate::Failure;
+
+/// Plays the suite and prints what came of it.
+pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
+    let (target, options) = (target(flags)?, options(flags)?);
+    let report = conformance::run(&target, &options);
+    let text = if flags.json { report.to_json() } else { report.to_string() };
+    match writeln!(std::io::stdout(), "{text}") {
+        // Whoever read our output has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => {
+            written.map_err(|error| Failure::Failed(format!("cannot print: {error}")))?;
+        }
+    }
+    let counts = report.counts;
+    if counts.passed + counts.failed == 0 {
+        let text = "nothing was tried; does it answer, and what does it offer? (--offers file=/PATH, see --help)";
+        return Err(Failure::Failed(format!("{}: {text}", flags.address)));
+    }
+    if counts.failed > 0 {
+        let text = format!("{}: {} requirements are not met", flags.address, counts.failed);
+        return Err(Failure::Failed(text));
+    }
+    Ok(())
+}
+
+fn target(flags: &Conformance) -> Result<Target, Failure> {
+    let wrong = |text: String| Failure::WrongUse(format!("{}: {text}", flags.address));
+    let url: Url = flags.address.parse().map_err(|error| wrong(format!("{error}")))?;
+    if url.path_and_query != "/" {
+        return Err(wrong("an address has no path; say with --offers what is there".to_owned()));
+    }
+    let ownership = if flags.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid };
+    let address = match resolve(&url.place, ownership) {
+        Ok(Address::Tcp(address)) => address,
+        Ok(Address::Unix(_)) => {
+            return Err(wrong("the suite is played over TCP; name HOST:PORT".to_owned()));
+        }
+        Err(error) => return Err(Failure::Failed(error.to_string())),
+    };
+    let mut target = Target::new(address);
+    target.host = flags.host.clone().unwrap_or_else(|| url.place.host_field());
+    for offer in &flags.offers {
+        let names = || Capability::ALL.map(Capability::name).join(", ");
+        let known = offer.split_once('=').and_then(|(name, value)| {
+            Capability::from_name(name).map(|capability| (capability, value))
+        });
+        let (capability, value) = known.ok_or_else(|| {
+            let text = format!("--offers {offer}: write WHAT=VALUE; WHAT is one of {}", names());
+            Failure::WrongUse(text)
+        })?;
+        target = target.with(capability, value);
+    }
+    Ok(target)
+}
+
+fn options(flags: &Conformance) -> Result<Options, Failure> {
+    let level = |name: &String| {
+        let names = || Level::ALL.map(Level::name).join(", ");
+        let wrong = || format!("--level {name}: there is no such level; choose among {}", names());
+        Level::from_name(name).ok_or_else(|| Failure::WrongUse(wrong()))
+    };
+    Ok(Options {
+        response_timeout: flags.timeout,
+        slow_deadline: flags.slow_deadline,
+        threads: flags.parallel,
+        only: flags.only.clone(),
+        levels: flags.level.iter().map(level).collect::<Result<_, _>>()?,
+        ..Options::default()
+    })
+}

@@ -1,0 +1,353 @@
+//! From flags to a plan, and what is wrong with them.
+//!
+//! Owns what flags that were left out mean on this host. Asks the host nothing itself: that is the library's.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use bench::plan::{
+    AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership, Pace,
+    Pinning, Plan, Rate, Request, Room, check_sources,
+};
+
+use super::flags::{ArrivalsFlag, Asking, Expecting, Hold, Http, Knee, Load, Place};
+use crate::Failure;
+
+/// Seconds within which `hold` asks every connection once, unless a rate is given.
+const HOLD_ROUND_S: f64 = 60.0;
+
+/// The plan of `bench http`.
+pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
+    let arrivals = match flags.arrivals {
+        ArrivalsFlag::Constant => Arrivals::Constant,
+        ArrivalsFlag::Poisson => Arrivals::Poisson,
+    };
+    let open = |rate: Rate| Pace::Open(rate.with_arrivals(arrivals));
+    plan(&flags.urls, &flags.load, &flags.place, flags.rate.map_or(Pace::Closed, open))
+}
+
+/// The plan of each step of `bench knee`; the steps replace its pace.
+pub(crate) fn knee(flags: &Knee) -> Result<Plan, Failure> {
+    plan(&flags.urls, &flags.load, &flags.place, Pace::Closed)
+}
+
+/// The plan of one side of `bench compare` that is a URL.
+pub(crate) fn side(url: &str, load: &Load, place: &Place) -> Result<Plan, Failure> {
+    plan(&[url.to_owned()], load, place, Pace::Closed)
+}
+
+/// The plan of `bench hold`: thin traffic over all connections, once they stand.
+pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
+    let once = Rate::steady(f64::from(flags.connections.max(1)) / HOLD_ROUND_S, Arrivals::Constant);
+    let load = Load {
+        connections: flags.connections,
+        duration: flags.duration,
+        warmup: std::time::Duration::ZERO,
+        runs: 1,
+        close: false,
+        requests_per_connection: None,
+        pipeline: 1,
+        weight: Vec::new(),
+        seed: 1,
+        asking: Asking {
+            method: "GET".to_owned(),
+            header: Vec::new(),
+            body: None,
+            body_file: None,
+        },
+        expecting: Expecting {
+            expect_status: None,
+            expect_length: None,
+            expect_body: None,
+            expect_body_file: None,
+            expect_sha256: None,
+        },
+    };
+    let pace = Pace::Open(flags.rate.unwrap_or(once));
+    plan(std::slice::from_ref(&flags.url), &load, &flags.place, pace)
+}
+
+fn plan(urls: &[String], load: &Load, place: &Place, pace: Pace) -> Result<Plan, Failure> {
+    let ownership = if place.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid };
+    let request = request(&load.asking)?;
+    let aim = Aim::at(urls, &load.weight, &request, ownership).map_err(aim_failure)?;
+    let room = Room::read();
+    let cpus = Cpus::read()
+        .map_err(|error| Failure::Failed(format!("the kernel does not tell the CPUs: {error}")))?;
+    let default = || cpus.threads_by_default(&aim.peers, load.connections, &room);
+    let pin = pin(place.pin.as_deref())?;
+    let threads = match (place.threads, &pin) {
+        (Some(threads), _) => threads,
+        (None, Pin::Named(cpus)) => u32::try_from(cpus.len()).unwrap_or(u32::MAX),
+        (None, Pin::None | Pin::Last) => default(),
+    };
+    let mut plan = Plan {
+        targets: aim.targets,
+        peers: aim.peers,
+        connections: load.connections,
+        threads,
+        pinning: pinning(pin, threads, &cpus)?,
+        pace,
+        duration: load.duration,
+        warmup: load.warmup,
+        runs: load.runs,
+        lifetime: lifetime(load),
+        pipeline: load.pipeline,
+        timeout: place.timeout,
+        check: check(&load.expecting)?,
+        sources: place.source.clone(),
+        server: place.server_pid,
+        seed: load.seed,
+    };
+    plan.check_consistency().map_err(wrong_use)?;
+    check_sources(&plan.sources).map_err(|error| wrong_at("--source", error))?;
+    room.spread_sources(&mut plan);
+    room.check(&plan).map_err(wrong_use)?;
+    Ok(plan)
+}
+
+fn wrong_use(error: impl Display) -> Failure {
+    Failure::WrongUse(error.to_string())
+}
+
+fn wrong_at(flag: &str, error: impl Display) -> Failure {
+    Failure::WrongUse(format!("{flag}: {error}"))
+}
+
+/// A host that cannot be found may be there tomorrow: asking for it was not wrong.
+fn aim_failure(error: AimError) -> Failure {
+    match &error {
+        AimError::Address(
+            AddressError::Unresolvable { .. }
+            | AddressError::NoAddress(_)
+            | AddressError::NoSocket { .. },
+        ) => Failure::Failed(error.to_string()),
+        AimError::WeightCount { .. } | AimError::Weight(_) => wrong_at("--weight", error),
+        _ => wrong_use(error),
+    }
+}
+
+fn lifetime(load: &Load) -> Lifetime {
+    match load.requests_per_connection {
+        Some(requests) => Lifetime::Requests(requests),
+        None if load.close => Lifetime::ONE_REQUEST,
+        None => Lifetime::KeptAlive,
+    }
+}
+
+fn request(flags: &Asking) -> Result<Request, Failure> {
+    let field = |text: &String| Request::field(text).map_err(|error| wrong_at("--header", error));
+    let body = match (&flags.body, &flags.body_file) {
+        (Some(text), _) => Body::Text(text.clone()),
+        (None, Some(file)) => Body::Bytes(content("--body-file", file)?),
+        (None, None) => Body::None,
+    };
+    let fields = flags.header.iter().map(field).collect::<Result<_, _>>()?;
+    Ok(Request { method: flags.method.clone(), fields, body })
+}
+
+fn content(flag: &str, file: &Path) -> Result<Vec<u8>, Failure> {
+    let cannot =
+        |error| Failure::Failed(format!("{flag} {}: cannot be read: {error}", file.display()));
+    std::fs::read(file).map_err(cannot)
+}
+
+fn check(flags: &Expecting) -> Result<Check, Failure> {
+    let body = match (&flags.expect_body, &flags.expect_body_file, &flags.expect_sha256) {
+        (Some(text), _, _) => BodyCheck::Equal(text.clone().into_bytes()),
+        (_, Some(file), _) => BodyCheck::Equal(content("--expect-body-file", file)?),
+        (_, _, Some(hash)) => {
+            BodyCheck::sha256(hash).map_err(|error| wrong_at("--expect-sha256", error))?
+        }
+        (None, None, None) => BodyCheck::Any,
+    };
+    let status = flags.expect_status.unwrap_or_default();
+    Ok(Check { status, length: flags.expect_length, body })
+}
+
+/// What was said about CPUs.
+enum Pin {
+    None,
+    Last,
+    Named(Vec<usize>),
+}
+
+fn pin(flag: Option<&str>) -> Result<Pin, Failure> {
+    let numbers = match flag {
+        None => return Ok(Pin::None),
+        Some("") => return Ok(Pin::Last),
+        Some(numbers) => numbers,
+    };
+    let number = |text: &str| {
+        let wrong =
+            || format!("--pin={numbers}: `{text}` is not the number of a CPU; write --pin=2,3");
+        text.parse::<usize>().map_err(|_| Failure::WrongUse(wrong()))
+    };
+    numbers.split(',').map(number).collect::<Result<_, _>>().map(Pin::Named)
+}
+
+fn pinning(pin: Pin, threads: u32, cpus: &Cpus) -> Result<Pinning, Failure> {
+    match pin {
+        Pin::None => Ok(Pinning::None),
+        Pin::Last => {
+            cpus.last(threads).map(Pinning::Cpus).map_err(|error| wrong_at("--pin", error))
+        }
+        Pin::Named(named) => {
+            cpus.check(&named).map_err(|error| wrong_at("--pin", error))?;
+            Ok(Pinning::Cpus(named))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Parser};
+
+    use super::*;
+    use crate::bench::flags::Compare;
+
+    /// A command line of one verb.
+    #[derive(Debug, Parser)]
+    struct Line<Verb: Args> {
+        #[command(flatten)]
+        verb: Verb,
+    }
+
+    fn parsed<Verb: Args>(words: &str) -> Result<Verb, String> {
+        let words = std::iter::once("bench").chain(words.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.verb).map_err(|error| error.to_string())
+    }
+
+    fn planned(words: &str) -> Plan {
+        let flags = parsed(words).unwrap_or_else(|error| panic!("{words}: {error}"));
+        match http(&flags) {
+            Ok(plan) => plan,
+            Err(Failure::Failed(text) | Failure::WrongUse(text)) => panic!("{words}: {text}"),
+        }
+    }
+
+    fn refused(words: &str) -> String {
+        match parsed(words).map(|flags| http(&flags)) {
+            Ok(Err(Failure::Failed(text))) => format!("failed: {text}"),
+            Ok(Err(Failure::WrongUse(text))) => text,
+            Ok(Ok(plan)) => panic!("{words}: {plan:?}"),
+            Err(text) => text,
+        }
+    }
+
+    #[test]
+    fn without_flags_it_is_a_closed_loop_of_ten_seconds() {
+        let plan = planned("127.0.0.1:9/a");
+        assert_eq!((plan.connections, plan.pipeline, plan.runs), (256, 1, 1));
+        assert_eq!((plan.duration.as_secs(), plan.warmup.as_secs()), (10, 2));
+        assert_eq!((plan.pace, plan.lifetime), (Pace::Closed, Lifetime::KeptAlive));
+        assert_eq!((plan.pinning, plan.check), (Pinning::None, Check::default()));
+        assert_eq!((plan.targets.len(), plan.peers.len(), plan.server), (1, 1, None));
+        assert!(plan.threads >= 1 && plan.sources.is_empty());
+    }
+
+    #[test]
+    fn flags_become_the_plan() {
+        let plan = planned(
+            "127.0.0.1:9/a 127.0.0.1:8/ --weight 3,1 -c 8 -t 2 --rate 10:2k --arrivals poisson -d 1m --warmup 0s \
+             --runs 3 --requests-per-connection 5 --pipeline 4 --timeout 300ms --source 127.0.0.2,127.0.0.3 \
+             --server-pid 7 --seed 5 --expect-status 2xx --expect-length 3 --expect-body abc",
+        );
+        let rate = Rate { from: 10.0, to: 2000.0, arrivals: Arrivals::Poisson };
+        assert_eq!(plan.pace, Pace::Open(rate));
+        assert_eq!((plan.connections, plan.threads, plan.pipeline, plan.runs), (8, 2, 4, 3));
+        assert_eq!((plan.duration.as_secs(), plan.warmup.as_secs(), plan.seed), (60, 0, 5));
+        assert_eq!(
+            plan.lifetime,
+            Lifetime::Requests(5.try_into().expect("five is more than none"))
+        );
+        assert_eq!((plan.timeout.as_millis(), plan.server), (300, Some(7)));
+        assert_eq!(plan.sources.len(), 2);
+        assert_eq!((plan.targets[0].weight, plan.targets[1].peer), (3, 1));
+        assert!(!plan.check.status.contains(300));
+        assert_eq!(
+            (plan.check.length, plan.check.body),
+            (Some(3), BodyCheck::Equal(b"abc".to_vec()))
+        );
+        assert_eq!(planned("127.0.0.1:9 --close").lifetime, Lifetime::ONE_REQUEST);
+    }
+
+    #[test]
+    fn threads_are_pinned_as_said() {
+        let last = Cpus::read().expect("there are CPUs").last(1).expect("there is one");
+        assert_eq!(planned("127.0.0.1:9 -t 1 --pin").pinning, Pinning::Cpus(last.clone()));
+        let named = planned(&format!("127.0.0.1:9 --pin={}", last[0]));
+        assert_eq!((named.threads, named.pinning), (1, Pinning::Cpus(last)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_and_mend() {
+        for (words, expected) in [
+            ("https://127.0.0.1/", "https://127.0.0.1/: https is not spoken here"),
+            ("http://8.8.8.8/", "--i-own-this-host"),
+            (
+                "http://no-such-name.invalid/",
+                "failed: the name `no-such-name.invalid` cannot be resolved",
+            ),
+            ("unix:/no/such.sock", "failed: `/no/such.sock` cannot be asked"),
+            ("127.0.0.1:9 --weight 1,2", "--weight: 2 weights for 1 URLs"),
+            ("127.0.0.1:9 --header nothing", "--header: `nothing` is not a header field"),
+            ("127.0.0.1:9 --body-file /no/such", "failed: --body-file /no/such: cannot be read"),
+            (
+                "127.0.0.1:9 --body {{x}}",
+                "127.0.0.1:9: in the body: nothing is known about `{{x}}`",
+            ),
+            ("127.0.0.1:9 --expect-sha256 00", "--expect-sha256: `00` is not a SHA-256 hash"),
+            ("127.0.0.1:9 --pin=a", "--pin=a: `a` is not the number of a CPU"),
+            ("127.0.0.1:9 --pin=100000", "--pin: CPU 100000 is not one this process may use"),
+            ("127.0.0.1:9 --source 192.0.2.1", "--source: cannot connect from 192.0.2.1"),
+            ("127.0.0.1:9 -c 1 -t 2", "1 connections are too few"),
+            ("127.0.0.1:9 --rate fast", "`fast` is not a number of requests per second"),
+            ("127.0.0.1:9 --expect-status ok", "`ok` is not a status"),
+            ("127.0.0.1:9 -d 10", "10"),
+            ("127.0.0.1:9 --arrivals poisson", "--rate"),
+            ("127.0.0.1:9 --close --requests-per-connection 2", "cannot be used with"),
+            ("127.0.0.1:9 -c 9000000 -t 1", "9000000 connections do not fit"),
+        ] {
+            let told = refused(words);
+            assert!(told.contains(expected), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn the_help_has_examples() {
+        for (help, example) in [
+            (parsed::<Http>("--help").map(drop), "{{key:zipf:N:S}}"),
+            (parsed::<Hold>("--help").map(drop), "bench hold http://127.0.0.1:8080/ -c 200000"),
+            (parsed::<Knee>("--help").map(drop), "--slo p99=5ms --slo p99.9=20ms"),
+            (parsed::<Compare>("--help").map(drop), "bench compare before.json after.json"),
+        ] {
+            let help = help.expect_err("help is no plan");
+            assert!(help.contains(example), "no `{example}` in {help}");
+        }
+    }
+
+    #[test]
+    fn hold_asks_each_connection_once_a_minute() {
+        let flags: Hold = parsed("127.0.0.1:9 -c 600").expect("right flags");
+        let Ok(plan) = hold(&flags) else { panic!("a right plan") };
+        assert_eq!(plan.pace, Pace::Open(Rate::steady(10.0, Arrivals::Constant)));
+        assert_eq!(
+            (plan.connections, plan.duration.as_secs(), plan.warmup.as_secs()),
+            (600, 60, 0)
+        );
+    }
+
+    #[test]
+    fn knee_and_compare_take_the_flags_of_a_load() {
+        let flags: Knee =
+            parsed("127.0.0.1:9 --slo p99=5ms --rate 1k:9k -c 7").expect("right flags");
+        let Ok(plan) = knee(&flags) else { panic!("a right plan") };
+        assert_eq!((plan.connections, flags.slo.as_slice()), (7, &["p99=5ms".to_owned()][..]));
+        let flags: Compare = parsed("127.0.0.1:9 127.0.0.1:8 --aa -c 7").expect("right flags");
+        let Ok(plan) = side(&flags.second, &flags.load, &flags.place) else {
+            panic!("a right plan")
+        };
+        assert_eq!((plan.peers[0].address.to_string().as_str(), flags.aa), ("127.0.0.1:8", true));
+    }
+}
