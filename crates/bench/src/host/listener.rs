@@ -135,3 +135,68 @@ pub(super) fn numbers_in(directory: &Path) -> impl Iterator<Item = u32> + use<> 
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Addresses stand in the order of this machine, so these texts are those of a little-endian one.
+    #[cfg(target_endian = "little")]
+    mod tables {
+        use super::*;
+
+        const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+            0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1681 1 0 100 0 0 10 0\n   \
+            1: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1700 1 0 100 0 0 10 0\n   \
+            2: 0100007F:1F90 0100007F:A3D2 01 00000000:00000000 00:00000000 00000000     0        0 1701 1 0 100 0 0 10 0\n   \
+            3: 0200007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1702 1 0 100 0 0 10 0\n   \
+            4: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1703 1 0 100 0 0 10 0\n   \
+            5: cut off\n";
+
+        const TCP6: &str = "header\n   \
+            0: 00000000000000000000000000000000:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 41\n   \
+            1: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 42\n   \
+            2: 0000000000000000FFFF00000100007F:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 43\n";
+
+        fn inodes(table: &str, address: &str) -> Vec<u64> {
+            listening_inodes(table, address.parse().unwrap())
+        }
+
+        #[test]
+        fn sockets_that_listen_at_the_address_are_found() {
+            assert_eq!(inodes(TCP, "127.0.0.1:8080"), [1681, 1703], "two may share it");
+            assert_eq!(inodes(TCP, "127.0.0.2:8080"), [1702]);
+            assert_eq!(inodes(TCP, "10.1.2.3:80"), [1700], "bound to every address");
+            assert!(inodes(TCP, "127.0.0.1:8081").is_empty());
+            assert!(inodes(TCP, "[::1]:80").is_empty(), "IPv4 only");
+        }
+
+        #[test]
+        fn ipv6_sockets_take_ipv4_too() {
+            assert_eq!(inodes(TCP6, "[::1]:8080"), [41, 42]);
+            assert_eq!(inodes(TCP6, "127.0.0.1:8080"), [41, 43]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_none() {
+        for text in ["", "0100007F", "0100007F:", "0100007F:10000", "01:1F90", "zzzzzzzz:1F90"] {
+            assert_eq!(socket_address(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn local_addresses_are_told_from_others() {
+        let trie = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.0.0.0\n        /24 link UNICAST\nLocal:\n     \
+                    |-- 10.0.0.5\n        /32 host LOCAL\n     |-- 10.0.0.255\n        /32 link BROADCAST\n";
+        assert!(is_local_route(trie, Ipv4Addr::new(10, 0, 0, 5)));
+        assert!(!is_local_route(trie, Ipv4Addr::new(10, 0, 0, 255)));
+        assert!(!is_local_route(trie, Ipv4Addr::new(10, 0, 0, 6)));
+        let table = "fe80000000000000a8bbccfffe000001 02 40 20 80     eth0\n";
+        assert!(is_interface(table, "fe80::a8bb:ccff:fe00:1".parse().unwrap()));
+        assert!(!is_interface(table, "fe80::1".parse().unwrap()));
+        assert!(is_local("127.8.9.10".parse().unwrap()));
+        assert!(is_local("::ffff:127.0.0.1".parse().unwrap()));
+        assert!(!is_local("192.0.2.1".parse().unwrap()), "reserved for documents");
+    }
+}

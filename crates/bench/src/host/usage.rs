@@ -267,3 +267,101 @@ fn parse_resident(status: &str) -> Option<u64> {
     let kibibytes: u64 = rest.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(pid: u32, ticks: (u64, u64), threads: &[(u32, u64)]) -> ProcessSample {
+        let threads = threads.iter();
+        ProcessSample {
+            pid,
+            name: "server".to_owned(),
+            user_ticks: ticks.0,
+            system_ticks: ticks.1,
+            resident_bytes: 1000,
+            threads: threads
+                .map(|(thread, run_ns)| ThreadSample {
+                    thread: *thread,
+                    run_ns: *run_ns,
+                    wait_ns: 0,
+                })
+                .collect(),
+        }
+    }
+
+    fn of(processes: Vec<ProcessSample>) -> ServerSample {
+        ServerSample { processes }
+    }
+
+    #[test]
+    fn the_texts_of_proc_are_understood() {
+        let text =
+            "4711 (a) (b) c) S 1 4711 4711 0 -1 4194560 100 0 0 0 321 654 0 0 20 0 3 0 1 2 3\n";
+        let stat = parse_stat(text).unwrap();
+        assert_eq!((stat.name, stat.user_ticks, stat.system_ticks), ("a) (b) c", 321, 654));
+        assert!(parse_stat("4711 (short) S 1 2").is_none());
+        assert!(parse_stat("").is_none());
+        assert_eq!(parse_schedstat("1041029 44195 2\n"), Some((1_041_029, 44_195)));
+        assert_eq!(parse_schedstat("1041029"), None);
+        assert_eq!(parse_resident("Name:\tx\nVmRSS:\t    2048 kB\n"), Some(2_097_152));
+        assert_eq!(parse_resident("Name:\tx\n"), None, "a kernel thread has none");
+    }
+
+    #[test]
+    fn exact_time_is_split_by_ticks() {
+        // 900 us and 300 us in two threads, one of them new; 10 ticks of user time, 30 of system time.
+        let earlier = of(vec![sample(7, (100, 200), &[(7, 1_000_000)])]);
+        let later = of(vec![sample(7, (110, 230), &[(7, 1_900_000), (8, 300_000)])]);
+        let used = ServerUse::between(&earlier, &later).unwrap();
+        assert_eq!((used.cpu_ns, used.threads, used.busiest_thread_ns), (1_200_000, 2, 900_000));
+        assert_eq!((used.user_ns, used.system_ns), (Some(300_000), Some(900_000)));
+        assert_eq!((used.pids, used.resident_bytes), (vec![7], 1000));
+    }
+
+    #[test]
+    fn when_a_thread_ended_its_ticks_still_count() {
+        let earlier = of(vec![sample(7, (100, 200), &[(7, 1_000_000), (8, 5)])]);
+        let later = of(vec![sample(7, (103, 204), &[(7, 1_900_000)])]);
+        let used = ServerUse::between(&earlier, &later).unwrap();
+        assert_eq!(used.cpu_ns, 70_000_000, "7 ticks of 10 ms");
+        assert_eq!(used.user_ns, Some(30_000_000));
+    }
+
+    #[test]
+    fn processes_add_up_and_those_that_came_or_went_are_left_out() {
+        let earlier = of(vec![
+            sample(7, (0, 0), &[(7, 100)]),
+            sample(8, (0, 0), &[(8, 100)]),
+            sample(9, (0, 0), &[(9, 100)]),
+        ]);
+        let later = of(vec![
+            sample(7, (0, 0), &[(7, 150)]),
+            sample(8, (0, 0), &[(8, 400)]),
+            sample(10, (0, 0), &[(10, 999)]),
+        ]);
+        let used = ServerUse::between(&earlier, &later).unwrap();
+        assert_eq!((used.cpu_ns, used.busiest_thread_ns, used.pids), (350, 300, vec![7, 8]));
+        assert_eq!((used.user_ns, used.system_ns), (None, None), "no tick passed");
+        assert_eq!(ServerUse::between(&earlier, &of(Vec::new())), None, "the server is gone");
+    }
+
+    #[test]
+    fn looking_for_work_in_vain_is_no_work() {
+        let earlier = ThreadSample { thread: 1, run_ns: 500, wait_ns: 10 };
+        let later = ThreadSample { thread: 1, run_ns: 1500, wait_ns: 60 };
+        let used = later.since(&earlier, Some(3), 250, 1000);
+        assert_eq!((used.cpu_ns, used.waited_ns, used.core), (1000, 50, Some(3)));
+        assert_eq!((used.busy(), used.waiting()), (0.75, 0.05));
+        assert_eq!(ThreadUse::default().busy(), 0.0, "a run without length");
+    }
+
+    #[test]
+    fn the_calling_thread_is_counted() {
+        let earlier = ThreadSample::current().unwrap();
+        while ThreadSample::current().unwrap().run_ns == earlier.run_ns {}
+        let own = std::process::id();
+        assert_eq!(ServerSample::read(&[own, u32::MAX]).processes.len(), 1);
+        assert!(ProcessSample::read(own).unwrap().resident_bytes > 0);
+    }
+}

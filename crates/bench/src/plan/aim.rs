@@ -125,6 +125,7 @@ impl Aim {
         self.peers[peer].weight += u64::from(weight);
         self.targets.push(Target {
             url,
+            method: request.method.clone(),
             peer,
             weight,
             request: first,

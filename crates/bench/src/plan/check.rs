@@ -78,6 +78,30 @@ impl StatusSet {
 }
 
 /// Without being told, success and redirection are right.
+impl fmt::Display for StatusSet {
+    /// As it may be given: single statuses and ranges.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        let mut status = 100_u16;
+        while status <= 999 {
+            let first = status;
+            while self.contains(status) {
+                status += 1;
+            }
+            match status - first {
+                0 => {}
+                1 => write!(formatter, "{separator}{first}")?,
+                _ => write!(formatter, "{separator}{first}-{}", status - 1)?,
+            }
+            if status > first {
+                separator = ",";
+            }
+            status += 1;
+        }
+        Ok(())
+    }
+}
+
 impl Default for StatusSet {
     fn default() -> Self {
         Self::NONE.with(200..=399)
@@ -228,6 +252,8 @@ mod tests {
 
     #[test]
     fn success_and_redirection_are_right_by_default() {
+        let shown: StatusSet = "200,404,3xx,500-502".parse().unwrap();
+        assert_eq!(shown.to_string(), "200,300-399,404,500-502");
         let set = StatusSet::default();
         assert_eq!(
             [199, 200, 399, 400].map(|status| set.contains(status)),

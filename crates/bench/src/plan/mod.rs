@@ -85,6 +85,8 @@ pub struct Plan {
 pub struct Target {
     /// The URL as it was given.
     pub url: Url,
+    /// The method of its requests.
+    pub method: String,
     /// Index into [`Plan::peers`].
     pub peer: usize,
     /// How often it is asked for, beside the others' weights; at least 1.

@@ -3,12 +3,14 @@
 //! Owns the report, its schema and what is concluded. Never measures: [`Measured`] is all it knows.
 
 mod build;
+mod json;
 mod measured;
 mod schema;
 mod summary;
 mod text;
 mod verdict;
 
+pub use json::ReadError;
 pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};
 pub use schema::{
     BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Report, Requests,

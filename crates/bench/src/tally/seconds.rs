@@ -44,7 +44,8 @@ impl Seconds {
         let length = wanted.saturating_add(1).min(SECONDS_MAXIMUM);
         Seconds {
             current: 0,
-            current_end_ns: SECOND_NS,
+            // Until the counting begins everything is in the first second, so that forgetting it is cheap.
+            current_end_ns: u64::MAX,
             counts: vec![Second::default(); length],
             buckets: vec![0; length * BUCKETS],
         }

@@ -155,8 +155,10 @@ fn server(report: &Report, run: &RunReport, out: &mut impl Write) -> fmt::Result
         return writeln!(out, "not on this host, or not to be seen by this user");
     };
     let median = report.summary.as_ref().and_then(|summary| summary.server_cpu_per_request_ns);
-    if let Some(median) = median {
-        write!(out, "{} of CPU per request", duration(median.median))?;
+    // Without a median of all runs, this run's own.
+    let cpu_ns = median.map_or(server.cpu_per_request_ns, |spread| Some(spread.median));
+    if let Some(cpu_ns) = cpu_ns {
+        write!(out, "{} of CPU per request", duration(cpu_ns))?;
         if let Some((user, system)) = server.user_per_request_ns.zip(server.system_per_request_ns) {
             write!(out, " (user {}, system {})", duration(user), duration(system))?;
         }

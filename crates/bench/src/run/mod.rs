@@ -1,0 +1,305 @@
+//! A measurement from its plan to its report: runs, one after the other.
+//!
+//! Owns the order of things and the reading of everything that is read beside the clients: clocks, processors, the
+//! server. Prints nothing; whoever calls is told ten times a second how it goes, and may end it.
+
+mod describe;
+mod interrupt;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use runtime::launch::{
+    LaunchError, Launched, Pinning as LaunchPinning, Plan as LaunchPlan, Spread, Tables, launch,
+};
+use runtime::mailbox::{Role, Waking, mesh};
+use runtime::scheduler::{Punctuality, Settings};
+use sys::clock::{monotonic_ns, realtime};
+
+use crate::client::{Client, Glance, Live, NoMessage, Orders, Outcome, Window, Work, thread_of};
+use crate::host::{CpuTimes, HostFacts, ServerSample, ServerUse, is_local, listening_processes};
+use crate::limits::{END_GRACE_NS, LIVE_NS, START_NS};
+use crate::plan::{Address, Pace, Pinning, Plan};
+use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
+use crate::tally::Tally;
+use interrupt::{Interrupts, Wish};
+
+/// How a measurement goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Which run, from 1.
+    pub run: u32,
+    /// Of how many.
+    pub runs: u32,
+    /// Nanoseconds since the run began, warm-up included.
+    pub elapsed_ns: u64,
+    /// The window of the run.
+    pub window: Window,
+    /// The clients of all threads.
+    pub glance: Glance,
+}
+
+/// Why a run could not be made. What was asked of the server and came to nothing is no such error: it is counted.
+#[derive(Debug)]
+pub enum RunError {
+    /// The threads could not be set up.
+    Launch(LaunchError),
+    /// The kernel refused something that every run needs.
+    Kernel(io::Error),
+    /// A thread ended without a result.
+    Thread,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Launch(error) => error.fmt(formatter),
+            Self::Kernel(error) => write!(formatter, "the run cannot be made: {error}"),
+            Self::Thread => formatter.write_str("a generator thread ended without a result"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<LaunchError> for RunError {
+    fn from(error: LaunchError) -> Self {
+        Self::Launch(error)
+    }
+}
+
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> Self {
+        Self::Kernel(error)
+    }
+}
+
+fn unix_ns() -> u64 {
+    let (seconds, nanoseconds) = realtime();
+    seconds * 1_000_000_000 + u64::from(nanoseconds)
+}
+
+/// Carries out a plan of HTTP requests and reports what came of it. `command` is the command line, for the report; `look`
+/// hears ten times a second how it goes.
+///
+/// INT and TERM are blocked in the calling thread, and stay so: they end the measurement, and what was measured until then
+/// is reported.
+///
+/// # Errors
+/// When the threads of a run cannot be set up.
+pub fn http(
+    plan: &Plan,
+    command: Vec<String>,
+    mut look: impl FnMut(&Moment),
+) -> Result<Report, RunError> {
+    let interrupts = Interrupts::block();
+    let begun_unix_s = unix_ns() / 1_000_000_000;
+    // Before any thread is pinned: the affinity is the one the generator was given.
+    let host = HostFacts::read();
+    let work = Arc::new(Work::new(plan.clone()));
+    let (runs, ended) = all(&work, &interrupts, &mut look)?;
+    let plan = describe::plan(plan, "http");
+    Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs }))
+}
+
+fn all(
+    work: &Arc<Work>,
+    interrupts: &Interrupts,
+    look: &mut impl FnMut(&Moment),
+) -> Result<(Vec<RunMeasured>, Ended), RunError> {
+    let count = work.plan().runs.max(1);
+    let mut runs = Vec::new();
+    for run in 1..=count {
+        let (measured, wish) = once(work, run, interrupts, look)?;
+        runs.extend(measured);
+        if wish == Wish::End {
+            return Ok((runs, Ended::Interrupted));
+        }
+    }
+    Ok((runs, Ended::Complete))
+}
+
+/// Threads that run, and the way to what they measure.
+struct Generator {
+    launched: Launched,
+    lives: Vec<Arc<Live>>,
+    outcomes: Receiver<Outcome>,
+    window: Window,
+}
+
+/// What is read beside the clients at one moment.
+struct Reading {
+    server: ServerSample,
+    cpus: Option<CpuTimes>,
+    monotonic_ns: u64,
+    unix_ns: u64,
+}
+
+/// One run. `None` when it was ended before anything counted.
+fn once(
+    work: &Arc<Work>,
+    run: u32,
+    interrupts: &Interrupts,
+    look: &mut impl FnMut(&Moment),
+) -> Result<(Option<RunMeasured>, Wish), RunError> {
+    let plan = work.plan();
+    let servers = servers(plan);
+    let generator = start(work)?;
+    let window = generator.window;
+    let moment = |elapsed_ns: u64, glance: Glance| Moment {
+        run,
+        runs: plan.runs.max(1),
+        elapsed_ns,
+        window,
+        glance,
+    };
+    let mut wish = Wish::GoOn;
+    let mut before = None;
+    let mut outcomes = Vec::new();
+    loop {
+        let now_ns = monotonic_ns();
+        if before.is_none() && now_ns >= window.begin_ns {
+            before = Some(read(&servers));
+        }
+        look(&moment(now_ns.saturating_sub(window.start_ns), generator.glance()));
+        if wish == Wish::End || now_ns >= window.end_ns {
+            break;
+        }
+        let border_ns = if before.is_none() { window.begin_ns } else { window.end_ns };
+        let left_ns = border_ns.saturating_sub(now_ns).clamp(1, LIVE_NS);
+        wish = interrupts.wait(Duration::from_nanos(left_ns))?;
+    }
+    let after = read(&servers);
+    if wish == Wish::End {
+        generator.lives.iter().for_each(|live| live.stop());
+    }
+    while outcomes.len() < generator.lives.len() {
+        let grace = Duration::from_nanos(END_GRACE_NS);
+        outcomes.push(generator.outcomes.recv_timeout(grace).map_err(|_| RunError::Thread)?);
+    }
+    generator.launched.join()?;
+    let measured = before.and_then(|before| measured(outcomes, &before, &after));
+    Ok((measured, wish))
+}
+
+fn start(work: &Arc<Work>) -> Result<Generator, RunError> {
+    let plan = work.plan();
+    let threads = plan.threads;
+    let lives: Vec<Arc<Live>> = (0..threads).map(|_| Arc::new(Live::default())).collect();
+    let cpus = match &plan.pinning {
+        Pinning::None => Vec::new(),
+        Pinning::Cpus(cpus) => cpus.clone(),
+    };
+    let window = Window::new(monotonic_ns() + START_NS, plan.warmup, plan.duration);
+    let (handover, outcomes) = channel();
+    let roles = vec![Role::Scheduler; threads as usize];
+    let seats = mesh::<NoMessage>(&roles, Waking::Descriptors)?;
+    let make = {
+        let (work, lives) = (Arc::clone(work), lives.clone());
+        move |endpoint| {
+            let thread = thread_of(endpoint);
+            let cpu = cpus.get(thread as usize).copied();
+            if let Some(cpu) = cpu {
+                sys::cpu::pin_current_thread(cpu)?;
+            }
+            Ok(Client::new(Orders {
+                work: Arc::clone(&work),
+                thread,
+                window,
+                core: cpu.and_then(|cpu| u32::try_from(cpu).ok()),
+                live: Arc::clone(&lives[thread as usize]),
+                handover: handover.clone(),
+            }))
+        }
+    };
+    let mut launched = launch(&launch_plan(plan), seats, make)?;
+    launched.start();
+    Ok(Generator { launched, lives, outcomes, window })
+}
+
+fn launch_plan(plan: &Plan) -> LaunchPlan {
+    let punctuality = match plan.pace {
+        Pace::Closed => Punctuality::Usual,
+        Pace::Open(_) => Punctuality::Spinning,
+    };
+    let connections = (plan.connections / plan.threads.max(1)) as usize + 1;
+    LaunchPlan {
+        name: "bench",
+        // A thread is pinned by its own orders.
+        pinning: LaunchPinning::None,
+        tables: Tables::Private,
+        spread: Spread::Hash,
+        listeners: Vec::new(),
+        settings: Settings { connections, punctuality, ..Settings::default() },
+        keep: Vec::new(),
+    }
+}
+
+impl Generator {
+    fn glance(&self) -> Glance {
+        self.lives.iter().map(|live| live.glance()).fold(Glance::default(), |sum, one| Glance {
+            answered: sum.answered + one.answered,
+            failed: sum.failed + one.failed,
+            open: sum.open + one.open,
+            // Of threads that do the same the slowest says most.
+            p99_ns: sum.p99_ns.max(one.p99_ns),
+        })
+    }
+}
+
+/// The processes of the server, where it is on this host.
+fn servers(plan: &Plan) -> Vec<u32> {
+    if let Some(pid) = plan.server {
+        return vec![pid];
+    }
+    let mut pids: Vec<u32> = plan
+        .peers
+        .iter()
+        .filter_map(|peer| match &peer.address {
+            Address::Tcp(address) if is_local(address.ip()) => Some(*address),
+            Address::Tcp(_) | Address::Unix(_) => None,
+        })
+        .flat_map(listening_processes)
+        .collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids
+}
+
+fn read(servers: &[u32]) -> Reading {
+    Reading {
+        server: ServerSample::read(servers),
+        cpus: CpuTimes::read().ok(),
+        monotonic_ns: monotonic_ns(),
+        unix_ns: unix_ns(),
+    }
+}
+
+fn measured(outcomes: Vec<Outcome>, before: &Reading, after: &Reading) -> Option<RunMeasured> {
+    let wall_ns = outcomes.iter().map(|outcome| outcome.wall_ns).max()?;
+    let generator = outcomes.iter().map(|outcome| outcome.used).collect();
+    let tally = outcomes.into_iter().map(|outcome| outcome.tally).reduce(|mut sum, one| {
+        sum.merge(&one);
+        sum
+    });
+    let signed = |nanoseconds: u64| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
+    Some(RunMeasured {
+        tally: tally.unwrap_or_else(|| Tally::new(crate::tally::Loop::Closed, 0, 0)),
+        wall_ns,
+        generator,
+        server: ServerUse::between(&before.server, &after.server),
+        steal_share: before
+            .cpus
+            .as_ref()
+            .zip(after.cpus.as_ref())
+            .and_then(|(before, after)| after.steal_since(before)),
+        clock: ClockUse {
+            went_back: u64::from(after.monotonic_ns < before.monotonic_ns),
+            monotonic_ns: after.monotonic_ns.saturating_sub(before.monotonic_ns),
+            realtime_ns: signed(after.unix_ns) - signed(before.unix_ns),
+        },
+    })
+}

@@ -1,0 +1,148 @@
+//! A measurement whose figures can be worked out by hand.
+
+use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
+use bench::report::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};
+use bench::tally::{Answering, Loop, Opening, Sending, Tally};
+
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
+/// When the counting begins.
+const START_NS: u64 = 100 * SECOND_NS;
+
+/// One second of a closed loop over four connections: 3,960 answers after 0.99 ms and 40 after 1.99 ms, together
+/// exactly four seconds. 8 us of server CPU each, a quarter of it user time; 5 us of generator CPU each.
+pub(crate) fn closed_run() -> RunMeasured {
+    let mut tally = Tally::new(Loop::Closed, 4, SECOND_NS);
+    [40_000, 50_000, 60_000, 70_000].into_iter().for_each(|connect_ns| tally.open(connect_ns));
+    tally.begin(START_NS, Opening::Kept);
+    for request in 0..4000u64 {
+        let service_ns = if request % 100 == 0 { 1_990_000 } else { 990_000 };
+        let sent_ns = START_NS + request * 200_000;
+        tally.ask();
+        tally.send(Sending { due_ns: sent_ns, free_ns: sent_ns, sent_ns });
+        let answered_ns = sent_ns + service_ns;
+        tally.answer(Answering { due_ns: sent_ns, sent_ns, answered_ns });
+    }
+    tally.bytes_in = 4000 * 1000;
+    tally.bytes_out = 4000 * 50;
+    measured(tally, SECOND_NS)
+}
+
+/// One second of an open loop: 1,000 requests, each sent 20 us after it was due and answered 100 us after that.
+pub(crate) fn open_run() -> RunMeasured {
+    let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
+    (0..4).for_each(|_| tally.open(50_000));
+    tally.begin(START_NS, Opening::Kept);
+    for request in 0..1000u64 {
+        send_and_answer(&mut tally, request, 20_000);
+    }
+    measured(tally, SECOND_NS)
+}
+
+/// The request of a millisecond of an open loop, sent late and answered 100 us after that.
+pub(crate) fn send_and_answer(tally: &mut Tally, request: u64, late_ns: u64) {
+    let due_ns = START_NS + request * 900_000;
+    let sent_ns = due_ns + late_ns;
+    tally.ask();
+    tally.send(Sending { due_ns, free_ns: 0, sent_ns });
+    tally.answer(Answering { due_ns, sent_ns, answered_ns: sent_ns + 100_000 });
+}
+
+/// A run in which nothing was wrong with the host.
+pub(crate) fn measured(tally: Tally, wall_ns: u64) -> RunMeasured {
+    let answered = tally.answered;
+    let generator = ThreadUse {
+        core: Some(1),
+        cpu_ns: 6000 * answered,
+        spun_ns: 1000 * answered,
+        waited_ns: 1000,
+        wall_ns,
+    };
+    let server = ServerUse {
+        name: "example".to_owned(),
+        pids: vec![4711],
+        threads: 2,
+        cpu_ns: 8000 * answered,
+        user_ns: Some(2000 * answered),
+        system_ns: Some(6000 * answered),
+        busiest_thread_ns: 7000 * answered,
+        resident_bytes: 12_300_000,
+    };
+    RunMeasured {
+        tally,
+        wall_ns,
+        generator: vec![generator],
+        server: Some(server),
+        steal_share: Some(0.002),
+        clock: ClockUse {
+            went_back: 0,
+            monotonic_ns: wall_ns,
+            realtime_ns: i64::try_from(wall_ns).expect("a run is shorter than 292 years"),
+        },
+    }
+}
+
+pub(crate) fn closed_plan() -> PlanReport {
+    PlanReport {
+        verb: "http".to_owned(),
+        targets: vec![TargetReport {
+            method: "GET".to_owned(),
+            url: "http://127.0.0.1:8080/".to_owned(),
+            weight: 1,
+        }],
+        connections: 4,
+        threads: 1,
+        pace: "closed".to_owned(),
+        rate_from_per_s: None,
+        rate_to_per_s: None,
+        duration_ns: SECOND_NS,
+        warmup_ns: 2 * SECOND_NS,
+        runs: 1,
+        requests_per_connection: None,
+        pipeline: 1,
+        timeout_ns: 5 * SECOND_NS,
+        pinned: vec![1],
+        check: None,
+        seed: 1,
+    }
+}
+
+pub(crate) fn open_plan() -> PlanReport {
+    PlanReport {
+        pace: "constant".to_owned(),
+        rate_from_per_s: Some(1000.0),
+        rate_to_per_s: Some(1000.0),
+        ..closed_plan()
+    }
+}
+
+pub(crate) fn host() -> HostFacts {
+    let fact = |name: &str, value: &str| Fact { name: name.to_owned(), value: value.to_owned() };
+    HostFacts {
+        kernel: Some("6.18.0".to_owned()),
+        architecture: "x86_64".to_owned(),
+        cpu_model: Some("Example 9000".to_owned()),
+        cpus_online: Some(4),
+        cpus_allowed: vec![0, 1],
+        cpu_quota: Some(1.5),
+        governor: Some("performance".to_owned()),
+        smt: Some("0".to_owned()),
+        virtual_machine: Some(false),
+        clock_source: Some("tsc".to_owned()),
+        memory_bytes: Some(8 << 30),
+        open_files_maximum: Some(1024),
+        mitigations: vec![fact("spectre_v2", "Mitigation: Retpolines")],
+        sysctls: vec![fact("net.core.somaxconn", "4096")],
+    }
+}
+
+pub(crate) fn of(plan: PlanReport, runs: Vec<RunMeasured>) -> Measured {
+    Measured {
+        begun_unix_s: 1_800_000_000,
+        command: vec!["velodrome".to_owned(), "bench".to_owned(), "http".to_owned()],
+        plan,
+        ended: Ended::Complete,
+        host: host(),
+        runs,
+    }
+}
