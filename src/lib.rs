@@ -21,4 +21,4 @@ pub mod launch {
     pub use runtime::serve::serve;
 }
 
-pub use runtime::Peer;
+pub use runtime::{Peer, RemoteAddress};

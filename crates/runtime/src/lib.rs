@@ -23,5 +23,6 @@ mod spin;
 pub mod stats;
 pub mod timer;
 
+pub use sys::connect::RemoteAddress;
 pub use sys::pollset::Speaks;
 pub use sys::socket::Peer;

@@ -16,6 +16,8 @@ pub struct Sampled {
     pub turns: u64,
     /// In accept calls.
     pub accept_ticks: u64,
+    /// In connect calls.
+    pub connect_ticks: u64,
     /// In receive calls.
     pub receive_ticks: u64,
     /// In send calls.

@@ -35,6 +35,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         } else {
             self.pollset.connect(&ConnectOptions { to, from }, Token(id.to_bits()))
         };
+        self.sampler.lap(&mut self.stats.sampled.connect_ticks);
         let (begun, outcome) = match begun {
             Ok(begun) => (Some(begun), Ok(())),
             Err(kind) => (None, Err(kind)),
