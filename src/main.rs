@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Failed(String),
     /// It was asked wrongly: exit status 2.
     WrongUse(String),
+    /// It was done, and what came of it is not to be trusted: exit status 3. It has been said why.
+    Invalid,
 }
 
 fn main() -> ExitCode {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Failed(message)) => (message, 1),
         Err(Failure::WrongUse(message)) => (message, 2),
+        Err(Failure::Invalid) => return ExitCode::from(3),
     };
     for line in message.lines() {
         eprintln!("velodrome: {line}");

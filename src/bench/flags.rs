@@ -17,6 +17,8 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Load a server with requests and say how it answered, and whether the answer is to be trusted.
+    Http(Box<Http>),
     /// Try a server against the requirements of HTTP/1.1, one by one.
     Conformance(Conformance),
 }

@@ -2,14 +2,9 @@
 
 mod conformance;
 pub(crate) mod flags;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "what carries a plan out is not there yet: its verbs are not offered"
-    )
-)]
+mod http;
 mod plan;
+mod screen;
 
 use crate::Failure;
 use flags::{Bench, Verb};
@@ -17,6 +12,7 @@ use flags::{Bench, Verb};
 /// Runs the verb that was named.
 pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
     match &flags.verb {
+        Verb::Http(flags) => http::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),
     }
 }

@@ -92,3 +92,18 @@ pub const PROBE_MS: u64 = 1_000;
 /// Descriptors of a table that are not for connections, 64: standard streams, pollset, timers, wake descriptors. With
 /// fewer left a run is refused before it begins.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
+
+/// Pause before a connection that could not be opened is tried again, 50 ms in nanoseconds: a server that is down is
+/// asked twenty times a second by each connection, not as fast as it refuses.
+pub const RECONNECT_PAUSE_NS: u64 = 50_000_000;
+
+/// Between two signs of life of a generator thread, 100 ms in nanoseconds: as old may be what a live screen shows, and
+/// as late a thread ends that is told to.
+pub const LIVE_NS: u64 = 100_000_000;
+
+/// From the launch of the threads to their first request, 20 ms in nanoseconds: all threads stand by then and begin at
+/// one moment.
+pub const START_NS: u64 = 20_000_000;
+
+/// How long a thread may take beyond the end of its run, 5 s in nanoseconds. Beyond it the run has failed.
+pub const END_GRACE_NS: u64 = 5_000_000_000;

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use sys::file::FileHandle;
 use sys::pollset::{
-    AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Rest, Sent,
-    Token,
+    AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
+    Ready, Received, Rest, Sent, Token,
 };
 use sys::socket::Peer;
 
@@ -80,6 +80,18 @@ impl Pollset for Feed {
 
     fn refuse_new(&mut self, (): &mut ()) -> io::Result<()> {
         Ok(())
+    }
+
+    fn connect(
+        &mut self,
+        _: &ConnectOptions,
+        _: Token,
+    ) -> Result<(Wire, Connecting), io::ErrorKind> {
+        Err(io::ErrorKind::Unsupported)
+    }
+
+    fn outcome(&mut self, _: &Wire) -> Result<Connecting, io::ErrorKind> {
+        Ok(Connecting::Done)
     }
 
     fn watch(&mut self, _: &Wire, token: Token) -> io::Result<()> {

@@ -1,0 +1,136 @@
+//! Reading answers and judging them.
+//!
+//! Owns the way from received bytes to an answered or failed request. What is right is said by the plan's check.
+
+use runtime::service::{Context, Next, Progress};
+use wire::http::received::Then;
+
+use super::connection::{Connection, Phase};
+use super::{Client, NoMessage};
+use crate::plan::BodyCheck;
+use crate::tally::{Answering, FailureKind};
+
+impl Client {
+    /// Takes what came: as many answers as there are, then asks again.
+    #[inline]
+    pub(super) fn take_input(
+        &mut self,
+        connection: &mut Connection,
+        input: &[u8],
+        context: &mut Context<'_, NoMessage>,
+    ) -> Progress {
+        let now_ns = context.now.monotonic_ns;
+        let mut consumed = 0;
+        while consumed < input.len() {
+            if connection.in_flight() == 0 {
+                // Nobody asked for this. What is asked next on such a connection could be answered with anything.
+                connection.phase = Phase::Over;
+                return Progress { consumed: input.len(), next: Next::Abort };
+            }
+            let Ok(step) = connection.reader.read(&input[consumed..]) else {
+                self.fail_all(connection, FailureKind::Garbage, FailureKind::Reset, now_ns);
+                return Progress { consumed: input.len(), next: Next::Abort };
+            };
+            consumed += step.consumed;
+            self.tally.bytes_in += step.consumed as u64;
+            let is_whole = step.then == Then::Finish && connection.body_bytes == 0;
+            connection.body_bytes += step.body.len() as u64;
+            let body = self.judge_body(connection, step.body, is_whole);
+            match step.then {
+                Then::ReadRest => {}
+                Then::Wait => break,
+                Then::Finish => {
+                    if self.settle(connection, body, now_ns) == Afterwards::Close {
+                        return Progress { consumed: input.len(), next: Next::Finish };
+                    }
+                }
+            }
+        }
+        self.fill(connection, context);
+        Progress { consumed, next: Next::Read }
+    }
+
+    /// Looks at a piece of a body. `Some` when it was all of it: whether it is right.
+    #[inline]
+    fn judge_body(
+        &self,
+        connection: &mut Connection,
+        piece: &[u8],
+        is_whole: bool,
+    ) -> Option<BodyVerdict> {
+        let check = &self.work.plan.check.body;
+        if matches!(check, BodyCheck::Any) {
+            return Some(BodyVerdict::Right);
+        }
+        if is_whole {
+            return Some(BodyVerdict::of(check.accepts(piece)));
+        }
+        if !piece.is_empty() {
+            check.take(&mut connection.body, piece);
+        }
+        None
+    }
+
+    /// An answer is whole: counts it, and prepares for the next one.
+    #[inline]
+    fn settle(
+        &mut self,
+        connection: &mut Connection,
+        body: Option<BodyVerdict>,
+        now_ns: u64,
+    ) -> Afterwards {
+        let Some(pending) = connection.pop() else { return Afterwards::Close };
+        let check = &self.work.plan.check;
+        let status = connection.reader.status().unwrap_or(0);
+        let body = body.unwrap_or_else(|| BodyVerdict::of(check.body.finish(&mut connection.body)));
+        let length_is_right = check.length.is_none_or(|length| length == connection.body_bytes);
+        if !check.status.contains(status) {
+            self.tally.fail(FailureKind::Status, now_ns);
+        } else if !length_is_right || body == BodyVerdict::Wrong {
+            self.tally.fail(FailureKind::Check, now_ns);
+        } else if now_ns <= self.window.end_ns {
+            let (due_ns, sent_ns) = (pending.due_ns, pending.sent_ns);
+            self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
+        }
+        connection.since_ns = now_ns;
+        let persists = connection.reader.is_persistent();
+        let next = connection.oldest().map(|pending| pending.target as usize);
+        if let Some(target) = next {
+            connection.expect(self.work.plan.targets[target].answer_body);
+        }
+        if !persists || (connection.phase == Phase::LastSent && next.is_none()) {
+            self.fail_all(connection, FailureKind::Reset, FailureKind::Reset, now_ns);
+            return Afterwards::Close;
+        }
+        Afterwards::GoOn
+    }
+
+    /// The server ended its output: the end of the last answer, or of the connection.
+    pub(super) fn take_end(&mut self, connection: &mut Connection, now_ns: u64) -> Next {
+        if connection.in_flight() > 0 && connection.reader.close(0).is_ok() {
+            let _over = self.settle(connection, None, now_ns);
+        }
+        self.fail_all(connection, FailureKind::Reset, FailureKind::Reset, now_ns);
+        Next::Finish
+    }
+}
+
+/// Whether a body is as expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BodyVerdict {
+    Right,
+    Wrong,
+}
+
+impl BodyVerdict {
+    fn of(is_right: bool) -> Self {
+        if is_right { Self::Right } else { Self::Wrong }
+    }
+}
+
+/// What an answer means for its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Afterwards {
+    GoOn,
+    Close,
+}

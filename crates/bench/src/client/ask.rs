@@ -1,0 +1,147 @@
+//! Asking, and giving up.
+//!
+//! Owns what a connection sends next, and what counts as failed when it cannot go on.
+
+use std::sync::Arc;
+
+use runtime::service::Context;
+
+use super::connection::{Connection, Pending, Phase};
+use super::{Client, NoMessage, Work};
+use crate::plan::Lifetime;
+use crate::tally::{FailureKind, Sending};
+
+impl Client {
+    /// Sends as many requests as the connection may have on their way.
+    #[inline]
+    pub(super) fn fill(
+        &mut self,
+        connection: &mut Connection,
+        context: &mut Context<'_, NoMessage>,
+    ) {
+        let now_ns = context.now.monotonic_ns;
+        let work = Arc::clone(&self.work);
+        let before = context.output.queued_bytes();
+        while connection.in_flight() < work.plan.pipeline as usize
+            && connection.phase == Phase::Open
+        {
+            let peer = if work.plan.peers.len() == 1 { 0 } else { self.peer_of(connection) };
+            let due_ns = match &mut self.pacer {
+                None => {
+                    self.tally.ask();
+                    now_ns
+                }
+                Some(pacer) => match pacer.take(peer) {
+                    Some(due_ns) => due_ns,
+                    None => break,
+                },
+            };
+            let (targets, choice) = &work.targets[peer];
+            let target = targets[choice.pick(&mut self.state)];
+            self.send(connection, &work, target, due_ns, context);
+        }
+        self.tally.bytes_out += (context.output.queued_bytes() - before) as u64;
+        if connection.in_flight() > 0 {
+            self.set_deadline(connection, context);
+        } else {
+            context.clear_deadline();
+            self.list(connection, context);
+        }
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        connection: &mut Connection,
+        work: &Work,
+        target: u32,
+        due_ns: u64,
+        context: &mut Context<'_, NoMessage>,
+    ) {
+        let now_ns = context.now.monotonic_ns;
+        let asked = &work.plan.targets[target as usize];
+        let template = if work.plan.lifetime.is_last(connection.sent) {
+            connection.phase = Phase::LastSent;
+            &asked.last_request
+        } else {
+            &asked.request
+        };
+        template.render(&mut self.state, context.output.buffer());
+        self.tally.send(Sending { due_ns, free_ns: connection.since_ns, sent_ns: now_ns });
+        connection.sent += 1;
+        connection.push(Pending { due_ns, sent_ns: now_ns, target }, asked.answer_body);
+    }
+
+    /// The deadline of the oldest request.
+    #[inline]
+    fn set_deadline(&self, connection: &Connection, context: &mut Context<'_, NoMessage>) {
+        let timeout_ms =
+            u64::try_from(self.work.plan.timeout.as_millis()).unwrap_or(u64::MAX).max(1);
+        let waited_ms = connection.oldest().map_or(0, |pending| {
+            context.now.monotonic_ns.saturating_sub(pending.sent_ns) / 1_000_000
+        });
+        context.set_deadline_after_ms(timeout_ms.saturating_sub(waited_ms));
+    }
+
+    /// A connection that may take a request, and has none.
+    fn list(&mut self, connection: &mut Connection, context: &Context<'_, NoMessage>) {
+        if connection.phase != Phase::Open || connection.listed {
+            return;
+        }
+        let peer = self.peer_of(connection);
+        if let Some(pacer) = &mut self.pacer {
+            connection.listed = true;
+            pacer.list_open(peer, context.id);
+        }
+    }
+
+    /// Counts everything on its way as failed.
+    pub(super) fn fail_all(
+        &mut self,
+        connection: &mut Connection,
+        first: FailureKind,
+        rest: FailureKind,
+        now_ns: u64,
+    ) {
+        let mut kind = first;
+        while connection.pop().is_some() {
+            self.tally.fail(kind, now_ns);
+            kind = rest;
+        }
+        connection.phase = Phase::Over;
+    }
+
+    /// No connection could be had: the request for which it was meant has failed.
+    pub(super) fn fail_to_connect(&mut self, number: u32, now_ns: u64) {
+        self.tally.refuse();
+        let peer = self.share.way(number).peer;
+        match &mut self.pacer {
+            // A closed loop asks as soon as it can: what it could not ask counts as asked.
+            None => self.tally.ask(),
+            Some(pacer) => {
+                if pacer.take(peer).is_none() {
+                    return;
+                }
+            }
+        }
+        self.tally.fail(FailureKind::Connect, now_ns);
+    }
+
+    pub(super) fn opened(&mut self, number: u32) {
+        let peer = self.share.way(number).peer;
+        if let Some(count) = self.opening.get_mut(peer) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// What happens to the place of a connection that has ended.
+    pub(super) fn replace(&mut self, number: u32, again_ns: u64) {
+        let peer = self.share.way(number).peer;
+        match &mut self.pacer {
+            Some(pacer) if matches!(self.work.plan.lifetime, Lifetime::Requests(_)) => {
+                pacer.list_closed(peer, number);
+            }
+            _ => self.reconnects.push_back((again_ns, number)),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! One connection of the generator, between two runs of it.
+//!
+//! Owns what a connection remembers: the requests on their way, the answer that is being read, and since when it has been
+//! free. Never decides what is asked next.
+
+use std::collections::VecDeque;
+
+use wire::http::method::Method;
+use wire::http::received::ResponseReader;
+
+use crate::plan::{AnswerBody, BodyProgress};
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) due_ns: u64,
+    pub(super) sent_ns: u64,
+    /// Index into the plan's targets.
+    pub(super) target: u32,
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It does not stand yet.
+    Connecting,
+    /// It takes requests.
+    Open,
+    /// The request that was its last one is on its way.
+    LastSent,
+    /// It counts for nothing any more: it only has to be closed.
+    Over,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its number among those of its thread.
+    pub(super) number: u32,
+    /// Requests it carried so far.
+    pub(super) sent: u64,
+    pub(super) phase: Phase,
+    /// Whether it is listed as free.
+    pub(super) listed: bool,
+    /// Since when it is being connected, or has had nothing to do.
+    pub(super) since_ns: u64,
+    pub(super) reader: ResponseReader,
+    pub(super) body: BodyProgress,
+    pub(super) body_bytes: u64,
+    first: Option<Pending>,
+    /// Those behind the first, where requests are pipelined.
+    #[expect(
+        clippy::box_collection,
+        reason = "8 bytes of a slot in place of 32: few connections have one"
+    )]
+    others: Option<Box<VecDeque<Pending>>>,
+}
+
+impl Connection {
+    pub(super) fn new(number: u32, since_ns: u64) -> Self {
+        Self {
+            number,
+            sent: 0,
+            phase: Phase::Connecting,
+            listed: false,
+            since_ns,
+            reader: ResponseReader::new(Method::Get),
+            body: BodyProgress::default(),
+            body_bytes: 0,
+            first: None,
+            others: None,
+        }
+    }
+
+    /// Requests on their way.
+    #[inline]
+    pub(super) fn in_flight(&self) -> usize {
+        let others = self.others.as_ref().map_or(0, |others| others.len());
+        usize::from(self.first.is_some()) + others
+    }
+
+    /// The one that is answered next.
+    #[inline]
+    pub(super) fn oldest(&self) -> Option<&Pending> {
+        self.first.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, pending: Pending, answer: AnswerBody) {
+        if self.first.is_none() {
+            self.first = Some(pending);
+            self.expect(answer);
+            return;
+        }
+        self.others.get_or_insert_default().push_back(pending);
+    }
+
+    /// The oldest is settled. What is expected next is for the caller to say, with [`Self::expect`].
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Pending> {
+        let settled = self.first.take();
+        self.first = self.others.as_mut().and_then(|others| others.pop_front());
+        settled
+    }
+
+    /// Prepares for the answer to the oldest request.
+    #[inline]
+    pub(super) fn expect(&mut self, answer: AnswerBody) {
+        let method = match answer {
+            AnswerBody::AsFramed => Method::Get,
+            AnswerBody::Never => Method::Head,
+        };
+        self.reader = ResponseReader::new(method);
+        self.body_bytes = 0;
+    }
+}

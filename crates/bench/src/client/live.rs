@@ -1,0 +1,56 @@
+//! What a thread tells about itself while it runs, for a live screen.
+//!
+//! Owns a few counters that one thread stores to some ten times a second and another reads.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The counters of one thread, and the way to stop it.
+#[derive(Debug, Default)]
+pub struct Live {
+    answered: AtomicU64,
+    failed: AtomicU64,
+    open: AtomicU64,
+    p99_ns: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// What [`Live`] said at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Glance {
+    /// Answers that were as expected.
+    pub answered: u64,
+    /// Requests that came to nothing good.
+    pub failed: u64,
+    /// Connections open.
+    pub open: u64,
+    /// The 99th percentile of the response time so far.
+    pub p99_ns: u64,
+}
+
+impl Live {
+    pub(super) fn tell(&self, glance: Glance) {
+        self.answered.store(glance.answered, Ordering::Relaxed);
+        self.failed.store(glance.failed, Ordering::Relaxed);
+        self.open.store(glance.open, Ordering::Relaxed);
+        self.p99_ns.store(glance.p99_ns, Ordering::Relaxed);
+    }
+
+    /// What it says now.
+    pub fn glance(&self) -> Glance {
+        Glance {
+            answered: self.answered.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+            open: self.open.load(Ordering::Relaxed),
+            p99_ns: self.p99_ns.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Has the thread end its run within a tenth of a second.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,183 @@
+//! The generator: a service of one scheduler whose processes are connections to the servers of a plan.
+//!
+//! Owns what is asked when, and what becomes of it. Decides nothing about threads and knows no report: it counts into a
+//! [`Tally`] and hands that over at the end.
+
+mod answer;
+mod ask;
+mod connection;
+mod live;
+mod pacer;
+mod service;
+mod window;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use runtime::mailbox::Endpoint;
+use runtime::service::{Command, Connect};
+use sys::connect::RemoteAddress;
+
+use crate::host::{ThreadSample, ThreadUse};
+use crate::plan::{Address, Choice, Lifetime, Pace, Phases, Plan, Schedule, Share, TemplateState};
+use crate::tally::{Loop, Tally};
+
+pub use connection::Connection;
+pub use live::{Glance, Live};
+use pacer::Pacer;
+use window::Stage;
+pub use window::Window;
+
+/// What the threads of a run have in common.
+#[derive(Debug)]
+pub struct Work {
+    plan: Plan,
+    /// For each peer: its targets, and the choice among them.
+    targets: Vec<(Vec<u32>, Choice)>,
+    remotes: Vec<RemoteAddress>,
+}
+
+impl Work {
+    /// Prepares a plan.
+    pub fn new(plan: Plan) -> Work {
+        let targets = (0..plan.peers.len()).map(|peer| targets_of(&plan, peer)).collect();
+        let remotes = plan.peers.iter().map(|peer| match &peer.address {
+            Address::Tcp(address) => RemoteAddress::Tcp(*address),
+            Address::Unix(path) => RemoteAddress::Unix(Arc::from(path.as_path())),
+        });
+        Work { targets, remotes: remotes.collect(), plan }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+fn targets_of(plan: &Plan, peer: usize) -> (Vec<u32>, Choice) {
+    let of_peer = || plan.targets.iter().enumerate().filter(|(_, target)| target.peer == peer);
+    let weights: Vec<u32> = of_peer().map(|(_, target)| target.weight).collect();
+    (of_peer().map(|(index, _)| index as u32).collect(), Choice::new(&weights))
+}
+
+/// What a thread hands over at the end of its run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What it measured.
+    pub tally: Tally,
+    /// What it used of its core while it was counted.
+    pub used: ThreadUse,
+    /// How long was counted.
+    pub wall_ns: u64,
+}
+
+/// No thread tells another anything.
+#[derive(Debug)]
+pub enum NoMessage {}
+
+/// The generator of one thread.
+#[derive(Debug)]
+pub struct Client {
+    work: Arc<Work>,
+    share: Share,
+    window: Window,
+    stage: Stage,
+    state: TemplateState,
+    tally: Tally,
+    pacer: Option<Pacer>,
+    /// Connections being opened because a request waits, by peer.
+    opening: Vec<usize>,
+    /// Connections to be opened again, and when.
+    reconnects: VecDeque<(u64, u32)>,
+    /// What the thread had used when counting began, with what it had spun.
+    before: Option<(ThreadSample, u64)>,
+    core: Option<u32>,
+    live: Arc<Live>,
+    next_live_ns: u64,
+    handover: Sender<Outcome>,
+}
+
+/// What a thread is told before it begins.
+#[derive(Debug)]
+pub struct Orders {
+    /// The common part.
+    pub work: Arc<Work>,
+    /// Which thread it is.
+    pub thread: u32,
+    /// When the run counts.
+    pub window: Window,
+    /// Its core, when it is pinned.
+    pub core: Option<u32>,
+    /// Where it tells of itself.
+    pub live: Arc<Live>,
+    /// Where it hands over what it measured.
+    pub handover: Sender<Outcome>,
+}
+
+impl Client {
+    /// The generator of one thread.
+    pub fn new(orders: Orders) -> Client {
+        let Orders { work, thread, window, core, live, handover } = orders;
+        let plan = work.plan();
+        let share = plan.share(thread);
+        let (pace, pacer) = match &plan.pace {
+            Pace::Closed => (Loop::Closed, None),
+            Pace::Open(rate) => {
+                let phases = Phases { warmup: plan.warmup, ramp: plan.duration };
+                let schedule = Schedule::new(rate, phases, &share, plan.seed);
+                let weights: Vec<u32> = plan
+                    .peers
+                    .iter()
+                    .map(|peer| u32::try_from(peer.weight).unwrap_or(u32::MAX))
+                    .collect();
+                (Loop::Open, Some(Pacer::new(schedule, window.start_ns, &weights)))
+            }
+        };
+        let duration_ns = window.end_ns - window.begin_ns;
+        // Connections that are opened when a request is due are as many as that takes.
+        let held = match (&pacer, plan.lifetime) {
+            (Some(_), Lifetime::Requests(_)) => 0,
+            _ => u64::from(share.connections),
+        };
+        Client {
+            tally: Tally::new(pace, held, duration_ns),
+            state: TemplateState::new(plan.seed, thread, plan.threads),
+            opening: vec![0; plan.peers.len()],
+            pacer,
+            share,
+            window,
+            stage: Stage::WarmingUp,
+            reconnects: VecDeque::new(),
+            before: None,
+            core,
+            live,
+            next_live_ns: 0,
+            handover,
+            work,
+        }
+    }
+
+    /// In an open loop a connection that carries a request or a few is opened when one is due.
+    fn opens_when_due(&self) -> bool {
+        self.pacer.is_some() && matches!(self.work.plan.lifetime, Lifetime::Requests(_))
+    }
+
+    fn connect(&self, number: u32) -> Command {
+        let way = self.share.way(number);
+        Command::Connect(Connect {
+            to: self.work.remotes[way.peer].clone(),
+            from: way.source,
+            ticket: u64::from(number),
+        })
+    }
+
+    fn peer_of(&self, connection: &Connection) -> usize {
+        self.share.way(connection.number).peer
+    }
+}
+
+/// The endpoint of a thread.
+pub fn thread_of(endpoint: Endpoint) -> u32 {
+    u32::from(endpoint.0)
+}

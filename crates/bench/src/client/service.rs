@@ -1,0 +1,246 @@
+//! The generator as a service: what the scheduler tells it, and what it does at the end of a turn.
+//!
+//! Owns the way through a run: connecting, counting, the end.
+
+use std::io;
+
+use runtime::clock::Now;
+use runtime::service::{
+    ClockUse, CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service,
+    ServiceContext,
+};
+use sys::socket::Peer;
+
+use super::connection::{Connection, Phase};
+use super::live::Glance;
+use super::pacer::{Pacer, Taker};
+use super::window::Stage;
+use super::{Client, NoMessage, Outcome};
+use crate::host::{ThreadSample, ThreadUse};
+use crate::limits::{LIVE_NS, RECONNECT_PAUSE_NS};
+use crate::plan::Lifetime;
+use crate::tally::{FailureKind, Opening, Tally};
+
+impl Client {
+    fn count(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        let opening = match self.work.plan.lifetime {
+            Lifetime::KeptAlive => Opening::Kept,
+            Lifetime::Requests(_) => Opening::Cleared,
+        };
+        self.tally.begin(self.window.begin_ns, opening);
+        self.before = ThreadSample::current().ok().map(|sample| (sample, context.stats.spun_ns));
+        self.stage = Stage::Counting;
+    }
+
+    /// Hands over what was measured and ends the scheduler.
+    fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoMessage>) {
+        let end_ns = now.monotonic_ns.min(self.window.end_ns);
+        let wall_ns = end_ns.saturating_sub(self.window.begin_ns);
+        let used = match (self.before.take(), ThreadSample::current()) {
+            (Some((before, spun_ns)), Ok(sample)) => {
+                let spun_ns = context.stats.spun_ns - spun_ns;
+                sample.since(&before, self.core, spun_ns, wall_ns)
+            }
+            _ => ThreadUse { core: self.core, wall_ns, ..ThreadUse::default() },
+        };
+        let nothing = Tally::new(self.tally.pace(), 0, 0);
+        let tally = std::mem::replace(&mut self.tally, nothing);
+        // Nobody waits for it any more when the run was given up.
+        let _given_up = self.handover.send(Outcome { tally, used, wall_ns });
+        self.stage = Stage::Ended;
+        context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+    }
+
+    fn reconnect_due(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
+        while let Some((due_ns, number)) = self.reconnects.front().copied()
+            && due_ns <= now_ns
+        {
+            self.reconnects.pop_front();
+            context.command(self.connect(number));
+        }
+    }
+
+    /// Calls connections for the requests that wait.
+    fn call_takers(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
+        let Some(pacer) = &mut self.pacer else { return };
+        self.tally.asked += pacer.advance(now_ns, &mut self.state);
+        let mut numbers = Vec::new();
+        pacer.call(&self.opening, |taker| match taker {
+            Taker::Open(id) => context.command(Command::Run(id)),
+            Taker::Closed(number) => numbers.push(number),
+        });
+        for number in numbers {
+            let peer = self.share.way(number).peer;
+            if let Some(count) = self.opening.get_mut(peer) {
+                *count += 1;
+            }
+            context.command(self.connect(number));
+        }
+    }
+
+    fn tell_live(&mut self, now_ns: u64) {
+        if now_ns >= self.next_live_ns {
+            self.next_live_ns = now_ns + LIVE_NS;
+            self.live.tell(Glance {
+                answered: self.tally.answered,
+                failed: self.tally.failed.total(),
+                open: self.tally.connections.open,
+                p99_ns: self.tally.response().quantile_ns(0.99),
+            });
+        }
+    }
+
+    /// When the next thing happens that no event announces.
+    fn next_ns(&self) -> u64 {
+        let border =
+            if self.stage == Stage::WarmingUp { self.window.begin_ns } else { self.window.end_ns };
+        let pacer = self.pacer.as_ref().map_or(u64::MAX, Pacer::next_ns);
+        let reconnect = self.reconnects.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
+        border.min(pacer).min(reconnect).min(self.next_live_ns)
+    }
+}
+
+impl Service for Client {
+    type Process = Connection;
+    type Message = NoMessage;
+
+    const KINDS: &'static [&'static str] = &["client"];
+    const CLOCK: ClockUse = ClockUse::PerRun;
+
+    fn kind(_process: &Connection) -> usize {
+        0
+    }
+
+    fn is_idle(_process: &Connection) -> bool {
+        // None is given up to make room for another.
+        false
+    }
+
+    fn on_accept(
+        &mut self,
+        _listener: ListenerIndex,
+        _peer: Peer,
+        _context: &mut Context<'_, NoMessage>,
+    ) -> Option<Connection> {
+        None
+    }
+
+    fn on_start(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        if self.opens_when_due() {
+            for number in 0..self.share.connections {
+                let peer = self.share.way(number).peer;
+                if let Some(pacer) = &mut self.pacer {
+                    pacer.list_closed(peer, number);
+                }
+            }
+        } else {
+            for number in 0..self.share.connections {
+                context.command(self.connect(number));
+            }
+        }
+        context.wake_at_ns(self.window.start_ns);
+    }
+
+    fn on_connect(
+        &mut self,
+        ticket: u64,
+        begun: Result<(), io::ErrorKind>,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Option<Connection> {
+        let number = u32::try_from(ticket).unwrap_or(u32::MAX);
+        let now_ns = context.now.monotonic_ns;
+        if begun.is_err() {
+            self.opened(number);
+            self.fail_to_connect(number, now_ns);
+            self.replace(number, now_ns + RECONNECT_PAUSE_NS);
+            return None;
+        }
+        let timeout_ms = u64::try_from(self.work.plan.timeout.as_millis()).unwrap_or(u64::MAX);
+        context.set_deadline_after_ms(timeout_ms.max(1));
+        Some(Connection::new(number, now_ns))
+    }
+
+    #[inline]
+    fn on_input(
+        &mut self,
+        process: &mut Connection,
+        input: &[u8],
+        context: &mut Context<'_, NoMessage>,
+    ) -> Progress {
+        self.take_input(process, input, context)
+    }
+
+    fn on_event(
+        &mut self,
+        process: &mut Connection,
+        event: Event,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Next {
+        let now_ns = context.now.monotonic_ns;
+        match event {
+            Event::Connected => {
+                self.opened(process.number);
+                self.tally.open(now_ns.saturating_sub(process.since_ns));
+                process.since_ns = now_ns;
+                process.phase = Phase::Open;
+                self.fill(process, context);
+                Next::Read
+            }
+            Event::ConnectFailed(_) => {
+                self.opened(process.number);
+                self.fail_to_connect(process.number, now_ns);
+                Next::Abort
+            }
+            Event::Resumed => {
+                process.listed = false;
+                self.fill(process, context);
+                Next::Read
+            }
+            Event::InputEnded => self.take_end(process, now_ns),
+            Event::DeadlineReached if process.phase == Phase::Connecting => {
+                self.opened(process.number);
+                self.fail_to_connect(process.number, now_ns);
+                Next::Abort
+            }
+            Event::DeadlineReached => {
+                self.fail_all(process, FailureKind::Timeout, FailureKind::Timeout, now_ns);
+                Next::Abort
+            }
+            _ => Next::Read,
+        }
+    }
+
+    fn on_close(&mut self, mut process: Connection, _reason: CloseReason) {
+        if self.stage == Stage::Ended {
+            return;
+        }
+        let now_ns = process.oldest().map_or(process.since_ns, |pending| pending.sent_ns);
+        let was_open = process.phase != Phase::Connecting;
+        self.fail_all(&mut process, FailureKind::Reset, FailureKind::Reset, now_ns);
+        if was_open {
+            self.tally.close();
+            self.replace(process.number, 0);
+        } else {
+            self.replace(process.number, now_ns + RECONNECT_PAUSE_NS);
+        }
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        let now_ns = context.now.monotonic_ns;
+        if self.stage == Stage::Ended {
+            return;
+        }
+        let stage = self.window.stage(now_ns);
+        if self.stage == Stage::WarmingUp && stage != Stage::WarmingUp {
+            self.count(context);
+        }
+        if stage == Stage::Ended || self.live.is_stopped() {
+            self.end(context.now, context);
+            return;
+        }
+        self.reconnect_due(now_ns, context);
+        self.call_takers(now_ns, context);
+        self.tell_live(now_ns);
+        context.wake_at_ns(self.next_ns());
+    }
+}

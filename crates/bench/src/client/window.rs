@@ -1,0 +1,46 @@
+//! The time that counts.
+//!
+//! Owns the borders of a run: warm-up, counting, end. Never reads a clock.
+
+/// From when to when a run counts, in nanoseconds of the monotonic clock, the same for all threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Asking begins.
+    pub start_ns: u64,
+    /// Counting begins.
+    pub begin_ns: u64,
+    /// Both end.
+    pub end_ns: u64,
+}
+
+/// Where a thread is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    WarmingUp,
+    Counting,
+    Ended,
+}
+
+impl Window {
+    /// A window that begins at `start_ns`.
+    pub fn new(
+        start_ns: u64,
+        warmup: std::time::Duration,
+        duration: std::time::Duration,
+    ) -> Window {
+        let nanoseconds =
+            |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let begin_ns = start_ns.saturating_add(nanoseconds(warmup));
+        Window { start_ns, begin_ns, end_ns: begin_ns.saturating_add(nanoseconds(duration)) }
+    }
+
+    pub(super) fn stage(&self, now_ns: u64) -> Stage {
+        if now_ns >= self.end_ns {
+            Stage::Ended
+        } else if now_ns >= self.begin_ns {
+            Stage::Counting
+        } else {
+            Stage::WarmingUp
+        }
+    }
+}

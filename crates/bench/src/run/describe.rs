@@ -1,0 +1,64 @@
+//! A plan as a report tells it.
+
+use crate::plan::{Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, StatusSet};
+use crate::report::{PlanReport, TargetReport};
+
+/// The plan of a measurement of that verb.
+pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
+    let nanoseconds =
+        |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let (pace, rate) = match &plan.pace {
+        Pace::Closed => ("closed", None),
+        Pace::Open(rate) => match rate.arrivals {
+            Arrivals::Constant => ("constant", Some(rate)),
+            Arrivals::Poisson => ("poisson", Some(rate)),
+        },
+    };
+    let targets = plan.targets.iter().map(|target| TargetReport {
+        method: target.method.clone(),
+        url: target.url.to_string(),
+        weight: target.weight,
+    });
+    PlanReport {
+        verb: verb.to_owned(),
+        targets: targets.collect(),
+        connections: u64::from(plan.connections),
+        threads: plan.threads,
+        pace: pace.to_owned(),
+        rate_from_per_s: rate.map(|rate| rate.from),
+        rate_to_per_s: rate.map(|rate| rate.to),
+        duration_ns: nanoseconds(plan.duration),
+        warmup_ns: nanoseconds(plan.warmup),
+        runs: plan.runs,
+        requests_per_connection: match plan.lifetime {
+            Lifetime::KeptAlive => None,
+            Lifetime::Requests(requests) => Some(requests.get()),
+        },
+        pipeline: plan.pipeline,
+        timeout_ns: nanoseconds(plan.timeout),
+        pinned: match &plan.pinning {
+            Pinning::None => Vec::new(),
+            Pinning::Cpus(cpus) => {
+                cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
+            }
+        },
+        check: check(&plan.check),
+        seed: plan.seed,
+    }
+}
+
+fn check(check: &Check) -> Option<String> {
+    let mut words = Vec::new();
+    if check.status != StatusSet::default() {
+        words.push(format!("status {}", check.status));
+    }
+    if let Some(length) = check.length {
+        words.push(format!("{length} bytes"));
+    }
+    match &check.body {
+        BodyCheck::Any => {}
+        BodyCheck::Equal(body) => words.push(format!("a body of {} given bytes", body.len())),
+        BodyCheck::Sha256(_) => words.push("a body of a given SHA-256".to_owned()),
+    }
+    if words.is_empty() { None } else { Some(words.join(", ")) }
+}

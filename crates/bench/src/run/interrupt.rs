@@ -1,0 +1,37 @@
+//! The wish to end a measurement early.
+//!
+//! Owns the two signals that say so. They are waited for, never handled: nothing happens in the middle of anything.
+
+use std::io;
+use std::time::Duration;
+
+use sys::signal::{Signal, SignalSet, block, wait_timeout};
+
+/// Whether a measurement goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// It does.
+    GoOn,
+    /// It ends now; what was measured so far is reported.
+    End,
+}
+
+/// The signals that end a measurement, blocked.
+pub(super) struct Interrupts {
+    signals: SignalSet,
+}
+
+impl Interrupts {
+    /// Blocks them in this thread and in those it will start.
+    pub(super) fn block() -> Interrupts {
+        let signals = [Signal::Interrupt, Signal::Terminate].into_iter().collect();
+        block(&signals);
+        Interrupts { signals }
+    }
+
+    /// Waits for so long, or until one comes.
+    pub(super) fn wait(&self, time: Duration) -> io::Result<Wish> {
+        let signal = wait_timeout(&self.signals, time)?;
+        Ok(if signal.is_some() { Wish::End } else { Wish::GoOn })
+    }
+}
