@@ -95,7 +95,8 @@ impl Drop for Guarded {
     }
 }
 
-fn signal(ids: &[u32], signal: rustix::process::Signal) {
+/// Sends a signal to processes of ours.
+pub(crate) fn signal(ids: &[u32], signal: rustix::process::Signal) {
     for id in ids {
         let process = i32::try_from(*id).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(process) = process {

@@ -42,11 +42,15 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["floor", "instructions", "parser", "sharing"],
+        sub_verbs: &["floor", "generator", "instructions", "parser", "sharing"],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "processor time and rate against the do-nothing floor and nginx",
+            },
+            Form {
+                usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] [--seconds S] [--report FILE]",
+                summary: "what `velodrome bench http` costs itself, next to wrk, h2load, ab and oha, and how exact its times are",
             },
             Form {
                 usage: "bench instructions [--only json,file] [--requests N] [--save] [--report FILE]",

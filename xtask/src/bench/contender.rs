@@ -83,18 +83,30 @@ impl Running {
     ) -> Result<Running, Failure> {
         let address = free_address()?;
         let words = command_line(contender, workload, site, address)?;
-        let log = site.folder().join(format!("{}.stderr", contender.name));
+        Running::launch(contender.name, address, workload.path, &words, site, cores)
+    }
+
+    /// Starts a server by its words and waits until it answers.
+    pub(crate) fn launch(
+        name: &str,
+        address: SocketAddr,
+        path: &str,
+        words: &[String],
+        site: &Site,
+        cores: &Cores,
+    ) -> Result<Running, Failure> {
+        let log = site.folder().join(format!("{name}.stderr"));
         let stderr = OpenOptions::new().create(true).write(true).truncate(true).open(&log)?;
         let mut command = pinned(cores.server);
-        command.args(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-        let mut guarded = Guarded::start(&mut command, contender.name)?;
+        command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+        let mut guarded = Guarded::start(&mut command, name)?;
         let answers = process::wait_until(START_LIMIT, || {
-            guarded.has_ended() || client::ask(address, workload.path).is_ok()
+            guarded.has_ended() || client::ask(address, path).is_ok()
         });
         if !answers || guarded.has_ended() {
             return Err(Failure::Work(format!("does not answer: {}", complaint(&log))));
         }
-        client::ask(address, workload.path)?;
+        client::ask(address, path)?;
         Ok(Running { address, command: words.join(" "), guarded })
     }
 
@@ -146,7 +158,8 @@ fn command_line(
     Ok(words)
 }
 
-fn free_address() -> Result<SocketAddr, Failure> {
+/// An address where nobody listens.
+pub(crate) fn free_address() -> Result<SocketAddr, Failure> {
     (FIRST_PORT..FIRST_PORT + PORTS)
         .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
         .find(|address| client::is_free(*address))

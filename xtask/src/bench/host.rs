@@ -65,6 +65,8 @@ pub(crate) fn facts(cores: &Cores, descriptors: u64) -> Value {
         "nginx": said("nginx", &["-v"]),
         "wrk": said("wrk", &["-v"]),
         "ab": said("ab", &["-V"]),
+        "h2load": said("h2load", &["--version"]),
+        "oha": said("oha", &["--version"]),
         "rustc": compiler(),
         "commit": commit(),
     })

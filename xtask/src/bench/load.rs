@@ -117,7 +117,7 @@ fn pipeline_script(request: &str, depth: usize) -> String {
     )
 }
 
-fn read_wrk(text: &str) -> Option<Count> {
+pub(super) fn read_wrk(text: &str) -> Option<Count> {
     let requests = text.lines().find_map(|line| line.trim().split_once(" requests in "))?.0;
     let per_second = after(text, "Requests/sec:")?;
     let mut errors = after(text, "Non-2xx or 3xx responses:").unwrap_or(0.0) as u64;
@@ -129,7 +129,7 @@ fn read_wrk(text: &str) -> Option<Count> {
     Some(Count { requests: requests.parse().ok()?, per_second, errors })
 }
 
-fn read_apache_bench(text: &str) -> Option<Count> {
+pub(super) fn read_apache_bench(text: &str) -> Option<Count> {
     let errors = after(text, "Failed requests:").unwrap_or(0.0)
         + after(text, "Non-2xx responses:").unwrap_or(0.0);
     Some(Count {

@@ -8,6 +8,7 @@
 mod accounting;
 mod client;
 mod contender;
+mod generator;
 mod host;
 mod instructions;
 mod light;
@@ -67,6 +68,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
         Some("floor") => floor(read_plan(words, arguments)?),
+        Some("generator") => generator::run(arguments),
         Some("instructions") => instructions::run(arguments),
         Some("parser") => parser::run(arguments),
         Some("sharing") => sharing::run(arguments),

@@ -89,6 +89,16 @@ impl Outcome {
         self.entries.iter().find(|entry| entry.name == name && !entry.samples.is_empty())
     }
 
+    /// What ratios refer to.
+    fn base(&self) -> &'static str {
+        self.workload.contenders.first().map_or("", |contender| contender.name)
+    }
+
+    /// Programs that did not take part or did not go on.
+    pub(crate) fn skipped_count(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.skipped.is_some()).count()
+    }
+
     /// Ratio of medians and median of the ratios within each round, for a metric.
     fn ratios(&self, ours: &Entry, theirs: &Entry, metric: Metric) -> (f64, f64) {
         let of_rounds: Vec<f64> = ours
@@ -140,15 +150,15 @@ impl Outcome {
         let metrics = self.metrics();
         let others = metrics.into_iter().filter(|metric| *metric != main);
         let metrics: Vec<Metric> = [main].into_iter().chain(others).collect();
-        let mut heading = vec!["server".to_owned()];
+        let mut heading = vec!["contender".to_owned()];
         heading.extend(metrics.iter().map(|metric| metric.heading().to_owned()));
         heading.extend(["ratio".to_owned(), "of rounds".to_owned()]);
         let mut rows = vec![heading];
         for entry in self.entries.iter().filter(|entry| !entry.samples.is_empty()) {
             let mut row = vec![entry.name.to_owned()];
             row.extend(metrics.iter().map(|metric| metric.show(entry.median(*metric))));
-            if let Some(floor) = self.entry("floor") {
-                let (of_medians, of_rounds) = self.ratios(entry, floor, main);
+            if let Some(base) = self.entry(self.base()) {
+                let (of_medians, of_rounds) = self.ratios(entry, base, main);
                 row.extend([format!("{of_medians:.3}"), format!("{of_rounds:.3}")]);
             }
             rows.push(row);
@@ -224,21 +234,22 @@ impl Outcome {
                 metrics.insert(metric.key().to_owned(), numbers);
             }
         }
-        let ratios = self.entry("floor").filter(|_| !entry.samples.is_empty()).map(|floor| {
-            let (of_medians, of_rounds) = self.ratios(entry, floor, self.workload.main_metric);
+        let ratios = self.entry(self.base()).filter(|_| !entry.samples.is_empty()).map(|base| {
+            let (of_medians, of_rounds) = self.ratios(entry, base, self.workload.main_metric);
             json!({
                 "metric": self.workload.main_metric.key(),
                 "of_medians": of_medians,
                 "median_of_rounds": of_rounds,
             })
         });
-        json!({
+        let mut value = json!({
             "name": entry.name,
             "command": entry.command,
             "left_out": entry.skipped,
             "metrics": metrics,
-            "ratio_to_floor": ratios,
-        })
+        });
+        value[format!("ratio_to_{}", self.base())] = json!(ratios);
+        value
     }
 }
 

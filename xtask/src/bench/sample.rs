@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 pub(crate) enum Metric {
     /// Requests per second.
     Rate,
-    /// Processor time of all server threads per request, exact, in microseconds.
+    /// Processor time per request, exact, in microseconds: of all threads of the server, or of the generator
+    /// where generators are compared.
     CpuMicros,
     /// The part of it outside the kernel, by the ratio of clock ticks.
     UserMicros,
@@ -32,6 +33,10 @@ pub(crate) enum Metric {
     LatencyMax,
     /// Microseconds by which the sender itself was late at worst.
     SenderLag,
+    /// Microseconds from when a request was due to its send, as our own generator says.
+    SentLateP99,
+    /// The part of a generator's processor time per request that looked for work in vain, as it says.
+    SpunMicros,
     /// Looks of the spinning client that found nothing, per request: near zero, the client was the limit.
     LooksInVain,
 }
@@ -55,6 +60,8 @@ impl Metric {
             Metric::LatencyP999 => ("p99.9 us", "latency_p999_us", 1),
             Metric::LatencyMax => ("max us", "latency_max_us", 0),
             Metric::SenderLag => ("sender lag us", "sender_lag_max_us", 0),
+            Metric::SentLateP99 => ("sent late p99 us", "sent_late_p99_us", 1),
+            Metric::SpunMicros => ("spun us/req", "spun_us_per_request", 3),
             Metric::LooksInVain => ("vain looks/req", "client_looks_in_vain_per_request", 2),
         }
     }

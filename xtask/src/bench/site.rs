@@ -25,19 +25,24 @@ pub(crate) struct Site {
 impl Site {
     /// Builds what the workloads need and writes what the servers serve.
     pub(crate) fn prepare(workloads: &[&Workload]) -> Result<Site, Failure> {
+        let contenders = workloads.iter().flat_map(|workload| workload.contenders);
+        Site::with_programs(contenders.map(|contender| contender.start))
+    }
+
+    /// The same for servers that are no part of a workload.
+    pub(crate) fn with_programs(wanted: impl Iterator<Item = Start>) -> Result<Site, Failure> {
         let target = workspace::target_folder()?;
         let folder = target.join(format!("bench/site-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("files"))?;
         let site = Site { folder, programs: target.join("release") };
         std::fs::write(site.files().join("page.html"), page())?;
         let mut starts: Vec<Start> = Vec::new();
-        for contender in workloads.iter().flat_map(|workload| workload.contenders) {
+        for start in wanted {
             // All floors are one program.
-            let same = |start: &Start| {
-                std::mem::discriminant(start) == std::mem::discriminant(&contender.start)
-            };
+            let same =
+                |other: &Start| std::mem::discriminant(other) == std::mem::discriminant(&start);
             if !starts.iter().any(same) {
-                starts.push(contender.start);
+                starts.push(start);
             }
         }
         for start in starts {

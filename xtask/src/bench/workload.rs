@@ -75,7 +75,7 @@ pub(crate) struct Workload {
     pub(crate) path: &'static str,
     pub(crate) load: Load,
     pub(crate) runs: Runs,
-    /// In the order of a round; the first is the floor, which ratios refer to.
+    /// In the order of a round; the first is what ratios refer to.
     pub(crate) contenders: &'static [Contender],
     /// What ratios are made of.
     pub(crate) main_metric: Metric,

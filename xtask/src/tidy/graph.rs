@@ -140,15 +140,15 @@ mod tests {
     fn allowed_edges_pass_and_others_are_found() {
         let findings = check(&[
             edge("velodrome-server", "velodrome-wire", false),
-            edge("velodrome", "velodrome-conformance", true),
-            edge("velodrome", "velodrome-conformance", false),
+            edge("velodrome", "velodrome-sys", true),
+            edge("velodrome", "velodrome-sys", false),
             edge("velodrome-wire", "velodrome-sys", true),
         ]);
         let reasons: Vec<_> = findings.iter().map(|finding| finding.reason.as_str()).collect();
         assert_eq!(
             reasons,
             [
-                "velodrome may import velodrome-conformance for tests only",
+                "velodrome may import velodrome-sys for tests only",
                 "velodrome-wire must not import velodrome-sys"
             ]
         );

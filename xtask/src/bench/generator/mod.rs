@@ -1,0 +1,146 @@
+//! `cargo xtask bench generator`: what `velodrome bench http` costs itself, beside other generators.
+//!
+//! Method: the floor on one core, the generators one after the other on another, in turn within a round;
+//! medians over rounds, and ratios within the run only. Owns the order of the work.
+
+mod program;
+mod scenario;
+mod trial;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::arguments::Arguments;
+use crate::bench::contender::{FLOOR_KEPT, Running, SERVE};
+use crate::bench::host::Cores;
+use crate::bench::report::{self, Outcome};
+use crate::bench::site::Site;
+use crate::bench::{ROUNDS, SECONDS, host};
+use crate::failure::Failure;
+
+use scenario::{SCENARIOS, Scenario};
+
+/// What a reader has to know.
+const NOTE: &str = "us/req: processor time of the whole generator, as the kernel counted it, for each request it reports. \
+                    spun: the part of ours that looked for work in vain, which us/req holds too.";
+
+/// A generator with the server it loads.
+struct Pair {
+    name: &'static str,
+    words: Vec<String>,
+    server: Running,
+}
+
+/// Runs the verb.
+pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
+    let rounds = arguments.take_number("--rounds")?.unwrap_or(ROUNDS).max(1);
+    let seconds = arguments.take_number("--seconds")?.unwrap_or(SECONDS).max(1);
+    let only = arguments.take_list("--only")?;
+    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    arguments.finish()?;
+    let chosen = choose(&only)?;
+    // Builds first: they may use every core, and from then on this process has one.
+    let site = Site::with_programs([FLOOR_KEPT.start, SERVE.start].into_iter())?;
+    let cores = Cores::take()?;
+    let facts = host::facts(&cores, host::raise_descriptor_limit());
+    let mut text = format!(
+        "cargo xtask bench generator\nfloor on core {}, generators on core {}; {rounds} rounds of {seconds} s, in turn; \
+         medians, below them the least and the most\n{NOTE}\n{}\n",
+        cores.server,
+        cores.load,
+        host::text(&facts)
+    );
+    print!("{text}");
+    let mut outcomes = Vec::new();
+    let mut skipped = 0;
+    for scenario in chosen {
+        let outcome = compare(scenario, rounds, Duration::from_secs(seconds), &site, &cores);
+        let table = outcome.table() + "\n";
+        print!("{table}");
+        text.push_str(&table);
+        skipped += outcome.skipped_count();
+        outcomes.push(outcome.to_json());
+    }
+    let closing = format!("{skipped} skipped\n");
+    print!("{closing}");
+    text.push_str(&closing);
+    let value = json!({
+        "command": "cargo xtask bench generator", "host": facts, "rounds": rounds,
+        "seconds": seconds, "skipped": skipped, "workloads": outcomes,
+    });
+    report::write("generator", place.as_deref(), &text, &value)
+}
+
+fn choose(only: &[String]) -> Result<Vec<&'static Scenario>, Failure> {
+    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.workload.name).collect();
+    if let Some(stranger) = only.iter().find(|wanted| !names.contains(&wanted.as_str())) {
+        let names = names.join(", ");
+        return Err(Failure::Usage(format!("no scenario `{stranger}`; one of: {names}")));
+    }
+    let is_chosen = |scenario: &&Scenario| {
+        only.is_empty() || only.iter().any(|wanted| wanted == scenario.workload.name)
+    };
+    Ok(SCENARIOS.iter().filter(is_chosen).collect())
+}
+
+fn compare(
+    scenario: &'static Scenario,
+    rounds: u64,
+    duration: Duration,
+    site: &Site,
+    cores: &Cores,
+) -> Outcome {
+    let mut outcome = Outcome::new(&scenario.workload);
+    let mut pairs = Vec::new();
+    for contender in scenario.workload.contenders {
+        let name = contender.name;
+        if let Some(reason) = program::missing(name, scenario.workload.load) {
+            outcome.skip(name, format!("SKIPPED: {reason}"));
+            continue;
+        }
+        let pair =
+            trial::start_server(name, contender.start, scenario, site, cores).and_then(|server| {
+                let words = program::words(name, scenario, server.address, duration, site)?;
+                Ok(Pair { name, words, server })
+            });
+        match pair {
+            Ok(pair) => {
+                outcome.note_command(name, &trial::shown(&pair.words, pair.server.address));
+                pairs.push(pair);
+            }
+            Err(failure) => outcome.skip(name, failure.to_string()),
+        }
+    }
+    for _ in 0..rounds {
+        pairs.retain(|Pair { name, words, server }| {
+            match trial::measure(name, words, scenario.task, server, cores) {
+                Ok(sample) => {
+                    outcome.add(name, sample);
+                    true
+                }
+                // One that fails is named, and the others go on.
+                Err(failure) => {
+                    outcome.skip(name, failure.to_string());
+                    false
+                }
+            }
+        });
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_are_chosen_by_name_and_strangers_are_refused() {
+        let chosen = choose(&["stall".to_owned(), "kept".to_owned()]).expect("both exist");
+        let names: Vec<&str> = chosen.iter().map(|scenario| scenario.workload.name).collect();
+        assert_eq!(names, ["kept", "stall"]);
+        assert_eq!(choose(&[]).expect("all").len(), SCENARIOS.len());
+        assert!(choose(&["hold".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,189 @@
+//! One measurement of one generator: its processor time, the server's core, its count.
+//!
+//! Owns the child's account and the standing still of the server. Never judges.
+
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::bench::accounting;
+use crate::bench::contender::{self, Running, Start};
+use crate::bench::generator::program;
+use crate::bench::generator::scenario::{Scenario, Task};
+use crate::bench::host::Cores;
+use crate::bench::sample::{Metric, Sample};
+use crate::bench::site::Site;
+use crate::bench::workload::Load;
+use crate::failure::Failure;
+use crate::process::{self, Guarded};
+
+/// How long the server stands still, and how long it works between.
+const STALL: Duration = Duration::from_millis(100);
+const WORK: Duration = Duration::from_millis(900);
+
+/// A generator that has sent nothing for so long never will.
+const FIRST_REQUEST_LIMIT: Duration = Duration::from_secs(10);
+
+/// The shell says what the kernel counted for its child when that has ended: exact, to the millisecond.
+const TIMED: &str = "TIMEFORMAT='%3U %3S'; time \"$@\"";
+
+/// A floor for this generator.
+pub(crate) fn start_server(
+    name: &str,
+    start: Start,
+    scenario: &Scenario,
+    site: &Site,
+    cores: &Cores,
+) -> Result<Running, Failure> {
+    let Start::Floor { mode, body_bytes } = start else {
+        return Err(Failure::Work("generators are compared against the floor".to_owned()));
+    };
+    let address = contender::free_address()?;
+    let floor = site.floor()?.display().to_string();
+    let mut words = vec![floor, address.to_string(), mode.to_owned(), body_bytes.to_string()];
+    if matches!(scenario.workload.load, Load::Pipelined { .. }) {
+        words.push(request_bytes(name, scenario, site)?.to_string());
+    }
+    Running::launch(name, address, scenario.workload.path, &words, site, cores)
+}
+
+/// The bytes of a request as this generator sends it: the floor counts its pipelined requests by them.
+/// Every port here has five digits, so that Host is always as long.
+#[expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
+fn request_bytes(name: &str, scenario: &Scenario, site: &Site) -> Result<usize, Failure> {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
+    let words =
+        program::words(name, scenario, listener.local_addr()?, Duration::from_secs(1), site)?;
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdout(Stdio::null()).stderr(Stdio::null());
+    let _generator = Guarded::start(&mut command, name)?;
+    let mut bytes = 0;
+    let mut received = Vec::new();
+    let mut open = Vec::new();
+    process::wait_until(FIRST_REQUEST_LIMIT, || {
+        // Whoever connects first and sends nothing only asks whether there is a server.
+        while let Ok((stream, _)) = listener.accept() {
+            open.extend(stream.set_nonblocking(true).map(|()| stream));
+        }
+        for stream in &mut open {
+            let mut buffer = [0; 4096];
+            if let Ok(count) = stream.read(&mut buffer) {
+                received.clear();
+                received.extend_from_slice(&buffer[..count]);
+                bytes =
+                    received.windows(4).position(|end| end == b"\r\n\r\n").map_or(0, |at| at + 4);
+            }
+            if bytes > 0 {
+                return true;
+            }
+        }
+        false
+    });
+    if bytes == 0 {
+        return Err(Failure::Work("it sent no request".to_owned()));
+    }
+    Ok(bytes)
+}
+
+/// Loads the server once.
+pub(crate) fn measure(
+    name: &str,
+    words: &[String],
+    task: Task,
+    server: &Running,
+    cores: &Cores,
+) -> Result<Sample, Failure> {
+    let before = accounting::cores(cores);
+    let output = match task {
+        Task::Stalled { .. } => stalling(server, || timed(words))?,
+        Task::Closed | Task::Paced { .. } => timed(words)?,
+    };
+    let after = accounting::cores(cores);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let counted = program::read(name, &text).filter(|(count, _)| count.requests > 0);
+    let Some((count, mut sample)) = counted else {
+        return Err(Failure::Work(format!("counted nothing: {text}{complaint}")));
+    };
+    let micros = spent_micros(&complaint)
+        .ok_or_else(|| Failure::Work(format!("the shell kept no account: {complaint}")))?;
+    sample.extend([
+        (Metric::Rate, count.per_second),
+        (Metric::ServerCoreBusy, after.0.busy_percent(before.0)),
+        (Metric::LoadCoreBusy, after.1.busy_percent(before.1)),
+        (Metric::Errors, count.errors as f64),
+    ]);
+    if task == Task::Closed {
+        // With a warm-up the account holds requests that the count does not.
+        sample.insert(Metric::CpuMicros, micros / count.requests as f64);
+    }
+    Ok(sample)
+}
+
+fn timed(words: &[String]) -> Result<Output, Failure> {
+    let mut command = Command::new("bash");
+    command.env("LC_ALL", "C").args(["-c", TIMED, "bash"]).args(words).stdin(Stdio::null());
+    command.output().map_err(|error| Failure::Work(format!("bash: {error}")))
+}
+
+/// User and system time from the last line of the shell.
+fn spent_micros(text: &str) -> Option<f64> {
+    let mut numbers = text.lines().last()?.split_whitespace().map(str::parse::<f64>);
+    let (user, system) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some((user + system) * 1_000_000.0)
+}
+
+/// Does something while the server stands still again and again; it works again when this returns.
+fn stalling<T>(server: &Running, work: impl FnOnce() -> T) -> T {
+    let family = server.family();
+    let (end, ended) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(WORK) == Err(RecvTimeoutError::Timeout) {
+                process::signal(&family, Signal::STOP);
+                std::thread::sleep(STALL);
+                process::signal(&family, Signal::CONT);
+            }
+        });
+        let done = work();
+        drop(end);
+        done
+    })
+}
+
+/// Where a server listens is all that a reader has to change in a command.
+pub(crate) fn shown(words: &[String], address: SocketAddr) -> String {
+    words.join(" ").replace(&address.to_string(), "ADDRESS")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_is_the_last_line_of_the_shell() {
+        assert_eq!(spent_micros("a warning\n0.250 1.500\n"), Some(1_750_000.0));
+        assert_eq!(spent_micros("bash: no such file"), None);
+        assert_eq!(spent_micros(""), None);
+    }
+
+    #[test]
+    fn a_child_is_accounted_for_and_keeps_its_output() {
+        if !process::is_installed("bash") {
+            println!(
+                "SKIPPED a_child_is_accounted_for_and_keeps_its_output: bash is not installed"
+            );
+            return;
+        }
+        let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done";
+        let output = timed(&["sh", "-c", script].map(str::to_owned)).expect("it runs");
+        assert_eq!(output.stdout, b"done\n");
+        let spent = spent_micros(&String::from_utf8_lossy(&output.stderr));
+        assert!(spent.is_some_and(|micros| micros > 0.0), "{output:?}");
+    }
+}
