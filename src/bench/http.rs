@@ -2,17 +2,16 @@
 
 use std::io::{ErrorKind, Write};
 
-use bench::report::{Report, State, write_text};
+use bench::report::{Report, State, write_html, write_text};
 
 use super::flags::{Http, Output};
+use super::page;
 use super::screen::Screen;
 use crate::Failure;
 
 /// Runs the plan that the flags make.
 pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
-    if flags.output.html.is_some() {
-        return Err(Failure::WrongUse("--html: pages are not written yet; take --json".to_owned()));
-    }
+    flags.output.html.as_deref().map_or(Ok(()), page::check)?;
     let plan = super::plan::http(flags)?;
     let command = std::env::args().collect();
     let mut screen = Screen::new();
@@ -24,6 +23,8 @@ pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
 
 /// Prints a report, or writes it where it was wanted.
 pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
+    // What was measured is printed even where its page cannot be written.
+    let written = output.html.as_deref().map(|path| page::write(path, &write_html(report)));
     if output.json {
         print(&report.to_json())?;
     } else {
@@ -31,6 +32,7 @@ pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
         write_text(report, &mut text).expect("text can be appended to text");
         print(text.trim_end())?;
     }
+    written.unwrap_or(Ok(()))?;
     if report.verdict.state == State::Valid { Ok(()) } else { Err(Failure::Invalid) }
 }
 

@@ -3,6 +3,7 @@
 mod conformance;
 pub(crate) mod flags;
 mod http;
+mod page;
 mod plan;
 mod screen;
 

@@ -17,6 +17,12 @@ pub const BLOB_BYTES_MAXIMUM: usize = 4 << 20;
 /// The form of a report, 1. A reader refuses a number it does not know.
 pub const REPORT_SCHEMA: u32 = 1;
 
+/// Points of a line of a page, 1,000: more than a screen has columns for. A longer run has several seconds in a point.
+pub const PLOT_POINTS_MAXIMUM: usize = 1_000;
+
+/// Points of a line up to which each one is shown and says its figures, 120. A line with more of them has none.
+pub const PLOT_DOTS_MAXIMUM: usize = 120;
+
 /// Share of its core up to which a generator thread may work, 0.9. Beyond it the generator may have been what bounds
 /// the rate, and the result is INVALID unless a server thread was as busy.
 pub const GENERATOR_BUSY_MAXIMUM: f64 = 0.9;

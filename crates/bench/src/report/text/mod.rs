@@ -4,7 +4,7 @@
 //! a median: counts are of all runs.
 
 mod figures;
-mod table;
+pub(in crate::report) mod table;
 
 use std::fmt::{self, Write};
 
@@ -13,8 +13,7 @@ use crate::report::schema::{Report, RunReport};
 use crate::report::summary::Spread;
 use crate::report::verdict::{Reason, State, Verdict};
 use crate::tally::FailureKind;
-use figures::{bytes, rate};
-pub(in crate::report) use figures::{count, duration, percent};
+pub(in crate::report) use figures::{bytes, count, duration, percent, rate};
 
 /// Where the text of a line begins, behind its name.
 const NAME_COLUMNS: usize = 12;
@@ -45,7 +44,7 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
 }
 
 /// The run whose rate is nearest to the median: what has no median of its own is shown from it.
-fn median_run(report: &Report) -> Option<&RunReport> {
+pub(in crate::report) fn median_run(report: &Report) -> Option<&RunReport> {
     let median = report.summary.as_ref()?.rate_per_s.median;
     let distance = |run: &RunReport| (run.rate_per_s - median).abs();
     report.runs.iter().min_by(|left, right| distance(left).total_cmp(&distance(right)))
@@ -77,7 +76,7 @@ fn plan(report: &Report, out: &mut impl Write) -> fmt::Result {
 }
 
 /// How requests come and what connections do, in words.
-fn pace(plan: &PlanReport) -> String {
+pub(in crate::report) fn pace(plan: &PlanReport) -> String {
     let mut words = match (plan.rate_from_per_s, plan.rate_to_per_s) {
         (Some(from), Some(to)) if from == to => {
             format!("open loop of {} requests/s ({})", rate(from), plan.pace)
@@ -222,11 +221,11 @@ fn name(out: &mut impl Write, name: &str) -> fmt::Result {
     write!(out, "{name:NAME_COLUMNS$}")
 }
 
-fn numbered(number: u64, noun: &str) -> String {
+pub(in crate::report) fn numbered(number: u64, noun: &str) -> String {
     numbered_plural(number, noun, "s")
 }
 
-fn numbered_plural(number: u64, noun: &str, ending: &str) -> String {
+pub(in crate::report) fn numbered_plural(number: u64, noun: &str, ending: &str) -> String {
     let ending = if number == 1 { "" } else { ending };
     format!("{} {noun}{ending}", count(number))
 }

@@ -10,13 +10,14 @@ use crate::report::summary::{LatencySummary, Spread, Summary};
 use crate::report::text::{NAME_COLUMNS, duration, percent};
 
 /// The columns, in the order of [`Row`].
-const COLUMNS: [&str; 8] = ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"];
+pub(in crate::report) const COLUMNS: [&str; 8] =
+    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"];
 
 /// Width of a column: the longest time, `99.9 us`, and its distance.
 const COLUMN_WIDTH: usize = 9;
 
 /// The cells of a row.
-type Row<T> = [T; COLUMNS.len()];
+pub(in crate::report) type Row<T> = [T; COLUMNS.len()];
 
 /// Writes the table.
 pub(super) fn write(
@@ -69,7 +70,8 @@ fn line(out: &mut impl Write, name: &str, cells: Row<String>) -> fmt::Result {
     writeln!(out)
 }
 
-fn spreads(summary: &LatencySummary) -> Row<Spread> {
+/// The figures of a summary, in the order of [`COLUMNS`].
+pub(in crate::report) fn spreads(summary: &LatencySummary) -> Row<Spread> {
     [
         summary.min_ns,
         summary.p50_ns,
@@ -82,7 +84,8 @@ fn spreads(summary: &LatencySummary) -> Row<Spread> {
     ]
 }
 
-fn figures(latency: &LatencyReport) -> Row<f64> {
+/// The figures of a distribution, in the order of [`COLUMNS`].
+pub(in crate::report) fn figures(latency: &LatencyReport) -> Row<f64> {
     [
         latency.min_ns as f64,
         latency.p50_ns as f64,

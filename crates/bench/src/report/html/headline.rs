@@ -1,0 +1,149 @@
+//! What a reader wants first: what was measured, whether to believe it, and the figures.
+//!
+//! Owns the top of the page. Never shows a figure before the verdict on it.
+
+use super::date;
+use super::page::Page;
+use crate::report::measured::{Ended, PlanReport};
+use crate::report::schema::{Report, RunReport};
+use crate::report::summary::{Spread, Summary};
+use crate::report::text::{bytes, count, duration, median_run, numbered, pace, percent, rate};
+use crate::report::verdict::{Reason, State};
+
+/// The name of the page, for the window and the list of files.
+pub(super) fn title(report: &Report) -> String {
+    let what = match report.plan.targets.as_slice() {
+        [target] => format!("{} {}", target.method, target.url),
+        targets => numbered(targets.len() as u64, "URL"),
+    };
+    format!("{} {}: {what}", report.tool.name, report.plan.verb)
+}
+
+/// What was asked, where and when.
+pub(super) fn write_plan(report: &Report, page: &mut Page) {
+    let plan = &report.plan;
+    page.leaf("p", &[("class", &"tool")], format_args!("{} {}", report.tool.name, plan.verb));
+    for target in &plan.targets {
+        page.element("h1", &[], |page| {
+            page.text(format_args!("{} {}", target.method, target.url));
+            if plan.targets.len() > 1 {
+                page.leaf("small", &[], format_args!(" weight {}", target.weight));
+            }
+        });
+    }
+    page.leaf("p", &[("class", &"plan")], plan_in_words(plan, report.runs.len()));
+    page.leaf(
+        "p",
+        &[("class", &"plan")],
+        format_args!("begun {}", date::written(report.begun_unix_s)),
+    );
+}
+
+fn plan_in_words(plan: &PlanReport, runs: usize) -> String {
+    let mut words = vec![
+        pace(plan),
+        numbered(plan.connections, "connection"),
+        numbered(u64::from(plan.threads), "thread"),
+        format!(
+            "{} after {} of warm-up",
+            duration(plan.duration_ns as f64),
+            duration(plan.warmup_ns as f64)
+        ),
+        numbered(runs as u64, "run"),
+    ];
+    words.extend(plan.check.as_ref().map(|check| format!("an answer had to be {check}")));
+    words.join(", ")
+}
+
+/// The verdict with every reason and note.
+pub(super) fn write_verdict(report: &Report, page: &mut Page) {
+    let verdict = &report.verdict;
+    let (class, word, words) = match verdict.state {
+        State::Valid => ("verdict valid", "VALID", "nothing speaks against these figures"),
+        State::Invalid => ("verdict invalid", "INVALID", "do not trust these figures"),
+    };
+    page.element("section", &[("class", &class)], |page| {
+        page.element("p", &[], |page| {
+            page.leaf("strong", &[], word);
+            page.text(words);
+            if report.ended == Ended::Interrupted {
+                page.leaf("strong", &[("class", &"partial")], "PARTIAL");
+            }
+        });
+        write_reasons(&verdict.reasons, "", report.runs.len(), page);
+        write_reasons(&verdict.notes, "note: ", report.runs.len(), page);
+    });
+}
+
+fn write_reasons(reasons: &[Reason], kind: &str, runs: usize, page: &mut Page) {
+    if reasons.is_empty() {
+        return;
+    }
+    page.element("ul", &[], |page| {
+        for reason in reasons {
+            let run = reason.run.filter(|_| runs > 1).map(|run| format!("run {run}: "));
+            let text = format!("{kind}{}{}", run.unwrap_or_default(), reason.text);
+            page.leaf("li", &[], text);
+        }
+    });
+}
+
+/// The figures, large.
+pub(super) fn write_figures(report: &Report, page: &mut Page) {
+    let Some((summary, run)) = report.summary.as_ref().zip(median_run(report)) else { return };
+    let is_open = report.plan.rate_from_per_s.is_some();
+    let (kind, times) = match is_open {
+        true => ("response time", &summary.response),
+        false => ("service time", &summary.service),
+    };
+    page.element("section", &[("class", &"tiles")], |page| {
+        let several = report.runs.len() > 1;
+        let of = |spread: &Spread| several.then(|| format!("spread {}", percent(spread.spread)));
+        let per_s = &summary.rate_per_s;
+        tile(page, "rate", &format!("{} /s", rate(per_s.median)), of(per_s));
+        for (name, spread) in
+            [("p50", &times.p50_ns), ("p99", &times.p99_ns), ("p99.9", &times.p99_9_ns)]
+        {
+            tile(page, &format!("{kind}, {name}"), &duration(spread.median), of(spread));
+        }
+        write_failures(report, page);
+        write_cpu(summary, run, page);
+    });
+}
+
+fn write_failures(report: &Report, page: &mut Page) {
+    let sum = |of: fn(&RunReport) -> u64| report.runs.iter().map(of).sum::<u64>();
+    let (failed, answered) = (sum(|run| run.requests.failed), sum(|run| run.requests.answered));
+    let below = format!("{} answered", count(answered));
+    tile(page, "failed", &count(failed), Some(below));
+    let all_ns = sum(|run| run.wall_ns).max(1) as f64;
+    let per_s = |sum: u64| bytes(sum as f64 / all_ns * 1e9);
+    let below = format!("{}/s out", per_s(sum(|run| run.bytes.written)));
+    tile(page, "bytes", &format!("{}/s in", per_s(sum(|run| run.bytes.read))), Some(below));
+}
+
+fn write_cpu(summary: &Summary, run: &RunReport, page: &mut Page) {
+    if let Some(server) = &run.server {
+        let cpu_ns = summary.server_cpu_per_request_ns.map(|spread| spread.median);
+        if let Some(cpu_ns) = cpu_ns.or(server.cpu_per_request_ns) {
+            let below = format!("busiest thread {}", percent(server.busiest_thread_share));
+            tile(page, "server CPU per request", &duration(cpu_ns), Some(below));
+        }
+    }
+    if let Some(cpu) = summary.generator_cpu_per_request_ns {
+        let threads = run.generator.threads.iter();
+        let busiest = threads.map(|thread| thread.busy_share).fold(0.0, f64::max);
+        let below = format!("busiest thread {}", percent(busiest));
+        tile(page, "generator CPU per request", &duration(cpu.median), Some(below));
+    }
+}
+
+fn tile(page: &mut Page, name: &str, figure: &str, below: Option<String>) {
+    page.element("div", &[], |page| {
+        page.leaf("span", &[("class", &"name")], name);
+        page.leaf("span", &[("class", &"figure")], figure);
+        if let Some(below) = below {
+            page.leaf("span", &[("class", &"below")], below);
+        }
+    });
+}

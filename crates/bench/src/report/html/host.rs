@@ -1,0 +1,100 @@
+//! Where it ran and how it was called, for whoever wants to do it again.
+//!
+//! Owns the end of the page. Shows what is known, and leaves out what could not be read.
+
+use super::page::Page;
+use crate::host::HostFacts;
+use crate::report::schema::Report;
+use crate::report::text::{bytes, count, numbered, percent};
+
+/// The facts of the host.
+pub(super) fn write(report: &Report, page: &mut Page) {
+    let host = &report.host;
+    let steal = report.runs.iter().filter_map(|run| run.steal_share).reduce(f64::max);
+    let steal = steal.map(|share| ("time given to others", format!("{} at most", percent(share))));
+    page.element("dl", &[], |page| {
+        facts(host).into_iter().chain(steal).for_each(|(name, value)| fact(page, name, &value));
+    });
+    for (title, facts) in
+        [("Mitigations", &host.mitigations), ("Settings of the kernel", &host.sysctls)]
+    {
+        if facts.is_empty() {
+            continue;
+        }
+        page.leaf("h3", &[], title);
+        page.element("dl", &[("class", &"small")], |page| {
+            facts.iter().for_each(|known| fact(page, &known.name, &known.value));
+        });
+    }
+}
+
+fn facts(host: &HostFacts) -> Vec<(&'static str, String)> {
+    let cpus: Vec<String> = host.cpus_allowed.iter().map(u32::to_string).collect();
+    let on = |smt: &String| match smt.as_str() {
+        "1" => "two threads share a core".to_owned(),
+        "0" => "off".to_owned(),
+        other => other.to_owned(),
+    };
+    let facts = [
+        ("kernel", host.kernel.as_ref().map(|release| format!("Linux {release}"))),
+        ("architecture", Some(host.architecture.clone())),
+        ("processor", host.cpu_model.clone()),
+        ("cores online", host.cpus_online.map(|cores| count(u64::from(cores)))),
+        ("cores to use", Some(cpus.join(", "))),
+        ("quota", host.cpu_quota.map(|quota| format!("{quota} cores"))),
+        ("clock rate", host.governor.clone()),
+        ("SMT", host.smt.as_ref().map(on)),
+        (
+            "virtual machine",
+            host.virtual_machine.map(|is| if is { "yes" } else { "no" }.to_owned()),
+        ),
+        ("clock", host.clock_source.clone()),
+        ("memory", host.memory_bytes.map(|size| bytes(size as f64))),
+        ("open files", host.open_files_maximum.map(|most| format!("{} at most", count(most)))),
+    ];
+    facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn fact(page: &mut Page, name: &str, value: &str) {
+    page.element("div", &[], |page| {
+        page.leaf("dt", &[], name);
+        page.leaf("dd", &[], value);
+    });
+}
+
+/// The command line, as a shell takes it.
+pub(super) fn write_command(report: &Report, page: &mut Page) {
+    let words: Vec<String> = report.command.iter().map(|word| quoted(word)).collect();
+    page.leaf("pre", &[], words.join(" "));
+    let seed = report.plan.seed;
+    let version = &report.tool.version;
+    let threads = numbered(report.plan.pinned.len() as u64, "core");
+    page.leaf(
+        "p",
+        &[("class", &"plan")],
+        format_args!("version {version}, seed {seed}, threads pinned to {threads}"),
+    );
+}
+
+/// A word in quotes where a shell would take it apart.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        let written = ["http://127.0.0.1:80/a?b=1", "", "a b", "it's", "--rate=1k:2k"].map(quoted);
+        assert_eq!(
+            written,
+            ["'http://127.0.0.1:80/a?b=1'", "''", "'a b'", "'it'\\''s'", "--rate=1k:2k"]
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! A plot: axes, lines and a legend, as SVG.
+//!
+//! Owns sizes and places in the view box. Never knows what the lines mean.
+
+use super::page::Page;
+use super::scale::Axis;
+
+/// Width and height of the view box.
+const WIDTH: f64 = 900.0;
+const HEIGHT: f64 = 320.0;
+
+/// Distances of the axes from the edges of the view box, for labels.
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = 22.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 48.0;
+
+/// From an axis to its labels.
+const LABEL_GAP: f64 = 8.0;
+
+/// What a line shows, which decides its colour and its dashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hue {
+    First,
+    Second,
+    Third,
+    Bad,
+}
+
+impl Hue {
+    fn class(self) -> &'static str {
+        match self {
+            Hue::First => "first",
+            Hue::Second => "second",
+            Hue::Third => "third",
+            Hue::Bad => "bad",
+        }
+    }
+}
+
+/// How much of the eye a line takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// One run of several.
+    Thin,
+    /// The median, or the only run.
+    Bold,
+}
+
+/// A point that says what it is when it is pointed at.
+#[derive(Debug, Clone)]
+pub(super) struct Dot {
+    pub(super) point: (f64, f64),
+    pub(super) text: String,
+}
+
+/// A line.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub(super) hue: Hue,
+    pub(super) weight: Weight,
+    pub(super) points: Vec<(f64, f64)>,
+    pub(super) dots: Vec<Dot>,
+}
+
+/// A plot.
+#[derive(Debug, Clone)]
+pub(super) struct Plot {
+    /// What it shows, for those who cannot see it.
+    pub(super) description: String,
+    pub(super) across: Axis,
+    pub(super) up: Axis,
+    /// In the order they are drawn.
+    pub(super) lines: Vec<Line>,
+    /// What the hues mean.
+    pub(super) legend: Vec<(Hue, String)>,
+    /// What a reader should know, below the plot.
+    pub(super) caption: String,
+}
+
+impl Plot {
+    /// Draws it as a figure.
+    pub(super) fn draw(&self, page: &mut Page) {
+        page.element("figure", &[], |page| {
+            self.draw_legend(page);
+            let view_box = format!("0 0 {WIDTH} {HEIGHT}");
+            let attributes: [super::page::Attribute<'_>; 4] = [
+                ("xmlns", &"http://www.w3.org/2000/svg"),
+                ("viewBox", &view_box),
+                ("role", &"img"),
+                ("aria-label", &self.description),
+            ];
+            page.element("svg", &attributes, |page| {
+                self.draw_across(page);
+                self.draw_up(page);
+                self.lines.iter().for_each(|line| self.draw_line(page, line));
+            });
+            page.leaf("figcaption", &[], &self.caption);
+        });
+    }
+
+    fn draw_legend(&self, page: &mut Page) {
+        page.element("p", &[("class", &"legend")], |page| {
+            for (hue, name) in &self.legend {
+                page.element("span", &[], |page| {
+                    let size: [super::page::Attribute<'_>; 4] = [
+                        ("class", &"sample"),
+                        ("viewBox", &"0 0 30 8"),
+                        ("width", &"30"),
+                        ("height", &"8"),
+                    ];
+                    page.element("svg", &size, |page| {
+                        let class = format!("line bold {}", hue.class());
+                        page.empty("path", &[("class", &class), ("d", &"M1 4H29")]);
+                    });
+                    page.text(name);
+                });
+            }
+        });
+    }
+
+    fn draw_across(&self, page: &mut Page) {
+        let floor = HEIGHT - BOTTOM;
+        for mark in &self.across.marks {
+            let x = self.x(mark.value);
+            let path = format!("M{x:.1} {TOP:.1}V{floor:.1}");
+            page.empty("path", &[("class", &"grid"), ("d", &path)]);
+            let y = floor + LABEL_GAP + 10.0;
+            label(page, "mark middle", x, y, &mark.label);
+        }
+        label(page, "axis middle", LEFT.midpoint(WIDTH - RIGHT), HEIGHT - 8.0, &self.across.name);
+    }
+
+    fn draw_up(&self, page: &mut Page) {
+        for mark in &self.up.marks {
+            let y = self.y(mark.value);
+            let path = format!("M{LEFT:.1} {y:.1}H{:.1}", WIDTH - RIGHT);
+            page.empty("path", &[("class", &"grid"), ("d", &path)]);
+            label(page, "mark end", LEFT - LABEL_GAP, y + 4.0, &mark.label);
+        }
+        label(page, "axis", LABEL_GAP, 12.0, &self.up.name);
+    }
+
+    fn draw_line(&self, page: &mut Page, line: &Line) {
+        let weight = match line.weight {
+            Weight::Thin => "thin",
+            Weight::Bold => "bold",
+        };
+        let class = format!("line {weight} {}", line.hue.class());
+        let points: Vec<String> = line
+            .points
+            .iter()
+            .map(|point| format!("{:.1},{:.1}", self.x(point.0), self.y(point.1)))
+            .collect();
+        page.empty("polyline", &[("class", &class), ("points", &points.join(" "))]);
+        for dot in &line.dots {
+            let (x, y) = (self.x(dot.point.0), self.y(dot.point.1));
+            let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
+            let class = format!("dot {}", line.hue.class());
+            let place: [super::page::Attribute<'_>; 4] =
+                [("class", &class), ("cx", &x), ("cy", &y), ("r", &"3.5")];
+            page.element("circle", &place, |page| page.leaf("title", &[], &dot.text));
+        }
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        LEFT + self.across.place(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        HEIGHT - BOTTOM - self.up.place(value) * (HEIGHT - TOP - BOTTOM)
+    }
+}
+
+fn label(page: &mut Page, class: &'static str, x: f64, y: f64, text: &str) {
+    let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
+    page.leaf("text", &[("class", &class), ("x", &x), ("y", &y)], text);
+}

@@ -1,0 +1,59 @@
+//! The page of a report in its file.
+//!
+//! Owns that the file is there whole or not at all. Never replaces what is no regular file.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+
+/// Says before a run what would keep its page from being written.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    let wrong = |what: &str| Failure::WrongUse(format!("--html {}: {what}", path.display()));
+    if path.is_dir() || path.file_name().is_none() {
+        return Err(wrong("this is a directory; name a file"));
+    }
+    if !folder(path).is_dir() {
+        return Err(wrong("there is no such directory to put it in"));
+    }
+    Ok(())
+}
+
+/// Writes the page beside its place, then moves it there.
+pub(crate) fn write(path: &Path, page: &str) -> Result<(), Failure> {
+    let written = match fs::metadata(path) {
+        // A pipe or a device takes it as it comes; a file in its place would break it.
+        Ok(found) if !found.is_file() => fs::write(path, page),
+        _ => replace(path, page),
+    };
+    written.map_err(|error| {
+        Failure::Failed(format!("--html {}: cannot write the page: {error}", path.display()))
+    })
+}
+
+fn replace(path: &Path, page: &str) -> io::Result<()> {
+    // A link stays one: what it leads to is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = folder(&path).join(name);
+    // Nobody else's file or link is written through: it has to be new.
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+    let moved = file
+        .write_all(page.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&part, &path));
+    if moved.is_err() {
+        // The first error is the one to tell.
+        let _removed = fs::remove_file(&part);
+    }
+    moved
+}
+
+fn folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
