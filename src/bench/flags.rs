@@ -19,6 +19,8 @@ pub(crate) struct Bench {
 pub(crate) enum Verb {
     /// Load a server with requests and say how it answered, and whether the answer is to be trusted.
     Http(Box<Http>),
+    /// Open many connections, hold them, and say what they cost.
+    Hold(Box<Hold>),
     /// Try a server against the requirements of HTTP/1.1, one by one.
     Conformance(Conformance),
 }

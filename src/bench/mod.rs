@@ -2,6 +2,7 @@
 
 mod conformance;
 pub(crate) mod flags;
+mod hold;
 mod http;
 mod page;
 mod plan;
@@ -14,6 +15,7 @@ use flags::{Bench, Verb};
 pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
     match &flags.verb {
         Verb::Http(flags) => http::run(flags),
+        Verb::Hold(flags) => hold::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),
     }
 }

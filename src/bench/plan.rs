@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bench::plan::{
     AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership, Pace,
-    Pinning, Plan, Rate, Request, Room, check_sources,
+    Pinning, Plan, Rate, Request, Room, Upkeep, check_sources,
 };
 
 use super::flags::{ArrivalsFlag, Asking, Expecting, Hold, Http, Knee, Load, Place};
@@ -39,7 +39,6 @@ pub(crate) fn side(url: &str, load: &Load, place: &Place) -> Result<Plan, Failur
 }
 
 /// The plan of `bench hold`: thin traffic over all connections, once they stand.
-#[cfg_attr(not(test), expect(dead_code, reason = "its verb is not offered yet"))]
 pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
     let once = Rate::steady(f64::from(flags.connections.max(1)) / HOLD_ROUND_S, Arrivals::Constant);
     let load = Load {
@@ -67,7 +66,8 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
         },
     };
     let pace = Pace::Open(flags.rate.unwrap_or(once));
-    plan(std::slice::from_ref(&flags.url), &load, &flags.place, pace)
+    let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, pace)?;
+    Ok(Plan { upkeep: Upkeep::Hold, ..plan })
 }
 
 fn plan(urls: &[String], load: &Load, place: &Place, pace: Pace) -> Result<Plan, Failure> {
@@ -95,6 +95,7 @@ fn plan(urls: &[String], load: &Load, place: &Place, pace: Pace) -> Result<Plan,
         warmup: load.warmup,
         runs: load.runs,
         lifetime: lifetime(load),
+        upkeep: Upkeep::Replace,
         pipeline: load.pipeline,
         timeout: place.timeout,
         check: check(&load.expecting)?,
@@ -337,6 +338,7 @@ mod tests {
         let flags: Hold = parsed("127.0.0.1:9 -c 600").expect("right flags");
         let Ok(plan) = hold(&flags) else { panic!("a right plan") };
         assert_eq!(plan.pace, Pace::Open(Rate::steady(10.0, Arrivals::Constant)));
+        assert_eq!(plan.upkeep, Upkeep::Hold);
         assert_eq!(
             (plan.connections, plan.duration.as_secs(), plan.warmup.as_secs()),
             (600, 60, 0)

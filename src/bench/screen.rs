@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
+use bench::client::Window;
 use bench::run::Moment;
 
 /// Columns of the progress bar.
@@ -56,7 +57,7 @@ impl Screen {
         if self.p99_ns.len() > SPARKS {
             self.p99_ns.pop_front();
         }
-        let line = self.line(moment);
+        let line = if moment.window == Window::NEVER { opening(moment) } else { self.line(moment) };
         // A line that cannot be drawn is missed by nobody.
         let _shown =
             write!(std::io::stderr(), "\r{line}\u{1b}[K").and_then(|()| std::io::stderr().flush());
@@ -105,6 +106,13 @@ impl Screen {
         let height = |value: &u64| (value * (BLOCKS.len() as u64 - 1) / most) as usize;
         self.p99_ns.iter().map(|value| BLOCKS[height(value)]).collect()
     }
+}
+
+/// While connections are opened that are to be held.
+fn opening(moment: &Moment) -> String {
+    let opened = moment.glance.opened;
+    let per_second = opened as f64 * 1e9 / moment.elapsed_ns.max(1) as f64;
+    format!("opening  {} open  {per_second:.0} connections/s", moment.glance.open)
 }
 
 fn time(nanoseconds: u64) -> String {

@@ -72,8 +72,9 @@ pub const ZIPF_EXPONENT_MAX: f64 = 20.0;
 /// before the run.
 pub const VARYING_PARTS_MAX: usize = 16;
 
-/// Largest request, 16 MiB (bytes): it is copied once for each time it is sent. A larger one is refused before the run.
-pub const REQUEST_BYTES_MAX: usize = 16 << 20;
+/// Largest request, 4 MiB (bytes): as much as the outbox of a connection holds when the server does not take it at once.
+/// A larger one is refused before the run.
+pub const REQUEST_BYTES_MAX: usize = runtime::limits::OUTBOX_BYTES;
 
 /// Most URLs of one run, 1,000. More are refused before the run.
 pub const TARGETS_MAX: usize = 1_000;
@@ -106,6 +107,10 @@ pub const RECONNECT_PAUSE_NS: u64 = 50_000_000;
 /// Between two signs of life of a generator thread, 100 ms in nanoseconds: as old may be what a live screen shows, and
 /// as late a thread ends that is told to.
 pub const LIVE_NS: u64 = 100_000_000;
+
+/// How long connections that could not be opened are tried again before the others are held without them, 1 s in
+/// nanoseconds since the latest one that could. Those that are still missing make the result INVALID.
+pub const OPENING_PATIENCE_NS: u64 = 1_000_000_000;
 
 /// From the launch of the threads to their first request, 20 ms in nanoseconds: all threads stand by then and begin at
 /// one moment.

@@ -24,6 +24,7 @@ impl Client {
         while consumed < input.len() {
             if connection.in_flight() == 0 {
                 // Nobody asked for this. What is asked next on such a connection could be answered with anything.
+                self.tally.bytes_in += (input.len() - consumed) as u64;
                 connection.phase = Phase::Over;
                 return Progress { consumed: input.len(), next: Next::Abort };
             }
@@ -93,6 +94,7 @@ impl Client {
             self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
         }
         connection.since_ns = now_ns;
+        connection.has_answered = true;
         let persists = connection.reader.is_persistent();
         let next = connection.oldest().map(|pending| pending.target as usize);
         if let Some(target) = next {

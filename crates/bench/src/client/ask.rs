@@ -7,8 +7,10 @@ use std::sync::Arc;
 use runtime::service::Context;
 
 use super::connection::{Connection, Pending, Phase};
+use super::window::Stage;
 use super::{Client, NoMessage, Work};
-use crate::plan::Lifetime;
+use crate::limits::RECONNECT_PAUSE_NS;
+use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, Sending};
 
 impl Client {
@@ -24,6 +26,9 @@ impl Client {
         let before = context.output.queued_bytes();
         while connection.in_flight() < work.plan.pipeline as usize
             && connection.phase == Phase::Open
+            && !context.output_is_full()
+            // What is asked later belongs to no run.
+            && now_ns <= self.window.end_ns
         {
             let peer = if work.plan.peers.len() == 1 { 0 } else { self.peer_of(connection) };
             let due_ns = match &mut self.pacer {
@@ -45,6 +50,8 @@ impl Client {
             self.set_deadline(connection, context);
         } else {
             context.clear_deadline();
+        }
+        if connection.in_flight() < work.plan.pipeline as usize && !context.output_is_full() {
             self.list(connection, context);
         }
     }
@@ -83,15 +90,14 @@ impl Client {
         context.set_deadline_after_ms(timeout_ms.saturating_sub(waited_ms));
     }
 
-    /// A connection that may take a request, and has none.
-    fn list(&mut self, connection: &mut Connection, context: &Context<'_, NoMessage>) {
-        if connection.phase != Phase::Open || connection.listed {
+    /// A connection that may take another request.
+    fn list(&mut self, connection: &Connection, context: &Context<'_, NoMessage>) {
+        if connection.phase != Phase::Open {
             return;
         }
         let peer = self.peer_of(connection);
         if let Some(pacer) = &mut self.pacer {
-            connection.listed = true;
-            pacer.list_open(peer, context.id);
+            pacer.list_open(peer, connection.number, context.id);
         }
     }
 
@@ -127,6 +133,16 @@ impl Client {
         self.tally.fail(FailureKind::Connect, now_ns);
     }
 
+    /// Nobody is left to whom requests could be given, and nobody will come: those that are due have failed.
+    pub(super) fn fail_due(&mut self, now_ns: u64) {
+        let Some(pacer) = &mut self.pacer else { return };
+        for peer in 0..pacer.peers() {
+            while pacer.take(peer).is_some() {
+                self.tally.fail(FailureKind::Connect, now_ns);
+            }
+        }
+    }
+
     pub(super) fn opened(&mut self, number: u32) {
         let peer = self.share.way(number).peer;
         if let Some(count) = self.opening.get_mut(peer) {
@@ -135,13 +151,30 @@ impl Client {
     }
 
     /// What happens to the place of a connection that has ended.
-    pub(super) fn replace(&mut self, number: u32, again_ns: u64) {
+    pub(super) fn replace(&mut self, number: u32, outlook: Outlook) {
+        let is_given_up = outlook != Outlook::Unopened || self.stage != Stage::Opening;
+        if self.work.plan.upkeep == Upkeep::Hold && is_given_up {
+            return;
+        }
         let peer = self.share.way(number).peer;
-        match &mut self.pacer {
-            Some(pacer) if matches!(self.work.plan.lifetime, Lifetime::Requests(_)) => {
-                pacer.list_closed(peer, number);
+        match (&mut self.pacer, self.work.plan.lifetime, outlook) {
+            (Some(pacer), Lifetime::Requests(_), _) => pacer.list_closed(peer, number),
+            (_, _, Outlook::Good) => self.reconnects.push(number),
+            (_, _, Outlook::Bad | Outlook::Unopened) => {
+                let again_ns = self.now_ns.saturating_add(RECONNECT_PAUSE_NS);
+                self.retries.push_back((again_ns, number));
             }
-            _ => self.reconnects.push_back((again_ns, number)),
         }
     }
+}
+
+/// Whether the next connection in the place of one that ended may be expected to be of more use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outlook {
+    /// The one before was of use.
+    Good,
+    /// Nothing was answered over the one before: not at once.
+    Bad,
+    /// The one before never stood: not at once.
+    Unopened,
 }

@@ -40,8 +40,8 @@ pub struct Connection {
     /// Requests it carried so far.
     pub(super) sent: u64,
     pub(super) phase: Phase,
-    /// Whether it is listed as free.
-    pub(super) listed: bool,
+    /// Whether any answer came over it.
+    pub(super) has_answered: bool,
     /// Since when it is being connected, or has had nothing to do.
     pub(super) since_ns: u64,
     pub(super) reader: ResponseReader,
@@ -62,7 +62,7 @@ impl Connection {
             number,
             sent: 0,
             phase: Phase::Connecting,
-            listed: false,
+            has_answered: false,
             since_ns,
             reader: ResponseReader::new(Method::Get),
             body: BodyProgress::default(),

@@ -11,6 +11,10 @@ pub struct Live {
     failed: AtomicU64,
     open: AtomicU64,
     p99_ns: AtomicU64,
+    opened: AtomicU64,
+    tried: AtomicU64,
+    /// 0 as long as nobody knows.
+    start_ns: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -25,6 +29,10 @@ pub struct Glance {
     pub open: u64,
     /// The 99th percentile of the response time so far.
     pub p99_ns: u64,
+    /// Connections that were opened so far.
+    pub opened: u64,
+    /// Attempts to open one that have come to an end, good or bad.
+    pub tried: u64,
 }
 
 impl Live {
@@ -33,6 +41,8 @@ impl Live {
         self.failed.store(glance.failed, Ordering::Relaxed);
         self.open.store(glance.open, Ordering::Relaxed);
         self.p99_ns.store(glance.p99_ns, Ordering::Relaxed);
+        self.opened.store(glance.opened, Ordering::Relaxed);
+        self.tried.store(glance.tried, Ordering::Relaxed);
     }
 
     /// What it says now.
@@ -42,7 +52,19 @@ impl Live {
             failed: self.failed.load(Ordering::Relaxed),
             open: self.open.load(Ordering::Relaxed),
             p99_ns: self.p99_ns.load(Ordering::Relaxed),
+            opened: self.opened.load(Ordering::Relaxed),
+            tried: self.tried.load(Ordering::Relaxed),
         }
+    }
+
+    /// Has the thread begin to ask at this time, where it was told none before it was launched. It hears of it within a
+    /// tenth of a second.
+    pub fn begin(&self, start_ns: u64) {
+        self.start_ns.store(start_ns, Ordering::Relaxed);
+    }
+
+    pub(super) fn start_ns(&self) -> Option<u64> {
+        Some(self.start_ns.load(Ordering::Relaxed)).filter(|start_ns| *start_ns > 0)
     }
 
     /// Has the thread end its run within a tenth of a second.

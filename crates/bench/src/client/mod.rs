@@ -25,7 +25,7 @@ use crate::tally::{Loop, Tally};
 
 pub use connection::Connection;
 pub use live::{Glance, Live};
-use pacer::Pacer;
+use pacer::{Pacer, Seats};
 use window::Stage;
 pub use window::Window;
 
@@ -70,6 +70,17 @@ pub struct Outcome {
     pub used: ThreadUse,
     /// How long was counted.
     pub wall_ns: u64,
+    /// When its connections were opened.
+    pub opening: OpeningTimes,
+}
+
+/// When the connections of a thread were opened, in nanoseconds of the monotonic clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpeningTimes {
+    /// The first connect began.
+    pub begun_ns: u64,
+    /// The latest connection stood, before counting began.
+    pub last_ns: u64,
 }
 
 /// No thread tells another anything.
@@ -88,8 +99,13 @@ pub struct Client {
     pacer: Option<Pacer>,
     /// Connections being opened because a request waits, by peer.
     opening: Vec<usize>,
-    /// Connections to be opened again, and when.
-    reconnects: VecDeque<(u64, u32)>,
+    /// Connections to be opened again at once.
+    reconnects: Vec<u32>,
+    /// Connections to be opened again, and when: in that order, as each waits equally long.
+    retries: VecDeque<(u64, u32)>,
+    /// The time of the latest call.
+    now_ns: u64,
+    opening_times: OpeningTimes,
     /// What the thread had used when counting began, with what it had spun.
     before: Option<(ThreadSample, u64)>,
     core: Option<u32>,
@@ -105,8 +121,8 @@ pub struct Orders {
     pub work: Arc<Work>,
     /// Which thread it is.
     pub thread: u32,
-    /// When the run counts.
-    pub window: Window,
+    /// When the run counts. None: it is told later, by [`Live::begin`].
+    pub window: Option<Window>,
     /// Its core, when it is pinned.
     pub core: Option<u32>,
     /// Where it tells of itself.
@@ -120,6 +136,7 @@ impl Client {
     pub fn new(orders: Orders) -> Client {
         let Orders { work, thread, window, core, live, handover } = orders;
         let plan = work.plan();
+        let start_ns = window.unwrap_or(Window::NEVER).start_ns;
         let share = plan.share(thread);
         let (pace, pacer) = match &plan.pace {
             Pace::Closed => (Loop::Closed, None),
@@ -131,10 +148,11 @@ impl Client {
                     .iter()
                     .map(|peer| u32::try_from(peer.weight).unwrap_or(u32::MAX))
                     .collect();
-                (Loop::Open, Some(Pacer::new(schedule, window.start_ns, &weights)))
+                let seats = Seats { connections: share.connections, upkeep: plan.upkeep };
+                (Loop::Open, Some(Pacer::new(schedule, start_ns, &weights, seats)))
             }
         };
-        let duration_ns = window.end_ns - window.begin_ns;
+        let duration_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
         // Connections that are opened when a request is due are as many as that takes.
         let held = match (&pacer, plan.lifetime) {
             (Some(_), Lifetime::Requests(_)) => 0,
@@ -146,9 +164,12 @@ impl Client {
             opening: vec![0; plan.peers.len()],
             pacer,
             share,
-            window,
-            stage: Stage::WarmingUp,
-            reconnects: VecDeque::new(),
+            window: window.unwrap_or(Window::NEVER),
+            stage: if window.is_some() { Stage::WarmingUp } else { Stage::Opening },
+            reconnects: Vec::new(),
+            retries: VecDeque::new(),
+            now_ns: 0,
+            opening_times: OpeningTimes::default(),
             before: None,
             core,
             live,

@@ -7,17 +7,35 @@ use std::collections::VecDeque;
 
 use runtime::slots::ProcessId;
 
-use crate::plan::{Choice, Schedule, TemplateState};
+use crate::plan::{Choice, Schedule, TemplateState, Upkeep};
 
 /// One peer's part.
 #[derive(Debug, Default)]
 struct Queue {
     /// When the requests that wait were due.
     due_ns: VecDeque<u64>,
-    /// Connections without a request. Some may have ended meanwhile.
-    free: Vec<ProcessId>,
+    /// Connections that were free when they came here: their seats say whether they still are.
+    free: VecDeque<u32>,
     /// Connections that are opened only when they are needed.
     closed: Vec<u32>,
+}
+
+/// One connection, as long as it is free and after.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seat {
+    /// Who sits there, free to take a request.
+    free: Option<ProcessId>,
+    /// Whether its number is in the list of its peer.
+    is_listed: bool,
+}
+
+/// The connections of a pace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seats {
+    /// How many there are.
+    pub(super) connections: u32,
+    /// Which is called next.
+    pub(super) upkeep: Upkeep,
 }
 
 /// Who is to take a request.
@@ -34,33 +52,50 @@ pub(super) enum Taker {
 pub(super) struct Pacer {
     schedule: Schedule,
     start_ns: u64,
-    next_ns: u64,
+    /// When the next request is due, after the start.
+    next_due_ns: u64,
+    upkeep: Upkeep,
     peers: Choice,
     queues: Vec<Queue>,
+    /// By the number of the connection.
+    seats: Vec<Seat>,
 }
 
 impl Pacer {
-    pub(super) fn new(mut schedule: Schedule, start_ns: u64, weights: &[u32]) -> Self {
-        let next_ns = start_ns.saturating_add(schedule.next_due_ns());
+    pub(super) fn new(
+        mut schedule: Schedule,
+        start_ns: u64,
+        weights: &[u32],
+        seats: Seats,
+    ) -> Self {
+        let next_due_ns = schedule.next_due_ns();
         let queues = weights.iter().map(|_| Queue::default()).collect();
-        Self { schedule, start_ns, next_ns, peers: Choice::new(weights), queues }
+        let Seats { connections, upkeep } = seats;
+        let seats = vec![Seat::default(); connections as usize];
+        let peers = Choice::new(weights);
+        Self { schedule, start_ns, next_due_ns, upkeep, peers, queues, seats }
+    }
+
+    /// Begins at this time, of which nobody knew before.
+    pub(super) fn start(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
     }
 
     /// When the next request is due.
     pub(super) fn next_ns(&self) -> u64 {
-        self.next_ns
+        self.start_ns.saturating_add(self.next_due_ns)
     }
 
     /// Queues what has become due by now; gives how many that were.
     pub(super) fn advance(&mut self, now_ns: u64, state: &mut TemplateState) -> u64 {
         let mut count = 0;
-        while self.next_ns <= now_ns {
+        while self.next_ns() <= now_ns {
             let peer = self.peers.pick(state);
             if let Some(queue) = self.queues.get_mut(peer) {
-                queue.due_ns.push_back(self.next_ns);
+                queue.due_ns.push_back(self.start_ns.saturating_add(self.next_due_ns));
                 count += 1;
             }
-            self.next_ns = self.start_ns.saturating_add(self.schedule.next_due_ns());
+            self.next_due_ns = self.schedule.next_due_ns();
         }
         count
     }
@@ -71,11 +106,27 @@ impl Pacer {
         self.queues.get_mut(peer)?.due_ns.pop_front()
     }
 
-    /// A connection of this peer has nothing to do.
+    /// How many peers there are.
+    pub(super) fn peers(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// A connection of this peer can take a request.
     #[inline]
-    pub(super) fn list_open(&mut self, peer: usize, id: ProcessId) {
-        if let Some(queue) = self.queues.get_mut(peer) {
-            queue.free.push(id);
+    pub(super) fn list_open(&mut self, peer: usize, number: u32, id: ProcessId) {
+        let Some(seat) = self.seats.get_mut(number as usize) else { return };
+        seat.free = Some(id);
+        if !std::mem::replace(&mut seat.is_listed, true)
+            && let Some(queue) = self.queues.get_mut(peer)
+        {
+            queue.free.push_back(number);
+        }
+    }
+
+    /// A connection has ended.
+    pub(super) fn unlist(&mut self, number: u32) {
+        if let Some(seat) = self.seats.get_mut(number as usize) {
+            seat.free = None;
         }
     }
 
@@ -93,14 +144,22 @@ impl Pacer {
             let mut wanted =
                 queue.due_ns.len().saturating_sub(opening.get(peer).copied().unwrap_or(0));
             while wanted > 0 {
-                wanted -= 1;
-                if let Some(id) = queue.free.pop() {
+                let free = match self.upkeep {
+                    Upkeep::Replace => queue.free.pop_back(),
+                    Upkeep::Hold => queue.free.pop_front(),
+                };
+                if let Some(number) = free {
+                    let Some(seat) = self.seats.get_mut(number as usize) else { continue };
+                    seat.is_listed = false;
+                    // Who has ended meanwhile takes nothing.
+                    let Some(id) = seat.free.take() else { continue };
                     take(Taker::Open(id));
                 } else if let Some(number) = queue.closed.pop() {
                     take(Taker::Closed(number));
                 } else {
                     break;
                 }
+                wanted -= 1;
             }
         }
     }

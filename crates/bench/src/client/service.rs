@@ -11,17 +11,28 @@ use runtime::service::{
 };
 use sys::socket::Peer;
 
+use super::ask::Outlook;
 use super::connection::{Connection, Phase};
 use super::live::Glance;
 use super::pacer::{Pacer, Taker};
 use super::window::Stage;
-use super::{Client, NoMessage, Outcome};
+use super::{Client, NoMessage, OpeningTimes, Outcome, Window};
 use crate::host::{ThreadSample, ThreadUse};
-use crate::limits::{LIVE_NS, RECONNECT_PAUSE_NS};
-use crate::plan::Lifetime;
+use crate::limits::LIVE_NS;
+use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, Opening, Tally};
 
 impl Client {
+    /// The connections stand, and it is known when the rest begins.
+    fn begin(&mut self, start_ns: u64) {
+        let plan = &self.work.plan;
+        self.window = Window::new(start_ns, plan.warmup, plan.duration);
+        self.stage = Stage::WarmingUp;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.start(start_ns);
+        }
+    }
+
     fn count(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
         let opening = match self.work.plan.lifetime {
             Lifetime::KeptAlive => Opening::Kept,
@@ -46,16 +57,20 @@ impl Client {
         let nothing = Tally::new(self.tally.pace(), 0, 0);
         let tally = std::mem::replace(&mut self.tally, nothing);
         // Nobody waits for it any more when the run was given up.
-        let _given_up = self.handover.send(Outcome { tally, used, wall_ns });
+        let opening = self.opening_times;
+        let _given_up = self.handover.send(Outcome { tally, used, wall_ns, opening });
         self.stage = Stage::Ended;
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     }
 
     fn reconnect_due(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
-        while let Some((due_ns, number)) = self.reconnects.front().copied()
+        while let Some((due_ns, number)) = self.retries.front().copied()
             && due_ns <= now_ns
         {
-            self.reconnects.pop_front();
+            self.retries.pop_front();
+            self.reconnects.push(number);
+        }
+        for number in std::mem::take(&mut self.reconnects) {
             context.command(self.connect(number));
         }
     }
@@ -69,6 +84,9 @@ impl Client {
             Taker::Open(id) => context.command(Command::Run(id)),
             Taker::Closed(number) => numbers.push(number),
         });
+        if self.work.plan.upkeep == Upkeep::Hold && self.tally.connections.open == 0 {
+            self.fail_due(now_ns);
+        }
         for number in numbers {
             let peer = self.share.way(number).peer;
             if let Some(count) = self.opening.get_mut(peer) {
@@ -86,17 +104,22 @@ impl Client {
                 failed: self.tally.failed.total(),
                 open: self.tally.connections.open,
                 p99_ns: self.tally.response().quantile_ns(0.99),
+                opened: self.tally.connections.opened,
+                tried: self.tally.connections.opened + self.tally.connections.refused,
             });
         }
     }
 
     /// When the next thing happens that no event announces.
     fn next_ns(&self) -> u64 {
-        let border =
-            if self.stage == Stage::WarmingUp { self.window.begin_ns } else { self.window.end_ns };
+        let border = match self.stage {
+            Stage::Opening => u64::MAX,
+            Stage::WarmingUp => self.window.begin_ns,
+            Stage::Counting | Stage::Ended => self.window.end_ns,
+        };
         let pacer = self.pacer.as_ref().map_or(u64::MAX, Pacer::next_ns);
-        let reconnect = self.reconnects.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
-        border.min(pacer).min(reconnect).min(self.next_live_ns)
+        let retry = self.retries.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
+        border.min(pacer).min(retry).min(self.next_live_ns)
     }
 }
 
@@ -138,7 +161,9 @@ impl Service for Client {
                 context.command(self.connect(number));
             }
         }
-        context.wake_at_ns(self.window.start_ns);
+        let now_ns = context.now.monotonic_ns;
+        self.opening_times = OpeningTimes { begun_ns: now_ns, last_ns: now_ns };
+        context.wake_at_ns(self.window.start_ns.min(now_ns + LIVE_NS));
     }
 
     fn on_connect(
@@ -149,10 +174,14 @@ impl Service for Client {
     ) -> Option<Connection> {
         let number = u32::try_from(ticket).unwrap_or(u32::MAX);
         let now_ns = context.now.monotonic_ns;
+        self.now_ns = now_ns;
+        if self.stage == Stage::Ended {
+            return None;
+        }
         if begun.is_err() {
             self.opened(number);
             self.fail_to_connect(number, now_ns);
-            self.replace(number, now_ns + RECONNECT_PAUSE_NS);
+            self.replace(number, Outlook::Unopened);
             return None;
         }
         let timeout_ms = u64::try_from(self.work.plan.timeout.as_millis()).unwrap_or(u64::MAX);
@@ -167,6 +196,7 @@ impl Service for Client {
         input: &[u8],
         context: &mut Context<'_, NoMessage>,
     ) -> Progress {
+        self.now_ns = context.now.monotonic_ns;
         self.take_input(process, input, context)
     }
 
@@ -177,10 +207,14 @@ impl Service for Client {
         context: &mut Context<'_, NoMessage>,
     ) -> Next {
         let now_ns = context.now.monotonic_ns;
+        self.now_ns = now_ns;
         match event {
             Event::Connected => {
                 self.opened(process.number);
                 self.tally.open(now_ns.saturating_sub(process.since_ns));
+                if self.stage != Stage::Counting {
+                    self.opening_times.last_ns = now_ns;
+                }
                 process.since_ns = now_ns;
                 process.phase = Phase::Open;
                 self.fill(process, context);
@@ -191,8 +225,7 @@ impl Service for Client {
                 self.fail_to_connect(process.number, now_ns);
                 Next::Abort
             }
-            Event::Resumed => {
-                process.listed = false;
+            Event::Resumed | Event::OutputDrained => {
                 self.fill(process, context);
                 Next::Read
             }
@@ -210,25 +243,43 @@ impl Service for Client {
         }
     }
 
-    fn on_close(&mut self, mut process: Connection, _reason: CloseReason) {
+    fn on_close(&mut self, mut process: Connection, reason: CloseReason) {
         if self.stage == Stage::Ended {
             return;
         }
-        let now_ns = process.oldest().map_or(process.since_ns, |pending| pending.sent_ns);
+        let first = match reason {
+            // It did not take our request.
+            CloseReason::SlowReader => FailureKind::Timeout,
+            // A line without an end.
+            CloseReason::InboxFull => FailureKind::Garbage,
+            _ => FailureKind::Reset,
+        };
         let was_open = process.phase != Phase::Connecting;
-        self.fail_all(&mut process, FailureKind::Reset, FailureKind::Reset, now_ns);
+        self.fail_all(&mut process, first, FailureKind::Reset, self.now_ns);
         if was_open {
             self.tally.close();
-            self.replace(process.number, 0);
-        } else {
-            self.replace(process.number, now_ns + RECONNECT_PAUSE_NS);
         }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.unlist(process.number);
+        }
+        let outlook = match (was_open, process.has_answered) {
+            (_, true) => Outlook::Good,
+            (true, false) => Outlook::Bad,
+            (false, false) => Outlook::Unopened,
+        };
+        self.replace(process.number, outlook);
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
         let now_ns = context.now.monotonic_ns;
+        self.now_ns = now_ns;
         if self.stage == Stage::Ended {
             return;
+        }
+        if self.stage == Stage::Opening
+            && let Some(start_ns) = self.live.start_ns()
+        {
+            self.begin(start_ns);
         }
         let stage = self.window.stage(now_ns);
         if self.stage == Stage::WarmingUp && stage != Stage::WarmingUp {

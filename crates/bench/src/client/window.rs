@@ -16,12 +16,17 @@ pub struct Window {
 /// Where a thread is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
+    /// Connections are opened; it is not yet known when the rest begins.
+    Opening,
     WarmingUp,
     Counting,
     Ended,
 }
 
 impl Window {
+    /// A window of which nobody knows yet when it begins.
+    pub const NEVER: Window = Window { start_ns: u64::MAX, begin_ns: u64::MAX, end_ns: u64::MAX };
+
     /// A window that begins at `start_ns`.
     pub fn new(
         start_ns: u64,

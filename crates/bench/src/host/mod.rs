@@ -5,10 +5,12 @@
 
 mod facts;
 mod listener;
+mod memory;
 mod steal;
 mod usage;
 
 pub use facts::{Fact, HostFacts};
 pub use listener::{is_local, listening_processes};
+pub use memory::resident_bytes;
 pub use steal::CpuTimes;
 pub use usage::{ProcessSample, ServerSample, ServerUse, ThreadSample, ThreadUse};

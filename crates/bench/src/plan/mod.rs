@@ -21,6 +21,7 @@ mod sample;
 mod schedule;
 mod share;
 mod template;
+mod upkeep;
 mod url;
 mod zipf;
 
@@ -41,6 +42,7 @@ pub use room::{PortRange, Room, RoomError};
 pub use schedule::{Phases, Schedule};
 pub use share::{Share, Way};
 pub use template::{RequestTemplate, TemplateError, TemplateState};
+pub use upkeep::Upkeep;
 pub use url::{Place, Url, UrlError};
 
 /// What is asked of a run.
@@ -66,6 +68,8 @@ pub struct Plan {
     pub runs: u32,
     /// How many requests a connection carries.
     pub lifetime: Lifetime,
+    /// What becomes of connections.
+    pub upkeep: Upkeep,
     /// Requests on their way at one time over one connection; at least one.
     pub pipeline: u32,
     /// The longest wait for a connection, and from the sending of a request to the end of its answer.

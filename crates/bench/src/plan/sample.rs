@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Aim, Check, Lifetime, Ownership, Pace, Pinning, Plan, Request};
+use super::{Aim, Check, Lifetime, Ownership, Pace, Pinning, Plan, Request, Upkeep};
 
 /// 64 connections of two threads, closed loop.
 pub(crate) fn plan(urls: &[&str]) -> Plan {
@@ -19,6 +19,7 @@ pub(crate) fn plan(urls: &[&str]) -> Plan {
         warmup: Duration::ZERO,
         runs: 1,
         lifetime: Lifetime::KeptAlive,
+        upkeep: Upkeep::Replace,
         pipeline: 1,
         timeout: Duration::from_secs(5),
         check: Check::default(),

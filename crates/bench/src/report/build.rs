@@ -19,7 +19,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 impl Report {
     /// The report of what was measured.
     pub fn of(measured: Measured) -> Report {
-        let Measured { begun_unix_s, command, plan, ended, host, runs } = measured;
+        let Measured { begun_unix_s, command, plan, ended, host, runs, hold } = measured;
         let runs: Vec<RunReport> = runs.iter().map(|run| RunReport::of(run, &plan)).collect();
         Report {
             schema: REPORT_SCHEMA,
@@ -35,6 +35,7 @@ impl Report {
             plan,
             host,
             runs,
+            hold,
         }
     }
 }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::{HostFacts, ServerUse, ThreadUse};
+use crate::report::hold::HoldReport;
 use crate::tally::Tally;
 
 /// Everything a report is made of.
@@ -22,6 +23,8 @@ pub struct Measured {
     pub host: HostFacts,
     /// What each run came to.
     pub runs: Vec<RunMeasured>,
+    /// What holding connections came to, where that was asked.
+    pub hold: Option<HoldReport>,
 }
 
 /// How the runs came to their end.

@@ -3,6 +3,7 @@
 //! Owns the report, its schema and what is concluded. Never measures: [`Measured`] is all it knows.
 
 mod build;
+mod hold;
 mod html;
 mod json;
 mod measured;
@@ -11,6 +12,7 @@ mod summary;
 mod text;
 mod verdict;
 
+pub use hold::HoldReport;
 pub use html::{LoadPoint, write_html, write_html_of_steps};
 pub use json::ReadError;
 pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostFacts;
+use crate::report::hold::HoldReport;
 use crate::report::measured::{ClockUse, Ended, PlanReport};
 use crate::report::summary::Summary;
 use crate::report::verdict::{Holds, Verdict};
@@ -34,6 +35,9 @@ pub struct Report {
     pub summary: Option<Summary>,
     /// Each run.
     pub runs: Vec<RunReport>,
+    /// What holding connections came to; null where that was not asked.
+    #[serde(default)]
+    pub hold: Option<HoldReport>,
 }
 
 /// A program.

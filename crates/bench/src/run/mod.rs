@@ -4,6 +4,7 @@
 //! server. Prints nothing; whoever calls is told ten times a second how it goes, and may end it.
 
 mod describe;
+mod hold;
 mod interrupt;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use crate::limits::{END_GRACE_NS, LIVE_NS, START_NS};
 use crate::plan::{Address, Pace, Pinning, Plan};
 use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
 use crate::tally::Tally;
+pub use hold::hold;
 use interrupt::{Interrupts, Wish};
 
 /// How a measurement goes.
@@ -102,7 +104,7 @@ pub fn http(
     let work = Arc::new(Work::new(plan.clone()));
     let (runs, ended) = all(&work, &interrupts, &mut look)?;
     let plan = describe::plan(plan, "http");
-    Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs }))
+    Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs, hold: None }))
 }
 
 fn all(
@@ -127,7 +129,6 @@ struct Generator {
     launched: Launched,
     lives: Vec<Arc<Live>>,
     outcomes: Receiver<Outcome>,
-    window: Window,
 }
 
 /// What is read beside the clients at one moment.
@@ -147,24 +148,41 @@ fn once(
 ) -> Result<(Option<RunMeasured>, Wish), RunError> {
     let plan = work.plan();
     let servers = servers(plan);
-    let generator = start(work)?;
-    let window = generator.window;
-    let moment = |elapsed_ns: u64, glance: Glance| Moment {
-        run,
-        runs: plan.runs.max(1),
-        elapsed_ns,
-        window,
-        glance,
-    };
+    let window = Window::new(monotonic_ns() + START_NS, plan.warmup, plan.duration);
+    let mut generator = stand(work, Some(window))?;
+    generator.launched.start();
+    let runs = plan.runs.max(1);
+    let watched = watch(&servers, window, interrupts, |elapsed_ns| {
+        look(&Moment { run, runs, elapsed_ns, window, glance: generator.glance() });
+    })?;
+    let outcomes = generator.gather(watched.wish)?;
+    let measured = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
+    Ok((measured, watched.wish))
+}
+
+/// What was read while a run went on, and whether it was to go on.
+struct Watched {
+    /// Where counting began; none when it did not.
+    before: Option<Reading>,
+    after: Reading,
+    wish: Wish,
+}
+
+/// Waits for the end of a window, or for the wish to end it early.
+fn watch(
+    servers: &[u32],
+    window: Window,
+    interrupts: &Interrupts,
+    mut look: impl FnMut(u64),
+) -> Result<Watched, RunError> {
     let mut wish = Wish::GoOn;
     let mut before = None;
-    let mut outcomes = Vec::new();
     loop {
         let now_ns = monotonic_ns();
         if before.is_none() && now_ns >= window.begin_ns {
-            before = Some(read(&servers));
+            before = Some(read(servers));
         }
-        look(&moment(now_ns.saturating_sub(window.start_ns), generator.glance()));
+        look(now_ns.saturating_sub(window.start_ns));
         if wish == Wish::End || now_ns >= window.end_ns {
             break;
         }
@@ -172,20 +190,11 @@ fn once(
         let left_ns = border_ns.saturating_sub(now_ns).clamp(1, LIVE_NS);
         wish = interrupts.wait(Duration::from_nanos(left_ns))?;
     }
-    let after = read(&servers);
-    if wish == Wish::End {
-        generator.lives.iter().for_each(|live| live.stop());
-    }
-    while outcomes.len() < generator.lives.len() {
-        let grace = Duration::from_nanos(END_GRACE_NS);
-        outcomes.push(generator.outcomes.recv_timeout(grace).map_err(|_| RunError::Thread)?);
-    }
-    generator.launched.join()?;
-    let measured = before.and_then(|before| measured(outcomes, &before, &after));
-    Ok((measured, wish))
+    Ok(Watched { before, after: read(servers), wish })
 }
 
-fn start(work: &Arc<Work>) -> Result<Generator, RunError> {
+/// Threads that stand and wait to be started. Without a window they are told later when to begin.
+fn stand(work: &Arc<Work>, window: Option<Window>) -> Result<Generator, RunError> {
     let plan = work.plan();
     let threads = plan.threads;
     let lives: Vec<Arc<Live>> = (0..threads).map(|_| Arc::new(Live::default())).collect();
@@ -193,7 +202,6 @@ fn start(work: &Arc<Work>) -> Result<Generator, RunError> {
         Pinning::None => Vec::new(),
         Pinning::Cpus(cpus) => cpus.clone(),
     };
-    let window = Window::new(monotonic_ns() + START_NS, plan.warmup, plan.duration);
     let (handover, outcomes) = channel();
     let roles = vec![Role::Scheduler; threads as usize];
     let seats = mesh::<NoMessage>(&roles, Waking::Descriptors)?;
@@ -215,9 +223,8 @@ fn start(work: &Arc<Work>) -> Result<Generator, RunError> {
             }))
         }
     };
-    let mut launched = launch(&launch_plan(plan), seats, make)?;
-    launched.start();
-    Ok(Generator { launched, lives, outcomes, window })
+    let launched = launch(&launch_plan(plan), seats, make)?;
+    Ok(Generator { launched, lives, outcomes })
 }
 
 fn launch_plan(plan: &Plan) -> LaunchPlan {
@@ -233,12 +240,33 @@ fn launch_plan(plan: &Plan) -> LaunchPlan {
         tables: Tables::Private,
         spread: Spread::Hash,
         listeners: Vec::new(),
-        settings: Settings { connections, punctuality, ..Settings::default() },
+        settings: Settings {
+            connections,
+            punctuality,
+            // A server that takes no byte of a request for so long has failed as one that does not answer.
+            send_idle_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX).max(1),
+            send_rate: 0,
+            ..Settings::default()
+        },
         keep: Vec::new(),
     }
 }
 
 impl Generator {
+    /// What all threads measured, once they have ended.
+    fn gather(self, wish: Wish) -> Result<Vec<Outcome>, RunError> {
+        if wish == Wish::End {
+            self.lives.iter().for_each(|live| live.stop());
+        }
+        let mut outcomes = Vec::new();
+        while outcomes.len() < self.lives.len() {
+            let grace = Duration::from_nanos(END_GRACE_NS);
+            outcomes.push(self.outcomes.recv_timeout(grace).map_err(|_| RunError::Thread)?);
+        }
+        self.launched.join()?;
+        Ok(outcomes)
+    }
+
     fn glance(&self) -> Glance {
         self.lives.iter().map(|live| live.glance()).fold(Glance::default(), |sum, one| Glance {
             answered: sum.answered + one.answered,
@@ -246,6 +274,8 @@ impl Generator {
             open: sum.open + one.open,
             // Of threads that do the same the slowest says most.
             p99_ns: sum.p99_ns.max(one.p99_ns),
+            opened: sum.opened + one.opened,
+            tried: sum.tried + one.tried,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! A measurement whose figures can be worked out by hand.
 
 use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
-use bench::report::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};
+use bench::report::{ClockUse, Ended, HoldReport, Measured, PlanReport, RunMeasured, TargetReport};
 use bench::tally::{Answering, Loop, Opening, Sending, Tally};
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
@@ -144,5 +144,19 @@ pub(crate) fn of(plan: PlanReport, runs: Vec<RunMeasured>) -> Measured {
         ended: Ended::Complete,
         host: host(),
         runs,
+        hold: None,
+    }
+}
+
+/// 1,000 connections that were opened in 20 ms.
+pub(crate) fn hold() -> HoldReport {
+    HoldReport {
+        opening_ns: 20_000_000,
+        open: 1000,
+        opened_per_s: 50_000.0,
+        dead: 2,
+        server_bytes_per_connection: Some(104.0),
+        server_bytes_per_connection_end: Some(2300.0),
+        generator_bytes_per_connection: Some(250.0),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bench::report::{ReadError, Report};
 use serde_json::Value;
 
-use crate::sample::{closed_plan, closed_run, of, open_plan, open_run};
+use crate::sample::{closed_plan, closed_run, hold, of, open_plan, open_run};
 
 const DOCUMENT: &str = include_str!("../../../../docs/bench.md");
 
@@ -20,7 +20,9 @@ fn full() -> Report {
     let mut run = open_run();
     run.steal_share = Some(0.5);
     run.tally.fail(bench::tally::FailureKind::Check, 0);
-    let mut report = Report::of(of(plan, vec![run]));
+    let mut measured = of(plan, vec![run]);
+    measured.hold = Some(hold());
+    let mut report = Report::of(measured);
     // What an open loop has no use for.
     let closed = Report::of(of(closed_plan(), vec![closed_run()]));
     report.runs[0].littles_law = closed.runs[0].littles_law.clone();

@@ -38,6 +38,9 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
         server(report, run, out)?;
         generator(report, run, out)?;
     }
+    if let Some(hold) = &report.hold {
+        hold.write_text(out)?;
+    }
     host(report, out)?;
     writeln!(out)?;
     verdict(&report.verdict, report.runs.len(), out)
@@ -217,7 +220,8 @@ fn verdict(verdict: &Verdict, runs: usize, out: &mut impl Write) -> fmt::Result 
     Ok(())
 }
 
-fn name(out: &mut impl Write, name: &str) -> fmt::Result {
+/// Begins a line.
+pub(in crate::report) fn name(out: &mut impl Write, name: &str) -> fmt::Result {
     write!(out, "{name:NAME_COLUMNS$}")
 }
 

@@ -1,0 +1,131 @@
+//! Holding connections: they are opened first, and what is asked of them begins when they stand.
+//!
+//! Owns the order of that, and the memory that connections take on both sides. How the connections are asked is the
+//! clients'.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sys::clock::monotonic_ns;
+
+use super::{
+    Generator, Interrupts, Moment, RunError, Watched, Wish, describe, measured, read, servers,
+    stand, unix_ns, watch,
+};
+use crate::client::{Outcome, Window, Work};
+use crate::host::{HostFacts, resident_bytes};
+use crate::limits::{LIVE_NS, OPENING_PATIENCE_NS};
+use crate::plan::Plan;
+use crate::report::{Ended, HoldReport, Measured, Report};
+
+/// Memory in RAM at one moment; none where nobody may look.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    server: Option<u64>,
+    generator: Option<u64>,
+}
+
+impl Memory {
+    fn read(servers: &[u32]) -> Memory {
+        // Of no process there is no sum.
+        let server =
+            servers.iter().map(|pid| resident_bytes(*pid)).reduce(|sum, one| Some(sum? + one?));
+        Memory { server: server.flatten(), generator: resident_bytes(std::process::id()) }
+    }
+}
+
+/// Opens the connections of a plan, holds them, and reports what came of it. It asks and hears as [`super::http`] does.
+///
+/// # Errors
+/// When the threads of the run cannot be set up.
+pub fn hold(
+    plan: &Plan,
+    command: Vec<String>,
+    mut look: impl FnMut(&Moment),
+) -> Result<Report, RunError> {
+    let interrupts = Interrupts::block();
+    let begun_unix_s = unix_ns() / 1_000_000_000;
+    let host = HostFacts::read();
+    let work = Arc::new(Work::new(plan.clone()));
+    let servers = servers(plan);
+    let mut generator = stand(&work, None)?;
+    let before = Memory::read(&servers);
+    generator.launched.start();
+    let opened = open_all(&generator, plan, &interrupts, &mut look)?;
+    let standing = Memory::read(&servers);
+    let open = generator.glance().open;
+    let watched = if opened == Wish::End || open == 0 {
+        // There is nothing to be held.
+        Watched { before: Some(read(&servers)), after: read(&servers), wish: Wish::End }
+    } else {
+        let window = Window::new(monotonic_ns() + 2 * LIVE_NS, Duration::ZERO, plan.duration);
+        generator.lives.iter().for_each(|live| live.begin(window.start_ns));
+        watch(&servers, window, &interrupts, |elapsed_ns| {
+            look(&Moment { run: 1, runs: 1, elapsed_ns, window, glance: generator.glance() });
+        })?
+    };
+    let ended = if opened == Wish::End || (open > 0 && watched.wish == Wish::End) {
+        Ended::Interrupted
+    } else {
+        Ended::Complete
+    };
+    let last = Memory::read(&servers);
+    let outcomes = generator.gather(watched.wish)?;
+    let hold = report(&outcomes, open, [before, standing, last]);
+    let runs = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
+    let plan = describe::plan(plan, "hold");
+    let runs = runs.into_iter().collect();
+    Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs, hold: Some(hold) }))
+}
+
+/// Waits until every connection stands, or those that do not are not going to.
+fn open_all(
+    generator: &Generator,
+    plan: &Plan,
+    interrupts: &Interrupts,
+    look: &mut impl FnMut(&Moment),
+) -> Result<Wish, RunError> {
+    let connections = u64::from(plan.connections);
+    let start_ns = monotonic_ns();
+    let mut latest = (0, start_ns);
+    loop {
+        let now_ns = monotonic_ns();
+        let glance = generator.glance();
+        let elapsed_ns = now_ns.saturating_sub(start_ns);
+        look(&Moment { run: 1, runs: 1, elapsed_ns, window: Window::NEVER, glance });
+        if glance.opened > latest.0 {
+            latest = (glance.opened, now_ns);
+        }
+        let is_tried = glance.tried >= connections;
+        let is_in_vain = is_tried && now_ns.saturating_sub(latest.1) > OPENING_PATIENCE_NS;
+        if glance.opened >= connections || is_in_vain {
+            return Ok(Wish::GoOn);
+        }
+        if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Wish::End {
+            return Ok(Wish::End);
+        }
+    }
+}
+
+/// What opening and holding came to, with the memory before the first connection, once they stood, and at the end.
+fn report(outcomes: &[Outcome], open: u64, memory: [Memory; 3]) -> HoldReport {
+    let begun_ns = outcomes.iter().map(|outcome| outcome.opening.begun_ns).min().unwrap_or(0);
+    let last_ns = outcomes.iter().map(|outcome| outcome.opening.last_ns).max().unwrap_or(0);
+    let opening_ns = last_ns.saturating_sub(begun_ns);
+    let connections = outcomes.iter().map(|outcome| outcome.tally.connections);
+    let opened: u64 = connections.clone().map(|connections| connections.opened).sum();
+    let [before, standing, last] = memory;
+    let each = |before: Option<u64>, after: Option<u64>| {
+        let more = after?.saturating_sub(before?);
+        (open > 0).then(|| more as f64 / open as f64)
+    };
+    HoldReport {
+        opening_ns,
+        open,
+        opened_per_s: if opening_ns == 0 { 0.0 } else { opened as f64 * 1e9 / opening_ns as f64 },
+        dead: connections.map(|connections| connections.closed).sum(),
+        server_bytes_per_connection: each(before.server, standing.server),
+        server_bytes_per_connection_end: each(before.server, last.server),
+        generator_bytes_per_connection: each(before.generator, standing.generator),
+    }
+}

@@ -1,0 +1,62 @@
+//! Held connections: asked in turn, not replaced, and counted when they die.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bench::plan::{Plan, Upkeep};
+use bench::report::{Ended, Report};
+
+use crate::generator::{plan, rate};
+use crate::server::{answering_once, nobody, serve};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+/// Ten connections, each asked ten times a second.
+fn hold(address: SocketAddr) -> Report {
+    let plan = Plan { connections: 10, pace: rate(100.0), upkeep: Upkeep::Hold, ..plan(address) };
+    let report = bench::run::hold(&plan, Vec::new(), |_| {}).unwrap();
+    assert_eq!((report.ended, report.plan.verb.as_str()), (Ended::Complete, "hold"));
+    report
+}
+
+#[test]
+fn held_connections_are_asked_in_turn() {
+    let counts = Arc::new([const { AtomicU64::new(0) }; 10]);
+    let (served, number) = (Arc::clone(&counts), AtomicU64::new(0));
+    let address = serve(move |conversation| {
+        let number = number.fetch_add(1, Ordering::Relaxed);
+        while conversation.hears() && conversation.says(ANSWER) {
+            served[usize::try_from(number).unwrap()].fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let report = hold(address);
+    let (held, requests) = (report.hold.unwrap(), &report.runs[0].requests);
+    assert_eq!((held.open, held.dead), (10, 0));
+    assert!(held.opened_per_s > 0.0 && held.generator_bytes_per_connection.is_some(), "{held:?}");
+    assert!((29..=31).contains(&requests.asked), "{requests:?}");
+    assert_eq!(requests.failed, 0, "{requests:?}");
+    let counts = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
+    let (most, fewest) = (counts.iter().max().unwrap(), counts.iter().min().unwrap());
+    assert!(*fewest >= 2 && most - fewest <= 1, "{counts:?}");
+}
+
+#[test]
+fn the_dead_are_counted_and_not_replaced() {
+    let report = hold(answering_once(ANSWER));
+    let (held, run) = (report.hold.unwrap(), &report.runs[0]);
+    assert_eq!((held.open, held.dead), (10, 10));
+    assert_eq!((run.connections.opened, run.requests.answered), (10, 10));
+    // Nobody was left for the others, which were due later.
+    let failed = &run.requests.failed_by;
+    assert!(failed.connect >= 18 && failed.connect == run.requests.failed, "{failed:?}");
+}
+
+#[test]
+fn what_cannot_be_opened_is_not_held() {
+    let report = hold(nobody());
+    let (held, run) = (report.hold.unwrap(), &report.runs[0]);
+    assert_eq!((held.open, held.dead, run.requests.asked), (0, 0, 0));
+    assert!(run.connections.refused >= 10, "{:?}", run.connections);
+}

@@ -1,0 +1,10 @@
+//! Goal: whatever a server does, the generator ends in time, never panics, and counts each request once and under the
+//! right kind. Method: servers of our own that do one thing wrong each, and runs of a few hundred milliseconds.
+
+mod answers;
+mod generator;
+mod hold;
+mod loops;
+mod refusals;
+mod server;
+mod stall;

@@ -1,0 +1,49 @@
+//! A server that stalls: the open loop tells of everybody who had to wait, the closed loop of one.
+
+use std::time::Duration;
+
+use crate::generator::{assert_answered, plan, rate, run};
+use crate::server::serve;
+
+const STALL: Duration = Duration::from_millis(100);
+
+/// Requests between two stalls: a second of them in the open loop.
+const BETWEEN: u32 = 500;
+
+#[test]
+fn a_stall_shows_in_the_response_times_of_an_open_loop() {
+    let stalling = serve(|conversation| {
+        let mut count = 0;
+        while conversation.hears() {
+            count += 1;
+            if count % BETWEEN == 0 {
+                // This server is slow on purpose; nobody waits for it to become something.
+                std::thread::sleep(STALL);
+            }
+            if !conversation.says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") {
+                return;
+            }
+        }
+    });
+    let mut plan = plan(stalling);
+    plan.connections = 1;
+    plan.timeout = Duration::from_secs(5);
+    plan.duration = Duration::from_millis(2500);
+    plan.pace = rate(f64::from(BETWEEN));
+    let open = run(&plan);
+    assert_answered(&open, "open loop");
+    let stall_ns = 100_000_000;
+    // 50 of 500 were due while it stalled, and waited for it: 10 ms and more of them, 1 in 10.
+    assert!(open.requests.waited > 0, "{:?}", open.requests);
+    assert!(open.response.p99_ns > stall_ns / 2, "{:?}", open.response);
+    assert!(open.response.max_ns >= stall_ns, "{:?}", open.response);
+    // Of those 500 one was sent into the stall.
+    assert!(open.service.p99_ns < open.response.p99_ns / 2, "{:?}", open.service);
+
+    plan.pace = bench::plan::Pace::Closed;
+    let closed = run(&plan);
+    assert_answered(&closed, "closed loop");
+    assert!(closed.service.max_ns >= stall_ns, "{:?}", closed.service);
+    assert!(closed.service.p99_ns < open.response.p99_ns / 2, "{:?}", closed.service);
+    assert_eq!(closed.response.p99_ns, closed.service.p99_ns);
+}

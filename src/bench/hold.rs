@@ -1,0 +1,19 @@
+//! The verb `bench hold`: connections opened and held, and the report of it.
+
+use super::flags::Hold;
+use super::http::deliver;
+use super::screen::Screen;
+use crate::Failure;
+
+/// Holds the connections that the flags ask for.
+pub(crate) fn run(flags: &Hold) -> Result<(), Failure> {
+    if flags.output.html.is_some() {
+        return Err(Failure::WrongUse("--html: pages are not written yet; take --json".to_owned()));
+    }
+    let plan = super::plan::hold(flags)?;
+    let mut screen = Screen::new();
+    let result = bench::run::hold(&plan, std::env::args().collect(), |moment| screen.show(moment));
+    screen.close();
+    let report = result.map_err(|error| Failure::Failed(error.to_string()))?;
+    deliver(&report, &flags.output)
+}

@@ -1,0 +1,58 @@
+//! Goal: `velodrome bench hold` opens hundreds of connections, keeps them in use, and says what they cost. Method: the
+//! built binary against our server and against nobody.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use serde_json::Value;
+use server::{PROGRAM, Plan, errors_of, printed_by, run};
+
+/// What it printed as JSON, and its exit status.
+fn hold(words: &str) -> (Value, Option<i32>) {
+    let output =
+        run(Command::new(PROGRAM).args(["bench", "hold", "--json"]).args(words.split(' ')));
+    let report = serde_json::from_slice(&output.stdout);
+    (report.unwrap_or_else(|error| panic!("{error}: {output:?}")), output.status.code())
+}
+
+#[test]
+fn hundreds_of_connections_are_held_and_asked() {
+    let server = Plan::new().file("a.txt", "hello").start();
+    let words = format!("{}/a.txt -c 400 -t 2 -d 1s --rate 400", server.address());
+    let (report, status) = hold(&words);
+    let (held, requests) = (&report["hold"], &report["runs"][0]["requests"]);
+    assert_eq!((&held["open"], &held["dead"]), (&400.into(), &0.into()), "{report}");
+    assert_eq!(requests["failed"], 0, "{report}");
+    assert!(requests["answered"].as_u64().unwrap() > 300, "{report}");
+    assert!(held["opened_per_s"].as_f64().unwrap() > 0.0, "{report}");
+    assert!(held["server_bytes_per_connection"].as_f64().is_some(), "{report}");
+    // A loaded host makes a right measurement an invalid one.
+    let is_valid = report["verdict"]["state"] == "valid";
+    assert_eq!(status, Some(if is_valid { 0 } else { 3 }), "{report}");
+}
+
+#[test]
+fn the_text_tells_what_connections_cost() {
+    let server = Plan::new().start();
+    let address = server.address().to_string();
+    let words = ["bench", "hold", &address, "-c", "200", "-d", "300ms"];
+    let output = run(Command::new(PROGRAM).args(words));
+    let printed = printed_by(&output);
+    for line in
+        ["opening     200 connections in ", "held        200 connections, 0 dead", "memory  "]
+    {
+        assert!(printed.contains(line), "no `{line}` in {printed}{}", errors_of(&output));
+    }
+}
+
+#[test]
+fn without_a_server_nothing_is_held() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (report, status) = hold(&format!("{nobody} -c 5 -t 1 -d 1h"));
+    assert_eq!((&report["hold"]["open"], status), (&0.into(), Some(3)), "{report}");
+}
