@@ -1,6 +1,7 @@
-//! Reports: their figures, their verdicts, their text and their JSON, from measurements worked out by hand.
+//! Reports: their figures, verdicts, texts, pages and JSON, from measurements worked out by hand.
 
 mod figures;
+mod html;
 mod sample;
 mod schema;
 mod text;

@@ -101,10 +101,12 @@ pub(super) fn write_figures(report: &Report, page: &mut Page) {
         let of = |spread: &Spread| several.then(|| format!("spread {}", percent(spread.spread)));
         let per_s = &summary.rate_per_s;
         tile(page, "rate", &format!("{} /s", rate(per_s.median)), of(per_s));
-        for (name, spread) in
-            [("p50", &times.p50_ns), ("p99", &times.p99_ns), ("p99.9", &times.p99_9_ns)]
-        {
-            tile(page, &format!("{kind}, {name}"), &duration(spread.median), of(spread));
+        // Without an answer there is no time, and 0 ns would be one.
+        let is_measured = report.runs.iter().any(|run| run.service.count > 0);
+        let shown = [("p50", &times.p50_ns), ("p99", &times.p99_ns), ("p99.9", &times.p99_9_ns)];
+        for (name, spread) in shown {
+            let figure = if is_measured { duration(spread.median) } else { "none".to_owned() };
+            tile(page, &format!("{kind}, {name}"), &figure, of(spread).filter(|_| is_measured));
         }
         write_failures(report, page);
         write_cpu(summary, run, page);

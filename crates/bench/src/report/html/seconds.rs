@@ -75,6 +75,10 @@ pub(super) fn draw(report: &Report, page: &mut Page) {
     }
     .draw(page);
     let times = lines(&runs, &[P99]);
+    if heights(&times).next().is_none() {
+        page.leaf("p", &[], "Nothing was answered, so there is no time to draw.");
+        return;
+    }
     Plot {
         description: "Response time over time".to_owned(),
         across,

@@ -55,9 +55,12 @@ pub(super) fn write_times(report: &Report, page: &mut Page) {
             rows.push(row("spread of the runs", spreads.map(|spread| percent(spread.spread))));
         }
     };
-    summarised("service time", &summary.service);
-    if report.plan.rate_from_per_s.is_some() {
-        summarised("response time", &summary.response);
+    // Without an answer there is no time, and 0 ns would be one.
+    if report.runs.iter().any(|run| run.service.count > 0) {
+        summarised("service time", &summary.service);
+        if report.plan.rate_from_per_s.is_some() {
+            summarised("response time", &summary.response);
+        }
     }
     let single = |name, latency: &LatencyReport| {
         (latency.count > 0).then(|| row(name, figures(latency).map(duration)))
@@ -74,7 +77,8 @@ pub(super) fn write_runs(report: &Report, page: &mut Page) {
     columns.extend(FailureKind::ALL.iter().map(|kind| kind.name()));
     let rows = report.runs.iter().enumerate().map(|(at, run)| {
         let requests = &run.requests;
-        let times = [run.response.p50_ns, run.response.p99_ns].map(|time| duration(time as f64));
+        let of_answers = |time_ns: u64| or_dash((requests.answered > 0).then_some(time_ns as f64));
+        let times = [run.response.p50_ns, run.response.p99_ns].map(of_answers);
         let counts = [requests.asked, requests.sent, requests.answered].map(count);
         let failed = FailureKind::ALL.map(|kind| count(requests.failed_by.of(kind)));
         let cells = [rate(run.rate_per_s)].into_iter().chain(times).chain(counts).chain(failed);
