@@ -165,7 +165,7 @@ impl Client {
             pacer,
             share,
             window: window.unwrap_or(Window::NEVER),
-            stage: if window.is_some() { Stage::WarmingUp } else { Stage::Opening },
+            stage: if window.is_some() { Stage::Standby } else { Stage::Opening },
             reconnects: Vec::new(),
             retries: VecDeque::new(),
             now_ns: 0,

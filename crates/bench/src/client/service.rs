@@ -33,6 +33,24 @@ impl Client {
         }
     }
 
+    /// Opens what lives through the run; the others are opened when a request is due.
+    fn open_all(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        if self.opens_when_due() {
+            for number in 0..self.share.connections {
+                let peer = self.share.way(number).peer;
+                if let Some(pacer) = &mut self.pacer {
+                    pacer.list_closed(peer, number);
+                }
+            }
+        } else {
+            for number in 0..self.share.connections {
+                context.command(self.connect(number));
+            }
+        }
+        let now_ns = context.now.monotonic_ns;
+        self.opening_times = OpeningTimes { begun_ns: now_ns, last_ns: now_ns };
+    }
+
     fn count(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
         let opening = match self.work.plan.lifetime {
             Lifetime::KeptAlive => Opening::Kept,
@@ -114,6 +132,7 @@ impl Client {
     fn next_ns(&self) -> u64 {
         let border = match self.stage {
             Stage::Opening => u64::MAX,
+            Stage::Standby => self.window.start_ns,
             Stage::WarmingUp => self.window.begin_ns,
             Stage::Counting | Stage::Ended => self.window.end_ns,
         };
@@ -149,21 +168,10 @@ impl Service for Client {
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
-        if self.opens_when_due() {
-            for number in 0..self.share.connections {
-                let peer = self.share.way(number).peer;
-                if let Some(pacer) = &mut self.pacer {
-                    pacer.list_closed(peer, number);
-                }
-            }
-        } else {
-            for number in 0..self.share.connections {
-                context.command(self.connect(number));
-            }
+        if self.stage == Stage::Opening {
+            self.open_all(context);
         }
-        let now_ns = context.now.monotonic_ns;
-        self.opening_times = OpeningTimes { begun_ns: now_ns, last_ns: now_ns };
-        context.wake_at_ns(self.window.start_ns.min(now_ns + LIVE_NS));
+        context.wake_at_ns(self.window.start_ns.min(context.now.monotonic_ns + LIVE_NS));
     }
 
     fn on_connect(
@@ -280,6 +288,10 @@ impl Service for Client {
             && let Some(start_ns) = self.live.start_ns()
         {
             self.begin(start_ns);
+        }
+        if self.stage == Stage::Standby && now_ns >= self.window.start_ns {
+            self.stage = Stage::WarmingUp;
+            self.open_all(context);
         }
         let stage = self.window.stage(now_ns);
         if self.stage == Stage::WarmingUp && stage != Stage::WarmingUp {

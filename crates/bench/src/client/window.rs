@@ -18,6 +18,8 @@ pub struct Window {
 pub(super) enum Stage {
     /// Connections are opened; it is not yet known when the rest begins.
     Opening,
+    /// It stands, and waits for the moment at which all begin.
+    Standby,
     WarmingUp,
     Counting,
     Ended,

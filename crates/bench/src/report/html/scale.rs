@@ -69,7 +69,7 @@ impl Axis {
         let values =
             (first..=last).flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)));
         let high = values.clone().find(|value| *value >= highest).unwrap_or(highest);
-        let low = values.clone().filter(|value| *value <= lowest).last().unwrap_or(lowest);
+        let low = values.clone().rfind(|value| *value <= lowest).unwrap_or(lowest);
         let inside = values.filter(|value| (low..=high).contains(value));
         Axis {
             name: format!("{name}, logarithmic"),
