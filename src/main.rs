@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     WrongUse(String),
     /// It was done, and what came of it is not to be trusted: exit status 3. It has been said why.
     Invalid,
+    /// It was done, and what was compared is worse: exit status 4. It has been said.
+    Worse,
 }
 
 fn main() -> ExitCode {
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Err(Failure::Failed(message)) => (message, 1),
         Err(Failure::WrongUse(message)) => (message, 2),
         Err(Failure::Invalid) => return ExitCode::from(3),
+        Err(Failure::Worse) => return ExitCode::from(4),
     };
     for line in message.lines() {
         eprintln!("velodrome: {line}");

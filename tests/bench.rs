@@ -68,3 +68,94 @@ fn wrong_words_are_wrong_use() {
         assert!(errors_of(&output).contains(told), "{}", errors_of(&output));
     }
 }
+
+/// A result of five valid runs: a real one whose rate is replaced.
+fn result(server: &server::Server) -> serde_json::Value {
+    let url = format!("http://{}/a.txt", server.address());
+    let words = ["bench", "http", &url, "--json", "-d=100ms", "--warmup=0s", "-c=2", "-t=1"];
+    let output = run(Command::new(PROGRAM).args(words));
+    let mut report: serde_json::Value = serde_json::from_str(&printed_by(&output)).unwrap();
+    report["verdict"] = serde_json::json!({ "state": "valid", "reasons": [], "notes": [] });
+    let runs = (0..5).map(|number| {
+        let mut run = report["runs"][0].clone();
+        run["rate_per_s"] = (1000.0 + f64::from(number)).into();
+        run
+    });
+    report["runs"] = runs.collect();
+    report
+}
+
+fn compared(words: &[&str]) -> (Option<i32>, String) {
+    let output = run(Command::new(PROGRAM).args(["bench", "compare"]).args(words));
+    let text = if output.stdout.is_empty() { errors_of(&output) } else { printed_by(&output) };
+    (output.status.code(), text)
+}
+
+#[test]
+fn results_are_compared_and_the_status_says_what_came_of_it() {
+    let server = Plan::new().file("a.txt", "x").start();
+    let folder = server.directory();
+    let kept = |name: &str, report: &serde_json::Value| {
+        folder.write(name, report.to_string());
+        folder.join(name).to_str().unwrap().to_owned()
+    };
+    let before = result(&server);
+    let mut doubtful = before.clone();
+    doubtful["verdict"]["state"] = "invalid".into();
+    let mut short = before.clone();
+    short["runs"].as_array_mut().unwrap().truncate(3);
+    let mut slower = before.clone();
+    for run in slower["runs"].as_array_mut().unwrap() {
+        run["rate_per_s"] = (run["rate_per_s"].as_f64().unwrap() / 2.0).into();
+    }
+    let first = kept("before.json", &before);
+    for (name, report, status, told) in [
+        ("same.json", &before, 0, "NO SIGNIFICANT DIFFERENCE"),
+        ("slower.json", &slower, 4, "SLOWER: B is significantly worse"),
+        ("doubtful.json", &doubtful, 3, "INVALID: do not trust"),
+        ("short.json", &short, 0, "5 and 3 runs are too few"),
+    ] {
+        let second = kept(name, report);
+        let (code, text) = compared(&[&first, &second]);
+        assert_eq!(code, Some(status), "{name}: {text}");
+        assert!(text.contains(told), "{name}: {text}");
+        // A command that prints a result is as good as the file.
+        let (one, other) = (format!("cat {first}"), format!("cat {second}"));
+        let (code, text) = compared(&[&one, &other, "--rounds=1", "--aa", "--json"]);
+        assert_eq!(code, Some(status), "{name}: {text}");
+        let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(told["first"]["runs"], 5);
+        let noise = told["figures"][0]["noise"].as_f64().unwrap();
+        assert!((1.0..1.005).contains(&noise), "{noise}");
+    }
+}
+
+#[test]
+fn servers_are_compared_in_turn() {
+    let server = Plan::new().file("a.txt", "x").start();
+    let url = format!("http://{}/a.txt", server.address());
+    let words = ["--rounds=2", "-d=50ms", "--warmup=0s", "-c=2", "-t=1", "--json"];
+    let (code, text) = compared(&[&[url.as_str(), &url], words.as_slice()].concat());
+    assert!(matches!(code, Some(0 | 3)), "{code:?}: {text}");
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&told["first"]["runs"], &told["second"]["runs"]), (&2.into(), &2.into()));
+    assert_eq!(told["overall"], "too_few_runs");
+    assert!(told["first"]["answered"].as_u64().unwrap() > 0, "{told}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    for (words, status, told) in [
+        (&["no-such.json", "no-such.json"][..], 1, "no-such.json: cannot be read"),
+        (&["no-such.json", "127.0.0.1:1"], 2, "a file is compared with a file"),
+        (&["a.json", "b.json", "--aa"], 2, "--aa: files are not run again"),
+        (&["127.0.0.1:1", "127.0.0.1:1", "--runs=2"], 2, "say --rounds"),
+        (&["127.0.0.1:1", "127.0.0.1:1", "--rounds=0"], 2, "choose from 1 to"),
+        (&["exit 7", "exit 7"], 1, "`exit 7`: failed with"),
+        (&["echo x", "echo x"], 1, "no report of `velodrome bench`"),
+    ] {
+        let (code, text) = compared(words);
+        assert_eq!(code, Some(status), "{words:?}: {text}");
+        assert!(text.contains(told), "{words:?}: {text}");
+    }
+}

@@ -21,6 +21,8 @@ pub(crate) enum Verb {
     Http(Box<Http>),
     /// Open many connections, hold them, and say what they cost.
     Hold(Box<Hold>),
+    /// Say whether two results, servers or commands differ.
+    Compare(Box<Compare>),
     /// Try a server against the requirements of HTTP/1.1, one by one.
     Conformance(Conformance),
 }

@@ -36,7 +36,7 @@ pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
     if report.verdict.state == State::Valid { Ok(()) } else { Err(Failure::Invalid) }
 }
 
-fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout(), "{text}") {
         // Whoever read our output has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

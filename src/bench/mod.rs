@@ -1,5 +1,6 @@
 //! The verb `bench`: words to a plan, and what came of it to the terminal.
 
+mod compare;
 mod conformance;
 pub(crate) mod flags;
 mod hold;
@@ -16,6 +17,7 @@ pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
     match &flags.verb {
         Verb::Http(flags) => http::run(flags),
         Verb::Hold(flags) => hold::run(flags),
+        Verb::Compare(flags) => compare::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),
     }
 }

@@ -33,7 +33,6 @@ pub(crate) fn knee(flags: &Knee) -> Result<Plan, Failure> {
 }
 
 /// The plan of one side of `bench compare` that is a URL.
-#[cfg_attr(not(test), expect(dead_code, reason = "its verb is not offered yet"))]
 pub(crate) fn side(url: &str, load: &Load, place: &Place) -> Result<Plan, Failure> {
     plan(&[url.to_owned()], load, place, Pace::Closed)
 }
@@ -227,7 +226,7 @@ mod tests {
         match http(&flags) {
             Ok(plan) => plan,
             Err(Failure::Failed(text) | Failure::WrongUse(text)) => panic!("{words}: {text}"),
-            Err(Failure::Invalid) => panic!("{words}: nothing was measured"),
+            Err(Failure::Invalid | Failure::Worse) => panic!("{words}: nothing was measured"),
         }
     }
 
@@ -235,7 +234,7 @@ mod tests {
         match parsed(words).map(|flags| http(&flags)) {
             Ok(Err(Failure::Failed(text))) => format!("failed: {text}"),
             Ok(Err(Failure::WrongUse(text))) => text,
-            Ok(Err(Failure::Invalid)) => panic!("{words}: nothing was measured"),
+            Ok(Err(Failure::Invalid | Failure::Worse)) => panic!("{words}: nothing was measured"),
             Ok(Ok(plan)) => panic!("{words}: {plan:?}"),
             Err(text) => text,
         }

@@ -118,3 +118,44 @@ pub const START_NS: u64 = 20_000_000;
 
 /// How long a thread may take beyond the end of its run, 5 s in nanoseconds. Beyond it the run has failed.
 pub const END_GRACE_NS: u64 = 5_000_000_000;
+
+/// Resamples of a bootstrap interval, 10,000: its ends are then known to about a fiftieth of its width. A comparison of
+/// runs takes some milliseconds for them.
+pub const BOOTSTRAP_RESAMPLES: usize = 10_000;
+
+/// Fewest runs on each side of a comparison, 4. With fewer no order of the runs is as rare as one in twenty, and nothing
+/// is called significant.
+pub const COMPARE_RUNS_MINIMUM: usize = 4;
+
+/// Most runs of both sides together for which the rank test counts every order, 60. With more the normal approximation
+/// takes its place.
+pub const RANK_EXACT_RUNS_MAXIMUM: usize = 60;
+
+/// Probability at which a difference that is none is called significant, 0.05: one comparison in twenty of equal servers
+/// says so.
+pub const SIGNIFICANCE: f64 = 0.05;
+
+/// Most rounds of a comparison, 1,000. More are refused before the first.
+pub const COMPARE_ROUNDS_MAXIMUM: u32 = 1_000;
+
+/// Rate at which the search for a knee begins unless told otherwise, 1,000 requests per second. A server that breaks
+/// there is reported as broken from the start.
+pub const KNEE_RATE_LOWEST: f64 = 1_000.0;
+
+/// Rate at which the search for a knee ends unless told otherwise, 1 million requests per second. A server that holds
+/// there is reported as never broken.
+pub const KNEE_RATE_HIGHEST: f64 = 1_000_000.0;
+
+/// Factor from one step of a search to the next, 2: the search goes up until the objective breaks.
+pub const KNEE_STEP_FACTOR: f64 = 2.0;
+
+/// Factor between the last good and the first bad rate at which a search ends, 1.05: the knee is known to 5 %.
+pub const KNEE_INTERVAL_FACTOR: f64 = 1.05;
+
+/// Most rates that a search tries, 64: enough for all that lie between the lowest and the highest rate there is. The
+/// search ends there with what it knows.
+pub const KNEE_RATES_MAXIMUM: usize = 64;
+
+/// Share of requests that may fail, or be left over at the end of a step, 0.001. Beyond it an objective is broken,
+/// whatever the times of the others; one at a higher percentile than p99.9 allows less.
+pub const KNEE_FAILED_SHARE_MAXIMUM: f64 = 0.001;

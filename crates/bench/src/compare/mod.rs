@@ -1,1 +1,276 @@
 //! Whether two results differ: intervals by bootstrap, and a rank test.
+//!
+//! Owns what is compared and what is concluded. Never concludes from too few runs, nor from results that are not to be
+//! trusted, nor from a difference that the host makes by itself.
+
+mod bootstrap;
+mod figure;
+mod rank;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use serde::{Deserialize, Serialize};
+
+pub use bootstrap::{Interval, interval, median};
+pub use figure::Figure;
+pub use rank::{probability, smallest_probability};
+pub use text::write_text;
+
+use crate::limits::{COMPARE_RUNS_MINIMUM, REPORT_SCHEMA, SIGNIFICANCE};
+use crate::report::{PlanReport, Report, RunReport, State};
+use figure::Better;
+
+/// Where the resampling of every comparison begins: the same runs have the same interval.
+const SEED: u64 = 1;
+
+/// What is compared: all runs of one side.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its results, in order.
+    pub reports: &'a [Report],
+}
+
+/// What a comparison came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The number of this form.
+    pub schema: u32,
+    /// What the others are compared with: A.
+    pub first: SideReport,
+    /// What is compared: B.
+    pub second: SideReport,
+    /// Whether both sides may be believed.
+    pub state: State,
+    /// What is concluded of B, all judged figures together.
+    pub overall: Judgement,
+    /// Each figure.
+    pub figures: Vec<Difference>,
+    /// What a reader should know besides.
+    pub notes: Vec<String>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SideReport {
+    /// What it is called.
+    pub name: String,
+    /// How many runs it has.
+    pub runs: u64,
+    /// Requests of all runs that were answered.
+    pub answered: u64,
+    /// Requests of all runs that failed.
+    pub failed: u64,
+    /// Every reason not to believe it.
+    pub reasons: Vec<String>,
+}
+
+/// One figure of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Its name: `rate`, `service p99`, `response p99.9`.
+    pub figure: String,
+    /// The median of the runs of A: requests a second, or nanoseconds.
+    pub first: f64,
+    /// The median of the runs of B.
+    pub second: f64,
+    /// B as a ratio to A; null when A is zero.
+    pub ratio: Option<f64>,
+    /// Where the ratio is 95 of 100 times; null without a ratio.
+    pub interval: Option<Interval>,
+    /// The probability of an order as uneven as this among equals.
+    pub probability: f64,
+    /// The factor by which A may differ from itself; null when that was not measured.
+    pub noise: Option<f64>,
+    /// Whether the overall verdict looks at it.
+    pub judged: bool,
+    /// What is concluded of B from this figure by itself.
+    pub judgement: Judgement,
+}
+
+/// What is concluded of B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// It is better.
+    Faster,
+    /// It is worse.
+    Slower,
+    /// It is better in one figure and worse in another.
+    Mixed,
+    /// Nothing is shown.
+    NoDifference,
+    /// There are too few runs to show anything.
+    TooFewRuns,
+}
+
+impl Judgement {
+    /// Whether B is worse in something.
+    pub fn is_worse(self) -> bool {
+        matches!(self, Self::Slower | Self::Mixed)
+    }
+}
+
+impl Comparison {
+    /// Compares B with A. `noise` is a comparison of A with itself.
+    pub fn of(first: Side<'_>, second: Side<'_>, noise: Option<&Comparison>) -> Comparison {
+        let plan = first.reports.first().map(|report| &report.plan);
+        let figures: Vec<Difference> = Figure::all()
+            .map(|figure| {
+                let values = |side: Side<'_>| side.runs().map(|run| figure.of(run)).collect();
+                let judged = plan.is_some_and(|plan| figure.is_judged(plan));
+                difference(figure, &[values(first), values(second)], judged, noise)
+            })
+            .collect();
+        let sizes = [first.runs().count(), second.runs().count()];
+        let sides = [first.report(), second.report()];
+        let is_valid = |side: Side<'_>| {
+            !side.reports.is_empty()
+                && side.reports.iter().all(|report| report.verdict.state == State::Valid)
+        };
+        let is_valid = is_valid(first) && is_valid(second);
+        let overall = overall(&figures, sizes);
+        let notes = notes(first, second, &figures, sizes, overall);
+        let [first, second] = sides;
+        Comparison {
+            schema: REPORT_SCHEMA,
+            first,
+            second,
+            state: if is_valid { State::Valid } else { State::Invalid },
+            overall,
+            figures,
+            notes,
+        }
+    }
+
+    /// The comparison as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("no map with strange keys, no failing writer")
+    }
+}
+
+impl<'a> Side<'a> {
+    fn runs(self) -> impl Iterator<Item = &'a RunReport> {
+        self.reports.iter().flat_map(|report| &report.runs)
+    }
+
+    fn report(self) -> SideReport {
+        let reasons = self.reports.iter().flat_map(|report| &report.verdict.reasons);
+        SideReport {
+            name: self.name.to_owned(),
+            runs: self.runs().count() as u64,
+            answered: self.runs().map(|run| run.requests.answered).sum(),
+            failed: self.runs().map(|run| run.requests.failed).sum(),
+            reasons: reasons.map(|reason| reason.text.clone()).collect(),
+        }
+    }
+}
+
+fn difference(
+    figure: Figure,
+    [first, second]: &[Vec<f64>; 2],
+    judged: bool,
+    noise: Option<&Comparison>,
+) -> Difference {
+    let name = figure.to_string();
+    let measured = noise.and_then(|noise| noise.figures.iter().find(|known| known.figure == name));
+    let noise = measured.and_then(|same| same.interval).map(|interval| interval.reach());
+    let medians = [first, second].map(|values| median(values).unwrap_or(0.0));
+    let mut difference = Difference {
+        figure: name,
+        first: medians[0],
+        second: medians[1],
+        ratio: (medians[0] > 0.0).then(|| medians[1] / medians[0]),
+        interval: interval(first, second, SEED),
+        probability: probability(first, second),
+        noise,
+        judged,
+        judgement: Judgement::TooFewRuns,
+    };
+    if first.len().min(second.len()) >= COMPARE_RUNS_MINIMUM {
+        difference.judgement = judgement(&difference, figure.better());
+    }
+    difference
+}
+
+/// A difference has to be rare among equals, to be seen by the interval too, and to be larger than the host's noise.
+fn judgement(difference: &Difference, better: Better) -> Judgement {
+    let Some((ratio, interval)) = difference.ratio.zip(difference.interval) else {
+        return Judgement::NoDifference;
+    };
+    let is_rare = difference.probability < SIGNIFICANCE && !interval.contains(1.0);
+    let size = ratio.max(1.0 / ratio);
+    if !is_rare || difference.noise.is_some_and(|noise| size <= noise) {
+        return Judgement::NoDifference;
+    }
+    if (ratio > 1.0) == (better == Better::More) { Judgement::Faster } else { Judgement::Slower }
+}
+
+/// Several figures are looked at, and each may differ by chance: Holm's procedure ("A simple sequentially rejective
+/// multiple test procedure", Scandinavian Journal of Statistics 6, 1979) keeps the chance that any does at 5 %.
+fn overall(figures: &[Difference], sizes: [usize; 2]) -> Judgement {
+    let mut judged: Vec<&Difference> = figures.iter().filter(|figure| figure.judged).collect();
+    if is_too_small(judged.len(), sizes) {
+        return Judgement::TooFewRuns;
+    }
+    judged.sort_by(|left, right| left.probability.total_cmp(&right.probability));
+    let count = judged.len();
+    let shown = judged.iter().enumerate().take_while(|(before, figure)| {
+        figure.probability * ((count - before) as f64) < SIGNIFICANCE
+    });
+    let mut overall = Judgement::NoDifference;
+    for (_, figure) in shown {
+        overall = match (overall, figure.judgement) {
+            (before, Judgement::NoDifference | Judgement::TooFewRuns) => before,
+            (Judgement::NoDifference, one) => one,
+            (before, one) if before == one => one,
+            _ => Judgement::Mixed,
+        };
+    }
+    overall
+}
+
+/// Whether not even a complete order of so many runs can show anything in one of so many figures.
+fn is_too_small(judged: usize, [first, second]: [usize; 2]) -> bool {
+    let smallest = smallest_probability(first, second) * judged.max(1) as f64;
+    first.min(second) < COMPARE_RUNS_MINIMUM || smallest >= SIGNIFICANCE
+}
+
+fn notes(
+    first: Side<'_>,
+    second: Side<'_>,
+    figures: &[Difference],
+    sizes: [usize; 2],
+    overall: Judgement,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if overall == Judgement::TooFewRuns {
+        let judged = figures.iter().filter(|figure| figure.judged).count();
+        let enough = (COMPARE_RUNS_MINIMUM..).find(|runs| !is_too_small(judged, [*runs, *runs]));
+        notes.push(format!(
+            "{} and {} runs are too few: nothing can be significant; take {} of each",
+            sizes[0],
+            sizes[1],
+            enough.unwrap_or(usize::MAX)
+        ));
+    }
+    let plans = first.reports.iter().chain(second.reports).map(|report| &report.plan);
+    let mut asked = plans.map(asked);
+    if asked.next().is_some_and(|one| asked.any(|other| other != one)) {
+        notes
+            .push("not the same was asked: the plans differ in more than their targets".to_owned());
+    }
+    let hosts = first.reports.iter().chain(second.reports).map(|report| &report.host);
+    let mut hosts = hosts.map(|host| (&host.kernel, &host.cpu_model, &host.cpus_allowed));
+    if hosts.next().is_some_and(|one| hosts.any(|other| other != one)) {
+        notes.push("not on the same host: kernels, processors or cores differ".to_owned());
+    }
+    notes
+}
+
+/// What has to be the same on both sides: all but the targets, the number of runs and the seed.
+fn asked(plan: &PlanReport) -> PlanReport {
+    PlanReport { targets: Vec::new(), runs: 0, seed: 0, ..plan.clone() }
+}

@@ -7,15 +7,17 @@ mod hold;
 mod html;
 mod json;
 mod measured;
+mod percentile;
 mod schema;
 mod summary;
-mod text;
+pub(crate) mod text;
 mod verdict;
 
 pub use hold::HoldReport;
 pub use html::{LoadPoint, write_html, write_html_of_steps};
 pub use json::ReadError;
 pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};
+pub use percentile::{NoPercentile, Percentile};
 pub use schema::{
     BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Report, Requests,
     RunReport, SecondReport, ServerReport, ThreadReport, Tool,

@@ -3,7 +3,7 @@
 //! Owns digits, separators and units. Every figure but a bare count carries its unit.
 
 /// A whole number with separators: `1,234,567`.
-pub(in crate::report) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut written = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -16,7 +16,7 @@ pub(in crate::report) fn count(number: u64) -> String {
 }
 
 /// A time with three significant digits and its unit: `812 ns`, `38.1 us`, `1.23 ms`, `12.3 s`.
-pub(in crate::report) fn duration(nanoseconds: f64) -> String {
+pub(crate) fn duration(nanoseconds: f64) -> String {
     let units = [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
     // 999.5 of a unit would be written as 1000 of it.
     let fitting = units.iter().find(|(size, _)| nanoseconds / size < 999.5);
@@ -37,7 +37,7 @@ pub(in crate::report) fn bytes(bytes: f64) -> String {
 }
 
 /// A rate of events: with separators, and with digits behind the point where there are few.
-pub(in crate::report) fn rate(per_second: f64) -> String {
+pub(crate) fn rate(per_second: f64) -> String {
     if per_second < 99.95 { three_digits(per_second) } else { count(per_second.round() as u64) }
 }
 
@@ -52,7 +52,7 @@ fn three_digits(value: f64) -> String {
 }
 
 /// A share as a percentage: `97.3 %`.
-pub(in crate::report) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 

@@ -13,7 +13,8 @@ use crate::report::schema::{Report, RunReport};
 use crate::report::summary::Spread;
 use crate::report::verdict::{Reason, State, Verdict};
 use crate::tally::FailureKind;
-pub(in crate::report) use figures::{bytes, count, duration, percent, rate};
+pub(in crate::report) use figures::bytes;
+pub(crate) use figures::{count, duration, percent, rate};
 
 /// Where the text of a line begins, behind its name.
 const NAME_COLUMNS: usize = 12;

@@ -1,0 +1,72 @@
+//! The figures that are compared.
+
+use std::fmt;
+
+use crate::report::{Percentile, PlanReport, RunReport};
+
+/// A figure that every run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Answered requests a second.
+    Rate,
+    /// A percentile of the service times.
+    Service(Percentile),
+    /// A percentile of the response times.
+    Response(Percentile),
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Better {
+    More,
+    Less,
+}
+
+/// The percentiles that are compared.
+const PERCENTILES: [Percentile; 4] =
+    [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
+
+impl Figure {
+    /// All figures.
+    pub fn all() -> impl Iterator<Item = Figure> {
+        let service = PERCENTILES.into_iter().map(Figure::Service);
+        let response = PERCENTILES.into_iter().map(Figure::Response);
+        std::iter::once(Figure::Rate).chain(service).chain(response)
+    }
+
+    /// The figure of a run.
+    pub fn of(self, run: &RunReport) -> f64 {
+        match self {
+            Self::Rate => run.rate_per_s,
+            Self::Service(percentile) => percentile.of(&run.service) as f64,
+            Self::Response(percentile) => percentile.of(&run.response) as f64,
+        }
+    }
+
+    pub(super) fn better(self) -> Better {
+        match self {
+            Self::Rate => Better::More,
+            Self::Service(_) | Self::Response(_) => Better::Less,
+        }
+    }
+
+    /// Whether the overall verdict looks at it: at the rate, and at the times that tell of waiting. In a closed loop
+    /// service and response times are the same, and one of them is enough.
+    pub(super) fn is_judged(self, plan: &PlanReport) -> bool {
+        match self {
+            Self::Rate => true,
+            Self::Service(_) => plan.rate_from_per_s.is_none(),
+            Self::Response(_) => plan.rate_from_per_s.is_some(),
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate => formatter.pad("rate"),
+            Self::Service(percentile) => formatter.pad(&format!("service {percentile}")),
+            Self::Response(percentile) => formatter.pad(&format!("response {percentile}")),
+        }
+    }
+}
