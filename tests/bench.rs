@@ -159,3 +159,33 @@ fn what_cannot_be_compared_is_told() {
         assert!(text.contains(told), "{words:?}: {text}");
     }
 }
+
+#[test]
+fn a_knee_is_searched_step_by_step() {
+    let server = Plan::new().file("a.txt", "x").start();
+    let url = format!("http://{}/a.txt", server.address());
+    let words = ["bench", "knee", &url, "--rate=100:200", "-d=50ms", "--warmup=0s", "-c=2", "-t=1"];
+    // Nothing is answered within a microsecond: broken from the start, unless the generator was too slow to say so.
+    let output = run(Command::new(PROGRAM).args(words).args(["--slo=max=1us", "--json"]));
+    let told: serde_json::Value = serde_json::from_str(&printed_by(&output)).unwrap();
+    let expected = if told["found"]["end"] == "broken_from_start" { 0 } else { 3 };
+    assert_eq!(output.status.code(), Some(expected), "{told}");
+    assert_eq!(told["found"]["last_good_per_s"], serde_json::Value::Null, "{told}");
+    assert!(told["steps"].as_array().unwrap().len() >= 2, "{told}");
+    let output = run(Command::new(PROGRAM).args(words).arg("--slo=p50=10s"));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", errors_of(&output));
+    assert!(printed_by(&output).contains("p50 of response time"), "{}", printed_by(&output));
+}
+
+#[test]
+fn what_is_no_objective_is_told() {
+    for (word, told) in [
+        ("--slo=p99", "write p99=5ms"),
+        ("--slo=p98=5ms", "`p98` is no percentile"),
+        ("--slo=p99=soon", "--slo p99=soon"),
+    ] {
+        let output = run(Command::new(PROGRAM).args(["bench", "knee", "127.0.0.1:1", word]));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(errors_of(&output).contains(told), "{}", errors_of(&output));
+    }
+}

@@ -23,6 +23,8 @@ pub(crate) enum Verb {
     Hold(Box<Hold>),
     /// Say whether two results, servers or commands differ.
     Compare(Box<Compare>),
+    /// Find the highest rate at which a server keeps its response times.
+    Knee(Box<Knee>),
     /// Try a server against the requirements of HTTP/1.1, one by one.
     Conformance(Conformance),
 }

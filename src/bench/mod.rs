@@ -5,6 +5,7 @@ mod conformance;
 pub(crate) mod flags;
 mod hold;
 mod http;
+mod knee;
 mod page;
 mod plan;
 mod screen;
@@ -18,6 +19,7 @@ pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
         Verb::Http(flags) => http::run(flags),
         Verb::Hold(flags) => hold::run(flags),
         Verb::Compare(flags) => compare::run(flags),
+        Verb::Knee(flags) => knee::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),
     }
 }

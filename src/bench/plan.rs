@@ -27,7 +27,6 @@ pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
 }
 
 /// The plan of each step of `bench knee`; the steps replace its pace.
-#[cfg_attr(not(test), expect(dead_code, reason = "its verb is not offered yet"))]
 pub(crate) fn knee(flags: &Knee) -> Result<Plan, Failure> {
     plan(&flags.urls, &flags.load, &flags.place, Pace::Closed)
 }

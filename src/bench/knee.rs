@@ -1,0 +1,76 @@
+//! The verb `bench knee`: steps of one rate each, until it is known where an objective breaks.
+
+use bench::knee::{End, KneeReport, Objective, Step, search, write_text};
+use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};
+use bench::plan::{Arrivals, Pace, Rate};
+use server::config::parse_duration;
+
+use super::flags::Knee;
+use super::http::print;
+use super::screen::Screen;
+use crate::Failure;
+
+/// Searches the knee that the flags ask for.
+pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
+    if flags.output.html.is_some() {
+        let text = "--html: there is no page of a knee; take --json";
+        return Err(Failure::WrongUse(text.to_owned()));
+    }
+    if flags.load.runs != 1 {
+        let text = "--runs: a step is one run; let it last longer with -d";
+        return Err(Failure::WrongUse(text.to_owned()));
+    }
+    let objectives = flags.slo.iter().map(|text| objective(text)).collect::<Result<Vec<_>, _>>()?;
+    let (lowest, highest) = rates(flags.rate)?;
+    let mut plan = super::plan::knee(flags)?;
+    let (mut steps, mut asked) = (Vec::new(), None);
+    let found = search(lowest, highest, |rate| {
+        plan.pace = Pace::Open(Rate::steady(rate, Arrivals::Constant));
+        let mut screen = Screen::new();
+        let words = std::env::args().collect();
+        let report = bench::run::http(&plan, words, |moment| screen.show(moment));
+        screen.close();
+        let report = report.map_err(|error| Failure::Failed(error.to_string()))?;
+        let step = Step::of(rate, &report, &objectives);
+        let outcome = step.outcome;
+        steps.push(step);
+        asked.get_or_insert(report.plan);
+        Ok::<_, Failure>(outcome)
+    })?;
+    deliver(&KneeReport::of(&objectives, found, asked, steps), flags)
+}
+
+fn objective(text: &str) -> Result<Objective, Failure> {
+    let wrong = |error: String| Failure::WrongUse(format!("--slo {text}: {error}"));
+    let (percentile, limit) =
+        text.split_once('=').ok_or_else(|| wrong("write p99=5ms".to_owned()))?;
+    let limit = parse_duration(limit).map_err(|error| wrong(error.to_string()))?;
+    Ok(Objective {
+        percentile: percentile.parse().map_err(|error| wrong(format!("{error}")))?,
+        limit_ns: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX),
+    })
+}
+
+fn rates(flag: Option<Rate>) -> Result<(f64, f64), Failure> {
+    match flag {
+        None => Ok((KNEE_RATE_LOWEST, KNEE_RATE_HIGHEST)),
+        Some(rate) if rate.from <= rate.to => Ok((rate.from, rate.to)),
+        Some(_) => {
+            Err(Failure::WrongUse("--rate: write the lowest rate first, as 1k:50k".to_owned()))
+        }
+    }
+}
+
+fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
+    if flags.output.json {
+        print(&report.to_json())?;
+    } else {
+        let mut text = String::new();
+        write_text(report, &mut text).expect("text can be appended to text");
+        print(text.trim_end())?;
+    }
+    match report.found.end {
+        End::Found | End::NeverBroke | End::BrokenFromStart => Ok(()),
+        End::GeneratorLimit | End::Stopped => Err(Failure::Invalid),
+    }
+}
