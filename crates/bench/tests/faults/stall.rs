@@ -17,7 +17,7 @@ fn a_stall_shows_in_the_response_times_of_an_open_loop() {
         while conversation.hears() {
             count += 1;
             if count % BETWEEN == 0 {
-                // This server is slow on purpose; nobody waits for it to become something.
+                // Paced: this server stalls on purpose; nobody waits for it to become something.
                 std::thread::sleep(STALL);
             }
             if !conversation.says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") {
