@@ -70,6 +70,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let doors_until_ns = now_ns.saturating_add(DRAIN_DOORS_NS);
         let step = Step::Doors;
         self.drain = Some(Drain { step, doors_until_ns, idle_grace_ns, deadline_ns });
+        if self.gates.iter().all(|gate| gate.listener().is_none()) {
+            // Nobody can be on the way to a listener that is not there.
+            self.close_doors();
+            return;
+        }
         for gate in &mut self.gates {
             gate.refuse_new(&mut self.pollset);
         }
