@@ -7,6 +7,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
 
+use crate::limits::{FULL_RING_PAUSE, FULL_RING_TRIES};
 use crate::mailbox::{Endpoint, Mailbox, Seat};
 
 /// What a helper does next.
@@ -38,6 +39,28 @@ where
     H: Handle<M>,
 {
     std::thread::Builder::new().name(name.to_owned()).spawn(move || run(seat, make()))
+}
+
+/// Sends a message from a thread that may block: while the ring is full it wakes who is to empty it, and tries again.
+///
+/// # Errors
+/// Gives the message back when there was no room in [`FULL_RING_TRIES`] tries.
+pub fn send_patiently<M: Send>(
+    mailbox: &mut Mailbox<M>,
+    to: Endpoint,
+    mut message: M,
+) -> Result<(), M> {
+    for _ in 0..FULL_RING_TRIES {
+        let sent = mailbox.send(to, message);
+        mailbox.flush();
+        match sent {
+            Ok(()) => return Ok(()),
+            Err(back) => message = back,
+        }
+        // Not on a scheduler: nobody tells a sender that there is room, as a ring is emptied by each turn of its owner.
+        std::thread::sleep(FULL_RING_PAUSE);
+    }
+    Err(message)
 }
 
 fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {

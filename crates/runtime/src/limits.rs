@@ -1,5 +1,7 @@
 //! Every bound of the runtime: its name, its number, and what happens at it.
 
+use std::time::Duration;
+
 /// Events a scheduler takes from its pollset before it looks at its mailboxes again.
 ///
 /// Consequence: what is beyond it is handled in the next turn; nothing is lost.
@@ -137,6 +139,16 @@ pub const EVICTION_CANDIDATES: usize = 1024;
 ///
 /// Consequence: when nobody of the last sweep is idle any more and the next is not due, accepting pauses.
 pub const EVICTION_REST_NS: u64 = 200;
+
+/// Tries of a thread that may block to put a message into a full ring, [`FULL_RING_PAUSE`] apart: about five seconds.
+///
+/// Consequence: the message is given back; the scheduler has not turned for that long.
+pub const FULL_RING_TRIES: u32 = 5_000;
+
+/// Between two such tries: a millisecond.
+///
+/// Consequence: as much later may a message come that met a full ring.
+pub const FULL_RING_PAUSE: Duration = Duration::from_millis(1);
 
 /// Descriptors kept free of connections: listeners, logs, files being sent.
 ///

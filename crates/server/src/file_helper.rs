@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use runtime::helper::{Handle, Onward};
+use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
 use crate::files::Warmed;
@@ -12,11 +12,6 @@ use crate::files::disk::Disk;
 use crate::files::job::{Content, Failure, Found};
 use crate::message::{FoundFile, LookUp, Message, WarmFor};
 use crate::site::SiteData;
-
-/// Tries to put an answer into a full mailbox before it is given up: about five seconds.
-///
-/// Limit: the scheduler then has not turned for that long; who waits there meets the answer deadline.
-const TRIES: u32 = 5000;
 
 /// One file helper.
 pub struct FileHelper {
@@ -75,16 +70,9 @@ impl Handle<Message> for FileHelper {
         message: Message,
         mailbox: &mut Mailbox<Message>,
     ) -> Onward {
-        let Some(mut answer) = self.answer(message) else { return Onward::Wait };
-        for _ in 0..TRIES {
-            match mailbox.send(from, answer) {
-                Ok(()) => break,
-                Err(back) => answer = back,
-            }
-            mailbox.flush();
-            // Not on a scheduler: a helper may block.
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
+        let Some(answer) = self.answer(message) else { return Onward::Wait };
+        // Given back, it has nobody to go to: whoever waits for it meets the answer deadline.
+        let _nobody_turns = send_patiently(mailbox, from, answer);
         Onward::Wait
     }
 }

@@ -120,17 +120,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     ) -> Option<crate::slots::ProcessId> {
         let id = self.table.next_id();
         self.read_clock_for_run();
-        let mut context = crate::service::Context {
-            id,
-            now: self.clock.now(),
-            output: &mut self.output,
-            mail: &mut self.mailbox,
-            deadline: crate::timer::Tick::NEVER,
-            queued_bytes: 0,
-            queued_file: false,
-            draining: Self::is_draining(&self.drain),
-        };
-        let state = self.service.on_accept(index, peer, &mut context)?;
+        let (service, mut context) = self.newcomer(id);
+        let state = service.on_accept(index, peer, &mut context)?;
         let deadline = context.deadline;
         let kind = S::kind(&state);
         let mut process = Process::new(socket, state);

@@ -10,9 +10,8 @@ use sys::pollset::{ConnectOptions, Connecting, Pollset, Token};
 use super::Scheduler;
 use crate::limits::CONNECTS_PER_TURN;
 use crate::process::{Flags, Mode, Process};
-use crate::service::{CloseReason, Connect, Context, Event, Next, Service};
+use crate::service::{CloseReason, Connect, Event, Next, Service};
 use crate::slots::ProcessId;
-use crate::timer::Tick;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Begins what was asked for, as much as a turn may.
@@ -40,17 +39,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             Ok(begun) => (Some(begun), Ok(())),
             Err(kind) => (None, Err(kind)),
         };
-        let mut context = Context {
-            id,
-            now: self.clock.now(),
-            output: &mut self.output,
-            mail: &mut self.mailbox,
-            deadline: Tick::NEVER,
-            queued_bytes: 0,
-            queued_file: false,
-            draining: self.drain.is_some(),
-        };
-        let state = self.service.on_connect(ticket, outcome, &mut context);
+        let (service, mut context) = self.newcomer(id);
+        let state = service.on_connect(ticket, outcome, &mut context);
         let deadline = context.deadline;
         self.output.clear();
         let Some(((socket, connecting), state)) = begun.zip(state) else {

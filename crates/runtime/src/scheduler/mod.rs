@@ -8,6 +8,7 @@
 
 mod accept;
 mod connect;
+mod context;
 mod deadline;
 mod drain;
 mod eviction;
@@ -30,9 +31,7 @@ use crate::outbox::Outbox;
 use crate::output::Output;
 use crate::process::{Flags, Table};
 use crate::sampler::Sampler;
-use crate::service::{
-    ClockUse, CloseReason, Command, Connect, Context, ListenerIndex, Service, ServiceContext,
-};
+use crate::service::{ClockUse, CloseReason, Command, Connect, ListenerIndex, Service};
 use crate::slots::{ProcessId, Slots};
 use crate::spin::Spin;
 use crate::stats::{KINDS_MAX, Stats};
@@ -41,6 +40,7 @@ use crate::timer::Wheel;
 pub use settings::{Punctuality, Settings};
 
 use accept::Gate;
+use context::Running;
 use drain::Drain;
 use eviction::Idlers;
 use memory::Starved;
@@ -52,15 +52,6 @@ pub enum Waiting {
     Allowed,
     /// Not at all: the simulator turns schedulers one by one.
     Forbidden,
-}
-
-/// The process whose handler is being called.
-#[derive(Clone, Copy, Debug)]
-struct Running {
-    id: ProcessId,
-    kind: usize,
-    /// Bytes of its inbox, which is lent to the handler meanwhile.
-    lent_bytes: usize,
 }
 
 /// One scheduler.
@@ -323,19 +314,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.mailbox.flush();
     }
 
-    fn service_context(&mut self) -> (&mut S, ServiceContext<'_, S::Message>) {
-        self.stats.mail = self.mailbox.counters();
-        let context = ServiceContext {
-            now: self.clock.now(),
-            mail: &mut self.mailbox,
-            stats: &self.stats,
-            processes: self.table.len(),
-            commands: &mut self.commands,
-            alarm_ns: &mut self.alarm_ns,
-        };
-        (&mut self.service, context)
-    }
-
     fn obey_commands(&mut self) {
         let mut commands = std::mem::take(&mut self.commands);
         for command in commands.drain(..) {
@@ -369,28 +347,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         {
             process.flags.set(Flags::QUEUED);
             self.run_queue.push_back(id);
-        }
-    }
-
-    /// The context of one run of a process, from disjoint parts of the scheduler.
-    #[inline]
-    fn context<'a>(
-        id: ProcessId,
-        process: &crate::process::Process<P::Socket, S::Process>,
-        clock: &Clock,
-        output: &'a mut Output,
-        mail: &'a mut Mailbox<S::Message>,
-        drain: &Option<Drain>,
-    ) -> Context<'a, S::Message> {
-        Context {
-            id,
-            now: clock.now(),
-            output,
-            mail,
-            deadline: process.deadline,
-            queued_bytes: process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes()),
-            queued_file: process.outbox.as_ref().is_some_and(|outbox| outbox.holds_file()),
-            draining: Self::is_draining(drain),
         }
     }
 }

@@ -131,7 +131,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if before != after {
             self.stats.count_buffered(before, after);
         }
-        self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
         self.finish_run(id, progress.next);
         Step::More
     }
@@ -139,47 +138,27 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Gives a process what is left in its inbox.
     fn run_inbox(&mut self, id: ProcessId) {
         self.read_clock_for_run();
-        let Some(process) = self.table.lookup(id) else { return };
-        let Some(inbox) = process.inbox.take() else { return };
-        let kind = S::kind(&process.state);
+        let Some(inbox) = self.table.lookup(id).and_then(|process| process.inbox.take()) else {
+            return;
+        };
         let before = inbox.capacity();
-        self.running = Some(Running { id, kind, lent_bytes: before });
-        let mut context = Self::context(
-            id,
-            process,
-            &self.clock,
-            &mut self.output,
-            &mut self.mailbox,
-            &self.drain,
-        );
+        let Some((service, process, mut context)) = self.begin_run(id, before) else { return };
         let Progress { consumed, next } =
-            self.service.on_input(&mut process.state, &inbox, &mut context);
+            service.on_input(&mut process.state, &inbox, &mut context);
         process.deadline = context.deadline;
         process.inbox = Some(inbox);
         process.consume(consumed);
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         self.stats.count_buffered(before, after);
-        self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
         self.finish_run(id, next);
     }
 
     /// Tells a process of something that is not input.
     pub(super) fn tell(&mut self, id: ProcessId, event: Event) {
         self.read_clock_for_run();
-        let Some(process) = self.table.lookup(id) else { return };
-        let kind = S::kind(&process.state);
-        self.running = Some(Running { id, kind, lent_bytes: 0 });
-        let mut context = Self::context(
-            id,
-            process,
-            &self.clock,
-            &mut self.output,
-            &mut self.mailbox,
-            &self.drain,
-        );
-        let next = self.service.on_event(&mut process.state, event, &mut context);
+        let Some((service, process, mut context)) = self.begin_run(id, 0) else { return };
+        let next = service.on_event(&mut process.state, event, &mut context);
         process.deadline = context.deadline;
-        self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
         self.finish_run(id, next);
     }
 
@@ -196,6 +175,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Sends what the run produced and enters the mode it asked for.
     fn finish_run(&mut self, id: ProcessId, next: Next) {
         let Some(Running { kind, .. }) = self.running.take() else { return };
+        self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
         self.sampler.end_run(kind);
         if next == Next::Abort {
             self.output.clear();

@@ -139,15 +139,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(process) = self.table.lookup(id) else { return };
         let Some(outbox) = &process.outbox else { return };
         let Some(region) = outbox.cold_region().cloned() else { return };
-        let mut context = Self::context(
-            id,
-            process,
-            &self.clock,
-            &mut self.output,
-            &mut self.mailbox,
-            &self.drain,
-        );
-        if !self.service.on_cold_file(&process.state, &region, &mut context) {
+        let Some((service, process, mut context)) = self.begin_run(id, 0) else { return };
+        let is_asked_for = service.on_cold_file(&process.state, &region, &mut context);
+        self.running = None;
+        if !is_asked_for {
             self.close(id, CloseReason::Failed);
         }
     }

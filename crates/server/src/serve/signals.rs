@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use runtime::diagnostic::{self, Level};
+use runtime::helper::send_patiently;
 use runtime::launch::Launched;
 use runtime::mailbox::{Endpoint, Mailbox, Seat};
 use sd_notify::NotifyState;
@@ -177,24 +178,13 @@ struct Post {
     control: usize,
 }
 
-/// Tries to put a message into a full mailbox: ten seconds.
-///
-/// Limit: a scheduler that has not turned for that long will not obey either.
-const TRIES: u32 = 10_000;
-
 impl Post {
     fn send(&mut self, to: Endpoint, message: Message) {
-        let mut message = message;
-        for _ in 0..TRIES {
-            match self.mailbox.send(to, message) {
-                Ok(()) => break,
-                Err(back) => message = back,
-            }
-            self.mailbox.flush();
-            // Not on a scheduler: the main thread may block.
-            std::thread::sleep(std::time::Duration::from_millis(1));
+        if send_patiently(&mut self.mailbox, to, message).is_err() {
+            let text =
+                "is not told: it has not taken a message for seconds; is its core taken away?";
+            diagnostic::write(Level::Error, format_args!("endpoint {} {text}", to.0));
         }
-        self.mailbox.flush();
     }
 }
 
