@@ -138,6 +138,8 @@ mod tests {
     fn only_a_socket_that_is_answered_is_a_server() {
         use std::os::unix::net::UnixListener;
         let directory = std::env::temp_dir().join(format!("velodrome-ctl-{}", std::process::id()));
+        // A process of the same number may have left one.
+        let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).expect("a directory for the test");
         let listen = |name: &str| UnixListener::bind(directory.join(name)).expect("a new socket");
         drop(listen("8080.sock"));

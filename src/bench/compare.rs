@@ -31,9 +31,6 @@ enum Then {
 
 /// Compares what the flags name.
 pub(crate) fn run(flags: &Compare) -> Result<(), Failure> {
-    if flags.output.html.is_some() {
-        return Err(wrong("--html: there is no page of a comparison; take --json"));
-    }
     if flags.load.runs != 1 {
         return Err(wrong("--runs: in a comparison a round is a run; say --rounds"));
     }
@@ -166,7 +163,7 @@ fn printed(command: &str) -> Result<Report, Failure> {
 }
 
 fn deliver(comparison: &Comparison, flags: &Compare) -> Result<(), Failure> {
-    if flags.output.json {
+    if flags.form.json {
         print(&comparison.to_json())?;
     } else {
         let mut text = String::new();

@@ -225,7 +225,16 @@ pub(crate) struct Place {
     pub(crate) i_own_this_host: bool,
 }
 
-/// How the result is shown.
+/// How a result is shown of which there is no page.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Form {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a report is shown.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
@@ -275,7 +284,7 @@ pub(crate) struct Knee {
     #[command(flatten)]
     pub(crate) place: Place,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, Args)]
@@ -298,7 +307,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) place: Place,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) form: Form,
 }
 
 #[derive(Debug, Args)]

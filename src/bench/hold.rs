@@ -2,14 +2,13 @@
 
 use super::flags::Hold;
 use super::http::deliver;
+use super::page;
 use super::screen::Screen;
 use crate::Failure;
 
 /// Holds the connections that the flags ask for.
 pub(crate) fn run(flags: &Hold) -> Result<(), Failure> {
-    if flags.output.html.is_some() {
-        return Err(Failure::WrongUse("--html: pages are not written yet; take --json".to_owned()));
-    }
+    flags.output.html.as_deref().map_or(Ok(()), page::check)?;
     let plan = super::plan::hold(flags)?;
     let mut screen = Screen::new();
     let result = bench::run::hold(&plan, std::env::args().collect(), |moment| screen.show(moment));

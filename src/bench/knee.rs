@@ -12,10 +12,6 @@ use crate::Failure;
 
 /// Searches the knee that the flags ask for.
 pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
-    if flags.output.html.is_some() {
-        let text = "--html: there is no page of a knee; take --json";
-        return Err(Failure::WrongUse(text.to_owned()));
-    }
     if flags.load.runs != 1 {
         let text = "--runs: a step is one run; let it last longer with -d";
         return Err(Failure::WrongUse(text.to_owned()));
@@ -62,7 +58,7 @@ fn rates(flag: Option<Rate>) -> Result<(f64, f64), Failure> {
 }
 
 fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
-    if flags.output.json {
+    if flags.form.json {
         print(&report.to_json())?;
     } else {
         let mut text = String::new();

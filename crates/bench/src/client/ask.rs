@@ -2,13 +2,11 @@
 //!
 //! Owns what a connection sends next, and what counts as failed when it cannot go on.
 
-use std::sync::Arc;
-
 use runtime::service::Context;
 
 use super::connection::{Connection, Pending, Phase};
 use super::window::Stage;
-use super::{Client, NoMessage, Work};
+use super::{Client, NoMessage};
 use crate::limits::RECONNECT_PAUSE_NS;
 use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, Sending};
@@ -22,15 +20,15 @@ impl Client {
         context: &mut Context<'_, NoMessage>,
     ) {
         let now_ns = context.now.monotonic_ns;
-        let work = Arc::clone(&self.work);
+        let pipeline = self.work.plan.pipeline as usize;
+        let peer = self.peer_of(connection);
         let before = context.output.queued_bytes();
-        while connection.in_flight() < work.plan.pipeline as usize
+        while connection.in_flight() < pipeline
             && connection.phase == Phase::Open
             && !context.output_is_full()
             // What is asked later belongs to no run.
             && now_ns <= self.window.end_ns
         {
-            let peer = if work.plan.peers.len() == 1 { 0 } else { self.peer_of(connection) };
             let due_ns = match &mut self.pacer {
                 None => {
                     self.tally.ask();
@@ -41,9 +39,7 @@ impl Client {
                     None => break,
                 },
             };
-            let (targets, choice) = &work.targets[peer];
-            let target = targets[choice.pick(&mut self.state)];
-            self.send(connection, &work, target, due_ns, context);
+            self.send(connection, peer, due_ns, context);
         }
         self.tally.bytes_out += (context.output.queued_bytes() - before) as u64;
         if connection.in_flight() > 0 {
@@ -51,8 +47,8 @@ impl Client {
         } else {
             context.clear_deadline();
         }
-        if connection.in_flight() < work.plan.pipeline as usize && !context.output_is_full() {
-            self.list(connection, context);
+        if connection.in_flight() < pipeline && !context.output_is_full() {
+            self.list(connection, peer, context);
         }
     }
 
@@ -60,14 +56,17 @@ impl Client {
     fn send(
         &mut self,
         connection: &mut Connection,
-        work: &Work,
-        target: u32,
+        peer: usize,
         due_ns: u64,
         context: &mut Context<'_, NoMessage>,
     ) {
+        // Borrowed and not counted: all threads have the one reference count in common.
+        let plan = &self.work.plan;
         let now_ns = context.now.monotonic_ns;
-        let asked = &work.plan.targets[target as usize];
-        let template = if work.plan.lifetime.is_last(connection.sent) {
+        let (targets, choice) = &self.work.targets[peer];
+        let target = targets[choice.pick(&mut self.state)];
+        let asked = &plan.targets[target as usize];
+        let template = if plan.lifetime.is_last(connection.sent) {
             connection.phase = Phase::LastSent;
             &asked.last_request
         } else {
@@ -91,11 +90,10 @@ impl Client {
     }
 
     /// A connection that may take another request.
-    fn list(&mut self, connection: &Connection, context: &Context<'_, NoMessage>) {
+    fn list(&mut self, connection: &Connection, peer: usize, context: &Context<'_, NoMessage>) {
         if connection.phase != Phase::Open {
             return;
         }
-        let peer = self.peer_of(connection);
         if let Some(pacer) = &mut self.pacer {
             pacer.list_open(peer, connection.number, context.id);
         }

@@ -194,7 +194,7 @@ impl Client {
     }
 
     fn peer_of(&self, connection: &Connection) -> usize {
-        self.share.way(connection.number).peer
+        if self.work.plan.peers.len() == 1 { 0 } else { self.share.way(connection.number).peer }
     }
 }
 

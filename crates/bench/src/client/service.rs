@@ -74,8 +74,8 @@ impl Client {
         };
         let nothing = Tally::new(self.tally.pace(), 0, 0);
         let tally = std::mem::replace(&mut self.tally, nothing);
-        // Nobody waits for it any more when the run was given up.
         let opening = self.opening_times;
+        // Nobody waits for it any more when the run was given up.
         let _given_up = self.handover.send(Outcome { tally, used, wall_ns, opening });
         self.stage = Stage::Ended;
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
@@ -88,7 +88,7 @@ impl Client {
             self.retries.pop_front();
             self.reconnects.push(number);
         }
-        for number in std::mem::take(&mut self.reconnects) {
+        while let Some(number) = self.reconnects.pop() {
             context.command(self.connect(number));
         }
     }
