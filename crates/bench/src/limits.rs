@@ -85,6 +85,10 @@ pub const WEIGHT_MAX: u32 = 1_000_000;
 /// Most threads, 256: each pair of them has a mailbox. More are refused before the run.
 pub const THREADS_MAX: u32 = 256;
 
+/// Connections that come from one address of this host by themselves, as a part of its ports: a quarter. The kernel tries
+/// ports one by one, and where most are taken it tries many. More connections come from more addresses.
+pub const SOURCE_PORTS_DIVISOR: u32 = 4;
+
 /// Most connections, 10 million: their state alone takes 3 GB. More are refused before the run.
 pub const CONNECTIONS_MAX: u32 = 10_000_000;
 

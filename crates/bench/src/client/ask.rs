@@ -52,6 +52,19 @@ impl Client {
         }
     }
 
+    /// Asks a connection that is to be held once, before anything counts: a server may hold back one that is silent
+    /// (TCP_DEFER_ACCEPT), and gives one up sooner that never asked than one that is between requests.
+    pub(super) fn greet(
+        &mut self,
+        connection: &mut Connection,
+        context: &mut Context<'_, NoMessage>,
+    ) {
+        let peer = self.peer_of(connection);
+        self.tally.ask();
+        self.send(connection, peer, context.now.monotonic_ns, context);
+        self.set_deadline(connection, context);
+    }
+
     #[inline]
     fn send(
         &mut self,

@@ -12,6 +12,7 @@ mod service;
 mod window;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -99,6 +100,8 @@ pub struct Client {
     pacer: Option<Pacer>,
     /// Connections being opened because a request waits, by peer.
     opening: Vec<usize>,
+    /// Connections that were not opened for the first time yet.
+    unopened: Range<u32>,
     /// Connections to be opened again at once.
     reconnects: Vec<u32>,
     /// Connections to be opened again, and when: in that order, as each waits equally long.
@@ -166,6 +169,7 @@ impl Client {
             share,
             window: window.unwrap_or(Window::NEVER),
             stage: if window.is_some() { Stage::Standby } else { Stage::Opening },
+            unopened: 0..0,
             reconnects: Vec::new(),
             retries: VecDeque::new(),
             now_ns: 0,

@@ -5,6 +5,7 @@
 use std::io;
 
 use runtime::clock::Now;
+use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{
     ClockUse, CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service,
     ServiceContext,
@@ -34,7 +35,7 @@ impl Client {
     }
 
     /// Opens what lives through the run; the others are opened when a request is due.
-    fn open_all(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+    fn begin_opening(&mut self, now_ns: u64) {
         if self.opens_when_due() {
             for number in 0..self.share.connections {
                 let peer = self.share.way(number).peer;
@@ -43,12 +44,17 @@ impl Client {
                 }
             }
         } else {
-            for number in 0..self.share.connections {
-                context.command(self.connect(number));
-            }
+            self.unopened = 0..self.share.connections;
         }
-        let now_ns = context.now.monotonic_ns;
         self.opening_times = OpeningTimes { begun_ns: now_ns, last_ns: now_ns };
+    }
+
+    /// As many as a turn begins: those of a million would wait in a long queue, whose memory is not given back.
+    fn open_some(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        for _ in 0..CONNECTS_PER_TURN {
+            let Some(number) = self.unopened.next() else { return };
+            context.command(self.connect(number));
+        }
     }
 
     fn count(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
@@ -168,10 +174,12 @@ impl Service for Client {
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        let now_ns = context.now.monotonic_ns;
         if self.stage == Stage::Opening {
-            self.open_all(context);
+            self.begin_opening(now_ns);
+            self.open_some(context);
         }
-        context.wake_at_ns(self.window.start_ns.min(context.now.monotonic_ns + LIVE_NS));
+        context.wake_at_ns(self.window.start_ns.min(now_ns + LIVE_NS));
     }
 
     fn on_connect(
@@ -225,7 +233,11 @@ impl Service for Client {
                 }
                 process.since_ns = now_ns;
                 process.phase = Phase::Open;
-                self.fill(process, context);
+                if self.stage == Stage::Opening {
+                    self.greet(process, context);
+                } else {
+                    self.fill(process, context);
+                }
                 Next::Read
             }
             Event::ConnectFailed(_) => {
@@ -291,8 +303,9 @@ impl Service for Client {
         }
         if self.stage == Stage::Standby && now_ns >= self.window.start_ns {
             self.stage = Stage::WarmingUp;
-            self.open_all(context);
+            self.begin_opening(now_ns);
         }
+        self.open_some(context);
         let stage = self.window.stage(now_ns);
         if self.stage == Stage::WarmingUp && stage != Stage::WarmingUp {
             self.count(context);

@@ -82,6 +82,11 @@ impl Cpus {
         by_cpus.max(by_tables).min(by_connections).max(1)
     }
 
+    /// Whether so many threads can have a CPU each.
+    pub fn has_one_for_each(&self, threads: u32) -> bool {
+        threads as usize <= self.allowed.len()
+    }
+
     /// The last CPUs, one for each thread: whoever starts at the first one, as servers do, is out of their way.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use runtime::launch::Tables;
 
 use super::Plan;
 use super::address::{Address, loopback_sources};
-use crate::limits::{DESCRIPTORS_RESERVED, THREADS_MAX};
+use crate::limits::{DESCRIPTORS_RESERVED, SOURCE_PORTS_DIVISOR, THREADS_MAX};
 
 /// What a host has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +129,8 @@ impl Room {
         self.check_ports(plan)
     }
 
-    /// Lets connections to this host come from as many of its addresses as their ports ask for. It changes nothing where
-    /// sources are named, where a peer is elsewhere, and over IPv6, which has one loopback address.
+    /// Lets connections to this host come from so many of its addresses that a free port is found soon. It changes
+    /// nothing where sources are named, where a peer is elsewhere, and over IPv6, which has one loopback address.
     pub fn spread_sources(&self, plan: &mut Plan) {
         let mut tcp = plan.peers.iter().filter_map(|peer| peer.address.tcp());
         let is_loopback = |address: SocketAddr| address.is_ipv4() && address.ip().is_loopback();
@@ -138,9 +138,9 @@ impl Room {
             return;
         }
         let most = plan.connections_of_peers().into_iter().max().unwrap_or(0);
-        let needed = self.sources_needed(most);
-        if needed > 1 {
-            plan.sources = loopback_sources(needed).collect();
+        let comfortable = most.div_ceil((self.ports.count() / SOURCE_PORTS_DIVISOR).max(1));
+        if comfortable > 1 {
+            plan.sources = loopback_sources(comfortable).collect();
         }
     }
 
@@ -272,13 +272,14 @@ mod tests {
     #[test]
     fn connections_to_this_host_come_from_many_addresses() {
         let spread = |change: fn(&mut Plan)| {
-            let mut plan = plan_of(25_000, 2, 0);
+            // A quarter of 10,000 ports of each.
+            let mut plan = plan_of(7_500, 2, 0);
             change(&mut plan);
             ROOM.spread_sources(&mut plan);
             plan.sources.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(spread(|_| {}), ["127.0.0.1", "127.0.0.2", "127.0.0.3"]);
-        assert!(spread(|plan| plan.connections = 10_000).is_empty());
+        assert!(spread(|plan| plan.connections = 2_500).is_empty());
         assert_eq!(spread(|plan| plan.sources = loopback_sources(1).collect()), ["127.0.0.1"]);
         for elsewhere in ["[::1]:1", "10.0.0.1:1"] {
             let address = Address::Tcp(elsewhere.parse().unwrap());

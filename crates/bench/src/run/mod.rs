@@ -23,7 +23,7 @@ use sys::clock::{monotonic_ns, realtime};
 use crate::client::{Client, Glance, Live, NoMessage, Orders, Outcome, Window, Work, thread_of};
 use crate::host::{CpuTimes, HostFacts, ServerSample, ServerUse, is_local, listening_processes};
 use crate::limits::{END_GRACE_NS, LIVE_NS, START_NS};
-use crate::plan::{Address, Pace, Pinning, Plan};
+use crate::plan::{Address, Cpus, Pace, Pinning, Plan};
 use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
 use crate::tally::Tally;
 pub use hold::hold;
@@ -228,9 +228,12 @@ fn stand(work: &Arc<Work>, window: Option<Window>) -> Result<Generator, RunError
 }
 
 fn launch_plan(plan: &Plan) -> LaunchPlan {
+    // Threads that share a CPU would spin for the time of each other.
+    let have_cpus = Cpus::read().is_ok_and(|cpus| cpus.has_one_for_each(plan.threads));
     let punctuality = match plan.pace {
         Pace::Closed => Punctuality::Usual,
-        Pace::Open(_) => Punctuality::Spinning,
+        Pace::Open(_) if have_cpus => Punctuality::Spinning,
+        Pace::Open(_) => Punctuality::Exact,
     };
     let connections = (plan.connections / plan.threads.max(1)) as usize + 1;
     LaunchPlan {
