@@ -93,6 +93,9 @@ impl Client {
             let (due_ns, sent_ns) = (pending.due_ns, pending.sent_ns);
             self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
         }
+        if !connection.stands {
+            self.count_open(connection, pending.sent_ns);
+        }
         connection.since_ns = now_ns;
         connection.has_answered = true;
         let persists = connection.reader.is_persistent();

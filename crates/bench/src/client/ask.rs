@@ -53,7 +53,8 @@ impl Client {
     }
 
     /// Asks a connection that is to be held once, before anything counts: a server may hold back one that is silent
-    /// (TCP_DEFER_ACCEPT), and gives one up sooner that never asked than one that is between requests.
+    /// (TCP_DEFER_ACCEPT), and gives one up sooner that never asked than one that is between requests. It counts as open
+    /// once that is answered; the kernel's word alone may be about a place in the server's queue.
     pub(super) fn greet(
         &mut self,
         connection: &mut Connection,

@@ -40,6 +40,8 @@ pub struct Connection {
     /// Requests it carried so far.
     pub(super) sent: u64,
     pub(super) phase: Phase,
+    /// Whether it counts as open.
+    pub(super) stands: bool,
     /// Whether any answer came over it.
     pub(super) has_answered: bool,
     /// Since when it is being connected, or has had nothing to do.
@@ -62,6 +64,7 @@ impl Connection {
             number,
             sent: 0,
             phase: Phase::Connecting,
+            stands: false,
             has_answered: false,
             since_ns,
             reader: ResponseReader::new(Method::Get),

@@ -87,6 +87,15 @@ impl Client {
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     }
 
+    /// From now on the connection, whose connect ended then, is one of those that are open.
+    pub(super) fn count_open(&mut self, connection: &mut Connection, connected_ns: u64) {
+        connection.stands = true;
+        self.tally.open(connected_ns.saturating_sub(connection.since_ns));
+        if self.stage != Stage::Counting {
+            self.opening_times.last_ns = self.now_ns;
+        }
+    }
+
     fn reconnect_due(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
         while let Some((due_ns, number)) = self.retries.front().copied()
             && due_ns <= now_ns
@@ -227,15 +236,12 @@ impl Service for Client {
         match event {
             Event::Connected => {
                 self.opened(process.number);
-                self.tally.open(now_ns.saturating_sub(process.since_ns));
-                if self.stage != Stage::Counting {
-                    self.opening_times.last_ns = now_ns;
-                }
-                process.since_ns = now_ns;
                 process.phase = Phase::Open;
                 if self.stage == Stage::Opening {
                     self.greet(process, context);
                 } else {
+                    self.count_open(process, now_ns);
+                    process.since_ns = now_ns;
                     self.fill(process, context);
                 }
                 Next::Read
@@ -274,10 +280,13 @@ impl Service for Client {
             CloseReason::InboxFull => FailureKind::Garbage,
             _ => FailureKind::Reset,
         };
-        let was_open = process.phase != Phase::Connecting;
+        let was_open = process.stands;
         self.fail_all(&mut process, first, FailureKind::Reset, self.now_ns);
         if was_open {
             self.tally.close();
+        } else if process.sent > 0 {
+            // What was asked as it opened had no answer.
+            self.tally.refuse();
         }
         if let Some(pacer) = &mut self.pacer {
             pacer.unlist(process.number);

@@ -58,6 +58,19 @@ fn the_dead_are_counted_and_not_replaced() {
 }
 
 #[test]
+fn what_ends_unanswered_while_connections_are_opened_is_opened_again() {
+    let number = AtomicU64::new(0);
+    let address = serve(move |conversation| {
+        let is_served = number.fetch_add(1, Ordering::Relaxed) >= 3;
+        while conversation.hears() && is_served && conversation.says(ANSWER) {}
+    });
+    let report = hold(address);
+    let (held, run) = (report.hold.unwrap(), &report.runs[0]);
+    assert_eq!((held.open, held.dead), (10, 0));
+    assert_eq!((run.connections.opened, run.connections.refused), (10, 3));
+}
+
+#[test]
 fn what_cannot_be_opened_is_not_held() {
     let report = hold(nobody());
     let (held, run) = (report.hold.unwrap(), &report.runs[0]);
