@@ -27,6 +27,30 @@ fn conformance_of_a_right_server_is_success() {
     let report: serde_json::Value = serde_json::from_str(&printed_by(&output)).unwrap();
     assert!(report["counts"]["passed"].as_u64().unwrap() > 5, "{report}");
     assert_eq!(report["counts"]["failed"], 0);
+    for case in report["cases"].as_array().unwrap().iter().filter(|case| case["result"] == "passed")
+    {
+        let has = |key: &str, part: &str| case[key].as_str().unwrap().contains(part);
+        assert!(
+            has("section", "RFC 91") && has("sent", " ") && has("received", "HTTP/1.1 "),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn exchanges_are_shown_to_who_asks_for_them() {
+    let server = Plan::new().file("a.txt", "x".repeat(2000)).start();
+    let words = ["--offers=file=/a.txt", "--level=must", "--only=rfc9112-3.2-host"];
+    let brief = printed_by(&conformance(server.address(), &words));
+    let full = printed_by(&conformance(server.address(), &[&words[..], &["--exchanges"]].concat()));
+    assert!(
+        brief.contains("RFC 9112 3.2\n  pass  must ") && !brief.contains("received"),
+        "{brief}"
+    );
+    assert!(
+        full.contains("    sent      GET ") && full.contains("    received  HTTP/1.1 "),
+        "{full}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 
 use bench::plan::{Address, Ownership, Url, resolve};
-use conformance::{Capability, Level, Options, Target};
+use conformance::{Capability, Detail, Level, Options, Target};
 
 use super::flags::Conformance;
 use crate::Failure;
@@ -12,7 +12,8 @@ use crate::Failure;
 pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     let (target, options) = (target(flags)?, options(flags)?);
     let report = conformance::run(&target, &options);
-    let text = if flags.json { report.to_json() } else { report.to_string() };
+    let detail = if flags.exchanges { Detail::Everything } else { Detail::Failures };
+    let text = if flags.json { report.to_json() } else { report.to_text(detail) };
     match writeln!(std::io::stdout(), "{text}") {
         // Whoever read our output has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}

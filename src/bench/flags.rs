@@ -71,6 +71,7 @@ Exit status: 0 done, 1 failed, 2 wrong use, 3 a result is not valid, 4 B is sign
 const CONFORMANCE_EXAMPLES: &str = "Examples:
   velodrome bench conformance 127.0.0.1:8080
   velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --offers missing=/none
+  velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --only range --exchanges
   velodrome bench conformance 127.0.0.1:8080 --only chunked --json
 
 What a server offers decides which requirements can be tried: file, empty-file, directory, missing, echo, redirect,
@@ -337,6 +338,9 @@ pub(crate) struct Conformance {
     /// How many requirements are tried at one time.
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) parallel: usize,
+    /// Print what was sent and received for every requirement, not for those alone that are not met.
+    #[arg(long)]
+    pub(crate) exchanges: bool,
     /// Load a host outside this one and private networks: it is yours.
     #[arg(long)]
     pub(crate) i_own_this_host: bool,

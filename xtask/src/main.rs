@@ -11,9 +11,11 @@
 
 mod arguments;
 mod bench;
+mod conformance;
 mod failure;
 mod fuzz;
 mod process;
+mod server;
 mod stages;
 mod tally;
 mod tidy;
@@ -45,6 +47,7 @@ fn run(words: &[String]) -> Result<(), Failure> {
         "tidy" => tidy::run(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
+        "conformance" => conformance::run(rest),
         "help" | "--help" | "-h" => {
             print!("{}", verbs::help());
             Ok(())

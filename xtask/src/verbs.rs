@@ -62,9 +62,18 @@ pub(crate) const VERBS: &[Verb] = &[
             },
             Form {
                 usage: "bench parser [--report FILE]",
-                summary: "our request-head parser against httparse, nanoseconds for a head",
+                summary: "our parsers of request heads and responses against httparse, in nanoseconds",
             },
         ],
+    },
+    Verb {
+        name: "conformance",
+        sub_verbs: &[],
+        forms: &[Form {
+            usage: "conformance [--only SERVER[,SERVER]] [--write]",
+            summary: "the HTTP/1.1 requirements on our server and on those that are installed; --write puts \
+                      the table into docs/conformance.md",
+        }],
     },
 ];
 

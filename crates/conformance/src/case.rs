@@ -179,7 +179,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Which interim responses may come before the final one.
+/// Which interim responses may come before the final one. A client has to take more than one (RFC 9110 section 15.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interim {
@@ -188,10 +188,12 @@ pub enum Interim {
     Allowed,
     /// None at all.
     Forbidden,
-    /// Exactly one 100 (Continue).
+    /// 100 (Continue), once or more often, and nothing else.
     Continue,
-    /// At most one 100 (Continue), and nothing else.
-    AtMostOne,
+    /// Exactly one 100 (Continue).
+    ContinueOnce,
+    /// None but 100 (Continue).
+    ContinueOrNone,
 }
 
 /// A form which the value of a response field has to have.

@@ -28,7 +28,7 @@ mod template;
 pub use case::{
     Answer, Body, Case, ConnectionAfter, Expectation, FieldFormat, Interim, Level, Need, Step,
 };
-pub use report::{CaseReport, Counts, Failure, Outcome, Report};
+pub use report::{CaseReport, Counts, Detail, Failure, Outcome, Report};
 pub use response::{
     Fields, Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response,
 };

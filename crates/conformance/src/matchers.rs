@@ -95,11 +95,13 @@ fn check_status(allowed: &[Answer], status: u16) -> Result<(), String> {
 
 fn check_interims(expected: Interim, interims: &[Response]) -> Result<(), String> {
     let statuses: Vec<u16> = interims.iter().map(|interim| interim.status).collect();
+    let only_continue = statuses.iter().all(|status| *status == 100);
     let fits = match expected {
         Interim::Allowed => true,
         Interim::Forbidden => statuses.is_empty(),
-        Interim::Continue => statuses == [100],
-        Interim::AtMostOne => statuses.is_empty() || statuses == [100],
+        Interim::Continue => !statuses.is_empty() && only_continue,
+        Interim::ContinueOnce => statuses == [100],
+        Interim::ContinueOrNone => only_continue,
     };
     if fits { Ok(()) } else { Err(format!("interim responses {statuses:?}")) }
 }

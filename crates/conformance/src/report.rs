@@ -13,10 +13,6 @@ pub struct Failure {
     pub expected: String,
     /// What came instead.
     pub problem: String,
-    /// What was sent, escaped and bounded.
-    pub sent: String,
-    /// What was received, escaped and bounded.
-    pub received: String,
 }
 
 /// The outcome of one case.
@@ -48,6 +44,10 @@ pub struct CaseReport {
     /// How it went.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// What was sent, escaped and bounded; empty where nothing was.
+    pub sent: String,
+    /// What was received, escaped and bounded.
+    pub received: String,
 }
 
 /// How many cases went how.
@@ -74,6 +74,15 @@ impl Counts {
     pub fn total(&self) -> usize {
         self.passed + self.failed + self.skipped
     }
+}
+
+/// Which cases a report for people tells at length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Those that failed.
+    Failures,
+    /// All that were played.
+    Everything,
 }
 
 /// The outcome of a run.

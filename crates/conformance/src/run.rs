@@ -48,8 +48,8 @@ fn wanted(case: &Case, options: &Options) -> bool {
 
 fn run_case(case: &Case, target: &Target, facts: &Facts, options: &Options) -> CaseReport {
     let lack = case.needs.iter().find_map(|need| facts.lacks(*need, options));
-    let outcome = match lack {
-        Some(reason) => Outcome::Skipped { reason },
+    let (outcome, [sent, received]) = match lack {
+        Some(reason) => (Outcome::Skipped { reason }, Default::default()),
         None => outcome_of(case, target, facts, options),
     };
     CaseReport {
@@ -58,28 +58,28 @@ fn run_case(case: &Case, target: &Target, facts: &Facts, options: &Options) -> C
         level: case.level,
         requirement: case.requirement.clone(),
         outcome,
+        sent,
+        received,
     }
 }
 
-fn outcome_of(case: &Case, target: &Target, facts: &Facts, options: &Options) -> Outcome {
+/// The outcome, what was sent, and what was received.
+fn outcome_of(
+    case: &Case,
+    target: &Target,
+    facts: &Facts,
+    options: &Options,
+) -> (Outcome, [String; 2]) {
+    let failed = |expected, problem| Outcome::Failed(Failure { expected, problem });
     let played = match play(case, target, facts, options) {
         Ok(played) => played,
         Err(error) => {
-            return Outcome::Failed(Failure {
-                expected: "a connection".to_owned(),
-                problem: error.to_string(),
-                sent: String::new(),
-                received: String::new(),
-            });
+            return (failed("a connection".to_owned(), error.to_string()), Default::default());
         }
     };
-    match judge(case, &played, facts) {
+    let outcome = match judge(case, &played, facts) {
         Ok(()) => Outcome::Passed,
-        Err(complaint) => Outcome::Failed(Failure {
-            expected: complaint.expected,
-            problem: complaint.problem,
-            sent: quote(&played.sent),
-            received: quote(&played.received),
-        }),
-    }
+        Err(complaint) => failed(complaint.expected, complaint.problem),
+    };
+    (outcome, [quote(&played.sent), quote(&played.received)])
 }

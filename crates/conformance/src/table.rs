@@ -1,59 +1,79 @@
-//! Owns the report for people: a table by section, then the failures at length. Never prints it anywhere.
+//! Owns the report for people: a table by section, then failures, or everything, at length. Never prints it.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write};
 
 use crate::case::Level;
-use crate::report::{CaseReport, Counts, Outcome, Report};
+use crate::report::{CaseReport, Counts, Detail, Outcome, Report};
+
+impl Report {
+    /// The report for people, with as much detail as they want.
+    pub fn to_text(&self, detail: Detail) -> String {
+        let mut text = String::new();
+        self.write(&mut text, detail).expect("a string takes everything");
+        text
+    }
+
+    fn write(&self, out: &mut impl Write, detail: Detail) -> fmt::Result {
+        writeln!(out, "HTTP/1.1 requirements, tried on {}", self.target)?;
+        for (section, cases) in by_section(&self.cases) {
+            writeln!(out, "\n{section}")?;
+            for case in cases {
+                line(out, case)?;
+                if detail == Detail::Everything {
+                    at_length(out, case)?;
+                }
+            }
+        }
+        if detail == Detail::Failures && self.counts.failed > 0 {
+            writeln!(out, "\nFailures")?;
+            for case in self.failures() {
+                writeln!(out, "\n  {} ({}, {})", case.id, case.section, case.level)?;
+                at_length(out, case)?;
+            }
+        }
+        writeln!(out)?;
+        for level in Level::ALL {
+            if let Some(counts) = self.levels.get(&level) {
+                summary(out, level.name(), counts)?;
+            }
+        }
+        summary(out, "all", &self.counts)
+    }
+}
 
 impl Display for Report {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(formatter, "HTTP/1.1 requirements, tried on {}", self.target)?;
-        for (section, cases) in by_section(&self.cases) {
-            writeln!(formatter, "\n{section}")?;
-            for case in cases {
-                line(formatter, case)?;
-            }
-        }
-        if self.counts.failed > 0 {
-            writeln!(formatter, "\nFailures")?;
-        }
-        for case in self.failures() {
-            at_length(formatter, case)?;
-        }
-        writeln!(formatter)?;
-        for level in Level::ALL {
-            if let Some(counts) = self.levels.get(&level) {
-                summary(formatter, level.name(), counts)?;
-            }
-        }
-        summary(formatter, "all", &self.counts)
+        self.write(formatter, Detail::Failures)
     }
 }
 
-fn line(formatter: &mut Formatter<'_>, case: &CaseReport) -> fmt::Result {
+fn line(out: &mut impl Write, case: &CaseReport) -> fmt::Result {
     match &case.outcome {
-        Outcome::Passed => writeln!(formatter, "  pass  {:<6}  {}", case.level, case.id),
-        Outcome::Failed(_) => writeln!(formatter, "  FAIL  {:<6}  {}", case.level, case.id),
+        Outcome::Passed => writeln!(out, "  pass  {:<6}  {}", case.level, case.id),
+        Outcome::Failed(_) => writeln!(out, "  FAIL  {:<6}  {}", case.level, case.id),
         Outcome::Skipped { reason } => {
-            writeln!(formatter, "  skip  {:<6}  {} ({reason})", case.level, case.id)
+            writeln!(out, "  skip  {:<6}  {} ({reason})", case.level, case.id)
         }
     }
 }
 
-fn at_length(formatter: &mut Formatter<'_>, case: &CaseReport) -> fmt::Result {
-    let Outcome::Failed(failure) = &case.outcome else { return Ok(()) };
-    writeln!(formatter, "\n  {} ({}, {})", case.id, case.section, case.level)?;
-    writeln!(formatter, "    {}", case.requirement.trim())?;
-    writeln!(formatter, "    expected  {}", failure.expected)?;
-    writeln!(formatter, "    but       {}", failure.problem)?;
-    writeln!(formatter, "    sent      {}", failure.sent)?;
-    writeln!(formatter, "    received  {}", failure.received)
+fn at_length(out: &mut impl Write, case: &CaseReport) -> fmt::Result {
+    writeln!(out, "    {}", case.requirement.trim())?;
+    if let Outcome::Failed(failure) = &case.outcome {
+        writeln!(out, "    expected  {}", failure.expected)?;
+        writeln!(out, "    but       {}", failure.problem)?;
+    }
+    if !matches!(case.outcome, Outcome::Skipped { .. }) {
+        writeln!(out, "    sent      {}", case.sent)?;
+        writeln!(out, "    received  {}", case.received)?;
+    }
+    Ok(())
 }
 
-fn summary(formatter: &mut Formatter<'_>, name: &str, counts: &Counts) -> fmt::Result {
+fn summary(out: &mut impl Write, name: &str, counts: &Counts) -> fmt::Result {
     let Counts { passed, failed, skipped } = counts;
     writeln!(
-        formatter,
+        out,
         "{name:<6}  {passed:>4} passed  {failed:>4} failed  {skipped:>4} skipped  of {}",
         counts.total()
     )
@@ -93,27 +113,33 @@ mod tests {
             level: Level::Must,
             requirement: "It has to be so.".to_owned(),
             outcome,
+            sent: format!("GET /{id}"),
+            received: String::new(),
         }
     }
 
     #[test]
     fn sections_stand_in_the_order_of_their_numbers() {
-        let failure = Failure {
-            expected: "status 400".to_owned(),
-            problem: "status 200".to_owned(),
-            sent: "GET".to_owned(),
-            received: "HTTP".to_owned(),
-        };
+        let failure =
+            Failure { expected: "status 400".to_owned(), problem: "status 200".to_owned() };
         let cases = vec![
             case("a", "policy framing", Outcome::Passed),
             case("b", "RFC 9112 9.10", Outcome::Failed(failure)),
             case("c", "RFC 9112 9.2", Outcome::Skipped { reason: "no echo".to_owned() }),
         ];
-        let text = Report::new("here".to_owned(), cases).to_string();
+        let report = Report::new("here".to_owned(), cases);
+        let text = report.to_string();
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
         assert!(place("RFC 9112 9.2\n") < place("RFC 9112 9.10\n"));
         assert!(place("RFC 9112 9.10\n") < place("policy framing\n"));
         assert!(place("(no echo)") > 0);
         assert!(text.contains("1 passed     1 failed     1 skipped  of 3"), "{text}");
+        assert!(text.contains("sent      GET /b") && !text.contains("sent      GET /a"), "{text}");
+        let text = report.to_text(Detail::Everything);
+        assert!(text.contains("sent      GET /a") && text.contains("sent      GET /b"), "{text}");
+        assert!(
+            !text.contains("sent      GET /c"),
+            "a case that was not played sent nothing: {text}"
+        );
     }
 }

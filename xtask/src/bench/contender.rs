@@ -1,32 +1,17 @@
-//! The servers that are compared: how each is started, on which port, and that it answers.
+//! The servers that are compared: how each is started, and that it has a core of its own.
 //!
 //! Owns the child processes. Never measures.
 
-use std::fs::OpenOptions;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use crate::bench::client;
 use crate::bench::host::Cores;
 use crate::bench::load;
 use crate::bench::site::Site;
 use crate::bench::workload::{Load, Workload};
 use crate::failure::Failure;
-use crate::process::{self, Guarded};
-
-/// The first port tried; below the range the kernel takes client ports from.
-const FIRST_PORT: u16 = 21_000;
-
-/// Ports tried before giving up.
-const PORTS: u16 = 200;
-
-/// A server that does not answer for so long after its start does not take part.
-const START_LIMIT: Duration = Duration::from_secs(10);
-
-/// Characters of a server's own complaint that are shown.
-const COMPLAINT_CHARACTERS: usize = 300;
+use crate::process::Guarded;
+use crate::server::{self, leashed};
 
 /// How a contender is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +66,7 @@ impl Running {
         site: &Site,
         cores: &Cores,
     ) -> Result<Running, Failure> {
-        let address = free_address()?;
+        let address = server::free_address()?;
         let words = command_line(contender, workload, site, address)?;
         Running::launch(contender.name, address, workload.path, &words, site, cores)
     }
@@ -95,18 +80,10 @@ impl Running {
         site: &Site,
         cores: &Cores,
     ) -> Result<Running, Failure> {
-        let log = site.folder().join(format!("{name}.stderr"));
-        let stderr = OpenOptions::new().create(true).write(true).truncate(true).open(&log)?;
-        let mut command = pinned(cores.server);
-        command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-        let mut guarded = Guarded::start(&mut command, name)?;
-        let answers = process::wait_until(START_LIMIT, || {
-            guarded.has_ended() || client::ask(address, path).is_ok()
-        });
-        if !answers || guarded.has_ended() {
-            return Err(Failure::Work(format!("does not answer: {}", complaint(&log))));
-        }
-        client::ask(address, path)?;
+        let core = cores.server.to_string();
+        let pinned: Vec<&str> =
+            ["taskset", "-c", &core].into_iter().chain(words.iter().map(String::as_str)).collect();
+        let guarded = server::start(leashed(&pinned), name, site.folder(), address, path)?;
         Ok(Running { address, command: words.join(" "), guarded })
     }
 
@@ -114,21 +91,6 @@ impl Running {
     pub(crate) fn family(&self) -> Vec<u32> {
         self.guarded.family()
     }
-}
-
-/// A command that runs on one core and ends with this tool even if the tool is killed.
-fn pinned(core: usize) -> Command {
-    let core = core.to_string();
-    let pin = ["taskset", "-c", &core];
-    let leash = ["setpriv", "--pdeathsig", "TERM"];
-    let words: Vec<&str> = if process::is_installed("setpriv") {
-        leash.into_iter().chain(pin).collect()
-    } else {
-        pin.to_vec()
-    };
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]);
-    command
 }
 
 fn command_line(
@@ -156,21 +118,4 @@ fn command_line(
         words.push(load::request(address, workload.path).len().to_string());
     }
     Ok(words)
-}
-
-/// An address where nobody listens.
-pub(crate) fn free_address() -> Result<SocketAddr, Failure> {
-    (FIRST_PORT..FIRST_PORT + PORTS)
-        .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-        .find(|address| client::is_free(*address))
-        .ok_or_else(|| Failure::Work(format!("no free port from {FIRST_PORT} on")))
-}
-
-/// The end of what a server said on stderr.
-fn complaint(log: &std::path::Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let text = text.trim().replace('\n', " | ");
-    let skipped = text.chars().count().saturating_sub(COMPLAINT_CHARACTERS);
-    let tail: String = text.chars().skip(skipped).collect();
-    if tail.is_empty() { "it said nothing".to_owned() } else { tail }
 }

@@ -6,7 +6,7 @@
 //! Owns the order of the work. Never prints a number without its spread.
 
 mod accounting;
-mod client;
+pub(crate) mod client;
 mod contender;
 mod generator;
 mod host;

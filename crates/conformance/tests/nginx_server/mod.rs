@@ -97,7 +97,7 @@ fn sample() -> String {
 }
 
 fn write_site(directory: &Path) {
-    let site = directory.join("site");
+    let site = directory.join("files");
     fs::create_dir_all(site.join("directory")).unwrap();
     fs::write(site.join("directory/index.html"), "<p>index\n").unwrap();
     fs::write(site.join("sample.txt"), sample()).unwrap();
@@ -120,34 +120,11 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// nginx has no echo: the body is sent to a location that answers 404, and that error shows the body.
 fn configuration(directory: &Path, port: u16) -> String {
-    let directory = directory.display();
-    format!(
-        "daemon off; master_process off; pid {directory}/nginx.pid; error_log stderr notice;
-events {{ worker_connections 512; }}
-http {{
-  access_log off; default_type text/plain;
-  client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy;
-  fastcgi_temp_path {directory}/fastcgi; uwsgi_temp_path {directory}/uwsgi;
-  scgi_temp_path {directory}/scgi;
-  lingering_time 1s; lingering_timeout 1s; client_header_timeout 1s; client_body_timeout 1s;
-  client_max_body_size {BODY_LIMIT_BYTES}; client_body_buffer_size 128k;
-  gzip_static on; gzip_vary on;
-  server {{
-    listen 127.0.0.1:{port}; root {directory}/site;
-    location = /echo {{
-      client_body_in_single_buffer on;
-      proxy_pass http://127.0.0.1:{port}/sink; proxy_intercept_errors on;
-      error_page 404 =200 @echo;
-    }}
-    location = /sink {{ client_max_body_size 0; return 404; }}
-    location @echo {{ return 200 $request_body; }}
-    location /moved {{ return 301 /elsewhere$request_uri; }}
-  }}
-}}
-"
-    )
+    include_str!("nginx.conf")
+        .replace("@FOLDER@", &directory.display().to_string())
+        .replace("@ADDRESS@", &format!("{}:{port}", Ipv4Addr::LOCALHOST))
+        .replace("@BODY_LIMIT_BYTES@", &BODY_LIMIT_BYTES.to_string())
 }
 
 /// The process, once it listens; `None` when it ended before that.

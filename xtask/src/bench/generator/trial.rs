@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::bench::accounting;
-use crate::bench::contender::{self, Running, Start};
+use crate::bench::contender::{Running, Start};
 use crate::bench::generator::program;
 use crate::bench::generator::scenario::{Scenario, Task};
 use crate::bench::host::Cores;
@@ -20,6 +20,7 @@ use crate::bench::site::Site;
 use crate::bench::workload::Load;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
+use crate::server;
 
 /// How long the server stands still, and how long it works between.
 const STALL: Duration = Duration::from_millis(100);
@@ -42,7 +43,7 @@ pub(crate) fn start_server(
     let Start::Floor { mode, body_bytes } = start else {
         return Err(Failure::Work("generators are compared against the floor".to_owned()));
     };
-    let address = contender::free_address()?;
+    let address = server::free_address()?;
     let floor = site.floor()?.display().to_string();
     let mut words = vec![floor, address.to_string(), mode.to_owned(), body_bytes.to_string()];
     if matches!(scenario.workload.load, Load::Pipelined { .. }) {

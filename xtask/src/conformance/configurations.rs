@@ -1,0 +1,162 @@
+//! The configuration of each server: as small as what it has to offer allows, with the deadlines for slow clients at a
+//! second, and nothing else changed that the requirements look at.
+//!
+//! Who hands bodies on does so on a connection of its own: ours gives up idle ones after a second, and who sends a body
+//! on one at that moment would fail by our doing.
+//!
+//! Each function writes what its server reads and gives the words of its command line.
+
+use std::net::SocketAddr;
+
+use crate::conformance::site::Site;
+use crate::failure::Failure;
+
+/// The largest body in bytes that a path takes which sends bodies back, here and in the service of ours.
+const BODY_LIMIT_BYTES: u32 = 65_536;
+
+/// Who is where.
+#[derive(Clone, Copy)]
+pub(crate) struct Addresses {
+    /// Of the server that is started.
+    pub(crate) own: SocketAddr,
+    /// Of `velodrome serve` with the files.
+    pub(crate) files: SocketAddr,
+    /// Of the service that sends bodies back.
+    pub(crate) echo: SocketAddr,
+}
+
+/// Ours, with files.
+pub(crate) fn serve(site: &Site, address: SocketAddr) -> Result<Vec<String>, Failure> {
+    let config = site.write(
+        "velodrome.toml",
+        "root = \"files\"\n\
+         [[route]]\nprefix = \"/moved\"\nredirect = { to = \"/elsewhere$path\", status = 301 }\n\
+         [limits]\nheader_deadline = \"1s\"\nbody_idle = \"1s\"\nkeep_alive = \"1s\"\n",
+    )?;
+    let socket = site.folder().join("run/control.sock");
+    Ok(vec![
+        "serve".to_owned(),
+        site.files().display().to_string(),
+        format!("--config={config}"),
+        format!("--listen={address}"),
+        format!("--admin-socket={}", socket.display()),
+        "--schedulers=1".to_owned(),
+    ])
+}
+
+/// The nginx of the suite's own test, so that what is a known deviation there is one here.
+const NGINX: &str = include_str!("../../../crates/conformance/tests/nginx_server/nginx.conf");
+
+/// nginx as in the suite's own test.
+pub(crate) fn nginx(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {
+    let folder = site.folder().display().to_string();
+    let text = NGINX
+        .replace("@FOLDER@", &folder)
+        .replace("@ADDRESS@", &addresses.own.to_string())
+        .replace("@BODY_LIMIT_BYTES@", &BODY_LIMIT_BYTES.to_string());
+    let config = site.write("nginx.conf", &text)?;
+    Ok(["-p", &folder, "-e", "stderr", "-c", &config].map(str::to_owned).to_vec())
+}
+
+/// Apache serves files, and hands bodies on.
+pub(crate) fn apache2(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {
+    let Addresses { own, echo, .. } = addresses;
+    let folder = site.folder().display();
+    let modules =
+        ["mpm_event", "authz_core", "dir", "alias", "mime", "reqtimeout", "proxy", "proxy_http"];
+    let modules: String = modules
+        .map(|name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"))
+        .concat();
+    let text = format!(
+        "{modules}ServerRoot {folder}
+PidFile {folder}/apache2.pid
+DefaultRuntimeDir {folder}/run
+ErrorLog {folder}/apache2.log
+ServerName {own}
+Listen {own}
+User www-data
+Group www-data
+DocumentRoot {folder}/files
+DirectoryIndex index.html
+TypesConfig /dev/null
+AddType text/plain .txt
+AddType text/html .html
+Timeout 1
+KeepAliveTimeout 1
+RequestReadTimeout header=1 body=1
+LimitRequestBody {BODY_LIMIT_BYTES}
+RedirectMatch 301 ^/moved(.*)$ /elsewhere$1
+ProxyPass /echo http://{echo}/echo disablereuse=on
+"
+    );
+    let config = site.write("apache2.conf", &text)?;
+    Ok(["-f", &config, "-D", "FOREGROUND"].map(str::to_owned).to_vec())
+}
+
+/// Caddy serves files, and hands bodies on.
+pub(crate) fn caddy(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {
+    let Addresses { own, echo, .. } = addresses;
+    let (ip, port, files) = (own.ip(), own.port(), site.files());
+    let text = format!(
+        "{{
+  admin off
+  auto_https off
+  servers {{
+    protocols h1
+    timeouts {{
+      read_header 1s
+      read_body 1s
+      idle 1s
+    }}
+  }}
+}}
+http://:{port} {{
+  bind {ip}
+  root * {}
+  request_body {{
+    max_size {BODY_LIMIT_BYTES}
+  }}
+  redir /moved* /elsewhere{{uri}} 301
+  reverse_proxy /echo {echo} {{
+    transport http {{
+      keepalive off
+    }}
+  }}
+  file_server {{
+    precompressed gzip
+  }}
+}}
+",
+        files.display()
+    );
+    let config = site.write("Caddyfile", &text)?;
+    Ok(["run", "--adapter", "caddyfile", "--config", &config].map(str::to_owned).to_vec())
+}
+
+/// HAProxy hands everything on.
+pub(crate) fn haproxy(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {
+    let Addresses { own, files, echo } = addresses;
+    let text = format!(
+        "global
+  maxconn 1000
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 1s
+  timeout server 3s
+  timeout http-request 1s
+  timeout http-keep-alive 1s
+frontend tried
+  bind {own}
+  http-request redirect location /elsewhere%[path] code 301 if {{ path_beg /moved }}
+  use_backend echo if {{ path /echo }}
+  default_backend files
+backend files
+  server velodrome {files}
+backend echo
+  server reflect {echo}
+"
+    );
+    let config = site.write("haproxy.cfg", &text)?;
+    Ok(["-db", "-f", &config].map(str::to_owned).to_vec())
+}

@@ -1,0 +1,189 @@
+//! The servers that are tried: what each offers, how it is started and what version it is.
+//!
+//! Owns the processes. Never touches a server that it did not start.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::conformance::configurations::{Addresses, apache2, caddy, haproxy, nginx, serve};
+use crate::conformance::site::Site;
+use crate::failure::Failure;
+use crate::process::{self, Guarded};
+use crate::server;
+
+/// A value of `--offers`.
+type Offer = &'static str;
+
+const PLAIN: &[Offer] = &["file=/sample.txt", "missing=/missing"];
+const SITE: &[Offer] = &[
+    "empty-file=/empty.txt",
+    "directory=/directory",
+    "redirect=/moved",
+    "dotfile=/.hidden",
+    "outside-link=/link.txt",
+];
+const PRECOMPRESSED: &[Offer] = &["precompressed=/packed.txt"];
+const BODIES: &[Offer] = &["echo=/echo", "body-limit=65536"];
+const EVERYTHING: &[&[Offer]] = &[PLAIN, SITE, PRECOMPRESSED, BODIES];
+
+/// The name of our own server.
+pub(crate) const OURS: &str = "velodrome";
+
+/// A server of the distribution.
+pub(crate) struct Server {
+    /// The name, of its program too.
+    pub(crate) name: &'static str,
+    /// How it is started, as a reader of the table should know.
+    pub(crate) note: &'static str,
+    /// The word that asks for its version.
+    version: &'static str,
+    offers: &'static [&'static [Offer]],
+    /// Writes its configuration and gives the words behind the program.
+    command: fn(&Site, &Addresses) -> Result<Vec<String>, Failure>,
+}
+
+/// The others.
+pub(crate) const OTHERS: [Server; 4] = [
+    Server {
+        name: "nginx",
+        note: "one process; bodies are sent back by an error page",
+        version: "-v",
+        offers: EVERYTHING,
+        command: nginx,
+    },
+    Server {
+        name: "apache2",
+        note: "mpm_event with mod_dir, mod_alias, mod_mime, mod_reqtimeout; bodies are sent back by the service of ours \
+               behind mod_proxy_http",
+        version: "-v",
+        offers: &[PLAIN, SITE, BODIES],
+        command: apache2,
+    },
+    Server {
+        name: "caddy",
+        note: "`file_server` with `precompressed gzip`; bodies are sent back by the service of ours behind \
+               `reverse_proxy`",
+        version: "version",
+        offers: EVERYTHING,
+        command: caddy,
+    },
+    Server {
+        name: "haproxy",
+        note: "a proxy before both of ours, which have the files and send bodies back",
+        version: "-v",
+        offers: EVERYTHING,
+        command: haproxy,
+    },
+];
+
+/// A server that runs; it ends with this value.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    /// The flags that say what it offers.
+    pub(crate) offers: Vec<String>,
+    _guarded: Guarded,
+}
+
+/// Our server with files, and our service that sends bodies back.
+pub(crate) struct Ours {
+    pub(crate) files: Running,
+    pub(crate) echo: Running,
+    pub(crate) version: String,
+}
+
+impl Ours {
+    /// Starts both.
+    pub(crate) fn start(site: &Site, programs: &Path) -> Result<Ours, Failure> {
+        let program = programs.join("velodrome");
+        let unknown = Failure::Work("velodrome does not say its version".to_owned());
+        let version = version_of(&program, "--version").ok_or(unknown)?;
+        let address = server::free_address()?;
+        let words = serve(site, address)?;
+        let offers = &[PLAIN, SITE, PRECOMPRESSED];
+        let files = launch("velodrome", &program, &words, site, address, offers)?;
+        let program = programs.join("examples/reflect");
+        let address = server::free_address()?;
+        let words = [address.to_string()];
+        let echo = launch("reflect", &program, &words, site, address, &[PLAIN, BODIES])?;
+        Ok(Ours { files, echo, version })
+    }
+}
+
+impl Server {
+    /// Where the program lies and its version, or nothing where it is not installed.
+    pub(crate) fn installed(&self) -> Option<(PathBuf, String)> {
+        let program = process::find(self.name)?;
+        let version = version_of(&program, self.version)?;
+        Some((program, version))
+    }
+
+    /// Starts it, and waits until it answers.
+    pub(crate) fn start(
+        &self,
+        program: &Path,
+        site: &Site,
+        ours: &Ours,
+    ) -> Result<Running, Failure> {
+        let own = server::free_address()?;
+        let addresses = Addresses { own, files: ours.files.address, echo: ours.echo.address };
+        let words = (self.command)(site, &addresses)?;
+        launch(self.name, program, &words, site, own, self.offers)
+    }
+}
+
+fn launch(
+    name: &str,
+    program: &Path,
+    words: &[String],
+    site: &Site,
+    address: SocketAddr,
+    offers: &[&[Offer]],
+) -> Result<Running, Failure> {
+    let program = program.display().to_string();
+    let mut command = server::leashed(&[&program]);
+    command.args(words);
+    // A server that keeps things beside its configuration keeps them here.
+    for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
+        command.env(variable, site.folder());
+    }
+    let guarded = server::start(command, name, site.folder(), address, "/sample.txt")
+        .map_err(|failure| Failure::Work(format!("{name}: {failure}")))?;
+    let offers = offers.concat().iter().map(|offer| format!("--offers={offer}")).collect();
+    Ok(Running { address, offers, _guarded: guarded })
+}
+
+fn version_of(program: &Path, word: &str) -> Option<String> {
+    let output = Command::new(program).arg(word).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    version_in(&String::from_utf8_lossy(&text))
+}
+
+/// The first word that begins with a digit, whatever stands before it.
+fn version_in(text: &str) -> Option<String> {
+    let mut words = text.split(|byte: char| byte.is_whitespace() || byte == '/');
+    words.find(|word| word.starts_with(|first: char| first.is_ascii_digit())).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_in_what_servers_say() {
+        let told = [
+            ("nginx version: nginx/1.22.1\n", "1.22.1"),
+            ("Server version: Apache/2.4.71 (Debian)\nServer built: 2026\n", "2.4.71"),
+            (
+                "HAProxy version 2.6.12-1+deb12u4 2025/10/03 - https://haproxy.org/\n",
+                "2.6.12-1+deb12u4",
+            ),
+            ("velodrome 0.1.0\n", "0.1.0"),
+            ("2.6.2\n", "2.6.2"),
+        ];
+        for (text, version) in told {
+            assert_eq!(version_in(text).as_deref(), Some(version));
+        }
+        assert_eq!(version_in("unknown"), None);
+    }
+}
