@@ -196,7 +196,11 @@ fn a_knee_is_searched_step_by_step() {
     assert_eq!(output.status.code(), Some(expected), "{told}");
     assert_eq!(told["found"]["last_good_per_s"], serde_json::Value::Null, "{told}");
     assert!(told["steps"].as_array().unwrap().len() >= 2, "{told}");
-    let output = run(Command::new(PROGRAM).args(words).arg("--slo=p50=10s"));
+    let page = server.directory().join("knee.html");
+    let html = format!("--html={}", page.display());
+    let output = run(Command::new(PROGRAM).args(words).args(["--slo=p50=10s", &html]));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("p50 at most 10.0 s") && page.contains("last good rate"), "{page}");
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", errors_of(&output));
     assert!(printed_by(&output).contains("p50 of response time"), "{}", printed_by(&output));
 }

@@ -58,6 +58,7 @@ Exit status: 0 done, 1 failed, 2 wrong use, 3 the result is not valid.";
 const KNEE_EXAMPLES: &str = "Examples:
   velodrome bench knee http://127.0.0.1:8080/ --slo p99=5ms
   velodrome bench knee http://127.0.0.1:8080/ --slo p99=5ms --slo p99.9=20ms --rate 10k:200k -d 5s
+  velodrome bench knee http://127.0.0.1:8080/ --slo p99=5ms --html knee.html
 
 Exit status: 0 done, 1 failed, 2 wrong use, 3 the result is not valid.";
 
@@ -285,7 +286,7 @@ pub(crate) struct Knee {
     #[command(flatten)]
     pub(crate) place: Place,
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

@@ -1,12 +1,14 @@
 //! The verb `bench knee`: steps of one rate each, until it is known where an objective breaks.
 
-use bench::knee::{End, KneeReport, Objective, Step, search, write_text};
+use bench::knee::{KneeReport, Objective, Step, search, write_html, write_text};
 use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};
 use bench::plan::{Arrivals, Pace, Rate};
+use bench::report::State;
 use server::config::parse_duration;
 
 use super::flags::Knee;
 use super::http::print;
+use super::page;
 use super::screen::Screen;
 use crate::Failure;
 
@@ -16,10 +18,11 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
         let text = "--runs: a step is one run; let it last longer with -d";
         return Err(Failure::WrongUse(text.to_owned()));
     }
+    flags.output.html.as_deref().map_or(Ok(()), page::check)?;
     let objectives = flags.slo.iter().map(|text| objective(text)).collect::<Result<Vec<_>, _>>()?;
     let (lowest, highest) = rates(flags.rate)?;
     let mut plan = super::plan::knee(flags)?;
-    let (mut steps, mut asked) = (Vec::new(), None);
+    let (mut steps, mut first) = (Vec::new(), None);
     let found = search(lowest, highest, |rate| {
         plan.pace = Pace::Open(Rate::steady(rate, Arrivals::Constant));
         let mut screen = Screen::new();
@@ -30,10 +33,11 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
         let step = Step::of(rate, &report, &objectives);
         let outcome = step.outcome;
         steps.push(step);
-        asked.get_or_insert(report.plan);
+        first.get_or_insert(report);
         Ok::<_, Failure>(outcome)
     })?;
-    deliver(&KneeReport::of(&objectives, found, asked, steps), flags)
+    let first = first.expect("a search measures at its lowest rate");
+    deliver(&KneeReport::of(&objectives, [lowest, highest], found, first, steps), flags)
 }
 
 fn objective(text: &str) -> Result<Objective, Failure> {
@@ -58,15 +62,16 @@ fn rates(flag: Option<Rate>) -> Result<(f64, f64), Failure> {
 }
 
 fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
-    if flags.form.json {
+    // What was measured is printed even where its page cannot be written.
+    let page = flags.output.html.as_deref();
+    let written = page.map(|path| page::write(path, &write_html(report)));
+    if flags.output.json {
         print(&report.to_json())?;
     } else {
         let mut text = String::new();
         write_text(report, &mut text).expect("text can be appended to text");
         print(text.trim_end())?;
     }
-    match report.found.end {
-        End::Found | End::NeverBroke | End::BrokenFromStart => Ok(()),
-        End::GeneratorLimit | End::Stopped => Err(Failure::Invalid),
-    }
+    written.unwrap_or(Ok(()))?;
+    if report.state() == State::Valid { Ok(()) } else { Err(Failure::Invalid) }
 }

@@ -2,17 +2,20 @@
 //!
 //! Owns what an objective is and when a step breaks it. Which rate is tried next is in [`search`].
 
+mod html;
 mod search;
 mod text;
 
 use serde::{Deserialize, Serialize};
 
+pub use html::write_html;
 pub use search::{End, Found, Outcome, search};
 pub use text::write_text;
 
+use crate::host::HostFacts;
 use crate::limits::{KNEE_FAILED_SHARE_MAXIMUM, REPORT_SCHEMA};
-use crate::report::text::{count, duration};
-use crate::report::{Ended, Percentile, PlanReport, ReasonCode, Report, RunReport};
+use crate::report::text::{count, duration, rate};
+use crate::report::{Ended, Percentile, PlanReport, ReasonCode, Report, RunReport, State, Tool};
 
 /// What is to hold: a response time that a percentile does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,12 +31,20 @@ pub struct Objective {
 pub struct KneeReport {
     /// The number of this form.
     pub schema: u32,
+    /// Who wrote it.
+    pub tool: Tool,
+    /// When the first step began, in seconds since 1970-01-01 00:00 UTC.
+    pub begun_unix_s: u64,
+    /// The command line, word by word.
+    pub command: Vec<String>,
     /// What was to hold.
     pub objectives: Vec<Objective>,
     /// What the search came to.
     pub found: Found,
-    /// What was asked in the first step; the others differ in their rates.
-    pub plan: Option<PlanReport>,
+    /// What was asked, between the lowest and the highest rate.
+    pub plan: PlanReport,
+    /// Where it ran.
+    pub host: HostFacts,
     /// All steps, in their order.
     pub steps: Vec<Step>,
 }
@@ -58,15 +69,68 @@ pub struct Step {
 }
 
 impl KneeReport {
-    /// Of a search and its steps.
+    /// Of a search between two rates and its steps. What they have in common is in the report of the first.
     pub fn of(
         objectives: &[Objective],
+        [lowest, highest]: [f64; 2],
         found: Found,
-        plan: Option<PlanReport>,
+        first: Report,
         steps: Vec<Step>,
     ) -> Self {
-        let objectives = objectives.to_vec();
-        Self { schema: REPORT_SCHEMA, objectives, found, plan, steps }
+        Self {
+            schema: REPORT_SCHEMA,
+            tool: first.tool,
+            begun_unix_s: first.begun_unix_s,
+            command: first.command,
+            objectives: objectives.to_vec(),
+            found,
+            plan: PlanReport {
+                verb: "knee".to_owned(),
+                rate_from_per_s: Some(lowest),
+                rate_to_per_s: Some(highest),
+                ..first.plan
+            },
+            host: first.host,
+            steps,
+        }
+    }
+
+    /// Whether what was found may be believed.
+    pub fn state(&self) -> State {
+        match self.found.end {
+            End::Found | End::NeverBroke | End::BrokenFromStart => State::Valid,
+            End::GeneratorLimit | End::Stopped => State::Invalid,
+        }
+    }
+
+    /// What was found: a word, and the words to it.
+    fn conclusion(&self) -> (&'static str, String) {
+        let told = |per_second: Option<f64>| {
+            per_second
+                .map_or_else(|| "no rate".to_owned(), |value| format!("{} requests/s", rate(value)))
+        };
+        let (good, bad) = (told(self.found.last_good_per_s), told(self.found.first_bad_per_s));
+        match self.found.end {
+            End::Found => ("KNEE", format!("holds at {good}, broken at {bad}")),
+            End::NeverBroke => ("NO KNEE", format!("holds at {good}, the highest rate tried")),
+            End::BrokenFromStart => ("NO KNEE", format!("broken at {bad}, the lowest rate tried")),
+            End::GeneratorLimit => (
+                "INVALID",
+                format!(
+                    "holds at {good}; at {bad} the generator or its host is the limit, not the server"
+                ),
+            ),
+            End::Stopped => {
+                ("PARTIAL", format!("stopped; last good rate {good}, first bad rate {bad}"))
+            }
+        }
+    }
+
+    /// The steps in the order of their rates.
+    fn by_rate(&self) -> Vec<&Step> {
+        let mut steps: Vec<&Step> = self.steps.iter().collect();
+        steps.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
+        steps
     }
 
     /// The report as JSON.
@@ -107,8 +171,11 @@ impl Step {
         }
     }
 
-    /// The response time at a percentile.
+    /// The response time at a percentile; none where nothing was answered.
     pub fn response_ns(&self, percentile: Percentile) -> Option<u64> {
+        if self.answered_per_s == 0.0 {
+            return None;
+        }
         let place = Percentile::ALL.iter().position(|known| *known == percentile)?;
         self.response_ns.get(place).copied()
     }

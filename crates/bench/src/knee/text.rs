@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{End, KneeReport, Outcome, Step};
+use super::{KneeReport, Outcome, Step};
 use crate::report::Percentile;
 use crate::report::text::{count, duration, rate};
 
@@ -14,8 +14,7 @@ const PLOT: (usize, usize) = (60, 12);
 /// # Errors
 /// Those of the writer.
 pub fn write_text(report: &KneeReport, out: &mut impl Write) -> fmt::Result {
-    let mut steps: Vec<&Step> = report.steps.iter().collect();
-    steps.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
+    let steps = report.by_rate();
     writeln!(
         out,
         "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>14}",
@@ -26,7 +25,8 @@ pub fn write_text(report: &KneeReport, out: &mut impl Write) -> fmt::Result {
     }
     writeln!(out)?;
     plot(out, report, &steps)?;
-    conclusion(out, report)
+    let (word, words) = report.conclusion();
+    writeln!(out, "{word}: {words}")
 }
 
 fn line(out: &mut impl Write, step: &Step) -> fmt::Result {
@@ -43,7 +43,8 @@ fn line(out: &mut impl Write, step: &Step) -> fmt::Result {
     if reasons.is_empty() { writeln!(out) } else { writeln!(out, ": {reasons}") }
 }
 
-fn word(outcome: Outcome) -> &'static str {
+/// What a step came to, in words.
+pub(super) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Held => "held",
         Outcome::Broken => "broken",
@@ -90,31 +91,4 @@ fn plot(out: &mut impl Write, report: &KneeReport, steps: &[&Step]) -> fmt::Resu
     }
     writeln!(out, "{:>10} +{}", "", "-".repeat(columns))?;
     writeln!(out, "{:>12}{:>width$}\n", "0", format!("{}/s", rate(most)), width = columns)
-}
-
-fn conclusion(out: &mut impl Write, report: &KneeReport) -> fmt::Result {
-    let found = &report.found;
-    let told = |per_second: Option<f64>| {
-        per_second
-            .map_or_else(|| "no rate".to_owned(), |value| format!("{} requests/s", rate(value)))
-    };
-    let (good, bad) = (told(found.last_good_per_s), told(found.first_bad_per_s));
-    match found.end {
-        End::Found => {
-            writeln!(out, "KNEE: holds at {good}, broken at {bad}")
-        }
-        End::NeverBroke => {
-            writeln!(out, "NO KNEE: holds at {good}, the highest rate tried")
-        }
-        End::BrokenFromStart => {
-            writeln!(out, "NO KNEE: broken at {bad}, the lowest rate tried")
-        }
-        End::GeneratorLimit => writeln!(
-            out,
-            "INVALID: holds at {good}; at {bad} the generator or its host is the limit, not the server"
-        ),
-        End::Stopped => {
-            writeln!(out, "PARTIAL: stopped; last good rate {good}, first bad rate {bad}")
-        }
-    }
 }

@@ -79,7 +79,7 @@ pub struct TargetReport {
 /// What was asked of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanReport {
-    /// What kind of measurement: `http`, `hold`.
+    /// What kind of measurement: `http`, `hold`, `knee`.
     pub verb: String,
     /// Where requests went.
     pub targets: Vec<TargetReport>,

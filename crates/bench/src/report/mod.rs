@@ -4,7 +4,7 @@
 
 mod build;
 mod hold;
-mod html;
+pub(crate) mod html;
 mod json;
 mod measured;
 mod percentile;
@@ -14,7 +14,7 @@ pub(crate) mod text;
 mod verdict;
 
 pub use hold::HoldReport;
-pub use html::{LoadPoint, write_html, write_html_of_steps};
+pub use html::write_html;
 pub use json::ReadError;
 pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};
 pub use percentile::{NoPercentile, Percentile};

@@ -1,10 +1,11 @@
 //! Pages of whole reports: well formed whatever the texts are, with the figures of the report, and with every point
 //! inside its plot.
 
-use bench::report::{LoadPoint, Measured, Report, write_html, write_html_of_steps};
+use bench::knee::{End, Found, KneeReport, Outcome, Step};
+use bench::report::{Measured, Report, write_html};
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
-use crate::sample::{SECOND_NS, closed_plan, closed_run, of, open_plan, open_run};
+use crate::sample::{SECOND_NS, closed_plan, closed_run, knee, of, open_plan, open_run};
 
 const HOSTILE: &str = "http://127.0.0.1/\"'><script>alert(1)</script>&amp;\u{202e}\0";
 
@@ -54,14 +55,25 @@ fn several_runs_of_an_open_loop() -> Measured {
     of(open_plan(), vec![open_run(), bad, open_run()])
 }
 
-fn steps() -> Vec<LoadPoint> {
-    let point =
-        |rate_per_s, p99_ns, p99_9_ns| LoadPoint { rate_per_s, p50_ns: 40_000, p99_ns, p99_9_ns };
-    vec![
-        point(20_000.0, 9_000_000, Some(80_000_000)),
-        point(10_000.0, 90_000, Some(200_000)),
-        point(0.0, 0, None),
-    ]
+/// A run whose rate was another one each second.
+fn ramp() -> Measured {
+    let plan = open_plan();
+    let plan = bench::report::PlanReport { rate_to_per_s: Some(2000.0), ..plan };
+    of(plan, vec![open_run()])
+}
+
+/// The pages of everything that has one.
+fn pages() -> Vec<String> {
+    let reports = [
+        several_runs_of_an_open_loop(),
+        ramp(),
+        of(closed_plan(), vec![closed_run()]),
+        of(closed_plan(), Vec::new()),
+    ];
+    let pages = reports.map(|measured| write_html(&Report::of(measured)));
+    let nothing = KneeReport { steps: Vec::new(), ..knee() };
+    let knees = [knee(), nothing].map(|report| bench::knee::write_html(&report));
+    pages.into_iter().chain(knees).collect()
 }
 
 #[test]
@@ -85,13 +97,7 @@ fn hostile_texts_stay_texts() {
 
 #[test]
 fn pages_are_well_formed_and_need_nothing_from_elsewhere() {
-    let reports = [
-        Report::of(several_runs_of_an_open_loop()),
-        Report::of(of(closed_plan(), vec![closed_run()])),
-        Report::of(of(closed_plan(), Vec::new())),
-    ];
-    for report in &reports {
-        let page = write_html_of_steps(report, &steps());
+    for page in pages() {
         for tag in tags(&page) {
             let loads =
                 ["src", "href", "data"].into_iter().find(|name| tag.attribute(name).is_some());
@@ -147,13 +153,12 @@ fn without_an_answer_no_time_is_shown() {
     assert!(!page.contains(">0 ns<") && !page.contains("p99 of each second"), "{page}");
 }
 
-#[test]
-fn points_are_inside_their_plots_and_where_they_belong() {
-    let page = write_html_of_steps(&Report::of(several_runs_of_an_open_loop()), &steps());
+/// Lines and thin lines of a page, whose points are all inside their plots.
+fn lines_of(page: &str) -> (usize, usize) {
     let number = |text: &str| text.parse::<f64>().expect("a place is a number");
     let is_inside = |x: f64, y: f64| (76.0..=878.0).contains(&x) && (26.0..=272.0).contains(&y);
     let (mut lines, mut thin) = (0, 0);
-    for tag in tags(&page) {
+    for tag in tags(page) {
         if tag.name == "polyline" {
             lines += 1;
             let is_thin = tag.attribute("class").is_some_and(|class| class.contains("thin"));
@@ -169,6 +174,61 @@ fn points_are_inside_their_plots_and_where_they_belong() {
             assert!(is_inside(place("cx"), place("cy")), "{}", tag.attributes);
         }
     }
-    // Service, response, answered, failed and p99 of three runs; the medians of them, and three lines of steps.
-    assert_eq!((lines, thin), (15 + 5 + 3, 15));
+    (lines, thin)
+}
+
+#[test]
+fn points_are_inside_their_plots_and_where_they_belong() {
+    let lines: Vec<(usize, usize)> = pages().iter().map(|page| lines_of(page)).collect();
+    // Service, response, answered, failed and p99 of three runs, and the medians of them.
+    assert_eq!(lines[0], (15 + 5, 15));
+    // The same of one run, and p50 and p99 against load.
+    assert_eq!(lines[1], (5 + 2, 0));
+    // One kind of time in a closed loop.
+    assert_eq!(lines[2], (4, 0));
+    // Without a run, and without a step, there is nothing to draw.
+    assert_eq!((lines[3], lines[5]), ((0, 0), (0, 0)));
+    // Two percentiles, the limits of both, the last good and the first bad rate.
+    assert_eq!(lines[4], (2 + 2 + 2, 0));
+}
+
+#[test]
+fn the_page_of_a_knee_shows_what_was_found() {
+    let page = bench::knee::write_html(&knee());
+    for text in [
+        "<strong>KNEE</strong>",
+        "holds at 2,000 requests/s, broken at 2,100 requests/s",
+        "<span class=\"figure\">2,000 /s</span>",
+        "<span class=\"figure\">2,100 /s</span>",
+        "response time: p50 at most 1.00 ms, p99 at most 5.00 ms",
+        "p99 at most 5.00 ms",
+        "last good rate, 2,000/s",
+        "broken: p99 8.00 ms (at most 5.00 ms)",
+        "<dd>Example 9000</dd>",
+        "<pre>velodrome bench knee</pre>",
+    ] {
+        assert!(page.contains(text), "{text} is missing in {page}");
+    }
+    // Three steps at two percentiles: those that held are discs.
+    let of = |class: &str| page.matches(class).count();
+    let rings = of("class=\"dot ring first\"") + of("class=\"dot ring second\"");
+    let discs = of("class=\"dot first\"") + of("class=\"dot second\"");
+    assert_eq!((discs, rings), (4, 2));
+}
+
+#[test]
+fn the_page_of_a_knee_tells_no_time_that_nobody_measured() {
+    let mut report = knee();
+    report.found = Found { end: End::Stopped, last_good_per_s: None, first_bad_per_s: None };
+    let stopped = Step {
+        outcome: Outcome::Stopped,
+        answered_per_s: 0.0,
+        response_ns: vec![0; 6],
+        ..report.steps.remove(0)
+    };
+    report.steps = vec![stopped];
+    let page = bench::knee::write_html(&report);
+    tags(&page);
+    assert!(page.contains("PARTIAL") && page.contains("nothing to draw"), "{page}");
+    assert!(!page.contains(">0 ns<"), "{page}");
 }

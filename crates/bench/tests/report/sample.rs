@@ -1,7 +1,11 @@
 //! A measurement whose figures can be worked out by hand.
 
 use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
-use bench::report::{ClockUse, Ended, HoldReport, Measured, PlanReport, RunMeasured, TargetReport};
+use bench::knee::{End, Found, KneeReport, Objective, Outcome, Step};
+use bench::report::{
+    ClockUse, Ended, HoldReport, Measured, Percentile, PlanReport, Report, RunMeasured,
+    TargetReport,
+};
 use bench::tally::{Answering, Loop, Opening, Sending, Tally};
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
@@ -159,4 +163,31 @@ pub(crate) fn hold() -> HoldReport {
         server_bytes_per_connection_end: Some(2300.0),
         generator_bytes_per_connection: Some(250.0),
     }
+}
+
+/// A search that held at 1,000 and 2,000 requests a second and broke at 2,100.
+pub(crate) fn knee() -> KneeReport {
+    let objective = |percentile, limit_ns| Objective { percentile, limit_ns };
+    let objectives = [objective(Percentile::P50, 1_000_000), objective(Percentile::P99, 5_000_000)];
+    let step = |rate_per_s: f64, p99_ns: u64| {
+        let holds = p99_ns <= 5_000_000;
+        Step {
+            rate_per_s,
+            outcome: if holds { Outcome::Held } else { Outcome::Broken },
+            reasons: (!holds)
+                .then(|| "p99 8.00 ms (at most 5.00 ms)".to_owned())
+                .into_iter()
+                .collect(),
+            answered_per_s: rate_per_s,
+            failed: 0,
+            response_ns: [100_000, 200_000, p99_ns, p99_ns, p99_ns, p99_ns].to_vec(),
+            server_cores: Some(0.25),
+        }
+    };
+    let steps = vec![step(1000.0, 400_000), step(2100.0, 8_000_000), step(2000.0, 900_000)];
+    let found =
+        Found { end: End::Found, last_good_per_s: Some(2000.0), first_bad_per_s: Some(2100.0) };
+    let mut measured = of(open_plan(), vec![open_run()]);
+    measured.command = ["velodrome", "bench", "knee"].map(str::to_owned).to_vec();
+    KneeReport::of(&objectives, [1000.0, 1e6], found, Report::of(measured), steps)
 }

@@ -1,16 +1,20 @@
-//! The JSON and its documentation say the same.
+//! The JSON of everything that prints it, and its documentation, say the same.
 
 use std::collections::BTreeSet;
 
+use bench::compare::{Comparison, Side};
 use bench::report::{ReadError, Report};
 use serde_json::Value;
 
-use crate::sample::{closed_plan, closed_run, hold, of, open_plan, open_run};
+use crate::sample::{closed_plan, closed_run, hold, knee, of, open_plan, open_run};
 
 const DOCUMENT: &str = include_str!("../../../../docs/bench.md");
 
-/// The part of the document that holds the tables of fields.
-const HEADING: &str = "## The JSON report";
+/// The part of the document that holds the tables of a report, to which others refer.
+const REPORT: &str = "## The JSON report";
+
+/// The unit of a field that is documented elsewhere, with all that is in it.
+const REFERENCE: &str = "object";
 
 /// A report in which no list is empty and no field null.
 fn full() -> Report {
@@ -57,9 +61,34 @@ fn expand(pattern: &str) -> Vec<String> {
     choices.split(',').flat_map(|choice| expand(&format!("{before}{choice}{after}"))).collect()
 }
 
-/// The fields in the tables of the document: name, unit, meaning, none of them empty.
-fn documented() -> BTreeSet<String> {
-    let (_, part) = DOCUMENT.split_once(HEADING).expect("the document has the part");
+/// A search in which no list is empty and no field null, as JSON.
+fn full_knee() -> String {
+    let mut report = knee();
+    report.steps.retain(|step| !step.reasons.is_empty());
+    report.plan.requests_per_connection = Some(100);
+    report.plan.check = Some("status 200".to_owned());
+    report.to_json()
+}
+
+/// A comparison of that kind: neither side is to be trusted, and not the same was asked.
+fn full_comparison() -> String {
+    let report = |connections| {
+        let mut plan = open_plan();
+        plan.connections = connections;
+        let mut run = open_run();
+        run.steal_share = Some(0.5);
+        [Report::of(of(plan, vec![run]))]
+    };
+    let (first, second) = (report(4), report(5));
+    let first = Side { name: "A", reports: &first };
+    let second = Side { name: "B", reports: &second };
+    let noise = Comparison::of(first, first, None);
+    Comparison::of(first, second, Some(&noise)).to_json()
+}
+
+/// The fields in the tables of a part of the document: name, unit, meaning, none of them empty.
+fn documented(heading: &str) -> BTreeSet<String> {
+    let (_, part) = DOCUMENT.split_once(heading).expect("the document has the part");
     let part = part.split("\n## ").next().unwrap_or_default();
     let mut found = BTreeSet::new();
     for row in part.lines().filter(|line| line.starts_with("| `")) {
@@ -67,21 +96,42 @@ fn documented() -> BTreeSet<String> {
         assert_eq!(cells.len(), 3, "field, unit, meaning: {row}");
         assert!(cells.iter().all(|cell| !cell.is_empty()), "{row}");
         for field in expand(cells[0].trim_matches('`')) {
-            assert!(found.insert(field.clone()), "{field} is documented twice");
+            let fields = if cells[1] == REFERENCE { referred(&field) } else { vec![field] };
+            for field in fields {
+                assert!(found.insert(field.clone()), "{field} is documented twice");
+            }
         }
     }
     found
 }
 
+/// The fields of an object of that name in a report.
+fn referred(object: &str) -> Vec<String> {
+    let name = object.rsplit('.').next().unwrap_or_default();
+    let begin = format!("{name}.");
+    let fields = documented(REPORT).into_iter();
+    let fields =
+        fields.filter_map(|field| Some(format!("{object}.{}", field.strip_prefix(&begin)?)));
+    let fields: Vec<String> = fields.collect();
+    assert!(!fields.is_empty(), "a report has no {name}");
+    fields
+}
+
 #[test]
 fn every_field_is_documented_and_every_documented_field_exists() {
-    let mut written = BTreeSet::new();
-    paths(&serde_json::from_str(&full().to_json()).unwrap(), "", &mut written);
-    let documented = documented();
-    let missing: Vec<_> = written.difference(&documented).collect();
-    let stale: Vec<_> = documented.difference(&written).collect();
-    assert!(missing.is_empty(), "not documented: {missing:#?}");
-    assert!(stale.is_empty(), "documented, but not there: {stale:#?}");
+    for (heading, json) in [
+        (REPORT, full().to_json()),
+        ("## Comparing", full_comparison()),
+        ("## The knee", full_knee()),
+    ] {
+        let mut written = BTreeSet::new();
+        paths(&serde_json::from_str(&json).unwrap(), "", &mut written);
+        let documented = documented(heading);
+        let missing: Vec<_> = written.difference(&documented).collect();
+        let stale: Vec<_> = documented.difference(&written).collect();
+        assert!(missing.is_empty(), "{heading}: not documented: {missing:#?}");
+        assert!(stale.is_empty(), "{heading}: documented, but not there: {stale:#?}");
+    }
 }
 
 #[test]

@@ -5,41 +5,47 @@
 use super::date;
 use super::page::Page;
 use crate::report::measured::{Ended, PlanReport};
-use crate::report::schema::{Report, RunReport};
+use crate::report::schema::{Report, RunReport, Tool};
 use crate::report::summary::{Spread, Summary};
 use crate::report::text::{bytes, count, duration, median_run, numbered, pace, percent, rate};
 use crate::report::verdict::{Reason, State};
 
 /// The name of the page, for the window and the list of files.
-pub(super) fn title(report: &Report) -> String {
-    let what = match report.plan.targets.as_slice() {
+pub(crate) fn title(tool: &Tool, plan: &PlanReport) -> String {
+    let what = match plan.targets.as_slice() {
         [target] => format!("{} {}", target.method, target.url),
         targets => numbered(targets.len() as u64, "URL"),
     };
-    format!("{} {}: {what}", report.tool.name, report.plan.verb)
+    format!("{} {}: {what}", tool.name, plan.verb)
 }
 
-/// What was asked, where and when.
-pub(super) fn write_plan(report: &Report, page: &mut Page) {
-    let plan = &report.plan;
-    page.leaf("p", &[("class", &"tool")], format_args!("{} {}", report.tool.name, plan.verb));
-    for target in &plan.targets {
-        page.element("h1", &[], |page| {
-            page.text(format_args!("{} {}", target.method, target.url));
-            if plan.targets.len() > 1 {
-                page.leaf("small", &[], format_args!(" weight {}", target.weight));
-            }
-        });
-    }
-    page.leaf("p", &[("class", &"plan")], plan_in_words(plan, report.runs.len()));
-    page.leaf(
-        "p",
-        &[("class", &"plan")],
-        format_args!("begun {}", date::written(report.begun_unix_s)),
-    );
+/// What was asked, in words too, where and when.
+pub(crate) fn write_plan(
+    tool: &Tool,
+    plan: &PlanReport,
+    words: &[String],
+    begun_unix_s: u64,
+    page: &mut Page,
+) {
+    page.element("header", &[], |page| {
+        page.leaf("p", &[("class", &"tool")], format_args!("{} {}", tool.name, plan.verb));
+        for target in &plan.targets {
+            page.element("h1", &[], |page| {
+                page.text(format_args!("{} {}", target.method, target.url));
+                if plan.targets.len() > 1 {
+                    page.leaf("small", &[], format_args!(" weight {}", target.weight));
+                }
+            });
+        }
+        let begun = format!("begun {}", date::written(begun_unix_s));
+        for line in words.iter().chain([&begun]) {
+            page.leaf("p", &[("class", &"plan")], line);
+        }
+    });
 }
 
-fn plan_in_words(plan: &PlanReport, runs: usize) -> String {
+/// What was asked, and how often: in so many runs, or steps.
+pub(crate) fn plan_in_words(plan: &PlanReport, often: String) -> String {
     let mut words = vec![
         pace(plan),
         numbered(plan.connections, "connection"),
@@ -49,7 +55,7 @@ fn plan_in_words(plan: &PlanReport, runs: usize) -> String {
             duration(plan.duration_ns as f64),
             duration(plan.warmup_ns as f64)
         ),
-        numbered(runs as u64, "run"),
+        often,
     ];
     words.extend(plan.check.as_ref().map(|check| format!("an answer had to be {check}")));
     words.join(", ")
@@ -58,11 +64,11 @@ fn plan_in_words(plan: &PlanReport, runs: usize) -> String {
 /// The verdict with every reason and note.
 pub(super) fn write_verdict(report: &Report, page: &mut Page) {
     let verdict = &report.verdict;
-    let (class, word, words) = match verdict.state {
-        State::Valid => ("verdict valid", "VALID", "nothing speaks against these figures"),
-        State::Invalid => ("verdict invalid", "INVALID", "do not trust these figures"),
+    let (word, words) = match verdict.state {
+        State::Valid => ("VALID", "nothing speaks against these figures"),
+        State::Invalid => ("INVALID", "do not trust these figures"),
     };
-    page.element("section", &[("class", &class)], |page| {
+    write_state(verdict.state, page, |page| {
         page.element("p", &[], |page| {
             page.leaf("strong", &[], word);
             page.text(words);
@@ -73,6 +79,15 @@ pub(super) fn write_verdict(report: &Report, page: &mut Page) {
         write_reasons(&verdict.reasons, "", report.runs.len(), page);
         write_reasons(&verdict.notes, "note: ", report.runs.len(), page);
     });
+}
+
+/// A conclusion, in the colour of whether it is to be trusted.
+pub(crate) fn write_state(state: State, page: &mut Page, content: impl FnOnce(&mut Page)) {
+    let class = match state {
+        State::Valid => "verdict valid",
+        State::Invalid => "verdict invalid",
+    };
+    page.element("section", &[("class", &class)], content);
 }
 
 fn write_reasons(reasons: &[Reason], kind: &str, runs: usize, page: &mut Page) {
@@ -140,7 +155,8 @@ fn write_cpu(summary: &Summary, run: &RunReport, page: &mut Page) {
     }
 }
 
-fn tile(page: &mut Page, name: &str, figure: &str, below: Option<String>) {
+/// One figure, large, with its name and what else is to be said of it.
+pub(crate) fn tile(page: &mut Page, name: &str, figure: &str, below: Option<String>) {
     page.element("div", &[], |page| {
         page.leaf("span", &[("class", &"name")], name);
         page.leaf("span", &[("class", &"figure")], figure);

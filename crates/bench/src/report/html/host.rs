@@ -4,14 +4,14 @@
 
 use super::page::Page;
 use crate::host::HostFacts;
-use crate::report::schema::Report;
+use crate::report::measured::PlanReport;
+use crate::report::schema::Tool;
 use crate::report::text::{bytes, count, numbered, percent};
 
-/// The facts of the host.
-pub(super) fn write(report: &Report, page: &mut Page) {
-    let host = &report.host;
-    let steal = report.runs.iter().filter_map(|run| run.steal_share).reduce(f64::max);
-    let steal = steal.map(|share| ("time given to others", format!("{} at most", percent(share))));
+/// The facts of the host, with the share of its time that was given to others where that is known.
+pub(crate) fn write(host: &HostFacts, steal_share: Option<f64>, page: &mut Page) {
+    let steal =
+        steal_share.map(|share| ("time given to others", format!("{} at most", percent(share))));
     page.element("dl", &[], |page| {
         facts(host).into_iter().chain(steal).for_each(|(name, value)| fact(page, name, &value));
     });
@@ -63,17 +63,15 @@ fn fact(page: &mut Page, name: &str, value: &str) {
 }
 
 /// The command line, as a shell takes it.
-pub(super) fn write_command(report: &Report, page: &mut Page) {
-    let words: Vec<String> = report.command.iter().map(|word| quoted(word)).collect();
+pub(crate) fn write_command(command: &[String], tool: &Tool, plan: &PlanReport, page: &mut Page) {
+    let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     page.leaf("pre", &[], words.join(" "));
-    let seed = report.plan.seed;
-    let version = &report.tool.version;
-    let threads = numbered(report.plan.pinned.len() as u64, "core");
-    page.leaf(
-        "p",
-        &[("class", &"plan")],
-        format_args!("version {version}, seed {seed}, threads pinned to {threads}"),
-    );
+    let cores = match plan.pinned.len() {
+        0 => "no thread pinned".to_owned(),
+        count => format!("threads pinned to {}", numbered(count as u64, "core")),
+    };
+    let text = format_args!("version {}, seed {}, {cores}", tool.version, plan.seed);
+    page.leaf("p", &[("class", &"plan")], text);
 }
 
 /// A word in quotes where a shell would take it apart.

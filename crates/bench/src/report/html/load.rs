@@ -1,88 +1,171 @@
 //! Times against load.
 //!
-//! Owns the plot of steps, whoever made them: the search for the knee, or the seconds of a ramp.
+//! Owns the plot of times over rates, whoever measured them: the search for the knee, or the seconds of a ramp.
 
 use super::page::Page;
-use super::plot::{Dot, Hue, Line, Plot, Weight};
+use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, count_label};
 use crate::limits::PLOT_DOTS_MAXIMUM;
+use crate::report::percentile::Percentile;
 use crate::report::schema::{Report, SecondReport};
+use crate::report::summary::Spread;
 use crate::report::text::{duration, rate};
-
-/// The response times at one rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LoadPoint {
-    /// Requests a second that were due.
-    pub rate_per_s: f64,
-    /// Half of the response times were no longer, in nanoseconds.
-    pub p50_ns: u64,
-    /// 99 of 100 were no longer.
-    pub p99_ns: u64,
-    /// 999 of 1,000 were no longer; none where that is not known.
-    pub p99_9_ns: Option<u64>,
-}
-
-/// The lines, in the order of their hues.
-type Figure = (Hue, &'static str, fn(&LoadPoint) -> Option<u64>);
-const FIGURES: [Figure; 3] = [
-    (Hue::First, "p50", |point| Some(point.p50_ns)),
-    (Hue::Second, "p99", |point| Some(point.p99_ns)),
-    (Hue::Third, "p99.9", |point| point.p99_9_ns),
-];
-
-/// The points of a report whose rate was not one: each whole second in which something was answered.
-pub(super) fn points_of(report: &Report) -> Vec<LoadPoint> {
-    if report.plan.rate_from_per_s == report.plan.rate_to_per_s {
-        return Vec::new();
-    }
-    let seconds = report.runs.iter().flat_map(|run| &run.seconds);
-    let whole = |second: &&SecondReport| second.length_ns >= SECOND_NS && second.answered > 0;
-    seconds
-        .filter(whole)
-        .map(|second| LoadPoint {
-            rate_per_s: second.sent as f64,
-            p50_ns: second.p50_ns,
-            p99_ns: second.p99_ns,
-            p99_9_ns: None,
-        })
-        .collect()
-}
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Draws the points as lines over the rate.
-pub(super) fn draw(points: &[LoadPoint], page: &mut Page) {
-    let mut points = points.to_vec();
-    points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
-    let is_known = |figure: &&Figure| points.iter().any(|point| (figure.2)(point).is_some());
-    let known: Vec<&Figure> = FIGURES.iter().filter(is_known).collect();
-    let lines: Vec<Line> = known.iter().map(|figure| line(&points, figure)).collect();
-    let heights = lines.iter().flat_map(|line| &line.points).map(|point| point.1);
-    let highest = points.iter().map(|point| point.rate_per_s).fold(0.0, f64::max);
-    Plot {
-        description: "Response time against load".to_owned(),
-        across: Axis::from_zero("requests/s", highest, count_label),
-        up: Axis::of_times("response time", heights),
-        legend: known.iter().map(|(hue, name, _)| (*hue, (*name).to_owned())).collect(),
-        caption: "Each point is what was measured at one rate.".to_owned(),
-        lines,
-    }
-    .draw(page);
+/// The hues of percentiles, in the order in which they are given: one for each that there is.
+const HUES: [Hue; Percentile::ALL.len()] =
+    [Hue::First, Hue::Second, Hue::Third, Hue::Fourth, Hue::Fifth, Hue::Sixth];
+
+/// The response times at one rate.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LoadPoint {
+    /// Requests in a second.
+    pub(crate) rate_per_s: f64,
+    /// A time for each percentile that is drawn.
+    pub(crate) times_ns: Vec<u64>,
+    /// How the point looks.
+    pub(crate) shape: Shape,
 }
 
-fn line(points: &[LoadPoint], (hue, name, of): &Figure) -> Line {
-    let placed = points
-        .iter()
-        .filter_map(|point| of(point).map(|time_ns| (point.rate_per_s, time_ns as f64)));
-    let points: Vec<(f64, f64)> = placed.collect();
-    let dot = |point: &(f64, f64)| {
-        let text = format!("{name} at {} requests/s: {}", rate(point.0), duration(point.1));
-        Dot { point: *point, text }
+/// Times over rates, and the borders they are seen against.
+#[derive(Debug, Clone)]
+pub(crate) struct Load {
+    /// What is drawn, each as a line.
+    pub(crate) percentiles: Vec<Percentile>,
+    /// In any order. Several at one rate are drawn all, and the line goes through their median.
+    pub(crate) points: Vec<LoadPoint>,
+    /// What the time at a percentile is to be at most.
+    pub(crate) limits: Vec<(Percentile, u64)>,
+    /// Rates that matter, with their names.
+    pub(crate) rates: Vec<(Hue, &'static str, f64)>,
+    /// What a reader should know.
+    pub(crate) caption: String,
+}
+
+/// A report whose rate was not one: each whole second in which something was answered.
+pub(super) fn of_ramp(report: &Report) -> Option<Load> {
+    if report.plan.rate_from_per_s == report.plan.rate_to_per_s {
+        return None;
+    }
+    let seconds = report.runs.iter().flat_map(|run| &run.seconds);
+    let whole = |second: &&SecondReport| second.length_ns >= SECOND_NS && second.answered > 0;
+    let point = |second: &SecondReport| LoadPoint {
+        rate_per_s: second.sent as f64,
+        times_ns: vec![second.p50_ns, second.p99_ns],
+        shape: Shape::Disc,
     };
-    let dots = match points.len() {
-        0..=PLOT_DOTS_MAXIMUM => points.iter().map(dot).collect(),
-        _ => Vec::new(),
-    };
-    Line { hue: *hue, weight: Weight::Bold, points, dots }
+    let points: Vec<LoadPoint> = seconds.filter(whole).map(point).collect();
+    (!points.is_empty()).then(|| Load {
+        percentiles: vec![Percentile::P50, Percentile::P99],
+        points,
+        limits: Vec::new(),
+        rates: Vec::new(),
+        caption: "Each point is a second of the ramp.".to_owned(),
+    })
+}
+
+impl Load {
+    /// Draws the lines over the rate, with borders behind them.
+    pub(crate) fn draw(&self, page: &mut Page) {
+        let measured: Vec<Line> =
+            self.percentiles.iter().enumerate().map(|(at, _)| self.line(at)).collect();
+        let limits = self.limits.iter().map(|(_, limit_ns)| *limit_ns as f64);
+        let dots = measured.iter().flat_map(|line| &line.dots).map(|dot| dot.point.1);
+        let heights = measured.iter().flat_map(|line| &line.points).map(|point| point.1);
+        let up = Axis::of_times("response time", heights.chain(dots).chain(limits));
+        let rates = self.points.iter().map(|point| point.rate_per_s);
+        let highest = rates.chain(self.rates.iter().map(|known| known.2)).fold(0.0, f64::max);
+        let (mut legend, mut lines) = self.borders();
+        legend.splice(0..0, self.percentiles.iter().zip(HUES).map(named));
+        lines.extend(measured);
+        Plot {
+            description: "Response time against load".to_owned(),
+            across: Axis::from_zero("requests/s", highest, count_label),
+            up,
+            legend,
+            caption: self.caption.clone(),
+            lines,
+        }
+        .draw(page);
+    }
+
+    /// Lines through the whole plot: at the longest times that are wanted, and at the rates that matter.
+    fn borders(&self) -> (Vec<(Hue, Weight, String)>, Vec<Line>) {
+        let (mut legend, mut lines) = (Vec::new(), Vec::new());
+        let mut border = |hue, name: String, points| {
+            legend.push((hue, Weight::Border, name));
+            lines.push(Line { hue, weight: Weight::Border, points, dots: Vec::new() });
+        };
+        for (percentile, limit_ns) in &self.limits {
+            let height = *limit_ns as f64;
+            let name = format!("{percentile} at most {}", duration(height));
+            // What is outside stands at an end.
+            border(self.hue(*percentile), name, vec![(0.0, height), (f64::INFINITY, height)]);
+        }
+        for (hue, name, at) in &self.rates {
+            let name = format!("{name}, {}/s", rate(*at));
+            border(*hue, name, vec![(*at, 0.0), (*at, f64::INFINITY)]);
+        }
+        (legend, lines)
+    }
+
+    fn hue(&self, percentile: Percentile) -> Hue {
+        let mut known = self.percentiles.iter().zip(HUES);
+        known.find(|(known, _)| **known == percentile).map_or(Hue::First, |(_, hue)| hue)
+    }
+
+    /// The times at the percentile of that number.
+    fn line(&self, at: usize) -> Line {
+        let place = |point: &LoadPoint| Some((point.rate_per_s, *point.times_ns.get(at)? as f64));
+        let name = self.percentiles[at];
+        let dot = |point: &LoadPoint| {
+            let (per_second, time) = place(point)?;
+            let text = format!("{name} at {} requests/s: {}", rate(per_second), duration(time));
+            Some(Dot { point: (per_second, time), text, shape: point.shape })
+        };
+        let dots = match self.points.len() {
+            0..=PLOT_DOTS_MAXIMUM => self.points.iter().filter_map(dot).collect(),
+            _ => Vec::new(),
+        };
+        let mut points: Vec<(f64, f64)> = self.points.iter().filter_map(place).collect();
+        points.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let points = points.chunk_by(|left, right| left.0 == right.0).filter_map(median).collect();
+        Line { hue: self.hue(name), weight: Weight::Bold, points, dots }
+    }
+}
+
+fn named((percentile, hue): (&Percentile, Hue)) -> (Hue, Weight, String) {
+    (hue, Weight::Bold, percentile.to_string())
+}
+
+/// The middle of the times at one rate.
+fn median(same: &[(f64, f64)]) -> Option<(f64, f64)> {
+    Some((same.first()?.0, Spread::of(same.iter().map(|point| point.1))?.median))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_through_the_median_of_each_rate() {
+        let point = |rate_per_s, time_ns| LoadPoint {
+            rate_per_s,
+            times_ns: vec![time_ns],
+            shape: Shape::Ring,
+        };
+        let load = Load {
+            percentiles: vec![Percentile::P99],
+            points: vec![point(20.0, 9), point(10.0, 2), point(20.0, 5), point(20.0, 6)],
+            limits: Vec::new(),
+            rates: Vec::new(),
+            caption: String::new(),
+        };
+        let line = load.line(0);
+        assert_eq!(line.points, [(10.0, 2.0), (20.0, 6.0)]);
+        assert_eq!(line.dots.len(), 4);
+        assert!(line.dots.iter().all(|dot| dot.shape == Shape::Ring));
+    }
 }

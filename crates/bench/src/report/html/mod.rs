@@ -4,19 +4,19 @@
 //! plots are in the page, and there is no script.
 
 mod date;
-mod headline;
-mod host;
-mod load;
+pub(crate) mod headline;
+pub(crate) mod host;
+pub(crate) mod load;
 mod page;
 mod percentiles;
-mod plot;
+pub(crate) mod plot;
 mod scale;
 mod seconds;
-mod tables;
+pub(crate) mod tables;
 
 use crate::report::schema::Report;
-pub use load::LoadPoint;
-use page::Page;
+use crate::report::text::numbered;
+pub(crate) use page::Page;
 
 /// Colours, sizes and what paper needs.
 const STYLE: &str = include_str!("style.css");
@@ -26,11 +26,11 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// The page of a report. A ramp's seconds make a plot of times against load.
 pub fn write_html(report: &Report) -> String {
-    write_html_of_steps(report, &load::points_of(report))
+    document(&headline::title(&report.tool, &report.plan), |page| write_parts(report, page))
 }
 
-/// The page of a report with times against load from steps that were measured one by one.
-pub fn write_html_of_steps(report: &Report, steps: &[LoadPoint]) -> String {
+/// A whole page: what a browser has to know, and the parts.
+pub(crate) fn document(title: &str, parts: impl FnOnce(&mut Page)) -> String {
     let mut page = Page::new();
     page.element("html", &[("lang", &"en")], |page| {
         page.element("head", &[], |page| {
@@ -39,18 +39,20 @@ pub fn write_html_of_steps(report: &Report, steps: &[LoadPoint]) -> String {
             let width = "width=device-width, initial-scale=1";
             page.empty("meta", &[("name", &"viewport"), ("content", &width)]);
             page.empty("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-            page.leaf("title", &[], headline::title(report));
+            page.leaf("title", &[], title);
             page.style(STYLE);
         });
         page.element("body", &[], |page| {
-            page.element("main", &[], |page| write_parts(report, steps, page));
+            page.element("main", &[], parts);
         });
     });
     page.into_text()
 }
 
-fn write_parts(report: &Report, steps: &[LoadPoint], page: &mut Page) {
-    page.element("header", &[], |page| headline::write_plan(report, page));
+fn write_parts(report: &Report, page: &mut Page) {
+    let runs = numbered(report.runs.len() as u64, "run");
+    let words = headline::plan_in_words(&report.plan, runs);
+    headline::write_plan(&report.tool, &report.plan, &[words], report.begun_unix_s, page);
     headline::write_verdict(report, page);
     headline::write_figures(report, page);
     section(page, "Latency by percentile", |page| {
@@ -58,16 +60,20 @@ fn write_parts(report: &Report, steps: &[LoadPoint], page: &mut Page) {
         tables::write_times(report, page);
     });
     section(page, "Over time", |page| seconds::draw(report, page));
-    if !steps.is_empty() {
-        section(page, "Latency against load", |page| load::draw(steps, page));
+    if let Some(ramp) = load::of_ramp(report) {
+        section(page, "Latency against load", |page| ramp.draw(page));
     }
     section(page, "Requests and connections", |page| tables::write_runs(report, page));
     section(page, "Processors", |page| tables::write_processors(report, page));
-    section(page, "Host", |page| host::write(report, page));
-    section(page, "Command line", |page| host::write_command(report, page));
+    let steal = report.runs.iter().filter_map(|run| run.steal_share).reduce(f64::max);
+    section(page, "Host", |page| host::write(&report.host, steal, page));
+    section(page, "Command line", |page| {
+        host::write_command(&report.command, &report.tool, &report.plan, page);
+    });
 }
 
-fn section(page: &mut Page, title: &str, content: impl FnOnce(&mut Page)) {
+/// A part with its heading.
+pub(crate) fn section(page: &mut Page, title: &str, content: impl FnOnce(&mut Page)) {
     page.element("section", &[], |page| {
         page.leaf("h2", &[], title);
         content(page);

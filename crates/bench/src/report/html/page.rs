@@ -9,7 +9,7 @@ pub(super) type Attribute<'a> = (&'static str, &'a dyn Display);
 
 /// A page, or the part of it that has been written.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(crate) struct Page {
     written: String,
 }
 
@@ -20,7 +20,7 @@ impl Page {
     }
 
     /// An element with what `content` writes in it.
-    pub(super) fn element(
+    pub(crate) fn element(
         &mut self,
         name: &'static str,
         attributes: &[Attribute<'_>],
@@ -35,7 +35,7 @@ impl Page {
     }
 
     /// An element with nothing but text in it.
-    pub(super) fn leaf(
+    pub(crate) fn leaf(
         &mut self,
         name: &'static str,
         attributes: &[Attribute<'_>],
@@ -51,7 +51,7 @@ impl Page {
     }
 
     /// Text, escaped.
-    pub(super) fn text(&mut self, text: impl Display) {
+    pub(crate) fn text(&mut self, text: impl Display) {
         write!(Escaping(&mut self.written), "{text}").expect("text can be appended to text");
     }
 

@@ -3,7 +3,7 @@
 //! Owns which quantiles are drawn: to the last one that the count of times supports, and no further.
 
 use super::page::Page;
-use super::plot::{Dot, Hue, Line, Plot, Weight};
+use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, Mark};
 use crate::report::schema::{LatencyReport, Report, RunReport};
 use crate::report::summary::Spread;
@@ -45,7 +45,7 @@ pub(super) fn draw(report: &Report, page: &mut Page) {
             .collect();
         lines.extend(curves(&latencies, &kind));
         let name = if is_open { kind.name } else { "service time, which is the response time" };
-        legend.push((kind.hue, name.to_owned()));
+        legend.push((kind.hue, Weight::Bold, name.to_owned()));
     }
     // The medians are drawn last, over everything thin.
     lines.sort_by_key(|line| line.weight == Weight::Bold);
@@ -108,6 +108,7 @@ fn curves(latencies: &[Latency], kind: &Kind) -> Vec<Line> {
         .map(|mark| Dot {
             point: (mark.value, median(mark.value)),
             text: format!("{} {}: {}", kind.name, mark.label, duration(median(mark.value))),
+            shape: Shape::Disc,
         })
         .collect();
     lines.push(bold);

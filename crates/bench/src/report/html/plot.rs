@@ -20,10 +20,14 @@ const LABEL_GAP: f64 = 8.0;
 
 /// What a line shows, which decides its colour and its dashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hue {
+pub(crate) enum Hue {
     First,
     Second,
     Third,
+    Fourth,
+    Fifth,
+    Sixth,
+    Good,
     Bad,
 }
 
@@ -33,6 +37,10 @@ impl Hue {
             Hue::First => "first",
             Hue::Second => "second",
             Hue::Third => "third",
+            Hue::Fourth => "fourth",
+            Hue::Fifth => "fifth",
+            Hue::Sixth => "sixth",
+            Hue::Good => "good",
             Hue::Bad => "bad",
         }
     }
@@ -45,6 +53,25 @@ pub(super) enum Weight {
     Thin,
     /// The median, or the only run.
     Bold,
+    /// No measurement: a border that others are seen against.
+    Border,
+}
+
+impl Weight {
+    fn class(self) -> &'static str {
+        match self {
+            Weight::Thin => "thin",
+            Weight::Bold => "bold",
+            Weight::Border => "border",
+        }
+    }
+}
+
+/// How a point looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Disc,
+    Ring,
 }
 
 /// A point that says what it is when it is pointed at.
@@ -52,6 +79,7 @@ pub(super) enum Weight {
 pub(super) struct Dot {
     pub(super) point: (f64, f64),
     pub(super) text: String,
+    pub(super) shape: Shape,
 }
 
 /// A line.
@@ -72,8 +100,8 @@ pub(super) struct Plot {
     pub(super) up: Axis,
     /// In the order they are drawn.
     pub(super) lines: Vec<Line>,
-    /// What the hues mean.
-    pub(super) legend: Vec<(Hue, String)>,
+    /// What the lines mean.
+    pub(super) legend: Vec<(Hue, Weight, String)>,
     /// What a reader should know, below the plot.
     pub(super) caption: String,
 }
@@ -101,7 +129,7 @@ impl Plot {
 
     fn draw_legend(&self, page: &mut Page) {
         page.element("p", &[("class", &"legend")], |page| {
-            for (hue, name) in &self.legend {
+            for (hue, weight, name) in &self.legend {
                 page.element("span", &[], |page| {
                     let size: [super::page::Attribute<'_>; 4] = [
                         ("class", &"sample"),
@@ -110,7 +138,7 @@ impl Plot {
                         ("height", &"8"),
                     ];
                     page.element("svg", &size, |page| {
-                        let class = format!("line bold {}", hue.class());
+                        let class = format!("line {} {}", weight.class(), hue.class());
                         page.empty("path", &[("class", &class), ("d", &"M1 4H29")]);
                     });
                     page.text(name);
@@ -142,11 +170,7 @@ impl Plot {
     }
 
     fn draw_line(&self, page: &mut Page, line: &Line) {
-        let weight = match line.weight {
-            Weight::Thin => "thin",
-            Weight::Bold => "bold",
-        };
-        let class = format!("line {weight} {}", line.hue.class());
+        let class = format!("line {} {}", line.weight.class(), line.hue.class());
         let points: Vec<String> = line
             .points
             .iter()
@@ -156,7 +180,11 @@ impl Plot {
         for dot in &line.dots {
             let (x, y) = (self.x(dot.point.0), self.y(dot.point.1));
             let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
-            let class = format!("dot {}", line.hue.class());
+            let shape = match dot.shape {
+                Shape::Disc => "dot",
+                Shape::Ring => "dot ring",
+            };
+            let class = format!("{shape} {}", line.hue.class());
             let place: [super::page::Attribute<'_>; 4] =
                 [("class", &class), ("cx", &x), ("cy", &y), ("r", &"3.5")];
             page.element("circle", &place, |page| page.leaf("title", &[], &dot.text));

@@ -3,7 +3,7 @@
 //! Owns how seconds become points. Never draws two scales into one plot.
 
 use super::page::Page;
-use super::plot::{Dot, Hue, Line, Plot, Weight};
+use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, count_label};
 use crate::limits::{PLOT_DOTS_MAXIMUM, PLOT_POINTS_MAXIMUM};
 use crate::report::schema::{Report, RunReport, SecondReport};
@@ -105,8 +105,8 @@ fn caption(runs: usize, together: usize) -> String {
     caption
 }
 
-fn legend(figures: &[Figure]) -> Vec<(Hue, String)> {
-    figures.iter().map(|figure| (figure.hue, figure.name.to_owned())).collect()
+fn legend(figures: &[Figure]) -> Vec<(Hue, Weight, String)> {
+    figures.iter().map(|figure| (figure.hue, Weight::Bold, figure.name.to_owned())).collect()
 }
 
 fn heights(lines: &[Line]) -> impl Iterator<Item = f64> {
@@ -165,7 +165,7 @@ fn lines(runs: &[Vec<Moment>], figures: &[Figure]) -> Vec<Line> {
 
 fn dot(point: (f64, f64), figure: &Figure) -> Dot {
     let text = format!("{} at {} s: {}", figure.name, rate(point.0), (figure.written)(point.1));
-    Dot { point, text }
+    Dot { point, text, shape: Shape::Disc }
 }
 
 /// At each moment the median of the runs that reached it.

@@ -10,7 +10,7 @@ use crate::report::text::{bytes, count, duration, median_run, percent, rate};
 use crate::tally::FailureKind;
 
 /// A table with a name for each row in its first column.
-pub(super) fn write(
+pub(crate) fn write(
     page: &mut Page,
     columns: &[&str],
     rows: impl IntoIterator<Item = Vec<String>>,

@@ -226,7 +226,7 @@ pub(in crate::report) fn name(out: &mut impl Write, name: &str) -> fmt::Result {
     write!(out, "{name:NAME_COLUMNS$}")
 }
 
-pub(in crate::report) fn numbered(number: u64, noun: &str) -> String {
+pub(crate) fn numbered(number: u64, noun: &str) -> String {
     numbered_plural(number, noun, "s")
 }
 
