@@ -304,6 +304,32 @@ fn seconds_begin_with_the_counting_and_the_last_one_takes_the_rest() {
 }
 
 #[test]
+fn what_is_recent_forgets_what_was_before() {
+    let mut tally = Tally::new(Loop::Closed, 1, 10 * SECOND_NS);
+    let answer = |tally: &mut Tally, at_ms: u64, service_ns: u64| {
+        let answered_ns = at_ms * 1_000_000;
+        let sent_ns = answered_ns - service_ns;
+        tally.answer(Answering { due_ns: sent_ns, sent_ns, answered_ns });
+    };
+    let begin_ns = 5 * SECOND_NS;
+    tally.warm_up(begin_ns);
+    (0..100).for_each(|_| answer(&mut tally, 5_500, 50));
+    assert_eq!(tally.seconds().recent_quantile_ns(begin_ns, 0.99), 50, "the warm-up is seen");
+    answer(&mut tally, 6_500, 30);
+    answer(&mut tally, 7_500, 20);
+    let at =
+        |tally: &Tally, now_ms: u64| tally.seconds().recent_quantile_ns(now_ms * 1_000_000, 0.99);
+    assert_eq!(at(&tally, 7_900), 30, "the second that runs, and the one before");
+    assert_eq!(at(&tally, 8_100), 20, "nothing was answered in the second that runs");
+    assert_eq!(at(&tally, 9_100), 0, "nothing was answered for a second");
+    // What the last second holds is recent however late it is.
+    answer(&mut tally, 90_000, 10);
+    assert_eq!(at(&tally, 95_000), 10);
+    tally.begin(begin_ns, Opening::Kept);
+    assert_eq!(at(&tally, 5_500), 0, "the warm-up is forgotten");
+}
+
+#[test]
 fn nothing_is_allocated_once_a_tally_is_built() {
     let mut tally = Tally::new(Loop::Open, 1, 3 * SECOND_NS);
     let before = sys::allocation::allocations_of_this_thread();

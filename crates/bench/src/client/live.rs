@@ -27,7 +27,7 @@ pub struct Glance {
     pub failed: u64,
     /// Connections open.
     pub open: u64,
-    /// The 99th percentile of the response time so far.
+    /// The 99th percentile of the response time in the latest second or two; zero when nothing was answered then.
     pub p99_ns: u64,
     /// Connections that were opened so far.
     pub opened: u64,

@@ -29,6 +29,7 @@ impl Client {
         let plan = &self.work.plan;
         self.window = Window::new(start_ns, plan.warmup, plan.duration);
         self.stage = Stage::WarmingUp;
+        self.tally.warm_up(start_ns);
         if let Some(pacer) = &mut self.pacer {
             pacer.start(start_ns);
         }
@@ -136,7 +137,7 @@ impl Client {
                 answered: self.tally.answered,
                 failed: self.tally.failed.total(),
                 open: self.tally.connections.open,
-                p99_ns: self.tally.response().quantile_ns(0.99),
+                p99_ns: self.tally.seconds().recent_quantile_ns(now_ns, 0.99),
                 opened: self.tally.connections.opened,
                 tried: self.tally.connections.opened + self.tally.connections.refused,
             });
@@ -312,6 +313,7 @@ impl Service for Client {
         }
         if self.stage == Stage::Standby && now_ns >= self.window.start_ns {
             self.stage = Stage::WarmingUp;
+            self.tally.warm_up(self.window.start_ns);
             self.begin_opening(now_ns);
         }
         self.open_some(context);

@@ -126,6 +126,11 @@ impl Tally {
         }
     }
 
+    /// The warm-up begins. It is counted second by second too, for those who look on.
+    pub fn warm_up(&mut self, start_ns: u64) {
+        self.seconds.begin(start_ns);
+    }
+
     /// Forgets the warm-up: counting begins at `start_ns`, which is the same for all threads. Open connections stay
     /// open, and requests without an outcome are carried over.
     pub fn begin(&mut self, start_ns: u64, opening: Opening) {

@@ -3,6 +3,8 @@
 //! Owns the series and a small histogram for each second, coarse enough to keep them all and to merge them. Never
 //! allocates after it was built, and never replaces the exact distribution of the whole run.
 
+use std::ops::Range;
+
 use crate::limits::{LATENCY_MAXIMUM_NS, SECONDS_MAXIMUM};
 
 /// Nanoseconds of a second.
@@ -44,13 +46,14 @@ impl Seconds {
         let length = wanted.saturating_add(1).min(SECONDS_MAXIMUM);
         Seconds {
             current: 0,
-            // Until the counting begins everything is in the first second, so that forgetting it is cheap.
+            // Until it is known when anything begins, everything is in the first second.
             current_end_ns: u64::MAX,
             counts: vec![Second::default(); length],
             buckets: vec![0; length * BUCKETS],
         }
     }
 
+    /// Has the seconds begin, and forgets what was counted: as many of them as were reached.
     pub(super) fn begin(&mut self, start_ns: u64) {
         let used = self.current + 1;
         self.counts[..used].fill(Second::default());
@@ -121,15 +124,36 @@ impl Seconds {
     /// The response time that the given share (0 to 1) of the answers of a second did not exceed, in nanoseconds, at
     /// most a thirty-second too long; zero when there were none.
     pub fn quantile_ns(&self, second: usize, share: f64) -> u64 {
-        let Some(buckets) = self.buckets.chunks_exact(BUCKETS).nth(second) else { return 0 };
+        self.quantile_of(second..second.saturating_add(1), share)
+    }
+
+    /// The same of what was answered lately: in the second that runs and the one before it. It takes some microseconds,
+    /// however much was counted.
+    pub fn recent_quantile_ns(&self, now_ns: u64, share: f64) -> u64 {
+        let is_last = self.current + 1 == self.counts.len();
+        let recent = match now_ns.checked_sub(self.current_end_ns) {
+            Some(past_ns) if !is_last && past_ns >= SECOND_NS => return 0,
+            // Nothing happened in the second that runs.
+            Some(_) if !is_last => self.current..self.current + 1,
+            _ => self.current.saturating_sub(1)..self.current + 1,
+        };
+        self.quantile_of(recent, share)
+    }
+
+    fn quantile_of(&self, seconds: Range<usize>, share: f64) -> u64 {
+        let of = seconds.start.saturating_mul(BUCKETS)..seconds.end.saturating_mul(BUCKETS);
+        let Some(buckets) = self.buckets.get(of) else { return 0 };
+        let count_of = |bucket: usize| -> u64 {
+            buckets.chunks_exact(BUCKETS).map(|second| u64::from(second[bucket])).sum()
+        };
         let total: u64 = buckets.iter().map(|count| u64::from(*count)).sum();
         if total == 0 {
             return 0;
         }
         let wanted = ((share * total as f64).ceil() as u64).clamp(1, total);
         let mut seen = 0u64;
-        let reached = buckets.iter().position(|count| {
-            seen += u64::from(*count);
+        let reached = (0..BUCKETS).find(|bucket| {
+            seen += count_of(*bucket);
             seen >= wanted
         });
         reached.map_or(0, |bucket| longest(bucket).min(LATENCY_MAXIMUM_NS))
