@@ -88,13 +88,16 @@ fn plot(report: &KneeReport, page: &mut Page) {
         page.leaf("p", &[], "In no step was anything answered, so there is nothing to draw.");
         return;
     }
+    let mut limits: Vec<(Percentile, u64)> =
+        report.objectives.iter().map(|one| (one.percentile, one.limit_ns)).collect();
+    limits.sort_unstable();
     let found = &report.found;
     let good = found.last_good_per_s.map(|rate| (Hue::Good, "last good rate", rate));
     let bad = found.first_bad_per_s.map(|rate| (Hue::Bad, "first bad rate", rate));
     Load {
         percentiles,
         points,
-        limits: report.objectives.iter().map(|one| (one.percentile, one.limit_ns)).collect(),
+        limits,
         rates: good.into_iter().chain(bad).collect(),
         caption: CAPTION.to_owned(),
     }

@@ -5,7 +5,7 @@ use bench::knee::{End, Found, KneeReport, Outcome, Step};
 use bench::report::{Measured, Report, write_html};
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
-use crate::sample::{SECOND_NS, closed_plan, closed_run, knee, of, open_plan, open_run};
+use crate::sample::{SECOND_NS, closed_plan, closed_run, hold, knee, of, open_plan, open_run};
 
 const HOSTILE: &str = "http://127.0.0.1/\"'><script>alert(1)</script>&amp;\u{202e}\0";
 
@@ -138,6 +138,25 @@ fn figures_are_those_of_the_report() {
     }
     let valid = write_html(&Report::of(of(closed_plan(), vec![closed_run()])));
     assert!(valid.contains("<strong>VALID</strong>") && !valid.contains("INVALID"), "{valid}");
+}
+
+#[test]
+fn the_page_of_held_connections_tells_of_them() {
+    let mut measured = of(closed_plan(), vec![closed_run()]);
+    measured.hold = Some(hold());
+    let page = write_html(&Report::of(measured));
+    tags(&page);
+    for (name, figure, below) in [
+        ("connections held", "1,000", "2 dead"),
+        ("opened", "50,000 /s", "in 20.0 ms"),
+        ("server memory per connection", "104 B", "2.30 kB at the end"),
+    ] {
+        let tile = format!(
+            "<span class=\"name\">{name}</span>\n<span class=\"figure\">{figure}</span>\n\
+             <span class=\"below\">{below}</span>"
+        );
+        assert!(page.contains(&tile), "{tile} is missing in {page}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use super::date;
 use super::page::Page;
+use crate::report::hold::HoldReport;
 use crate::report::measured::{Ended, PlanReport};
 use crate::report::schema::{Report, RunReport, Tool};
 use crate::report::summary::{Spread, Summary};
@@ -105,6 +106,9 @@ fn write_reasons(reasons: &[Reason], kind: &str, runs: usize, page: &mut Page) {
 
 /// The figures, large.
 pub(super) fn write_figures(report: &Report, page: &mut Page) {
+    if let Some(hold) = &report.hold {
+        write_hold(hold, page);
+    }
     let Some((summary, run)) = report.summary.as_ref().zip(median_run(report)) else { return };
     let is_open = report.plan.rate_from_per_s.is_some();
     let (kind, times) = match is_open {
@@ -125,6 +129,22 @@ pub(super) fn write_figures(report: &Report, page: &mut Page) {
         }
         write_failures(report, page);
         write_cpu(summary, run, page);
+    });
+}
+
+/// What holding connections came to.
+fn write_hold(hold: &HoldReport, page: &mut Page) {
+    let each = |figure: Option<f64>| figure.map_or_else(|| "unknown".to_owned(), bytes);
+    let opening = format!("in {}", duration(hold.opening_ns as f64));
+    let end = format!("{} at the end", each(hold.server_bytes_per_connection_end));
+    let (server, generator) =
+        (hold.server_bytes_per_connection, hold.generator_bytes_per_connection);
+    page.element("section", &[("class", &"tiles")], |page| {
+        let dead = format!("{} dead", count(hold.dead));
+        tile(page, "connections held", &count(hold.open), Some(dead));
+        tile(page, "opened", &format!("{} /s", rate(hold.opened_per_s)), Some(opening));
+        tile(page, "server memory per connection", &each(server), Some(end));
+        tile(page, "generator memory per connection", &each(generator), None);
     });
 }
 

@@ -118,10 +118,13 @@ impl Plot {
                 ("role", &"img"),
                 ("aria-label", &self.description),
             ];
-            page.element("svg", &attributes, |page| {
-                self.draw_across(page);
-                self.draw_up(page);
-                self.lines.iter().for_each(|line| self.draw_line(page, line));
+            // A narrow screen moves the plot in its frame: what is written in it stays large enough to be read.
+            page.element("div", &[], |page| {
+                page.element("svg", &attributes, |page| {
+                    self.draw_across(page);
+                    self.draw_up(page);
+                    self.lines.iter().for_each(|line| self.draw_line(page, line));
+                });
             });
             page.leaf("figcaption", &[], &self.caption);
         });
