@@ -8,9 +8,10 @@ mod server;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 
+use server::patience::until;
 use server::{PROGRAM, Plan, errors_of, printed_by, run};
 
 fn conformance(address: SocketAddr, words: &[&str]) -> Output {
@@ -203,6 +204,79 @@ fn a_knee_is_searched_step_by_step() {
     assert!(page.contains("p50 at most 10.0 s") && page.contains("last good rate"), "{page}");
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", errors_of(&output));
     assert!(printed_by(&output).contains("p50 of response time"), "{}", printed_by(&output));
+}
+
+/// Begins a verb that is to be interrupted.
+fn begun(words: &[&str]) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.arg("bench").args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Interrupts it as a service manager does: it alone hears of it.
+fn interrupted(mut child: Child) -> (Option<i32>, serde_json::Value) {
+    let kill = format!("kill -TERM {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    until("the end of the measurement", || child.try_wait().unwrap());
+    let output = child.wait_with_output().unwrap();
+    let told = serde_json::from_slice(&output.stdout);
+    let told = told.unwrap_or_else(|error| panic!("{error}: {}", errors_of(&output)));
+    (output.status.code(), told)
+}
+
+#[test]
+fn an_interrupted_comparison_tells_the_rounds_that_were_whole() {
+    let server = Plan::new().file("a.txt", "x").start();
+    let folder = server.directory();
+    folder.write("result.json", result(&server).to_string());
+    let result = folder.join("result.json").display().to_string();
+    // B does not come to an end in its second round, and says when it has begun.
+    let (first, second) = (folder.join("first"), folder.join("second"));
+    let slow = format!(
+        "test -e {0} && echo $$ > {1} && exec sleep 3600; touch {0}; cat {result}",
+        first.display(),
+        second.display()
+    );
+    let child = begun(&["compare", &format!("cat {result}"), &slow, "--json"]);
+    let number = || Some(std::fs::read_to_string(&second).ok()?.trim().to_owned());
+    let sleeper = until("the second round", || number().filter(|number| !number.is_empty()));
+    let (code, told) = interrupted(child);
+    assert_eq!((code, &told["ended"]), (Some(0), &"interrupted".into()), "{told}");
+    assert_eq!((&told["first"]["runs"], &told["second"]["runs"]), (&5.into(), &5.into()));
+    assert!(!std::path::Path::new(&format!("/proc/{sleeper}")).exists(), "it was left behind");
+}
+
+#[test]
+fn a_comparison_that_is_interrupted_in_its_first_round_concludes_nothing() {
+    let server = Plan::new().file("a.txt", "x").start();
+    let url = format!("http://{}/a.txt", server.address());
+    let words = ["compare", &url, &url, "-d=1h", "--warmup=0s", "-c=2", "-t=1", "--json", "--aa"];
+    // The signal waits where it comes before the generator does, once that has blocked it.
+    let child = begun(&words);
+    until("the generator", || has_threads(&child).then_some(()));
+    let (code, told) = interrupted(child);
+    assert_eq!((code, &told["ended"]), (Some(3), &"interrupted".into()), "{told}");
+    assert_eq!((&told["state"], &told["second"]["runs"]), (&"invalid".into(), &0.into()));
+    assert_eq!(told["figures"][0]["second"], serde_json::Value::Null, "{told}");
+}
+
+/// Whether the threads of its generator run.
+fn has_threads(child: &Child) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    threads.count() > 1
+}
+
+#[test]
+fn an_interrupted_search_tells_the_steps_until_then() {
+    let server = Plan::new().file("a.txt", "x").start();
+    let url = format!("http://{}/a.txt", server.address());
+    let words = ["knee", &url, "--slo=p50=10s", "-d=1h", "--warmup=0s", "-c=2", "-t=1", "--json"];
+    let child = begun(&words);
+    until("the generator", || has_threads(&child).then_some(()));
+    let (code, told) = interrupted(child);
+    assert_eq!((code, &told["found"]["end"]), (Some(3), &"stopped".into()), "{told}");
+    assert_eq!(told["steps"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(told["steps"][0]["outcome"], "stopped", "{told}");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! Owns what the words A and B mean, and the order of the runs. What is concluded is the library's.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use bench::compare::{Comparison, Side, write_text};
 use bench::limits::COMPARE_ROUNDS_MAXIMUM;
@@ -22,11 +21,11 @@ enum Source<'a> {
     Command(&'a str),
 }
 
-/// Whether another run is to follow.
-#[derive(PartialEq)]
-enum Then {
-    GoOn,
-    Stop,
+/// What was measured in turn, and whether that was all.
+struct Rounds {
+    first: Vec<Report>,
+    second: Vec<Report>,
+    ended: Ended,
 }
 
 /// Compares what the flags name.
@@ -43,7 +42,8 @@ pub(crate) fn run(flags: &Compare) -> Result<(), Failure> {
             return Err(wrong("--aa: files are not run again; name URLs or commands"));
         }
         (Source::File(first), Source::File(second)) => {
-            compared(flags, &[read(first)?], &[read(second)?], None)
+            let (first, second) = (vec![read(first)?], vec![read(second)?]);
+            compared(flags, &Rounds { first, second, ended: Ended::Complete }, None)
         }
         (Source::File(_), _) | (_, Source::File(_)) => {
             return Err(wrong("a file is compared with a file; name two, or none"));
@@ -89,77 +89,55 @@ fn measured(
 ) -> Result<Comparison, Failure> {
     let mut noise = None;
     if flags.aa {
-        let (one, other, then) = rounds(flags.rounds, first, first)?;
-        let same = Side { name: &flags.first, reports: &other };
-        noise = Some(Comparison::of(Side { name: &flags.first, reports: &one }, same, None));
-        if then == Then::Stop {
-            return Err(Failure::Failed("it was stopped before B was measured".to_owned()));
+        let same = rounds(flags.rounds, ["A", "A again"], [first, first])?;
+        let sides = [&same.first, &same.second].map(|reports| Side { name: &flags.first, reports });
+        noise = Some(Comparison::of(sides[0], sides[1], None, same.ended));
+        if same.ended == Ended::Interrupted {
+            // Of B there is nothing yet.
+            return Ok(compared(flags, &Rounds { second: Vec::new(), ..same }, noise.as_ref()));
         }
     }
-    let (one, other, _) = rounds(flags.rounds, first, second)?;
-    Ok(compared(flags, &one, &other, noise.as_ref()))
+    Ok(compared(flags, &rounds(flags.rounds, ["A", "B"], [first, second])?, noise.as_ref()))
 }
 
-fn compared(
-    flags: &Compare,
-    first: &[Report],
-    second: &[Report],
-    noise: Option<&Comparison>,
-) -> Comparison {
-    let first = Side { name: &flags.first, reports: first };
-    Comparison::of(first, Side { name: &flags.second, reports: second }, noise)
+fn compared(flags: &Compare, rounds: &Rounds, noise: Option<&Comparison>) -> Comparison {
+    let first = Side { name: &flags.first, reports: &rounds.first };
+    let second = Side { name: &flags.second, reports: &rounds.second };
+    Comparison::of(first, second, noise, rounds.ended)
 }
 
 /// Whole rounds only: who stops in the middle of one gets those before.
 fn rounds(
     count: u32,
-    first: &Source<'_>,
-    second: &Source<'_>,
-) -> Result<(Vec<Report>, Vec<Report>, Then), Failure> {
-    let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
-    for _ in 0..count {
-        let one = once(first)?;
-        if one.ended == Ended::Interrupted {
-            return Ok((firsts, seconds, Then::Stop));
-        }
-        let other = once(second)?;
-        if other.ended == Ended::Interrupted {
-            return Ok((firsts, seconds, Then::Stop));
-        }
-        firsts.push(one);
-        seconds.push(other);
+    sides: [&str; 2],
+    [first, second]: [&Source<'_>; 2],
+) -> Result<Rounds, Failure> {
+    let mut rounds = Rounds { first: Vec::new(), second: Vec::new(), ended: Ended::Interrupted };
+    for round in 1..=count {
+        let name = |side| format!("{side} {round}/{count}");
+        let Some(one) = once(&name(sides[0]), first)? else { return Ok(rounds) };
+        let Some(other) = once(&name(sides[1]), second)? else { return Ok(rounds) };
+        rounds.first.push(one);
+        rounds.second.push(other);
     }
-    Ok((firsts, seconds, Then::GoOn))
+    Ok(Rounds { ended: Ended::Complete, ..rounds })
 }
 
-fn once(source: &Source<'_>) -> Result<Report, Failure> {
-    match source {
-        Source::File(path) => read(path),
-        Source::Command(command) => printed(command),
+/// One result; none when it was ended early.
+fn once(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
+    let report = match source {
+        Source::File(path) => Some(read(path)?),
+        Source::Command(command) => bench::run::printed(command)
+            .map_err(|error| Failure::Failed(format!("`{command}`: {error}")))?,
         Source::Server(plan) => {
-            let mut screen = Screen::new();
+            let mut screen = Screen::new(name);
             let words = std::env::args().collect();
             let result = bench::run::http(plan, words, |moment| screen.show(moment));
             screen.close();
-            result.map_err(|error| Failure::Failed(error.to_string()))
+            Some(result.map_err(|error| Failure::Failed(error.to_string()))?)
         }
-    }
-}
-
-/// What a command prints. One whose result is not valid says so by its status, and in the result.
-fn printed(command: &str) -> Result<Report, Failure> {
-    let failed = |error: String| Failure::Failed(format!("`{command}`: {error}"));
-    let output = Command::new("sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| failed(format!("cannot be run: {error}")))?;
-    if !matches!(output.status.code(), Some(0 | 3)) {
-        return Err(failed(format!("failed with {}", output.status)));
-    }
-    Report::from_json(&String::from_utf8_lossy(&output.stdout))
-        .map_err(|error| failed(error.to_string()))
+    };
+    Ok(report.filter(|report| report.ended == Ended::Complete))
 }
 
 fn deliver(comparison: &Comparison, flags: &Compare) -> Result<(), Failure> {

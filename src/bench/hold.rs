@@ -10,7 +10,7 @@ use crate::Failure;
 pub(crate) fn run(flags: &Hold) -> Result<(), Failure> {
     flags.output.html.as_deref().map_or(Ok(()), page::check)?;
     let plan = super::plan::hold(flags)?;
-    let mut screen = Screen::new();
+    let mut screen = Screen::new("hold");
     let result = bench::run::hold(&plan, std::env::args().collect(), |moment| screen.show(moment));
     screen.close();
     let report = result.map_err(|error| Failure::Failed(error.to_string()))?;

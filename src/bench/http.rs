@@ -14,7 +14,7 @@ pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
     flags.output.html.as_deref().map_or(Ok(()), page::check)?;
     let plan = super::plan::http(flags)?;
     let command = std::env::args().collect();
-    let mut screen = Screen::new();
+    let mut screen = Screen::new("run");
     let result = bench::run::http(&plan, command, |moment| screen.show(moment));
     screen.close();
     let report = result.map_err(|error| Failure::Failed(error.to_string()))?;

@@ -25,7 +25,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
     let (mut steps, mut first) = (Vec::new(), None);
     let found = search(lowest, highest, |rate| {
         plan.pace = Pace::Open(Rate::steady(rate, Arrivals::Constant));
-        let mut screen = Screen::new();
+        let mut screen = Screen::new(format!("{rate:.0}/s"));
         let words = std::env::args().collect();
         let report = bench::run::http(&plan, words, |moment| screen.show(moment));
         screen.close();

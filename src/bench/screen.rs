@@ -1,39 +1,59 @@
 //! What is seen while a measurement runs: one line on a terminal, and nothing elsewhere.
 //!
-//! Owns that line: a bar, the rate of the last second, and how the 99th percentile went.
+//! Owns that line: a bar, the rate of the last second, and how the 99th percentile went. It is no longer than the
+//! terminal is wide, and has no colour.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 use bench::client::Window;
+use bench::host::terminal_columns;
 use bench::run::Moment;
 
-/// Columns of the progress bar.
+/// Columns of the progress bar, and where there are few.
 const BAR: usize = 24;
+const BAR_NARROW: usize = 10;
 
-/// Values of the sparkline.
-const SPARKS: usize = 20;
+/// Columns from which the bar has its full length.
+const WIDE: usize = 100;
+
+/// Columns of a terminal that does not say.
+const USUAL: usize = 80;
+
+/// Columns that are left free: a terminal shows `^C` behind the line.
+const MARGIN: usize = 3;
+
+/// Values of the sparkline, a second each, and how few of them are worth their columns.
+const SPARKS: usize = 30;
+const SPARKS_FEWEST: usize = 5;
 
 /// Looks that the current rate is taken over: a second.
 const LOOKS: usize = 10;
+
+/// Nanoseconds of a second.
+const SECOND_NS: u64 = 1_000_000_000;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A line that is drawn again and again.
 pub(crate) struct Screen {
+    /// What is measured.
+    name: String,
     is_terminal: bool,
     /// Answers by time of the run in nanoseconds, the last second of them.
     answered: VecDeque<(u64, u64)>,
-    p99_ns: VecDeque<u64>,
+    /// The latest value of each second.
+    p99_ns: VecDeque<(u64, u64)>,
     is_drawn: bool,
 }
 
 impl Screen {
-    /// A screen on standard error, where that is a terminal.
-    pub(crate) fn new() -> Screen {
+    /// A screen on standard error for what has that name, where that is a terminal which can wipe a line.
+    pub(crate) fn new(name: impl Into<String>) -> Screen {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         Screen {
-            is_terminal: std::io::stderr().is_terminal(),
+            name: name.into(),
+            is_terminal: std::io::stderr().is_terminal() && !is_dumb,
             answered: VecDeque::new(),
             p99_ns: VecDeque::new(),
             is_drawn: false,
@@ -45,19 +65,9 @@ impl Screen {
         if !self.is_terminal {
             return;
         }
-        if self.answered.back().is_some_and(|(_, last)| *last > moment.glance.answered) {
-            // Counting began, or another run.
-            self.answered.clear();
-        }
-        self.answered.push_back((moment.elapsed_ns, moment.glance.answered));
-        self.p99_ns.push_back(moment.glance.p99_ns);
-        if self.answered.len() > LOOKS + 1 {
-            self.answered.pop_front();
-        }
-        if self.p99_ns.len() > SPARKS {
-            self.p99_ns.pop_front();
-        }
-        let line = if moment.window == Window::NEVER { opening(moment) } else { self.line(moment) };
+        self.note(moment);
+        let columns = terminal_columns(std::io::stderr()).map_or(USUAL, usize::from);
+        let line = self.line(moment, columns);
         // A line that cannot be drawn is missed by nobody.
         let _shown =
             write!(std::io::stderr(), "\r{line}\u{1b}[K").and_then(|()| std::io::stderr().flush());
@@ -65,30 +75,76 @@ impl Screen {
     }
 
     /// Wipes the line: the report follows.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(self) {
         if self.is_drawn {
             let _wiped = write!(std::io::stderr(), "\r\u{1b}[K");
         }
     }
 
-    fn line(&self, moment: &Moment) -> String {
+    fn note(&mut self, moment: &Moment) {
+        if self.answered.back().is_some_and(|(_, last)| *last > moment.glance.answered) {
+            // Counting began, or another run.
+            self.answered.clear();
+        }
+        self.answered.push_back((moment.elapsed_ns, moment.glance.answered));
+        if self.answered.len() > LOOKS + 1 {
+            self.answered.pop_front();
+        }
+        let second = moment.elapsed_ns / SECOND_NS;
+        match self.p99_ns.back_mut() {
+            Some((last, p99_ns)) if *last == second => *p99_ns = moment.glance.p99_ns,
+            _ => self.p99_ns.push_back((second, moment.glance.p99_ns)),
+        }
+        if self.p99_ns.len() > SPARKS {
+            self.p99_ns.pop_front();
+        }
+    }
+
+    /// As much as there are columns for: first what is worth most.
+    fn line(&self, moment: &Moment, columns: usize) -> String {
+        let most = columns.saturating_sub(MARGIN);
+        let glance = &moment.glance;
+        let mut line = self.head(moment, columns);
+        let figures = [
+            format!("  p99 {}", time(glance.p99_ns)),
+            format!("  {} failed", glance.failed),
+            format!("  {} open", glance.open),
+        ];
+        for figure in figures {
+            if length(&line) + length(&figure) > most {
+                break;
+            }
+            line.push_str(&figure);
+        }
+        let left = most.saturating_sub(length(&line) + 2);
+        if left >= SPARKS_FEWEST.min(self.p99_ns.len()) {
+            line.push_str("  ");
+            line.push_str(&self.sparkline(left));
+        }
+        line.chars().take(most).collect()
+    }
+
+    /// What is measured, how far it is, and how fast it goes.
+    fn head(&self, moment: &Moment, columns: usize) -> String {
+        let glance = &moment.glance;
+        if moment.window == Window::NEVER {
+            // Connections are opened that are to be held.
+            let per_second = glance.opened as f64 * 1e9 / moment.elapsed_ns.max(1) as f64;
+            return format!("{}, opening: {per_second:.0} connections/s", self.name);
+        }
         let whole_ns = moment.window.end_ns - moment.window.start_ns;
         let share = moment.elapsed_ns as f64 / whole_ns.max(1) as f64;
-        let filled = ((share * BAR as f64) as usize).min(BAR);
-        let warms_up = moment.elapsed_ns < moment.window.begin_ns - moment.window.start_ns;
-        let what = if warms_up { "warm-up" } else { "run" };
-        let mut line = String::new();
-        let _text = write!(line, "{what} {}/{} [", moment.run, moment.runs);
-        line.extend((0..BAR).map(|column| if column < filled { '=' } else { ' ' }));
-        let _text = write!(
-            line,
-            "] {:>9.0} req/s  {} open  {} failed  p99 {} {}",
-            self.rate(),
-            moment.glance.open,
-            moment.glance.failed,
-            time(moment.glance.p99_ns),
-            self.sparkline()
-        );
+        let bar = if columns < WIDE { BAR_NARROW } else { BAR };
+        let filled = ((share * bar as f64) as usize).min(bar);
+        let mut line = self.name.clone();
+        if moment.runs > 1 {
+            line.push_str(&format!(" {}/{}", moment.run, moment.runs));
+        }
+        if moment.elapsed_ns < moment.window.begin_ns - moment.window.start_ns {
+            line.push_str(", warm-up");
+        }
+        let (done, rest) = ("=".repeat(filled), " ".repeat(bar - filled));
+        line.push_str(&format!(" [{done}{rest}] {:.0} req/s", self.rate()));
         line
     }
 
@@ -101,24 +157,78 @@ impl Screen {
         }
     }
 
-    fn sparkline(&self) -> String {
-        let most = self.p99_ns.iter().copied().max().unwrap_or(0).max(1);
-        let height = |value: &u64| (value * (BLOCKS.len() as u64 - 1) / most) as usize;
-        self.p99_ns.iter().map(|value| BLOCKS[height(value)]).collect()
+    /// The latest values that fit, beside the highest of them.
+    fn sparkline(&self, columns: usize) -> String {
+        let values = || self.p99_ns.iter().rev().take(columns).rev().map(|(_, value)| *value);
+        let most = values().max().unwrap_or(0).max(1);
+        let height = |value: u64| (value * (BLOCKS.len() as u64 - 1) / most) as usize;
+        values().map(|value| BLOCKS[height(value)]).collect()
     }
 }
 
-/// While connections are opened that are to be held.
-fn opening(moment: &Moment) -> String {
-    let opened = moment.glance.opened;
-    let per_second = opened as f64 * 1e9 / moment.elapsed_ns.max(1) as f64;
-    format!("opening  {} open  {per_second:.0} connections/s", moment.glance.open)
+fn length(text: &str) -> usize {
+    text.chars().count()
 }
 
 fn time(nanoseconds: u64) -> String {
     match nanoseconds {
-        0..1_000_000 => format!("{} us", nanoseconds / 1_000),
+        0 => "-".to_owned(),
+        1..1_000_000 => format!("{} us", nanoseconds / 1_000),
         1_000_000..1_000_000_000 => format!("{:.1} ms", nanoseconds as f64 / 1e6),
         _ => format!("{:.2} s", nanoseconds as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bench::client::Glance;
+
+    use super::*;
+
+    /// A moment of the third of ten seconds, the first two of which are the warm-up.
+    fn moment(second: u64, p99_ns: u64) -> Moment {
+        Moment {
+            run: 1,
+            runs: 3,
+            elapsed_ns: second * SECOND_NS,
+            window: Window::new(0, Duration::from_secs(2), Duration::from_secs(8)),
+            glance: Glance {
+                answered: 50_000 * second,
+                failed: 12,
+                open: 256,
+                p99_ns,
+                opened: 256,
+                tried: 256,
+            },
+        }
+    }
+
+    fn screen() -> Screen {
+        let mut screen = Screen::new("run");
+        for second in 0..5 {
+            screen.note(&moment(second, 1_000_000 * (second + 1)));
+        }
+        screen
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_everything() {
+        let line = screen().line(&moment(5, 7_500_000), 120);
+        let expected = "run 1/3 [============            ] 50000 req/s  p99 7.5 ms  12 failed  256 open  ▂▃▅▆█";
+        assert_eq!(line, expected);
+        let line = screen().line(&moment(1, 0), 120);
+        assert!(line.starts_with("run 1/3, warm-up [==  ") && line.contains("p99 -"), "{line}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_what_is_worth_most() {
+        let line = screen().line(&moment(5, 7_500_000), 60);
+        assert_eq!(line, "run 1/3 [=====     ] 50000 req/s  p99 7.5 ms  12 failed");
+        for columns in 0..150 {
+            let length = length(&screen().line(&moment(5, 7_500_000), columns));
+            assert!(length + MARGIN <= columns.max(MARGIN), "{length} of {columns}");
+        }
     }
 }

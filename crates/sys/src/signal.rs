@@ -4,10 +4,12 @@
 //!
 //! The first thread blocks them ([`block_all`]) before it starts others, which inherit the mask; one thread then
 //! waits. A thread that existed before, or unblocks them, would be killed by the first one. Programs that the
-//! process starts inherit the mask as well.
+//! process starts inherit the mask as well, unless [`unblock_in`] has them begin without it.
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::ptr;
 use std::time::Duration;
 
@@ -152,14 +154,41 @@ pub fn wait_timeout(signals: &SignalSet, timeout: Duration) -> io::Result<Option
     }
 }
 
+/// Has a program begin with no signal blocked, though its parent waits for some: whoever interrupts both ends it.
+pub fn unblock_in(command: &mut Command) -> &mut Command {
+    let nothing = SignalSet::from_iter([]);
+    let unblock = move || {
+        // SAFETY: the first pointer is to an initialised sigset_t that is only read, the second asks for nothing.
+        let error = unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const nothing.members, ptr::null_mut())
+        };
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    };
+    // SAFETY: between fork and exec the closure makes one call, which signal-safety(7) allows there, and allocates
+    // nothing.
+    unsafe { command.pre_exec(unblock) }
+}
+
 /// Sends a signal to this process, as an operator would.
 ///
 /// # Errors
 /// The kernel's.
 pub fn send_to_self(signal: Signal) -> io::Result<()> {
-    let ourselves = rustix::process::getpid();
+    send(std::process::id(), signal)
+}
+
+/// Sends a signal to a process.
+///
+/// # Errors
+/// The kernel's: there is no such process, or it is somebody else's.
+pub fn send(process: u32, signal: Signal) -> io::Result<()> {
+    let number = i32::try_from(process).map_err(|_| io::ErrorKind::InvalidInput)?;
+    if number == 0 {
+        // To the kernel that is every process of the group.
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     // SAFETY: kill takes two numbers and touches no memory of ours.
-    let status = unsafe { libc::kill(ourselves.as_raw_nonzero().get(), signal.number()) };
+    let status = unsafe { libc::kill(number, signal.number()) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -3,10 +3,13 @@
 
 mod child;
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 use std::time::Duration;
 
 use sys::signal::{
-    Signal, SignalSet, block_all, ignore_broken_pipe, send_to_self, wait, wait_timeout,
+    Signal, SignalSet, block_all, ignore_broken_pipe, send, send_to_self, unblock_in, wait,
+    wait_timeout,
 };
 
 const LONG: Duration = Duration::from_secs(10);
@@ -58,6 +61,25 @@ fn a_signal_reaches_a_thread_that_already_waits() {
         let received = waiting.join().expect("no panic").expect("waiting works");
         assert_eq!(received, Some(Signal::Interrupt));
     });
+}
+
+#[test]
+fn a_program_that_begins_unblocked_is_ended_by_a_signal() {
+    in_child_with_blocked_signals("a_program_that_begins_unblocked_is_ended_by_a_signal", || {
+        let mut command = Command::new("sleep");
+        let mut sleeper = unblock_in(command.arg("10")).spawn().expect("sleep is there");
+        send(sleeper.id(), Signal::Terminate).expect("a child may be signalled");
+        let status = sleeper.wait().expect("it ends");
+        assert_eq!(status.signal(), Some(15), "{status}");
+    });
+}
+
+#[test]
+fn nobody_is_not_everybody() {
+    // To the kernel zero is the whole process group, and numbers beyond i32 are negative: groups too.
+    for process in [0, u32::MAX, 1 << 31] {
+        assert!(send(process, Signal::Hangup).is_err(), "{process}");
+    }
 }
 
 #[test]

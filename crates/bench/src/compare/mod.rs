@@ -17,8 +17,9 @@ pub use figure::Figure;
 pub use rank::{probability, smallest_probability};
 pub use text::write_text;
 
+use crate::host::HostFacts;
 use crate::limits::{COMPARE_RUNS_MINIMUM, REPORT_SCHEMA, SIGNIFICANCE};
-use crate::report::{PlanReport, Report, RunReport, State};
+use crate::report::{Ended, PlanReport, Report, RunReport, State};
 use figure::Better;
 
 /// Where the resampling of every comparison begins: the same runs have the same interval.
@@ -38,6 +39,8 @@ pub struct Side<'a> {
 pub struct Comparison {
     /// The number of this form.
     pub schema: u32,
+    /// Whether all rounds were measured. What was stopped compares the rounds that were whole.
+    pub ended: Ended,
     /// What the others are compared with: A.
     pub first: SideReport,
     /// What is compared: B.
@@ -65,6 +68,8 @@ pub struct SideReport {
     pub failed: u64,
     /// Every reason not to believe it.
     pub reasons: Vec<String>,
+    /// Where it ran; null without a run.
+    pub host: Option<HostFacts>,
 }
 
 /// One figure of both sides.
@@ -72,11 +77,11 @@ pub struct SideReport {
 pub struct Difference {
     /// Its name: `rate`, `service p99`, `response p99.9`.
     pub figure: String,
-    /// The median of the runs of A: requests a second, or nanoseconds.
-    pub first: f64,
-    /// The median of the runs of B.
-    pub second: f64,
-    /// B as a ratio to A; null when A is zero.
+    /// The median of the runs of A: requests a second, or nanoseconds. Null without a run.
+    pub first: Option<f64>,
+    /// The median of the runs of B. Null without a run.
+    pub second: Option<f64>,
+    /// B as a ratio to A; null when A is zero, and without a run.
     pub ratio: Option<f64>,
     /// Where the ratio is 95 of 100 times; null without a ratio.
     pub interval: Option<Interval>,
@@ -115,7 +120,12 @@ impl Judgement {
 
 impl Comparison {
     /// Compares B with A. `noise` is a comparison of A with itself.
-    pub fn of(first: Side<'_>, second: Side<'_>, noise: Option<&Comparison>) -> Comparison {
+    pub fn of(
+        first: Side<'_>,
+        second: Side<'_>,
+        noise: Option<&Comparison>,
+        ended: Ended,
+    ) -> Comparison {
         let plan = first.reports.first().map(|report| &report.plan);
         let figures: Vec<Difference> = Figure::all()
             .map(|figure| {
@@ -136,6 +146,7 @@ impl Comparison {
         let [first, second] = sides;
         Comparison {
             schema: REPORT_SCHEMA,
+            ended,
             first,
             second,
             state: if is_valid { State::Valid } else { State::Invalid },
@@ -164,6 +175,7 @@ impl<'a> Side<'a> {
             answered: self.runs().map(|run| run.requests.answered).sum(),
             failed: self.runs().map(|run| run.requests.failed).sum(),
             reasons: reasons.map(|reason| reason.text.clone()).collect(),
+            host: self.reports.first().map(|report| report.host.clone()),
         }
     }
 }
@@ -177,12 +189,13 @@ fn difference(
     let name = figure.to_string();
     let measured = noise.and_then(|noise| noise.figures.iter().find(|known| known.figure == name));
     let noise = measured.and_then(|same| same.interval).map(|interval| interval.reach());
-    let medians = [first, second].map(|values| median(values).unwrap_or(0.0));
+    let medians = [first, second].map(|values| median(values));
+    let known = medians[0].zip(medians[1]).filter(|(first, _)| *first > 0.0);
     let mut difference = Difference {
         figure: name,
         first: medians[0],
         second: medians[1],
-        ratio: (medians[0] > 0.0).then(|| medians[1] / medians[0]),
+        ratio: known.map(|(first, second)| second / first),
         interval: interval(first, second, SEED),
         probability: probability(first, second),
         noise,

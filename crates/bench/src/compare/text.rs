@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 
 use super::{Comparison, Difference, Judgement, SideReport};
-use crate::report::State;
-use crate::report::text::{count, duration, percent, rate};
+use crate::report::text::{count, duration, numbered, percent, rate};
+use crate::report::{Ended, State};
 
 /// Writes the comparison.
 ///
@@ -26,6 +26,9 @@ pub fn write_text(comparison: &Comparison, out: &mut impl Write) -> fmt::Result 
     for note in &comparison.notes {
         writeln!(out, "note: {note}")?;
     }
+    if comparison.ended == Ended::Interrupted {
+        writeln!(out, "PARTIAL: it was stopped; the rounds that were whole are compared")?;
+    }
     if comparison.state == State::Invalid {
         return invalid(out, comparison);
     }
@@ -33,7 +36,7 @@ pub fn write_text(comparison: &Comparison, out: &mut impl Write) -> fmt::Result 
 }
 
 fn side(out: &mut impl Write, name: &str, side: &SideReport) -> fmt::Result {
-    write!(out, "{name}  {}: {} runs, ", side.name, side.runs)?;
+    write!(out, "{name}  {}: {}, ", side.name, numbered(side.runs, "run"))?;
     writeln!(out, "{} requests answered, {} failed", count(side.answered), count(side.failed))
 }
 
@@ -42,7 +45,8 @@ fn line(out: &mut impl Write, figure: &Difference) -> fmt::Result {
         if figure.figure == "rate" { format!("{}/s", rate(value)) } else { duration(value) }
     };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    write!(out, "{:14}{:>12}{:>12}", figure.figure, value(figure.first), value(figure.second))?;
+    let [first, second] = [figure.first, figure.second].map(|known| or_dash(known.map(value)));
+    write!(out, "{:14}{first:>12}{second:>12}", figure.figure)?;
     write!(out, "{:>8}", or_dash(figure.ratio.map(|ratio| format!("{ratio:.3}"))))?;
     let interval = figure.interval.map(|ends| format!("{:.3} to {:.3}", ends.low, ends.high));
     write!(out, "{:>18}{:>9.4}", or_dash(interval), figure.probability)?;

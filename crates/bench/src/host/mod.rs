@@ -13,4 +13,5 @@ pub use facts::{Fact, HostFacts};
 pub use listener::{is_local, listening_processes};
 pub use memory::resident_bytes;
 pub use steal::CpuTimes;
+pub use sys::terminal::columns as terminal_columns;
 pub use usage::{ProcessSample, ServerSample, ServerUse, ThreadSample, ThreadUse};

@@ -3,6 +3,7 @@
 //! Owns the order of things and the reading of everything that is read beside the clients: clocks, processors, the
 //! server. Prints nothing; whoever calls is told ten times a second how it goes, and may end it.
 
+mod command;
 mod describe;
 mod hold;
 mod interrupt;
@@ -26,6 +27,7 @@ use crate::limits::{END_GRACE_NS, LIVE_NS, START_NS};
 use crate::plan::{Address, Cpus, Pace, Pinning, Plan};
 use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
 use crate::tally::Tally;
+pub use command::{CommandError, printed};
 pub use hold::hold;
 use interrupt::{Interrupts, Wish};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bench::compare::{Comparison, Side};
-use bench::report::{ReadError, Report};
+use bench::report::{Ended, ReadError, Report};
 use serde_json::Value;
 
 use crate::sample::{closed_plan, closed_run, hold, knee, of, open_plan, open_run};
@@ -82,8 +82,8 @@ fn full_comparison() -> String {
     let (first, second) = (report(4), report(5));
     let first = Side { name: "A", reports: &first };
     let second = Side { name: "B", reports: &second };
-    let noise = Comparison::of(first, first, None);
-    Comparison::of(first, second, Some(&noise)).to_json()
+    let noise = Comparison::of(first, first, None, Ended::Complete);
+    Comparison::of(first, second, Some(&noise), Ended::Complete).to_json()
 }
 
 /// The fields in the tables of a part of the document: name, unit, meaning, none of them empty.

@@ -1,0 +1,22 @@
+//! The terminal a program writes to.
+//!
+//! Owns its size. Never writes to it.
+
+use std::os::fd::AsFd;
+
+/// Columns of a terminal; none where the descriptor is none, or where it does not say.
+pub fn columns(terminal: impl AsFd) -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(size.ws_col).filter(|columns| *columns > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::columns;
+
+    #[test]
+    fn what_is_no_terminal_has_no_columns() {
+        let (reader, _writer) = std::io::pipe().expect("a pipe can be made");
+        assert_eq!(columns(reader), None);
+    }
+}
