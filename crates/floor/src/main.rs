@@ -1,14 +1,21 @@
 //! The floor: what one thread, epoll and the kernel's TCP cost when the server does nothing at all.
 //!
 //! Receives, counts bytes at most, and sends fixed bytes. Never parses, never keeps state per
-//! connection, never imports anything it is a yardstick for. Used by `cargo xtask bench floor`:
+//! connection, never imports anything it is a yardstick for. Used by `cargo xtask bench floor` and `generator`:
 //!
 //! ```text
 //! floor ADDRESS kept BODY_BYTES                      one answer for each receive
+//! floor ADDRESS persistent BODY_BYTES                the same, and says `Connection: keep-alive`, without which
+//!                                                    a client of HTTP/1.0 does not keep the connection
 //! floor ADDRESS pipelined BODY_BYTES REQUEST_BYTES   one answer for each REQUEST_BYTES received
 //! floor ADDRESS short BODY_BYTES                     accept, receive, answer, close
+//! floor ADDRESS ticking BODY_BYTES                   as persistent, but only who has asked by a tick is answered,
+//!                                                    at it: every millisecond
+//! floor ADDRESS stalling BODY_BYTES                  as persistent, but it stands still for 100 ms of every second
 //! ```
 #![expect(clippy::print_stderr, reason = "a tool says on stderr why it cannot run")]
+
+mod rhythm;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -17,6 +24,8 @@ use std::process::ExitCode;
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+
+use rhythm::Rhythm;
 
 /// Events taken from the kernel by one wait.
 const EVENTS_MAX: usize = 512;
@@ -39,6 +48,7 @@ const JSON: &str = "{\"message\":\"Hello, World!\"}";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Kept,
+    Persistent,
     Pipelined { request_bytes: usize },
     Short,
 }
@@ -46,13 +56,16 @@ enum Mode {
 struct Order {
     address: SocketAddr,
     mode: Mode,
+    rhythm: Rhythm,
     body_bytes: usize,
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
-        eprintln!("usage: floor ADDRESS kept|pipelined|short BODY_BYTES [REQUEST_BYTES]");
+        eprintln!(
+            "usage: floor ADDRESS kept|persistent|pipelined|short|ticking|stalling BODY_BYTES [REQUEST_BYTES]"
+        );
         return ExitCode::from(2);
     };
     match serve(&order) {
@@ -65,27 +78,36 @@ fn main() -> ExitCode {
 }
 
 fn read_order(words: &[String]) -> Option<Order> {
-    let mode = match words.get(1)?.as_str() {
-        "kept" => Mode::Kept,
-        "short" => Mode::Short,
-        "pipelined" => Mode::Pipelined {
-            request_bytes: words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?,
-        },
+    let (mode, rhythm) = match words.get(1)?.as_str() {
+        "kept" => (Mode::Kept, Rhythm::Always),
+        "persistent" => (Mode::Persistent, Rhythm::Always),
+        "short" => (Mode::Short, Rhythm::Always),
+        "ticking" => (Mode::Persistent, Rhythm::Ticking { next_ns: 0 }),
+        "stalling" => (Mode::Persistent, Rhythm::Stalling { next_ns: 0 }),
+        "pipelined" => {
+            let request_bytes = words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?;
+            (Mode::Pipelined { request_bytes }, Rhythm::Always)
+        }
         _ => return None,
     };
     Some(Order {
         address: words.first()?.parse().ok()?,
         mode,
+        rhythm,
         body_bytes: words.get(2)?.parse().ok()?,
     })
 }
 
 /// One answer with as many fields as a real server sends.
 fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
-    let close = if mode == Mode::Short { "Connection: close\r\n" } else { "" };
+    let connection = match mode {
+        Mode::Short => "Connection: close\r\n",
+        Mode::Persistent => "Connection: keep-alive\r\n",
+        Mode::Kept | Mode::Pipelined { .. } => "",
+    };
     let mut answer = format!(
         "HTTP/1.1 200 OK\r\nServer: floor\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
-         Content-Type: application/json\r\n{close}Content-Length: {body_bytes}\r\n\r\n"
+         Content-Type: application/json\r\n{connection}Content-Length: {body_bytes}\r\n\r\n"
     )
     .into_bytes();
     answer.extend(JSON.bytes().chain(std::iter::repeat(b' ')).take(body_bytes));
@@ -123,9 +145,12 @@ fn serve(order: &Order) -> Result<(), Errno> {
         receive: vec![0; RECEIVE_BYTES],
         connections: Vec::new(),
     };
+    let mut rhythm = order.rhythm;
     let mut events = Vec::with_capacity(EVENTS_MAX);
     loop {
-        match epoll::wait(&floor.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+        let limit = rhythm.wait()?;
+        let room = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(&floor.epoll, room, limit.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
@@ -194,7 +219,7 @@ impl Floor {
     fn answer(&self, connection: &OwnedFd, received: usize) -> bool {
         let count = match self.mode {
             Mode::Pipelined { request_bytes } => (received / request_bytes).min(ANSWERS_MAX),
-            Mode::Kept | Mode::Short => 1,
+            Mode::Kept | Mode::Persistent | Mode::Short => 1,
         };
         let due = &self.answers[..count * self.answer_bytes];
         due.is_empty() || rustix::net::send(connection, due, SendFlags::NOSIGNAL).is_ok()
@@ -223,6 +248,7 @@ mod tests {
         };
         assert!(read("127.0.0.1:1 pipelined 27 40") == Some(Mode::Pipelined { request_bytes: 40 }));
         assert!(read("127.0.0.1:1 pipelined 27 0").is_none());
+        assert!(read("127.0.0.1:1 ticking 27") == Some(Mode::Persistent));
         assert!(read("127.0.0.1:1 dance 27").is_none());
         assert!(read("nowhere kept 27").is_none());
     }

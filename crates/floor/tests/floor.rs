@@ -1,0 +1,119 @@
+//! Goal: the floor answers in each mode as `cargo xtask bench` counts on it. Method: the built program and plain sockets.
+#![expect(clippy::disallowed_types, reason = "clients of a test have no descriptor tables")]
+#![expect(clippy::disallowed_methods, reason = "the pace of a server is measured by a clock")]
+#![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// Long enough for a host that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A floor that runs, and ends with this value.
+struct Floor {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Floor {
+    fn start(words: &[&str]) -> Floor {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_floor"));
+        let child = command.arg(address.to_string()).args(words).spawn().unwrap();
+        Floor { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let begun = Instant::now();
+        loop {
+            match TcpStream::connect(self.address) {
+                Ok(socket) => {
+                    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+                    return socket;
+                }
+                Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Floor {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Asks once and returns the answer, whose body has two bytes.
+fn ask(socket: &mut TcpStream, request: &[u8]) -> String {
+    socket.write_all(request).unwrap();
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    while answer.windows(4).rev().nth(2).is_none_or(|end| end != b"\r\n\r\n") {
+        let received = socket.read(&mut buffer).unwrap();
+        assert!(received > 0, "{}", String::from_utf8_lossy(&answer));
+        answer.extend_from_slice(&buffer[..received]);
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+#[test]
+fn a_tick_answers_each_connection_once() {
+    const ASKED: u32 = 50;
+    let floor = Floor::start(&["ticking", "2"]);
+    let mut sockets: Vec<TcpStream> = (0..4).map(|_| floor.connect()).collect();
+    for socket in &mut sockets {
+        assert!(ask(socket, REQUEST).contains("Connection: keep-alive\r\n"));
+    }
+    let begun = Instant::now();
+    for _ in 0..ASKED {
+        for socket in &mut sockets {
+            socket.write_all(REQUEST).unwrap();
+        }
+        for socket in &mut sockets {
+            assert!(ask(socket, b"").starts_with("HTTP/1.1 200 OK\r\n"));
+        }
+    }
+    // From the first tick to the last; what came before the first may have been next to nothing.
+    let least = Duration::from_millis(u64::from(ASKED) - 1);
+    assert!(begun.elapsed() >= least, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_stall_is_long_and_answers_go_on_after_it() {
+    let floor = Floor::start(&["stalling", "2"]);
+    let mut socket = floor.connect();
+    let begun = Instant::now();
+    let mut longest = Duration::ZERO;
+    while longest < Duration::from_millis(90) {
+        assert!(begun.elapsed() < PATIENCE, "{longest:?}");
+        let asked = Instant::now();
+        ask(&mut socket, REQUEST);
+        longest = longest.max(asked.elapsed());
+    }
+    assert!(ask(&mut socket, REQUEST).starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[test]
+fn only_who_says_so_keeps_connections_of_old_clients() {
+    for (mode, says) in [("kept", false), ("persistent", true)] {
+        let floor = Floor::start(&[mode, "2"]);
+        let answer = ask(&mut floor.connect(), REQUEST);
+        assert_eq!(answer.contains("Connection: keep-alive\r\n"), says, "{answer}");
+    }
+}
+
+#[test]
+fn pipelined_requests_are_counted_by_their_length() {
+    let length = REQUEST.len().to_string();
+    let floor = Floor::start(&["pipelined", "2", &length]);
+    let mut socket = floor.connect();
+    // One byte short of two: one answer.
+    let answer = ask(&mut socket, &REQUEST.repeat(2)[..2 * REQUEST.len() - 1]);
+    assert_eq!(answer.matches("HTTP/1.1 200 OK").count(), 1);
+}
