@@ -42,25 +42,25 @@ pub(crate) fn leashed(words: &[&str]) -> Command {
     command
 }
 
-/// Starts a server and waits until it answers a request for this path; what it says goes into a log.
+/// Starts a server and waits until it answers this request; what it says goes into a log.
 pub(crate) fn start(
     mut command: Command,
     name: &str,
     folder: &Path,
     address: SocketAddr,
-    path: &str,
+    request: &[u8],
 ) -> Result<Guarded, Failure> {
     let log = folder.join(format!("{name}.stderr"));
     let stderr = OpenOptions::new().create(true).write(true).truncate(true).open(&log)?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     let mut guarded = Guarded::start(&mut command, name)?;
     let answers = process::wait_until(START_LIMIT, || {
-        guarded.has_ended() || client::ask(address, path).is_ok()
+        guarded.has_ended() || client::ask(address, request).is_ok()
     });
     if !answers || guarded.has_ended() {
         return Err(Failure::Work(format!("does not answer: {}", complaint(&log))));
     }
-    client::ask(address, path)?;
+    client::ask(address, request)?;
     Ok(guarded)
 }
 

@@ -63,10 +63,9 @@ fn is_whole(answer: &[u8]) -> bool {
 }
 
 /// One request on a connection of its own, which must be answered with 200.
-pub(crate) fn ask(address: SocketAddr, path: &str) -> Result<(), Failure> {
+pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<(), Failure> {
     let socket = connect(address).map_err(std::io::Error::from)?;
-    let request = crate::bench::load::request(address, path);
-    exchange(&socket, request.as_bytes()).map(|_| ())
+    exchange(&socket, request).map(|_| ())
 }
 
 /// Sends all bytes; the socket's buffer is larger than any request here.

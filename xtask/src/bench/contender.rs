@@ -36,8 +36,14 @@ pub(crate) struct Contender {
 const JSON_BODY_BYTES: usize = 27;
 
 pub(crate) const FLOOR_KEPT: Contender = floor("kept", JSON_BODY_BYTES);
+/// Keeps also the connections of clients that ask for it by name.
+pub(crate) const FLOOR_PERSISTENT: Contender = floor("persistent", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PIPELINED: Contender = floor("pipelined", JSON_BODY_BYTES);
 pub(crate) const FLOOR_SHORT: Contender = floor("short", JSON_BODY_BYTES);
+/// Answers at every millisecond: so it decides the pace, and no client that keeps up with it.
+pub(crate) const FLOOR_TICKING: Contender = floor("ticking", JSON_BODY_BYTES);
+/// Stands still for a tenth of every second.
+pub(crate) const FLOOR_STALLING: Contender = floor("stalling", JSON_BODY_BYTES);
 /// Sends as many body bytes as the file has, so that only the serving differs.
 pub(crate) const FLOOR_FILE: Contender = floor("kept", crate::bench::site::FILE_BYTES);
 pub(crate) const JSON: Contender = Contender { name: OURS, start: Start::Example("json") };
@@ -68,14 +74,15 @@ impl Running {
     ) -> Result<Running, Failure> {
         let address = server::free_address()?;
         let words = command_line(contender, workload, site, address)?;
-        Running::launch(contender.name, address, workload.path, &words, site, cores)
+        let request = load::request(address, workload.path);
+        Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)
     }
 
-    /// Starts a server by its words and waits until it answers.
+    /// Starts a server by its words and waits until it answers this request.
     pub(crate) fn launch(
         name: &str,
         address: SocketAddr,
-        path: &str,
+        request: &[u8],
         words: &[String],
         site: &Site,
         cores: &Cores,
@@ -83,7 +90,7 @@ impl Running {
         let core = cores.server.to_string();
         let pinned: Vec<&str> =
             ["taskset", "-c", &core].into_iter().chain(words.iter().map(String::as_str)).collect();
-        let guarded = server::start(leashed(&pinned), name, site.folder(), address, path)?;
+        let guarded = server::start(leashed(&pinned), name, site.folder(), address, request)?;
         Ok(Running { address, command: words.join(" "), guarded })
     }
 

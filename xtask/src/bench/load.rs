@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::process;
 
 /// Requests a second that ab will not reach, so that its time limit ends it and not its count.
-const APACHE_BENCH_RATE_MAX: u64 = 80_000;
+pub(super) const APACHE_BENCH_RATE_MAX: u64 = 80_000;
 
 /// What a generator counted.
 #[derive(Debug, Clone, Copy, PartialEq)]

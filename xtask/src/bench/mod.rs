@@ -12,7 +12,7 @@ mod generator;
 mod host;
 mod instructions;
 mod light;
-mod load;
+pub(crate) mod load;
 mod measure;
 mod paced;
 mod parser;

@@ -156,16 +156,23 @@ impl Outcome {
         let mut rows = vec![heading];
         for entry in self.entries.iter().filter(|entry| !entry.samples.is_empty()) {
             let mut row = vec![entry.name.to_owned()];
-            row.extend(metrics.iter().map(|metric| metric.show(entry.median(*metric))));
+            row.extend(metrics.iter().map(|metric| match entry.median(*metric) {
+                // This contender does not say it.
+                median if median.is_nan() => "-".to_owned(),
+                median => metric.show(median),
+            }));
             if let Some(base) = self.entry(self.base()) {
                 let (of_medians, of_rounds) = self.ratios(entry, base, main);
                 row.extend([format!("{of_medians:.3}"), format!("{of_rounds:.3}")]);
             }
             rows.push(row);
             let mut below = vec!["min-max".to_owned()];
-            below.extend(metrics.iter().map(|metric| {
-                let (least, most) = spread(&entry.values(*metric));
-                format!("{}-{}", metric.show(least), metric.show(most))
+            below.extend(metrics.iter().map(|metric| match entry.values(*metric).as_slice() {
+                [] => "-".to_owned(),
+                values => {
+                    let (least, most) = spread(values);
+                    format!("{}-{}", metric.show(least), metric.show(most))
+                }
             }));
             rows.push(below);
         }
@@ -371,6 +378,17 @@ mod tests {
         assert_eq!(rows[4], ["velodrome", "4.700", "0.20", "1.044", "1.042"], "{table}");
         assert_eq!(rows[5], ["min-max", "4.100-5.300", "0.20-0.20"], "{table}");
         assert!(table.contains("  floor: floor 127.0.0.1:1 kept 27\n  load: wrk -t1\n"), "{table}");
+    }
+
+    #[test]
+    fn what_a_contender_does_not_say_is_a_dash() {
+        let mut outcome = outcome(&[4.0], &[4.1]);
+        outcome.add(OURS, Sample::from([(Metric::Errors, 0.0)]));
+        let table = outcome.table();
+        let floor = table.lines().find(|line| line.trim_start().starts_with("floor ")).unwrap();
+        let cells: Vec<&str> = floor.split_whitespace().collect();
+        assert_eq!(cells, ["floor", "4.000", "0.20", "-", "1.000", "1.000"], "{table}");
+        assert!(!table.contains("inf") && !table.contains("NaN"), "{table}");
     }
 
     #[test]

@@ -24,7 +24,9 @@ use scenario::{SCENARIOS, Scenario};
 
 /// What a reader has to know.
 const NOTE: &str = "us/req: processor time of the whole generator, as the kernel counted it, for each request it reports. \
-                    spun: the part of ours that looked for work in vain, which us/req holds too.";
+                    spun: the part of ours that looked for work in vain, which us/req holds too. Start and end of the \
+                    program are in us/req: of ours, which looks for the server's processes and reads the host's facts, some \
+                    tens of milliseconds of each run, of the others a few. Longer runs (--seconds) make it less.";
 
 /// A generator with the server it loads.
 struct Pair {
@@ -114,8 +116,8 @@ fn compare(
         }
     }
     for _ in 0..rounds {
-        pairs.retain(|Pair { name, words, server }| {
-            match trial::measure(name, words, scenario.task, server, cores) {
+        pairs.retain(|Pair { name, words, .. }| {
+            match trial::measure(name, words, scenario.task, cores) {
                 Ok(sample) => {
                     outcome.add(name, sample);
                     true

@@ -16,18 +16,22 @@ use crate::bench::workload::Load;
 use crate::failure::Failure;
 use crate::process;
 
+/// Ours as a closed loop, where it is compared with itself at a rate.
+pub(crate) const OURS_CLOSED: &str = "velodrome closed";
+
+/// Requests a second over kept connections that ab will not reach, so that its time limit ends it.
+const APACHE_BENCH_KEPT_RATE_MAX: u64 = 300_000;
+
 /// What to install for the generators of the distribution.
 const INSTALL: &str = "apt: wrk nghttp2-client apache2-utils";
 
 /// Why a generator cannot take part, if so.
 pub(crate) fn missing(name: &str, load: Load) -> Option<String> {
     let reason = match (name, load) {
-        ("ab", Load::Kept { .. }) => {
-            "it keeps a connection only if the answer has `Connection: keep-alive`, which the floor does not send"
-        }
         ("ab" | "oha", Load::Pipelined { .. }) => "it does not pipeline",
         ("h2load", Load::Short { .. }) => "it opens no connection for each request",
-        _ if name == OURS || process::is_installed(name) => return None,
+        (OURS | OURS_CLOSED, _) => return None,
+        _ if process::is_installed(name) => return None,
         ("oha", _) => "oha is not installed (cargo install oha)",
         _ => return Some(format!("{name} is not installed ({INSTALL})")),
     };
@@ -58,7 +62,12 @@ pub(crate) fn words(
             return Ok(words);
         }
         "ab" => {
-            return load::words(Load::ApacheBench { connections }, address, path, duration, site);
+            let (keep, rate_max) = match load {
+                Load::Short { .. } => ("", load::APACHE_BENCH_RATE_MAX),
+                _ => ("-k ", APACHE_BENCH_KEPT_RATE_MAX),
+            };
+            let most = seconds * rate_max;
+            format!("ab -q {keep}-c {connections} -t {seconds} -n {most} {url}")
         }
         "h2load" => format!("h2load --h1 -t 1 -c {connections} -m {depth} -D {seconds} {url}"),
         "oha" => {
@@ -68,11 +77,11 @@ pub(crate) fn words(
         }
         _ => {
             let way = match (load, scenario.task) {
-                (_, Task::Paced { per_second } | Task::Stalled { per_second }) => {
+                (_, Task::Paced { per_second }) if name == OURS => {
                     format!("--warmup 1s --rate {per_second}")
                 }
-                (Load::Short { .. }, Task::Closed) => "--warmup 0s --close".to_owned(),
-                (_, Task::Closed) => format!("--warmup 0s --pipeline {depth}"),
+                (Load::Short { .. }, _) => "--warmup 0s --close".to_owned(),
+                _ => format!("--warmup 0s --pipeline {depth}"),
             };
             let velodrome = site.velodrome()?;
             return Ok([velodrome.display().to_string()]
@@ -183,6 +192,23 @@ mod tests {
         assert_eq!(sample.get(&Metric::LatencyP99), Some(&2_500.0));
         assert_eq!((micros("870.00us"), micros("1.50s")), (Some(870.0), Some(1_500_000.0)));
         assert_eq!(micros("soon"), None);
+    }
+
+    #[test]
+    fn what_a_generator_cannot_do_is_said_and_ours_is_always_there() {
+        let (kept, short) = (Load::Kept { connections: 1 }, Load::Short { connections: 1 });
+        let pipelined = Load::Pipelined { connections: 1, depth: 2 };
+        for (name, load, reason) in [
+            ("ab", pipelined, "it does not pipeline"),
+            ("h2load", short, "it opens no connection for each request"),
+            ("no-such-generator", kept, "no-such-generator is not installed (apt: wrk"),
+        ] {
+            let said = missing(name, load).expect("it cannot");
+            assert!(said.starts_with(reason), "{name}: {said}");
+        }
+        for name in [OURS, OURS_CLOSED] {
+            assert_eq!(missing(name, pipelined), None);
+        }
     }
 
     #[test]

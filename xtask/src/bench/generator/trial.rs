@@ -1,30 +1,24 @@
 //! One measurement of one generator: its processor time, the server's core, its count.
 //!
-//! Owns the child's account and the standing still of the server. Never judges.
+//! Owns the child's account. Never judges.
 
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
-
-use rustix::process::Signal;
 
 use crate::bench::accounting;
 use crate::bench::contender::{Running, Start};
 use crate::bench::generator::program;
 use crate::bench::generator::scenario::{Scenario, Task};
 use crate::bench::host::Cores;
+use crate::bench::load;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::Load;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
 use crate::server;
-
-/// How long the server stands still, and how long it works between.
-const STALL: Duration = Duration::from_millis(100);
-const WORK: Duration = Duration::from_millis(900);
 
 /// A generator that has sent nothing for so long never will.
 const FIRST_REQUEST_LIMIT: Duration = Duration::from_secs(10);
@@ -46,16 +40,18 @@ pub(crate) fn start_server(
     let address = server::free_address()?;
     let floor = site.floor()?.display().to_string();
     let mut words = vec![floor, address.to_string(), mode.to_owned(), body_bytes.to_string()];
+    let mut request = load::request(address, scenario.workload.path).into_bytes();
     if matches!(scenario.workload.load, Load::Pipelined { .. }) {
-        words.push(request_bytes(name, scenario, site)?.to_string());
+        request = request_of(name, scenario, site)?;
+        words.push(request.len().to_string());
     }
-    Running::launch(name, address, scenario.workload.path, &words, site, cores)
+    Running::launch(name, address, &request, &words, site, cores)
 }
 
-/// The bytes of a request as this generator sends it: the floor counts its pipelined requests by them.
-/// Every port here has five digits, so that Host is always as long.
+/// A request as this generator sends it: the floor counts pipelined ones by their length, and does not
+/// answer a shorter one of somebody else. Every port here has five digits, so that Host is always as long.
 #[expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
-fn request_bytes(name: &str, scenario: &Scenario, site: &Site) -> Result<usize, Failure> {
+fn request_of(name: &str, scenario: &Scenario, site: &Site) -> Result<Vec<u8>, Failure> {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
     let words =
@@ -63,8 +59,7 @@ fn request_bytes(name: &str, scenario: &Scenario, site: &Site) -> Result<usize, 
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdout(Stdio::null()).stderr(Stdio::null());
     let _generator = Guarded::start(&mut command, name)?;
-    let mut bytes = 0;
-    let mut received = Vec::new();
+    let mut request = Vec::new();
     let mut open = Vec::new();
     process::wait_until(FIRST_REQUEST_LIMIT, || {
         // Whoever connects first and sends nothing only asks whether there is a server.
@@ -74,21 +69,20 @@ fn request_bytes(name: &str, scenario: &Scenario, site: &Site) -> Result<usize, 
         for stream in &mut open {
             let mut buffer = [0; 4096];
             if let Ok(count) = stream.read(&mut buffer) {
-                received.clear();
-                received.extend_from_slice(&buffer[..count]);
-                bytes =
-                    received.windows(4).position(|end| end == b"\r\n\r\n").map_or(0, |at| at + 4);
+                let received = &buffer[..count];
+                let end = received.windows(4).position(|end| end == b"\r\n\r\n");
+                request.extend(end.map(|at| &received[..at + 4]).unwrap_or_default());
             }
-            if bytes > 0 {
+            if !request.is_empty() {
                 return true;
             }
         }
         false
     });
-    if bytes == 0 {
+    if request.is_empty() {
         return Err(Failure::Work("it sent no request".to_owned()));
     }
-    Ok(bytes)
+    Ok(request)
 }
 
 /// Loads the server once.
@@ -96,14 +90,10 @@ pub(crate) fn measure(
     name: &str,
     words: &[String],
     task: Task,
-    server: &Running,
     cores: &Cores,
 ) -> Result<Sample, Failure> {
     let before = accounting::cores(cores);
-    let output = match task {
-        Task::Stalled { .. } => stalling(server, || timed(words))?,
-        Task::Closed | Task::Paced { .. } => timed(words)?,
-    };
+    let output = timed(words)?;
     let after = accounting::cores(cores);
     let text = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -137,24 +127,6 @@ fn spent_micros(text: &str) -> Option<f64> {
     let mut numbers = text.lines().last()?.split_whitespace().map(str::parse::<f64>);
     let (user, system) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     Some((user + system) * 1_000_000.0)
-}
-
-/// Does something while the server stands still again and again; it works again when this returns.
-fn stalling<T>(server: &Running, work: impl FnOnce() -> T) -> T {
-    let family = server.family();
-    let (end, ended) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while ended.recv_timeout(WORK) == Err(RecvTimeoutError::Timeout) {
-                process::signal(&family, Signal::STOP);
-                std::thread::sleep(STALL);
-                process::signal(&family, Signal::CONT);
-            }
-        });
-        let done = work();
-        drop(end);
-        done
-    })
 }
 
 /// Where a server listens is all that a reader has to change in a command.
