@@ -3,7 +3,8 @@
 //! Owns the way from an address over socket inodes to processes. Never asks over the network, and never names
 //! the own process: its server and its generator could not be told apart.
 
-use std::fs::{read_dir, read_link, read_to_string};
+use std::fs::{OpenOptions, read_dir, read_link, read_to_string};
+use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
@@ -18,7 +19,10 @@ pub fn listening_processes(address: SocketAddr) -> Vec<u32> {
     }
     let mut inodes = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        inodes.extend(listening_inodes(&read_to_string(table).unwrap_or_default(), address));
+        // Without IPv6 there is no table of it.
+        if let Ok(table) = OpenOptions::new().read(true).open(table) {
+            inodes.extend(listening_inodes(BufReader::new(table), address));
+        }
     }
     if inodes.is_empty() { Vec::new() } else { holders(&inodes) }
 }
@@ -39,17 +43,24 @@ pub fn is_local(address: IpAddr) -> bool {
     }
 }
 
-/// Inodes of the sockets in a table of /proc/net that take connections to the address.
-fn listening_inodes(table: &str, address: SocketAddr) -> Vec<u64> {
-    let lines = table.lines().skip(1).map(|line| line.split_ascii_whitespace());
+/// Inodes of the sockets in a table of /proc/net that take connections to the address. The kernel writes those that
+/// listen first: the others, of which there may be a million, are not read.
+fn listening_inodes(table: impl BufRead, address: SocketAddr) -> Vec<u64> {
+    let lines = table.lines().skip(1).map_while(Result::ok);
     lines
-        .filter_map(|mut words| {
-            let local = words.nth(1).and_then(socket_address)?;
-            let state = words.nth(1)?;
-            let inode = words.nth(5)?.parse().ok()?;
-            (state == LISTEN && takes(local, address)).then_some(inode)
-        })
+        .map_while(|line| listener(&line))
+        .filter(|(local, _)| takes(*local, address))
+        .map(|(_, inode)| inode)
         .collect()
+}
+
+/// Address and inode in a line of such a table, if it is of a socket that listens.
+fn listener(line: &str) -> Option<(SocketAddr, u64)> {
+    let mut words = line.split_ascii_whitespace();
+    let local = words.nth(1).and_then(socket_address)?;
+    let state = words.nth(1)?;
+    let inode = words.nth(5)?.parse().ok()?;
+    (state == LISTEN).then_some((local, inode))
 }
 
 /// Whether a socket bound to one address takes connections to another.
@@ -148,10 +159,10 @@ mod tests {
         const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
             0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1681 1 0 100 0 0 10 0\n   \
             1: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1700 1 0 100 0 0 10 0\n   \
-            2: 0100007F:1F90 0100007F:A3D2 01 00000000:00000000 00:00000000 00000000     0        0 1701 1 0 100 0 0 10 0\n   \
-            3: 0200007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1702 1 0 100 0 0 10 0\n   \
-            4: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1703 1 0 100 0 0 10 0\n   \
-            5: cut off\n";
+            2: 0200007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1702 1 0 100 0 0 10 0\n   \
+            3: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1703 1 0 100 0 0 10 0\n   \
+            4: 0100007F:1F90 0100007F:A3D2 01 00000000:00000000 00:00000000 00000000     0        0 1701 1 0 100 0 0 10 0\n   \
+            5: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1704 1 0 100 0 0 10 0\n";
 
         const TCP6: &str = "header\n   \
             0: 00000000000000000000000000000000:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 41\n   \
@@ -159,15 +170,20 @@ mod tests {
             2: 0000000000000000FFFF00000100007F:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 43\n";
 
         fn inodes(table: &str, address: &str) -> Vec<u64> {
-            listening_inodes(table, address.parse().unwrap())
+            listening_inodes(table.as_bytes(), address.parse().unwrap())
         }
 
         #[test]
         fn sockets_that_listen_at_the_address_are_found() {
-            assert_eq!(inodes(TCP, "127.0.0.1:8080"), [1681, 1703], "two may share it");
+            assert_eq!(
+                inodes(TCP, "127.0.0.1:8080"),
+                [1681, 1703],
+                "two may share it, and the first connection ends the search"
+            );
             assert_eq!(inodes(TCP, "127.0.0.2:8080"), [1702]);
             assert_eq!(inodes(TCP, "10.1.2.3:80"), [1700], "bound to every address");
             assert!(inodes(TCP, "127.0.0.1:8081").is_empty());
+            assert!(inodes("header\n   0: cut off\n", "127.0.0.1:80").is_empty());
             assert!(inodes(TCP, "[::1]:80").is_empty(), "IPv4 only");
         }
 
