@@ -8,7 +8,7 @@ mod server;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -36,7 +36,10 @@ fn status_of(report: &Value) -> Option<i32> {
 
 /// A server that answers whatever it is sent with these bytes, and how often it did.
 fn answering(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicU64>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    serving(TcpListener::bind("127.0.0.1:0").unwrap(), answer)
+}
+
+fn serving(listener: TcpListener, answer: &'static [u8]) -> (SocketAddr, Arc<AtomicU64>) {
     let address = listener.local_addr().unwrap();
     let answered = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&answered);
@@ -89,10 +92,83 @@ fn nothing_answered_is_no_result() {
 }
 
 #[test]
+fn what_was_wrong_is_told_with_its_mend() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // The kernel takes connections for it, and nobody reads them.
+    let unread = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = unread.local_addr().unwrap();
+    let not_found = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").0;
+    for (address, told) in [
+        (nobody, "no connection could be opened; see that a server listens there"),
+        (answering(b"garbage").0, "see that this is the plain port of an HTTP server"),
+        (not_found, "say with --expect-status which statuses are right"),
+        (silent, "0 failed, 2 had no answer yet when it ended: see that the server answers"),
+    ] {
+        let output = bench(&format!("http {address} -c 2 -t 1 -d 200ms --warmup 0s"));
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let printed = printed_by(&output);
+        assert!(printed.contains(told), "no `{told}` in {printed}");
+    }
+}
+
+#[test]
+fn ipv6_is_spoken() {
+    let Ok(listener) = TcpListener::bind("[::1]:0") else {
+        println!("SKIPPED ipv6_is_spoken: this host has no [::1]");
+        return;
+    };
+    let (address, _) = serving(listener, ANSWER);
+    let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 200ms --warmup 0s"));
+    assert_eq!(status, status_of(&report), "{report}");
+    assert!(report["runs"][0]["requests"]["answered"].as_u64().unwrap() > 0, "{report}");
+}
+
+#[test]
+fn output_that_nobody_takes_is_told_and_one_that_was_read_enough_is_not() {
+    let (address, _) = answering(ANSWER);
+    for verb in ["http --warmup=0s", "hold"] {
+        for form in ["--json", "--timeout=5s"] {
+            let start = |output: Stdio| {
+                let mut command = Command::new(PROGRAM);
+                let address = address.to_string();
+                command.arg("bench").args(verb.split(' '));
+                command.args([&address, "-c=2", "-t=1", "-d=100ms", form]);
+                command.stdout(output).stderr(Stdio::piped()).spawn().unwrap()
+            };
+            let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+            let output = start(full.into()).wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(1), "{verb} {form}: {output:?}");
+            let told = "velodrome: cannot print: No space left on device";
+            assert!(errors_of(&output).starts_with(told), "{}", errors_of(&output));
+            let mut child = start(Stdio::piped());
+            drop(child.stdout.take());
+            let output = child.wait_with_output().unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 3)), "{verb} {form}: {output:?}");
+            assert_eq!(errors_of(&output), "", "{verb} {form}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_asked_is_said_before_the_run() {
     for (words, status, told) in [
         ("http http://no-such-name.invalid/", 1, "`no-such-name.invalid` cannot be resolved"),
         ("http unix:/no/such.sock", 1, "`/no/such.sock` cannot be asked"),
+        ("http unix:/etc/passwd", 1, "`/etc/passwd` cannot be asked (it is no socket)"),
+        ("http 127.0.0.1 --server-pid 0", 1, "--server-pid 0: this process cannot be seen"),
+        ("http 127.0.0.1 --body-file /no/such", 1, "--body-file /no/such: cannot be read"),
+        ("http ", 2, "a URL is empty"),
+        ("http ftp://127.0.0.1/", 2, "the scheme is not http"),
+        ("http 127.0.0.1/{{counter", 2, "in the path: `{{counter` is not closed"),
+        ("http 127.0.0.1 --rate -1", 2, "`-1` is not a number of requests per second"),
+        ("http 127.0.0.1 --rate nan", 2, "`nan` is not a number of requests per second"),
+        ("http 127.0.0.1 --pin=100000", 2, "CPU 100000 is not one this process may use"),
+        ("http 127.0.0.1 -c 9000000 -t 1", 2, "9000000 connections do not fit: "),
+        ("http 127.0.0.1 --html /", 2, "--html /: this is a directory"),
+        ("hold https://127.0.0.1/ -c 1", 2, "https is not spoken here"),
+        ("knee ftp://127.0.0.1/ --slo p99=5ms", 2, "the scheme is not http"),
+        ("compare ftp://127.0.0.1/ 127.0.0.1", 2, "the scheme is not http"),
+        ("conformance 8.8.8.8", 2, "--i-own-this-host"),
         ("http https://127.0.0.1/", 2, "https is not spoken here"),
         ("http 8.8.8.8", 2, "--i-own-this-host"),
         ("http 127.0.0.1 -c 0", 2, "0"),
@@ -105,24 +181,82 @@ fn what_cannot_be_asked_is_said_before_the_run() {
     }
 }
 
+/// Starts `velodrome bench` with these words and JSON, and sends it a signal as soon as the server was asked often enough.
+fn interrupted(words: &str, signal: &str, asked: &AtomicU64, enough: u64) -> (Value, Option<i32>) {
+    let mut command = Command::new(PROGRAM);
+    command.arg("bench").args(words.split(' ')).arg("--json");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("an answer", || (asked.load(Ordering::Relaxed) >= enough).then_some(()));
+    send(signal, &child);
+    until("the end of the run", || child.try_wait().unwrap());
+    let output = child.wait_with_output().unwrap();
+    let report = serde_json::from_slice(&output.stdout);
+    (report.unwrap_or_else(|error| panic!("{error}: {output:?}")), output.status.code())
+}
+
+fn send(signal: &str, child: &Child) {
+    let kill = format!("kill -{signal} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+}
+
 #[test]
 fn an_interrupted_run_reports_what_was_measured() {
     for signal in ["INT", "TERM"] {
         let (address, answered) = answering(ANSWER);
-        let mut command = Command::new(PROGRAM);
-        let address = address.to_string();
-        command.args(["bench", "http", &address, "-c", "2", "-t", "1", "-d", "1h"]);
-        command.args(["--warmup", "0s", "--json"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        until("an answer", || (answered.load(Ordering::Relaxed) > 100).then_some(()));
-        let kill = format!("kill -{signal} {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-        until("the end of the run", || child.try_wait().unwrap());
-        let output = child.wait_with_output().unwrap();
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let words = format!("http {address} -c 2 -t 1 -d 1h --warmup 0s");
+        let (report, status) = interrupted(&words, signal, &answered, 100);
         assert_eq!(report["ended"], "interrupted", "{report}");
         assert_eq!(report["verdict"]["notes"][0]["code"], "interrupted", "{report}");
         assert!(report["runs"][0]["requests"]["answered"].as_u64().unwrap() > 0, "{report}");
-        assert_eq!(output.status.code(), status_of(&report), "{report}");
+        assert_eq!(status, status_of(&report), "{report}");
     }
+}
+
+#[test]
+fn an_interrupted_warm_up_measured_nothing() {
+    let (address, answered) = answering(ANSWER);
+    let words = format!("http {address} -c 2 -t 1 -d 1s --warmup 1h");
+    let (report, status) = interrupted(&words, "INT", &answered, 100);
+    assert_eq!((&report["ended"], status), (&"interrupted".into(), Some(3)), "{report}");
+    assert_eq!(report["verdict"]["reasons"][0]["text"], "no run was finished", "{report}");
+}
+
+#[test]
+fn an_interrupted_opening_tells_how_far_it_came() {
+    // The first connection stands, as it is answered, and then ends: once the client closes it, it knows. The others wait.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let closed = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&closed);
+    thread::spawn(move || {
+        let (mut first, _) = listener.accept().unwrap();
+        first
+            .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            .unwrap();
+        std::io::copy(&mut first, &mut std::io::sink()).unwrap();
+        counter.fetch_add(1, Ordering::Relaxed);
+        thread::park();
+    });
+    let words = format!("hold {address} -c 500 -t 1 -d 1h --timeout 1h");
+    let (report, status) = interrupted(&words, "INT", &closed, 1);
+    assert_eq!((&report["ended"], status), (&"interrupted".into(), Some(3)), "{report}");
+    assert_eq!(
+        (&report["hold"]["open"], &report["hold"]["dead"]),
+        (&0.into(), &1.into()),
+        "{report}"
+    );
+    assert_eq!(report["runs"][0]["connections"]["opened"], 1, "{report}");
+}
+
+#[test]
+fn a_knee_of_nobody_is_no_result() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let words = format!("knee {nobody} --slo p99=5ms -c 1 -t 1 -d 50ms --warmup 0s");
+    let output = bench(&words);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let told = "INVALID: no request was answered at 1,000 requests/s";
+    assert!(printed_by(&output).contains(told), "{}", printed_by(&output));
+    let output = bench(&format!("conformance {nobody}"));
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(errors_of(&output).contains("cannot connect (Connection refused"), "{output:?}");
 }

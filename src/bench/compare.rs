@@ -64,8 +64,10 @@ fn source<'a>(word: &'a str, flags: &Compare) -> Result<Source<'a>, Failure> {
     if path.is_file() || (is_result && !word.contains(char::is_whitespace)) {
         return Ok(Source::File(path));
     }
-    let is_command = word.parse::<Url>().is_err() || word.contains(char::is_whitespace);
-    if is_command {
+    let is_line = word.contains(char::is_whitespace);
+    // A URL that is wrong is told as one.
+    let is_url = !is_line && (word.contains("://") || word.parse::<Url>().is_ok());
+    if !is_url {
         return Ok(Source::Command(word));
     }
     let mut plan = super::plan::side(word, &flags.load, &flags.place)?;

@@ -1,8 +1,10 @@
 //! The verb `bench conformance`: the suite of HTTP/1.1 requirements, played against any server.
 
 use std::io::{ErrorKind, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
 
-use bench::plan::{Address, Ownership, Url, resolve};
+use bench::plan::{Address, AddressError, Ownership, Url, resolve};
 use conformance::{Capability, Detail, Level, Options, Target};
 
 use super::flags::Conformance;
@@ -11,6 +13,7 @@ use crate::Failure;
 /// Plays the suite and prints what came of it.
 pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     let (target, options) = (target(flags)?, options(flags)?);
+    reach(target.address, flags.timeout)?;
     let report = conformance::run(&target, &options);
     let detail = if flags.exchanges { Detail::Everything } else { Detail::Failures };
     let text = if flags.json { report.to_json() } else { report.to_text(detail) };
@@ -33,6 +36,16 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A server that is not there meets no requirement, and breaks none.
+#[expect(clippy::disallowed_types, reason = "closed at once, before any thread or table exists")]
+fn reach(address: SocketAddr, patience: Duration) -> Result<(), Failure> {
+    std::net::TcpStream::connect_timeout(&address, patience).map(drop).map_err(|error| {
+        Failure::Failed(format!(
+            "{address}: cannot connect ({error}); see that a server listens there"
+        ))
+    })
+}
+
 fn target(flags: &Conformance) -> Result<Target, Failure> {
     let wrong = |text: String| Failure::WrongUse(format!("{}: {text}", flags.address));
     let url: Url = flags.address.parse().map_err(|error| wrong(format!("{error}")))?;
@@ -44,6 +57,9 @@ fn target(flags: &Conformance) -> Result<Target, Failure> {
         Ok(Address::Tcp(address)) => address,
         Ok(Address::Unix(_)) => {
             return Err(wrong("the suite is played over TCP; name HOST:PORT".to_owned()));
+        }
+        Err(error @ AddressError::Stranger { .. }) => {
+            return Err(Failure::WrongUse(error.to_string()));
         }
         Err(error) => return Err(Failure::Failed(error.to_string())),
     };

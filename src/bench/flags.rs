@@ -98,7 +98,7 @@ pub(crate) struct Http {
     pub(crate) load: Load,
     /// Requests per second, due whether or not others are answered; A:B goes from A to B [default: as fast as answers
     /// come].
-    #[arg(long, value_name = "R[:B]", help_heading = "Load")]
+    #[arg(long, value_name = "R[:B]", allow_negative_numbers = true, help_heading = "Load")]
     pub(crate) rate: Option<Rate>,
     /// How requests follow each other at that rate.
     #[arg(
@@ -119,7 +119,14 @@ pub(crate) struct Http {
 #[derive(Debug, Args)]
 pub(crate) struct Load {
     /// Connections.
-    #[arg(short, long, value_name = "N", default_value_t = 256, help_heading = "Load")]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value_t = 256,
+        allow_negative_numbers = true,
+        help_heading = "Load"
+    )]
     pub(crate) connections: u32,
     /// How long is measured: 10s, 500ms, 2m.
     #[arg(
@@ -255,13 +262,13 @@ pub(crate) struct Hold {
     #[arg(value_name = "URL|ADDR")]
     pub(crate) url: String,
     /// Connections.
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) connections: u32,
     /// How long they are held once they stand.
     #[arg(short, long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub(crate) duration: Duration,
     /// Requests per second over all of them [default: each connection is asked once a minute].
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     #[command(flatten)]
     pub(crate) place: Place,

@@ -5,6 +5,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use bench::host::ProcessSample;
 use bench::plan::{
     AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership, Pace,
     Pinning, Plan, Rate, Request, Room, Upkeep, check_sources,
@@ -103,6 +104,7 @@ fn plan(urls: &[String], load: &Load, place: &Place, pace: Pace) -> Result<Plan,
     };
     plan.check_consistency().map_err(wrong_use)?;
     check_sources(&plan.sources).map_err(|error| wrong_at("--source", error))?;
+    plan.server.map_or(Ok(()), server)?;
     room.spread_sources(&mut plan);
     room.check(&plan).map_err(wrong_use)?;
     Ok(plan)
@@ -127,6 +129,15 @@ fn aim_failure(error: AimError) -> Failure {
         AimError::WeightCount { .. } | AimError::Weight(_) => wrong_at("--weight", error),
         _ => wrong_use(error),
     }
+}
+
+/// Who names a process wants its figures: a run without them would say nothing of the mistake.
+fn server(pid: u32) -> Result<(), Failure> {
+    ProcessSample::read(pid).map(drop).map_err(|error| {
+        Failure::Failed(format!(
+            "--server-pid {pid}: this process cannot be seen ({error}); name the server's, or leave it out"
+        ))
+    })
 }
 
 fn lifetime(load: &Load) -> Lifetime {
@@ -252,11 +263,12 @@ mod tests {
 
     #[test]
     fn flags_become_the_plan() {
-        let plan = planned(
+        let own = std::process::id();
+        let plan = planned(&format!(
             "127.0.0.1:9/a 127.0.0.1:8/ --weight 3,1 -c 8 -t 2 --rate 10:2k --arrivals poisson -d 1m --warmup 0s \
              --runs 3 --requests-per-connection 5 --pipeline 4 --timeout 300ms --source 127.0.0.2,127.0.0.3 \
-             --server-pid 7 --seed 5 --expect-status 2xx --expect-length 3 --expect-body abc",
-        );
+             --server-pid {own} --seed 5 --expect-status 2xx --expect-length 3 --expect-body abc",
+        ));
         let rate = Rate { from: 10.0, to: 2000.0, arrivals: Arrivals::Poisson };
         assert_eq!(plan.pace, Pace::Open(rate));
         assert_eq!((plan.connections, plan.threads, plan.pipeline, plan.runs), (8, 2, 4, 3));
@@ -265,7 +277,7 @@ mod tests {
             plan.lifetime,
             Lifetime::Requests(5.try_into().expect("five is more than none"))
         );
-        assert_eq!((plan.timeout.as_millis(), plan.server), (300, Some(7)));
+        assert_eq!((plan.timeout.as_millis(), plan.server), (300, Some(own)));
         assert_eq!(plan.sources.len(), 2);
         assert_eq!((plan.targets[0].weight, plan.targets[1].peer), (3, 1));
         assert!(!plan.check.status.contains(300));
@@ -306,6 +318,12 @@ mod tests {
             ("127.0.0.1:9 --pin=100000", "--pin: CPU 100000 is not one this process may use"),
             ("127.0.0.1:9 --source 192.0.2.1", "--source: cannot connect from 192.0.2.1"),
             ("127.0.0.1:9 -c 1 -t 2", "1 connections are too few"),
+            ("127.0.0.1:9 -c -1", "invalid value '-1' for '--connections"),
+            ("127.0.0.1:9 -c 70000 -t 100 --source 127.0.0.1", "addresses with --source"),
+            ("127.0.0.1:9 --rate -1", "`-1` is not a number of requests per second"),
+            ("127.0.0.1:9 --rate 0", "`0` requests per second cannot be sent"),
+            ("127.0.0.1:9 --rate nan", "`nan` is not a number of requests per second"),
+            ("127.0.0.1:9 --server-pid 0", "failed: --server-pid 0: this process cannot be seen"),
             ("127.0.0.1:9 --rate fast", "`fast` is not a number of requests per second"),
             ("127.0.0.1:9 --expect-status ok", "`ok` is not a status"),
             ("127.0.0.1:9 -d 10", "10"),

@@ -98,6 +98,7 @@ impl KneeReport {
     /// Whether what was found may be believed.
     pub fn state(&self) -> State {
         match self.found.end {
+            End::BrokenFromStart if self.is_silent() => State::Invalid,
             End::Found | End::NeverBroke | End::BrokenFromStart => State::Valid,
             End::GeneratorLimit | End::Stopped => State::Invalid,
         }
@@ -113,6 +114,9 @@ impl KneeReport {
         match self.found.end {
             End::Found => ("KNEE", format!("holds at {good}, broken at {bad}")),
             End::NeverBroke => ("NO KNEE", format!("holds at {good}, the highest rate tried")),
+            End::BrokenFromStart if self.is_silent() => {
+                ("INVALID", format!("no request was answered at {bad}, the lowest rate tried"))
+            }
             End::BrokenFromStart => ("NO KNEE", format!("broken at {bad}, the lowest rate tried")),
             End::GeneratorLimit => (
                 "INVALID",
@@ -120,6 +124,11 @@ impl KneeReport {
                     "holds at {good}; at {bad} the generator or its host is the limit, not the server"
                 ),
             ),
+            End::Stopped
+                if (self.found.last_good_per_s, self.found.first_bad_per_s) == (None, None) =>
+            {
+                ("PARTIAL", "stopped before any rate was known to hold or to break".to_owned())
+            }
             End::Stopped => {
                 ("PARTIAL", format!("stopped; last good rate {good}, first bad rate {bad}"))
             }
@@ -131,6 +140,11 @@ impl KneeReport {
         let mut steps: Vec<&Step> = self.steps.iter().collect();
         steps.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
         steps
+    }
+
+    /// Whether no step was answered: what is to be known of a server then is no rate.
+    pub fn is_silent(&self) -> bool {
+        self.steps.iter().all(|step| step.answered_per_s == 0.0)
     }
 
     /// The report as JSON.

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -153,19 +154,22 @@ pub fn resolve(place: &Place, ownership: Ownership) -> Result<Address, AddressEr
     if let (Some(address), Ownership::Unsaid) = (stranger, ownership) {
         return Err(AddressError::Stranger { place: place.to_string(), address });
     }
-    let chosen = match addresses.as_slice() {
-        [] => return Err(AddressError::NoAddress(place.to_string())),
-        [only] => *only,
-        [first, ..] => {
-            addresses.iter().find(|address| is_answered(address)).copied().unwrap_or(*first)
-        }
-    };
-    Ok(Address::Tcp(chosen))
+    choose(&addresses).map(Address::Tcp).ok_or_else(|| AddressError::NoAddress(place.to_string()))
+}
+
+/// The first address that is answered, or else the first. Of one alone nothing is asked.
+fn choose(addresses: &[SocketAddr]) -> Option<SocketAddr> {
+    let answered = || addresses.iter().find(|address| is_answered(address));
+    if addresses.len() > 1 { answered().or(addresses.first()) } else { addresses.first() }.copied()
 }
 
 fn unix(path: &std::path::Path) -> Result<Address, AddressError> {
-    match std::fs::metadata(path) {
-        Ok(_) => Ok(Address::Unix(path.to_owned())),
+    let is_socket = std::fs::metadata(path).and_then(|found| {
+        let strange = || io::Error::other("it is no socket");
+        found.file_type().is_socket().then_some(()).ok_or_else(strange)
+    });
+    match is_socket {
+        Ok(()) => Ok(Address::Unix(path.to_owned())),
         Err(error) => Err(AddressError::NoSocket { path: path.to_owned(), error }),
     }
 }
@@ -287,11 +291,26 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_types, reason = "a test holds a listener of its own")]
+    fn of_several_addresses_the_first_that_is_answered_is_taken() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let open = listener.local_addr().unwrap();
+        // Nobody listens at the other addresses of this host.
+        let silent = |last| SocketAddr::new(Ipv4Addr::new(127, 0, 0, last).into(), open.port());
+        assert_eq!(choose(&[silent(2), open, silent(3)]), Some(open));
+        assert_eq!(choose(&[silent(2), silent(3)]), Some(silent(2)));
+        assert_eq!(choose(&[silent(2)]), Some(silent(2)));
+        assert_eq!(choose(&[]), None);
+    }
+
+    #[test]
     fn a_name_of_nothing_is_said() {
         let error = resolved("http://no-such-name.invalid/", Ownership::Unsaid).unwrap_err();
         assert!(error.to_string().contains("`no-such-name.invalid`"), "{error}");
         let error = resolved("unix:/no/such/socket", Ownership::Unsaid).unwrap_err();
         assert!(error.to_string().contains("`/no/such/socket`"), "{error}");
+        let error = resolved("unix:/etc/passwd", Ownership::Unsaid).unwrap_err();
+        assert!(error.to_string().contains("`/etc/passwd` cannot be asked (it is no socket)"));
     }
 
     #[test]

@@ -57,6 +57,9 @@ impl fmt::Display for AimError {
             Self::Weight(weight) => {
                 write!(formatter, "{weight} is not a weight; give one from 1 to {WEIGHT_MAX}")
             }
+            Self::Url { text, .. } if text.is_empty() => {
+                formatter.write_str("a URL is empty; write http://HOST:PORT/PATH")
+            }
             Self::Url { text, error } => write!(formatter, "{text}: {error}"),
             Self::Address(error) => error.fmt(formatter),
             Self::Request { text, error } => write!(formatter, "{text}: {error}"),

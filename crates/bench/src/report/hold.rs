@@ -13,7 +13,7 @@ use crate::report::text::{bytes, count, duration, name, rate};
 pub struct HoldReport {
     /// From the first connect to the connection that stood last.
     pub opening_ns: u64,
-    /// Connections that stood when the holding began.
+    /// Connections that stood when the holding began, or when it was stopped before that.
     pub open: u64,
     /// Connections opened a second, over that time.
     pub opened_per_s: f64,

@@ -12,8 +12,9 @@ use crate::limits::{
     STEAL_SHARE_MAXIMUM,
 };
 use crate::report::measured::Ended;
-use crate::report::schema::{RunReport, ServerReport, ThreadReport};
+use crate::report::schema::{Requests, RunReport, ServerReport, ThreadReport};
 use crate::report::text::{count, duration, percent};
+use crate::tally::FailureKind;
 
 /// Clock sources that advance by milliseconds.
 const CLOCKS_TOO_COARSE: [&str; 2] = ["jiffies", "refined-jiffies"];
@@ -144,8 +145,42 @@ fn remarks(run: &RunReport) -> impl Iterator<Item = Finding> {
 }
 
 fn nothing_answered(run: &RunReport) -> Option<Finding> {
-    let text = format!("no request was answered, {} failed", count(run.requests.failed));
-    (run.requests.answered == 0).then_some((ReasonCode::NothingAnswered, text))
+    let requests = &run.requests;
+    let mut text = format!("no request was answered, {} failed", count(requests.failed));
+    if requests.in_flight_end > 0 {
+        let left = count(requests.in_flight_end);
+        text.push_str(&format!(", {left} had no answer yet when it ended"));
+    }
+    if let Some(mend) = mend(requests) {
+        text.push_str(": ");
+        text.push_str(mend);
+    }
+    (requests.answered == 0).then_some((ReasonCode::NothingAnswered, text))
+}
+
+/// What to do when nothing was answered, and all of it for the same reason.
+fn mend(requests: &Requests) -> Option<&'static str> {
+    if requests.failed == 0 {
+        return (requests.in_flight_end > 0)
+            .then_some("see that the server answers at all, or measure longer with -d");
+    }
+    let kind = FailureKind::ALL
+        .into_iter()
+        .find(|kind| requests.failed_by.of(*kind) == requests.failed)?;
+    Some(match kind {
+        FailureKind::Connect => "no connection could be opened; see that a server listens there",
+        FailureKind::Reset => {
+            "connections ended before an answer was whole; the server's log may say why"
+        }
+        FailureKind::Timeout => "see that the server answers at all, or wait longer with --timeout",
+        FailureKind::Status => {
+            "say with --expect-status which statuses are right, or ask for another path"
+        }
+        FailureKind::Check => "no body was as expected; see what the server sends",
+        FailureKind::Garbage => {
+            "what came was not HTTP; see that this is the plain port of an HTTP server"
+        }
+    })
 }
 
 fn generator_busy(run: &RunReport) -> Option<Finding> {
@@ -191,7 +226,7 @@ fn sent_late(run: &RunReport) -> Option<Finding> {
 fn connections_missing(run: &RunReport) -> Option<Finding> {
     let connections = &run.connections;
     let text = format!(
-        "{} of {} connections were open at most, {} attempts were refused",
+        "{} of {} connections were open at most, {} attempts failed",
         count(connections.open),
         count(connections.asked),
         count(connections.refused),

@@ -71,7 +71,9 @@ pub fn hold(
     };
     let last = Memory::read(&servers);
     let outcomes = generator.gather(watched.wish)?;
-    let hold = report(&outcomes, open, [before, standing, last]);
+    // What a thread shows while it opens may be a moment old: of an opening that was stopped its result says more.
+    let standing_count = (opened == Wish::GoOn).then_some(open);
+    let hold = report(&outcomes, standing_count, [before, standing, last]);
     let runs = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
     let plan = describe::plan(plan, "hold");
     let runs = runs.into_iter().collect();
@@ -107,13 +109,16 @@ fn open_all(
     }
 }
 
-/// What opening and holding came to, with the memory before the first connection, once they stood, and at the end.
-fn report(outcomes: &[Outcome], open: u64, memory: [Memory; 3]) -> HoldReport {
+/// What opening and holding came to, with the connections that stood when the holding began, if it did, and the memory
+/// before the first connection, once they stood, and at the end.
+fn report(outcomes: &[Outcome], standing: Option<u64>, memory: [Memory; 3]) -> HoldReport {
     let begun_ns = outcomes.iter().map(|outcome| outcome.opening.begun_ns).min().unwrap_or(0);
     let last_ns = outcomes.iter().map(|outcome| outcome.opening.last_ns).max().unwrap_or(0);
     let opening_ns = last_ns.saturating_sub(begun_ns);
     let connections = outcomes.iter().map(|outcome| outcome.tally.connections);
     let opened: u64 = connections.clone().map(|connections| connections.opened).sum();
+    let dead: u64 = connections.map(|connections| connections.closed).sum();
+    let open = standing.unwrap_or(opened.saturating_sub(dead));
     let [before, standing, last] = memory;
     let each = |before: Option<u64>, after: Option<u64>| {
         let more = after?.saturating_sub(before?);
@@ -123,7 +128,7 @@ fn report(outcomes: &[Outcome], open: u64, memory: [Memory; 3]) -> HoldReport {
         opening_ns,
         open,
         opened_per_s: if opening_ns == 0 { 0.0 } else { opened as f64 * 1e9 / opening_ns as f64 },
-        dead: connections.map(|connections| connections.closed).sum(),
+        dead,
         server_bytes_per_connection: each(before.server, standing.server),
         server_bytes_per_connection_end: each(before.server, last.server),
         generator_bytes_per_connection: each(before.generator, standing.generator),
