@@ -10,7 +10,8 @@ pub fn columns(terminal: impl AsFd) -> Option<u16> {
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
-#[cfg(test)]
+// Miri knows no ioctl.
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::columns;
 
