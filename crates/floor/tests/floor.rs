@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the pace of a server is measured by a clock")]
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -27,18 +27,24 @@ impl Floor {
         Floor { child, address }
     }
 
+    /// A connection that was answered once. One that is reset met the listener that found the address: a process that
+    /// another test starts holds it until its own program begins.
     fn connect(&self) -> TcpStream {
         let begun = Instant::now();
         loop {
-            match TcpStream::connect(self.address) {
-                Ok(socket) => {
-                    socket.set_read_timeout(Some(PATIENCE)).unwrap();
-                    return socket;
-                }
+            match self.try_connect() {
+                Ok(socket) => return socket,
                 Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
             }
             std::thread::yield_now();
         }
+    }
+
+    fn try_connect(&self) -> io::Result<TcpStream> {
+        let mut socket = TcpStream::connect(self.address)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        try_ask(&mut socket, REQUEST)?;
+        Ok(socket)
     }
 }
 
@@ -51,15 +57,21 @@ impl Drop for Floor {
 
 /// Asks once and returns the answer, whose body has two bytes.
 fn ask(socket: &mut TcpStream, request: &[u8]) -> String {
-    socket.write_all(request).unwrap();
+    try_ask(socket, request).unwrap()
+}
+
+fn try_ask(socket: &mut TcpStream, request: &[u8]) -> io::Result<String> {
+    socket.write_all(request)?;
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     while answer.windows(4).rev().nth(2).is_none_or(|end| end != b"\r\n\r\n") {
-        let received = socket.read(&mut buffer).unwrap();
-        assert!(received > 0, "{}", String::from_utf8_lossy(&answer));
+        let received = socket.read(&mut buffer)?;
+        if received == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         answer.extend_from_slice(&buffer[..received]);
     }
-    String::from_utf8(answer).unwrap()
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 #[test]
