@@ -251,19 +251,12 @@ fn a_comparison_that_is_interrupted_in_its_first_round_concludes_nothing() {
     let server = Plan::new().file("a.txt", "x").start();
     let url = format!("http://{}/a.txt", server.address());
     let words = ["compare", &url, &url, "-d=1h", "--warmup=0s", "-c=2", "-t=1", "--json", "--aa"];
-    // The signal waits where it comes before the generator does, once that has blocked it.
     let child = begun(&words);
-    until("the generator", || has_threads(&child).then_some(()));
+    until("the generator", || (server.count("/http/by_class/2xx") > 0).then_some(()));
     let (code, told) = interrupted(child);
     assert_eq!((code, &told["ended"]), (Some(3), &"interrupted".into()), "{told}");
     assert_eq!((&told["state"], &told["second"]["runs"]), (&"invalid".into(), &0.into()));
     assert_eq!(told["figures"][0]["second"], serde_json::Value::Null, "{told}");
-}
-
-/// Whether the threads of its generator run.
-fn has_threads(child: &Child) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
-    threads.count() > 1
 }
 
 #[test]
@@ -272,7 +265,7 @@ fn an_interrupted_search_tells_the_steps_until_then() {
     let url = format!("http://{}/a.txt", server.address());
     let words = ["knee", &url, "--slo=p50=10s", "-d=1h", "--warmup=0s", "-c=2", "-t=1", "--json"];
     let child = begun(&words);
-    until("the generator", || has_threads(&child).then_some(()));
+    until("the generator", || (server.count("/http/by_class/2xx") > 0).then_some(()));
     let (code, told) = interrupted(child);
     assert_eq!((code, &told["found"]["end"]), (Some(3), &"stopped".into()), "{told}");
     assert_eq!(told["steps"].as_array().unwrap().len(), 1, "{told}");
