@@ -1,0 +1,163 @@
+//! What can be wrong with a page before Lua sees it. The author of the page is at fault, always.
+
+use std::fmt;
+
+use crate::limits::{NESTING_MAX, PAGE_BYTES_MAX, TAGS_MAX};
+use crate::template::place::Place;
+
+/// A page that cannot be lowered: where, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TemplateError {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1, in characters.
+    pub column: u32,
+    /// Why.
+    pub what: Problem,
+}
+
+/// Why a page cannot be lowered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Problem {
+    /// The page has more than [`PAGE_BYTES_MAX`] bytes.
+    PageTooLong,
+    /// The page has more than [`TAGS_MAX`] tags.
+    TooManyTags,
+    /// The page is not UTF-8.
+    NotUtf8,
+    /// There is no `%>` for a tag.
+    UnclosedTag,
+    /// There is a `<%` within code, so the end of the tag before it was forgotten.
+    TagWithinCode,
+    /// There is nothing to print in a value tag, or between two of its commas.
+    EmptyValue,
+    /// There is a NUL byte, or a carriage return without a line feed, within code.
+    ControlByte,
+    /// A string has no end in its line and tag.
+    UnfinishedString,
+    /// A long string or long comment has no end in its tag.
+    UnfinishedLongBracket,
+    /// A name is used which the page itself needs.
+    ReservedName,
+    /// More than [`NESTING_MAX`] blocks and brackets are open.
+    NestedTooDeep,
+    /// A word or bracket ends what nothing began.
+    NothingToClose {
+        /// The word or bracket.
+        closer: &'static str,
+    },
+    /// A word or bracket ends something else than what is open.
+    Mismatched {
+        /// The word or bracket.
+        closer: &'static str,
+        /// What is open.
+        opener: &'static str,
+        /// The line in which that begins.
+        opened_on: u32,
+    },
+    /// A block or bracket has no end in the page, or in the value tag that it stands in.
+    NeverClosed {
+        /// The word or bracket that begins it.
+        opener: &'static str,
+    },
+    /// Text or a value stands where a bracket is open.
+    PrintedWithin {
+        /// The bracket.
+        opener: &'static str,
+        /// The line in which it is opened.
+        opened_on: u32,
+    },
+    /// The code before text, or a value, ends where something has to follow.
+    UnfinishedCode,
+}
+
+impl TemplateError {
+    /// The problem at a byte of the page.
+    pub(crate) fn at(source: &[u8], offset: usize, what: Problem) -> TemplateError {
+        let Place { line, column } = Place::of(source, offset);
+        TemplateError { line, column, what }
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.line, self.column, self.what)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let text = match *self {
+            Problem::PageTooLong => {
+                let megabytes = PAGE_BYTES_MAX / (1024 * 1024);
+                return write!(
+                    formatter,
+                    "the page is longer than {megabytes} MiB: serve it as a file, or include parts"
+                );
+            }
+            Problem::TooManyTags => {
+                return write!(
+                    formatter,
+                    "the page has more than {TAGS_MAX} tags: split it with include, or use a loop"
+                );
+            }
+            Problem::NestedTooDeep => {
+                return write!(
+                    formatter,
+                    "more than {NESTING_MAX} blocks and brackets are open: use functions"
+                );
+            }
+            Problem::NothingToClose { closer } => {
+                return write!(formatter, "`{closer}` has nothing to close here: take it away");
+            }
+            Problem::Mismatched { closer, opener, opened_on } => {
+                return write!(
+                    formatter,
+                    "`{closer}` does not close the `{opener}` of line {opened_on}: close that first"
+                );
+            }
+            Problem::NeverClosed { opener } => {
+                return write!(
+                    formatter,
+                    "`{opener}` is never closed: add `{}`",
+                    closer_of(opener)
+                );
+            }
+            Problem::PrintedWithin { opener, opened_on } => {
+                return write!(
+                    formatter,
+                    "text cannot stand within the `{opener}` of line {opened_on}: close that first"
+                );
+            }
+            Problem::NotUtf8 => "the page is not UTF-8: save it in that encoding",
+            Problem::UnclosedTag => "the tag is not closed: add `%>`",
+            Problem::TagWithinCode => "`<%` within code: close the tag before it with `%>`",
+            Problem::EmptyValue => "there is no value to print: write one, or `<% %>` for code",
+            Problem::ControlByte => {
+                "a NUL byte, or a carriage return without line feed, within code: take it away"
+            }
+            Problem::UnfinishedString => {
+                "the string has no end: close it, and write `%%>` for a `%>` in it"
+            }
+            Problem::UnfinishedLongBracket => {
+                "the long string or comment has no end in its tag: close it, and write `%%>` for a \
+                 `%>` in it"
+            }
+            Problem::ReservedName => "this name is taken by the page itself: choose another",
+            Problem::UnfinishedCode => "the code is not finished here: a value has to follow",
+        };
+        formatter.write_str(text)
+    }
+}
+
+fn closer_of(opener: &str) -> &'static str {
+    match opener {
+        "(" => ")",
+        "[" => "]",
+        "{" => "}",
+        "repeat" => "until",
+        _ => "end",
+    }
+}

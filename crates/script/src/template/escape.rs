@@ -1,0 +1,45 @@
+//! Which escaping a value gets, by the kind of page. The escaping itself is done where pages run.
+
+/// Endings of files whose text has no markup in which a value could do harm.
+const PLAIN: [&str; 14] = [
+    "txt", "text", "csv", "tsv", "json", "js", "mjs", "css", "md", "toml", "yaml", "yml", "ics",
+    "vcf",
+];
+
+/// What `<%= value %>` does to a value before it prints it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escape {
+    /// The five characters `& < > " '` become references that HTML and XML both know.
+    Markup,
+    /// Nothing.
+    Plain,
+}
+
+impl Escape {
+    /// By the last ending of a page's name, without its dot (`html` for `hello.page.html`), in any case.
+    ///
+    /// An ending that is not known means markup: too much escaping is seen at once, too little by an
+    /// attacker only.
+    pub fn of_extension(extension: &str) -> Escape {
+        if PLAIN.iter().any(|plain| plain.eq_ignore_ascii_case(extension)) {
+            Escape::Plain
+        } else {
+            Escape::Markup
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_to_be_plain_is_escaped() {
+        for extension in ["html", "HTML", "xhtml", "xml", "svg", "rss", "", "unheard-of"] {
+            assert_eq!(Escape::of_extension(extension), Escape::Markup, "{extension}");
+        }
+        for extension in ["txt", "TXT", "csv", "json", "js"] {
+            assert_eq!(Escape::of_extension(extension), Escape::Plain, "{extension}");
+        }
+    }
+}

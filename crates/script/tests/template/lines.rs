@@ -1,0 +1,52 @@
+//! Lines: everything stands in its own, and columns are known where one tag alone has code in the line.
+
+use script::template::{Escape, LineMap, lower};
+
+use super::body;
+
+fn columns(source: &str) -> LineMap {
+    lower(source.as_bytes(), Escape::Markup).expect("a page without mistakes").lines
+}
+
+#[test]
+fn code_keeps_its_lines() {
+    assert_eq!(
+        body("a\nb\n<% f()\n\ng() %>\n<%= x %>\n"),
+        "__output:put(\"a\\nb\\n\"); \n\nf()\n\ng() __output:put(\"\\n\",\n__escaped(x),\"\\n\");"
+    );
+    assert_eq!(body("<% f() -%>\n<% g() -%>\r\n<% h() %>"), "f() \ng() \nh()");
+    assert_eq!(
+        body("<%# a\nb\n%><%= c\n%><%= d %>"),
+        "\n\n__output:put(__escaped(c),\n__escaped(d));"
+    );
+    assert_eq!(body("<%= a,\n\n b %>"), "__output:put(__escaped(a),\n\n__escaped(b));");
+    assert_eq!(
+        body("a\r\n<%= f() %>"),
+        "__output:put(\"a\\013\\n\"); \n__output:put(__escaped(f()));"
+    );
+}
+
+#[test]
+fn the_last_line_is_the_last_line() {
+    for page in ["", "\n", "a\n\n", "<% f()\n%>", "<%\n\n%>\n", "<%#\n%>", "<% f() -- c\n\n%>\r\n"]
+    {
+        let lua = lower(page.as_bytes(), Escape::Markup).unwrap().lua;
+        assert_eq!(lua.matches('\n').count(), page.matches('\n').count(), "{page:?}");
+        assert!(lua.ends_with("end"));
+    }
+}
+
+#[test]
+fn columns_are_those_of_the_code() {
+    let lines =
+        columns("é <% f()\n\n   g()\n%>\n<p><%= a %>\n<%= a %><%= b %>\n<%# x %><%= a, b %>");
+    assert_eq!(lines.column(1), Some(6));
+    assert_eq!(lines.column(2), None);
+    assert_eq!(lines.column(3), Some(4));
+    assert_eq!(lines.column(4), None);
+    assert_eq!(lines.column(5), Some(8));
+    assert_eq!(lines.column(6), None);
+    assert_eq!(lines.column(7), Some(13));
+    assert_eq!(lines.column(8), None);
+    assert_eq!(columns("\u{FEFF}<% f() %>").column(1), Some(4));
+}

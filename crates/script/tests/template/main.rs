@@ -1,0 +1,43 @@
+//! Templates: cut and escape cases, code across tags, errors with their places, and what holds for every page.
+
+mod code;
+mod errors;
+mod evaluate;
+mod lines;
+mod properties;
+mod text;
+
+use script::template::{Escape, Problem, lower};
+
+use evaluate::{Event, evaluate};
+
+/// The Lua text of a page, without what stands around it in every page.
+#[track_caller]
+fn body(source: &str) -> String {
+    let lua = lower(source.as_bytes(), Escape::Markup).expect("a page without mistakes").lua;
+    let (_, body) = lua.split_once("arguments) ").expect("a head");
+    body.strip_suffix("end").expect("an end").trim_end_matches([' ', '\n']).to_owned()
+}
+
+/// What a page of text and plain values prints.
+#[track_caller]
+fn printed(source: &str) -> String {
+    let lua = lower(source.as_bytes(), Escape::Markup).expect("a page without mistakes").lua;
+    let mut printed = String::new();
+    for happening in evaluate(&lua) {
+        match happening.event {
+            Event::Text(text) => printed.push_str(&text),
+            Event::Escaped(name) => printed.extend(["{", &name, "}"]),
+            Event::Raw(name) => printed.extend(["[", &name, "]"]),
+            Event::Statement(_) => {}
+        }
+    }
+    printed
+}
+
+/// Line, column and problem of a page that is refused.
+#[track_caller]
+fn refused(source: &str) -> (u32, u32, Problem) {
+    let error = lower(source.as_bytes(), Escape::Markup).expect_err("a page with a mistake");
+    (error.line, error.column, error.what)
+}
