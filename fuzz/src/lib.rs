@@ -17,6 +17,7 @@ pub mod range;
 pub mod request_head;
 pub mod response;
 pub mod target_path;
+pub mod template;
 
 /// A check with what a fuzzer needs to reach its depths.
 #[derive(Debug, Clone, Copy)]
@@ -54,4 +55,5 @@ targets!(
     proxy_header,
     response,
     connection,
+    template,
 );

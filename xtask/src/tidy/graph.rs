@@ -39,6 +39,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-floor", "velodrome-sys", Use::Always),
     // The fuzz workspace calls the codecs directly.
     ("velodrome-fuzz", "velodrome-wire", Use::Always),
+    // Pages are text with a grammar, too.
+    ("velodrome-fuzz", "velodrome-script", Use::Always),
     ("velodrome-fuzz", "velodrome-server", Use::Always),
     // A whole connection needs a scheduler, a simulated world, and a reader of answers that is not ours to please.
     ("velodrome-fuzz", "velodrome-runtime", Use::Always),
