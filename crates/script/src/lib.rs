@@ -1,6 +1,8 @@
-//! Pages: text with code in it, and what runs that code.
+//! Pages and app modules: text with code in it, run by LuaJIT in slices.
 //!
-//! Owns the language of pages. Never does I/O and never reads a clock: text comes in and goes out as bytes.
+//! Owns what happens to a page between its text and its output. Never does I/O, never reads a clock, never sees a
+//! socket: the server hands in text, time and the request, and takes out bytes.
 
+pub mod engine;
 pub mod limits;
 pub mod template;

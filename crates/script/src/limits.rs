@@ -1,5 +1,7 @@
 //! The bounds of pages: a name, a number with its unit, and what happens beyond it.
 
+use std::time::Duration;
+
 // ---- Templates. Beyond each of the first three: a `TemplateError`, and the page is not loaded ----
 
 /// Bytes of the source of one page (4 MiB). Beyond: the page is refused, so that offsets, lines and the
@@ -21,3 +23,41 @@ pub const PUT_ARGUMENTS_MAX: usize = 32;
 /// Bytes of page text in one Lua string (32 KiB). Beyond: the rest becomes the next argument, so that no
 /// constant of a page is larger than what a buffer takes in one step.
 pub const LITERAL_BYTES_MAX: usize = 32 * 1024;
+
+// ---- The engine ----
+
+/// Time that a page may run before others get their turn (1 ms), where nothing else is configured. Beyond: it is
+/// interrupted and goes on after them.
+pub const SLICE: Duration = Duration::from_millis(1);
+
+/// CPU time of one run (250 ms), where nothing else is configured. Beyond: the page is ended.
+pub const CPU_BUDGET: Duration = Duration::from_millis(250);
+
+/// Bytes for all pages of one engine (64 MiB), where nothing else is configured. Beyond: the page that asks for more
+/// is ended with "not enough memory"; the others go on.
+pub const MEMORY_SIZE: usize = 64 * 1024 * 1024;
+
+/// Time without a running page after which the tick stops (100 ms). Beyond: the next page starts it again, for the
+/// price of a system call.
+pub const TICK_IDLE: Duration = Duration::from_millis(100);
+
+/// Ticks (half slices) that a page may go on after its slice where it cannot be interrupted: in Lua code that a
+/// native function called. Beyond: an error is raised there, and the page is ended.
+pub const STALL_TICKS: u32 = 20;
+
+/// Coroutines without a run that are kept for the next ones. Beyond: they are collected as garbage.
+pub const COROUTINE_POOL: usize = 64;
+
+/// Bytes of a page's output for which its coroutine keeps the room (128 KiB). Beyond: the room is given back, and the
+/// next page of that coroutine begins small.
+pub const BUFFER_KEPT_SIZE: usize = 128 * 1024;
+
+/// Bytes of a text that pages may compile with `load` (256 KiB). Beyond: `load` gives nil and a message, as compiling
+/// cannot be interrupted.
+pub const LOAD_SIZE: usize = 256 * 1024;
+
+/// Bytes of a page, or of a module (1 MiB). Beyond: it is not loaded.
+pub const SOURCE_SIZE: usize = 1024 * 1024;
+
+/// Levels of a traceback that are kept. Beyond: the outer ones are left out.
+pub const TRACEBACK_LEVELS: i32 = 64;

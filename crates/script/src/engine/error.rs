@@ -1,0 +1,92 @@
+//! What goes wrong: with the engine at start, with a page later.
+//!
+//! Owns the errors and how they read. Never decides what is done about them.
+
+use std::fmt;
+use std::io;
+
+/// Why an engine could not be made. The machine or the build is at fault, never a page.
+#[derive(Debug)]
+pub enum EngineError {
+    /// LuaJIT was built without `LUAJIT_ENABLE_CHECKHOOK`.
+    NoHookChecks,
+    /// The memory bound is too low for the library itself.
+    Memory {
+        /// The bound.
+        bytes: usize,
+    },
+    /// The kernel refused the timer.
+    Timer(io::Error),
+    /// The library's own code failed: an error of ours.
+    Library(String),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHookChecks => formatter.write_str(
+                "LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a page that loops could not be interrupted: \
+                 build with the CFLAGS of .cargo/config.toml",
+            ),
+            Self::Memory { bytes } => {
+                write!(formatter, "{bytes} bytes are not enough for the page engine: raise its memory")
+            }
+            Self::Timer(error) => write!(formatter, "no timer for time slices: {error}"),
+            Self::Library(message) => write!(formatter, "the page library failed: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// What kind of fault ended a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The text is not Lua.
+    Compile,
+    /// An error was raised and not caught.
+    Runtime,
+    /// It needed more memory than there is for pages.
+    Memory,
+    /// It used up its CPU time.
+    CpuBudget,
+    /// It ran for too long where it cannot be interrupted.
+    Stalled,
+}
+
+/// A level of the traceback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The page or module, by the name it was loaded by.
+    pub page: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The function's name, where it is known; else empty.
+    pub function: String,
+}
+
+/// Why a page did not finish. The page is at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// What kind of fault.
+    pub fault: Fault,
+    /// The page or module in which it happened.
+    pub page: String,
+    /// The line there, from 1; 0 where it is not known.
+    pub line: u32,
+    /// What happened, without the place.
+    pub message: String,
+    /// The way there, innermost first. Only pages and modules: the library's own levels are left out.
+    pub traceback: Vec<Frame>,
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(formatter, "{}: {}", self.page, self.message),
+            line => write!(formatter, "{}:{line}: {}", self.page, self.message),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}

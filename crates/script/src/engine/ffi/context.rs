@@ -1,0 +1,121 @@
+//! What belongs to one Lua state besides Lua: its memory account, its host of the moment, its tick.
+//!
+//! Owns the cells that native functions, the allocator and the signal handler read. Never calls Lua.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+
+use mlua_sys as api;
+use mlua_sys::lua_State;
+
+use crate::engine::ffi::tick::Watch;
+use crate::engine::host::{Answer, Host};
+
+/// A host without its lifetime.
+pub(super) type HostPart = NonNull<dyn Host>;
+
+/// The account of a state's memory.
+pub(super) struct Memory {
+    used: Cell<usize>,
+    bound: Cell<usize>,
+    allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
+}
+
+impl Memory {
+    pub(super) fn used(&self) -> usize {
+        self.used.get()
+    }
+
+    pub(super) fn bound(&self) -> usize {
+        self.bound.get()
+    }
+}
+
+/// The cells of one state. It lies at one address as long as the state is open.
+pub(super) struct Context {
+    pub(super) memory: Memory,
+    /// The host of the run under way.
+    pub(super) host: Cell<Option<HostPart>>,
+    /// What a host panicked with, until the run is over.
+    pub(super) panic: RefCell<Option<Box<dyn Any + Send>>>,
+    /// The last answer of a host; kept for its room.
+    pub(super) answer: RefCell<Answer>,
+    pub(super) watch: Watch,
+}
+
+impl Context {
+    pub(super) fn new(memory_bytes: usize, state: NonNull<lua_State>) -> Self {
+        Self {
+            memory: Memory {
+                used: Cell::new(0),
+                bound: Cell::new(memory_bytes),
+                allocator: Cell::new(None),
+            },
+            host: Cell::new(None),
+            panic: RefCell::new(None),
+            answer: RefCell::default(),
+            watch: Watch::new(state),
+        }
+    }
+
+    /// The context of a state, from any of its coroutines.
+    pub(super) fn of<'state>(state: *mut lua_State) -> &'state Self {
+        let mut context = ptr::null_mut();
+        // SAFETY: the state is open: it called us.
+        unsafe { api::lua_getallocf(state, &raw mut context) };
+        // SAFETY: `install` put a context there, which outlives the state.
+        unsafe { &*context.cast::<Self>() }
+    }
+
+    /// Puts the account between Lua and its own allocator, which stays the one that works: it has no locks, as a
+    /// state belongs to one thread.
+    pub(super) fn install(&self, state: *mut lua_State) {
+        let mut inner = ptr::null_mut();
+        // SAFETY: the state is open; the second argument is a place for the allocator's own data.
+        let allocator = unsafe { api::lua_getallocf(state, &raw mut inner) };
+        self.memory.allocator.set(Some((allocator, inner)));
+        // SAFETY: the state is open; asking for counts neither allocates nor raises.
+        let kibibytes = unsafe { api::lua_gc(state, api::LUA_GCCOUNT, 0) };
+        // SAFETY: as above.
+        let bytes = unsafe { api::lua_gc(state, api::LUA_GCCOUNTB, 0) };
+        self.memory.used.set(kibibytes as usize * 1024 + bytes as usize);
+        let own = ptr::from_ref(self).cast_mut().cast::<c_void>();
+        // SAFETY: `account` passes every call on to the allocator that made the blocks.
+        unsafe { api::lua_setallocf(state, account, own) };
+    }
+
+    /// Gives the state its own allocator back, before it is closed.
+    pub(super) fn remove(&self, state: *mut lua_State) {
+        if let Some((allocator, inner)) = self.memory.allocator.get() {
+            // SAFETY: the state is open; these are the two values it was made with.
+            unsafe { api::lua_setallocf(state, allocator, inner) };
+        }
+    }
+}
+
+/// Lua's allocator with an account: what would exceed the bound is refused, which Lua raises as "not enough memory".
+unsafe extern "C" fn account(
+    context: *mut c_void,
+    block: *mut c_void,
+    before: usize,
+    after: usize,
+) -> *mut c_void {
+    // SAFETY: `install` gave this address, which is valid while the state is open.
+    let memory = unsafe { &(*context.cast::<Context>()).memory };
+    let used = memory.used.get().saturating_sub(before).saturating_add(after);
+    // Shrinking always succeeds: Lua's collector relies on it.
+    if after > before && used > memory.bound.get() {
+        return ptr::null_mut();
+    }
+    let Some((allocator, inner)) = memory.allocator.get() else {
+        return ptr::null_mut();
+    };
+    // SAFETY: the same call, to the allocator that made the block.
+    let result = unsafe { allocator(inner, block, before, after) };
+    if after == 0 || !result.is_null() {
+        memory.used.set(used);
+    }
+    result
+}

@@ -1,0 +1,198 @@
+//! The native functions of the library: what Lua code asks Rust for.
+//!
+//! Owns the crossing of arguments and results. Never decides what a page may ask: the library hands these functions
+//! out, or keeps them.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::slice;
+
+use memchr::memmem;
+use mlua_sys as api;
+use mlua_sys::lua_State;
+
+use crate::engine::escape;
+use crate::engine::ffi::context::Context;
+use crate::engine::ffi::stack::{Inside, Type};
+use crate::engine::host::{Answer, Host, Level, Part, Shape};
+
+/// Puts the native functions into the table on top of the stack.
+pub(super) fn install(inside: Inside) {
+    let functions: [(&CStr, api::lua_CFunction); 5] =
+        [(c"ask", ask), (c"log", log), (c"now", now), (c"find", find), (c"load", load)];
+    for (name, function) in functions {
+        inside.push_function(function);
+        inside.set_field(-2, name);
+    }
+    // Called by LuaJIT's own foreign functions, which only the library has: that stays in native code.
+    let measure: extern "C" fn(*const u8, u32) -> u32 = escape_measure;
+    let write: extern "C" fn(*const u8, u32, *mut u8, u32) = escape_write;
+    let pointers: [(&CStr, *mut c_void); 2] =
+        [(c"escape_measure", measure as *mut c_void), (c"escape_write", write as *mut c_void)];
+    for (name, pointer) in pointers {
+        inside.push_pointer(pointer);
+        inside.set_field(-2, name);
+    }
+}
+
+/// Raises an error with a text of ours, without a place in front.
+pub(super) fn raise(state: *mut lua_State, text: &'static str) {
+    // SAFETY: Lua called us; the range is readable and Lua copies it.
+    unsafe { api::lua_pushlstring_(state, text.as_ptr().cast(), text.len()) };
+    // SAFETY: there is a value on the stack; the callers hold nothing that is to be dropped.
+    unsafe { api::lua_error(state) };
+}
+
+fn inside_of(state: *mut lua_State) -> Inside {
+    Inside::of(NonNull::new(state).expect("Lua calls with a state"))
+}
+
+/// `ask(part)`: a part of the request, as a string or as a table of names and values.
+unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let context = Context::of(state);
+    let Some(part) = Part::of_number(inside.number_at(1)) else { return 0 };
+    let mut answer = context.answer.borrow_mut();
+    answer.clear();
+    let is_answered = with_host(context, |host| host.request(part, &mut answer));
+    drop(answer);
+    if is_answered.is_none() {
+        raise(state, "there is no request here");
+    }
+    push_answer(inside, context)
+}
+
+/// Pushes what the host answered. The cell is borrowed value by value: an error may be raised in between.
+fn push_answer(inside: Inside, context: &Context) -> c_int {
+    inside.reserve(4);
+    match context.answer.borrow().shape() {
+        Shape::Nothing => return 0,
+        Shape::Text => {
+            inside.push_bytes(context.answer.borrow().text_bytes());
+            return 1;
+        }
+        Shape::Fields => {}
+    }
+    let count = context.answer.borrow().field_count();
+    inside.push_table(0, c_int::try_from(count).unwrap_or(0));
+    for index in 0..count {
+        push_field(inside, &context.answer.borrow(), index);
+    }
+    1
+}
+
+fn push_field(inside: Inside, answer: &Answer, index: usize) {
+    let Some((name, value)) = answer.field_at(index) else { return };
+    inside.push_bytes(name);
+    inside.push_bytes(value);
+    inside.set_raw(-3);
+}
+
+/// Calls the host of the run; None where there is none or it panicked (which goes on when the run is back).
+fn with_host<T>(context: &Context, work: impl FnOnce(&mut dyn Host) -> T) -> Option<T> {
+    let mut host = context.host.get()?;
+    // SAFETY: the pointer is set for the time of a resume only, from a reference that lives longer, and a host cannot
+    // come back here: it has no way to the state.
+    let host = unsafe { host.as_mut() };
+    match catch_unwind(AssertUnwindSafe(|| work(host))) {
+        Ok(result) => Some(result),
+        Err(panic) => {
+            *context.panic.borrow_mut() = Some(panic);
+            None
+        }
+    }
+}
+
+/// `log(level, text)`.
+unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let level = Level::of_number(inside.number_at(1));
+    let text = inside.bytes_at(2).unwrap_or_default();
+    with_host(Context::of(state), |host| host.log(level, text));
+    0
+}
+
+/// `now()`: seconds since 1970 as the host tells them.
+unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let now = with_host(Context::of(state), |host| host.now()).unwrap_or_default();
+    inside.push_number(now.as_secs_f64());
+    1
+}
+
+/// `find(text, needle, start)`: where the needle begins from there on, in linear time; nothing if nowhere.
+unsafe extern "C-unwind" fn find(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let (Some(text), Some(needle)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
+    let start = (inside.number_at(3) as usize).saturating_sub(1);
+    match text.get(start..).and_then(|rest| memmem::find(rest, needle)) {
+        Some(at) => {
+            inside.push_number((start + at + 1) as f64);
+            1
+        }
+        None => 0,
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// Compiles a chunk of the kinds that `mode` names; mlua-sys leaves it out for LuaJIT.
+    fn luaL_loadbufferx(
+        state: *mut lua_State,
+        start: *const std::ffi::c_char,
+        size: usize,
+        name: *const std::ffi::c_char,
+        mode: *const std::ffi::c_char,
+    ) -> c_int;
+}
+
+/// Compiles `text` and pushes the function; where that fails, the message. Whether it worked.
+pub(super) fn compile(inside: Inside, name: &CStr, text: &[u8]) -> bool {
+    // SAFETY: both ranges are readable; "t" refuses byte code.
+    let status = unsafe {
+        luaL_loadbufferx(
+            inside.state(),
+            text.as_ptr().cast(),
+            text.len(),
+            name.as_ptr(),
+            c"t".as_ptr(),
+        )
+    };
+    if status == api::LUA_ERRMEM {
+        // SAFETY: the message lies on the stack, and there is a protected caller.
+        unsafe { api::lua_error(inside.state()) };
+    }
+    status == api::LUA_OK
+}
+
+/// `load(text, name, environment)`: a function, or nil and a message. Never byte code.
+unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let (Some(text), Some(name)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
+    let Ok(name) = CStr::from_bytes_with_nul(name) else { return 0 };
+    if compile(inside, name, text) {
+        if inside.type_at(3) == Type::Table {
+            inside.set_environment(3);
+        }
+        return 1;
+    }
+    inside.push_nil();
+    inside.swap();
+    2
+}
+
+/// How many bytes a text has with its escapes.
+extern "C" fn escape_measure(start: *const u8, length: u32) -> u32 {
+    // SAFETY: the library passes a string and its length.
+    let text = unsafe { slice::from_raw_parts(start, length as usize) };
+    u32::try_from(escape::escaped_length(text)).unwrap_or(u32::MAX)
+}
+
+/// Writes a text with its escapes to a place of the measured length.
+extern "C" fn escape_write(start: *const u8, length: u32, place: *mut u8, room: u32) {
+    // SAFETY: the library passes a string and its length.
+    let text = unsafe { slice::from_raw_parts(start, length as usize) };
+    // SAFETY: the library made a place of that many bytes.
+    let place = unsafe { slice::from_raw_parts_mut(place, room as usize) };
+    escape::write(text, place);
+}

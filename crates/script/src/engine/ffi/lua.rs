@@ -1,0 +1,296 @@
+//! One open Lua state and its coroutines.
+//!
+//! Owns opening and closing, and the running of a coroutine under the tick. Never knows what the library's Lua code
+//! means by the values that it passes.
+
+use std::ffi::{CStr, c_int};
+use std::io;
+use std::panic::resume_unwind;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use mlua_sys as api;
+
+use crate::engine::ffi::calls::{Fault, protected};
+use crate::engine::ffi::context::{Context, HostPart};
+use crate::engine::ffi::functions;
+use crate::engine::ffi::stack::{Inside, Stack, Status};
+use crate::engine::ffi::tick::Ticker;
+use crate::engine::host::Host;
+
+/// Room on a stack for what is pushed between two looks.
+const ROOM: c_int = 8;
+
+unsafe extern "C-unwind" {
+    /// Switches the compiler on and off; mlua-sys leaves it out.
+    fn luaJIT_setmode(state: *mut mlua_sys::lua_State, index: c_int, mode: c_int) -> c_int;
+}
+
+/// The whole engine, off (luajit.h: `LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF`).
+const ENGINE_OFF: c_int = 0;
+
+/// The number of a value that the registry keeps alive. Given back with [`Lua::release`].
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Reference(c_int);
+
+/// A coroutine and what keeps it alive.
+pub(in crate::engine) struct Coroutine {
+    pub(in crate::engine) stack: Stack,
+    reference: Reference,
+}
+
+/// How a resumed coroutine came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Outcome {
+    /// It yielded values.
+    Yielded,
+    /// Its slice is over.
+    Sliced,
+    /// It ran for too long where it cannot be interrupted, and was stopped there.
+    Stalled,
+    /// It is dead, with an error on its stack.
+    Raised,
+    /// It is dead, for want of memory.
+    OutOfMemory,
+}
+
+/// An open state.
+pub(in crate::engine) struct Lua {
+    main: Stack,
+    context: NonNull<Context>,
+    ticker: Ticker,
+}
+
+impl Lua {
+    /// Opens a state with all of LuaJIT's libraries, which are for the library's Lua code only.
+    pub(in crate::engine) fn open(memory_bytes: usize, slice: Duration) -> io::Result<Option<Lua>> {
+        let ticker = Ticker::new(slice)?;
+        // SAFETY: a call without conditions; null tells of failure.
+        let Some(state) = NonNull::new(unsafe { api::luaL_newstate() }) else { return Ok(None) };
+        let context = Box::into_raw(Box::new(Context::new(memory_bytes, state)));
+        let context = NonNull::new(context).expect("a box is somewhere");
+        // From here on dropping `lua` closes the state and frees the context.
+        let lua = Lua { main: Stack::of(state), context, ticker };
+        lua.context().install(state.as_ptr());
+        let has_room = lua.main.has_room(ROOM);
+        let opened = protected(lua.main, &mut |inside| {
+            // SAFETY: there is a protected caller.
+            unsafe { api::luaL_openlibs(inside.state()) }
+        });
+        Ok((has_room && opened.is_ok()).then_some(lua))
+    }
+
+    fn context(&self) -> &Context {
+        // SAFETY: freed in `drop` only; all its fields are cells, so that sharing is enough.
+        unsafe { self.context.as_ref() }
+    }
+
+    /// Bytes that Lua has.
+    pub(in crate::engine) fn memory_used(&self) -> usize {
+        self.context().memory.used()
+    }
+
+    /// Bytes that Lua may have.
+    pub(in crate::engine) fn memory_bound(&self) -> usize {
+        self.context().memory.bound()
+    }
+
+    /// Runs everything as byte code from here on.
+    pub(in crate::engine) fn interpret(&mut self) {
+        // SAFETY: the state is open; switching off always works.
+        unsafe { luaJIT_setmode(self.main.state(), 0, ENGINE_OFF) };
+    }
+
+    /// Makes the library: every chunk is called with one table, which holds the native functions and what the chunks
+    /// before put there; `parts` are numbered in its field of that name, `numbers` are fields. The `kept` ones are kept.
+    pub(in crate::engine) fn build<const KEPT: usize>(
+        &mut self,
+        chunks: &[(&CStr, &str)],
+        parts: &[&str],
+        numbers: &[(&CStr, f64)],
+        kept: [&CStr; KEPT],
+    ) -> Result<[Reference; KEPT], Fault> {
+        let mut references = kept.map(|_| Reference(api::LUA_NOREF));
+        protected(self.main, &mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_table(0, 0);
+            functions::install(inside);
+            inside.push_table(0, 0);
+            for (number, part) in (1_u8..).zip(parts) {
+                inside.push_bytes(part.as_bytes());
+                inside.push_number(number.into());
+                inside.set_raw(-3);
+            }
+            inside.set_field(1, c"parts");
+            for (name, number) in numbers {
+                inside.push_number(*number);
+                inside.set_field(1, name);
+            }
+            for (name, text) in chunks {
+                if !functions::compile(inside, name, text.as_bytes()) {
+                    inside.raise_top();
+                }
+                inside.push_copy(1);
+                inside.call(1, 0);
+            }
+            for (reference, field) in references.iter_mut().zip(kept) {
+                inside.push_field(1, field);
+                *reference = Reference(inside.register());
+            }
+        })?;
+        Ok(references)
+    }
+
+    /// Compiles a chunk into a function with an environment.
+    pub(in crate::engine) fn compile(
+        &mut self,
+        name: &CStr,
+        text: &[u8],
+        environment: &Reference,
+    ) -> Result<Reference, Fault> {
+        let mut reference = None;
+        protected(self.main, &mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_registered(environment.0);
+            if !functions::compile(inside, name, text) {
+                inside.raise_top();
+            }
+            inside.set_environment(1);
+            reference = Some(Reference(inside.register()));
+        })?;
+        reference.ok_or(Fault::OutOfMemory)
+    }
+
+    /// Puts a kept value into a kept table.
+    pub(in crate::engine) fn set_member(
+        &mut self,
+        table: &Reference,
+        name: &str,
+        value: &Reference,
+    ) -> Result<(), Fault> {
+        protected(self.main, &mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_registered(table.0);
+            inside.push_bytes(name.as_bytes());
+            inside.push_registered(value.0);
+            inside.set_raw(1);
+        })
+    }
+
+    /// Calls a kept function of the library's.
+    pub(in crate::engine) fn call(&mut self, function: &Reference) -> Result<(), Fault> {
+        protected(self.main, &mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_registered(function.0);
+            inside.call(0, 0);
+        })
+    }
+
+    /// Forgets a value.
+    pub(in crate::engine) fn release(&mut self, reference: &Reference) {
+        // Without memory for the list of free numbers the value stays: lost room, and nothing worse.
+        let _ = protected(self.main, &mut |inside| inside.unregister(reference.0));
+    }
+
+    /// Makes a coroutine whose first resume calls the function `body`.
+    pub(in crate::engine) fn coroutine(&mut self, body: &Reference) -> Result<Coroutine, Fault> {
+        let mut made = None;
+        protected(self.main, &mut |inside| {
+            inside.reserve(ROOM);
+            let stack = inside.push_coroutine();
+            made = Some(Coroutine { stack, reference: Reference(inside.register()) });
+        })?;
+        let coroutine = made.ok_or(Fault::OutOfMemory)?;
+        self.pass(&coroutine, body);
+        Ok(coroutine)
+    }
+
+    /// Lets go of a coroutine, in whatever state it is.
+    pub(in crate::engine) fn drop_coroutine(&mut self, coroutine: Coroutine) {
+        self.release(&coroutine.reference);
+    }
+
+    /// Puts a kept value onto a coroutine's stack.
+    pub(in crate::engine) fn pass(&mut self, coroutine: &Coroutine, reference: &Reference) {
+        self.main.push_registered(reference.0);
+        self.main.move_to(coroutine.stack, 1);
+    }
+
+    /// Puts a number onto a coroutine's stack.
+    pub(in crate::engine) fn pass_number(&mut self, coroutine: &Coroutine, number: f64) {
+        coroutine.stack.push_number(number);
+    }
+
+    /// Puts a text onto a coroutine's stack; whether there was memory for it.
+    pub(in crate::engine) fn pass_text(&mut self, coroutine: &Coroutine, text: &str) -> bool {
+        protected(self.main, &mut |inside| {
+            inside.reserve(1);
+            inside.push_bytes(text.as_bytes());
+            inside.move_to(coroutine.stack, 1);
+        })
+        .is_ok()
+    }
+
+    /// Keeps the topmost value of a coroutine's stack.
+    pub(in crate::engine) fn keep(&mut self, coroutine: &Coroutine) -> Result<Reference, Fault> {
+        let mut reference = None;
+        protected(self.main, &mut |inside| {
+            inside.reserve(1);
+            coroutine.stack.move_to(*inside, 1);
+            reference = Some(Reference(inside.register()));
+        })?;
+        reference.ok_or(Fault::OutOfMemory)
+    }
+
+    /// Makes room for what [`Lua::resume`] is to pass; whether it could.
+    pub(in crate::engine) fn has_room(&self, coroutine: &Coroutine) -> bool {
+        coroutine.stack.has_room(ROOM)
+    }
+
+    /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host. Also tells how many
+    /// ticks it used.
+    pub(in crate::engine) fn resume(
+        &mut self,
+        coroutine: &Coroutine,
+        count: i32,
+        host: &mut dyn Host,
+    ) -> (Outcome, u32) {
+        let context = self.context();
+        // The lifetime is taken away for the time of this call, at whose end the pointer goes.
+        let host: *mut (dyn Host + '_) = host;
+        // SAFETY: the two types differ in the lifetime only.
+        let host =
+            unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
+        context.host.set(HostPart::new(host));
+        let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
+        context.host.set(None);
+        if let Some(panic) = context.panic.borrow_mut().take() {
+            resume_unwind(panic);
+        }
+        let outcome = match status {
+            _ if used.stalled => Outcome::Stalled,
+            Status::Yielded if coroutine.stack.count() == 0 => Outcome::Sliced,
+            Status::Yielded => Outcome::Yielded,
+            Status::OutOfMemory => Outcome::OutOfMemory,
+            // The body never returns: it is a loop of the library's.
+            Status::Returned | Status::Raised => Outcome::Raised,
+        };
+        (outcome, used.ticks)
+    }
+
+    /// Collects all garbage at once.
+    pub(in crate::engine) fn collect(&mut self) {
+        // What finalizers may raise is dropped: the collection is as far as it came.
+        let _ = protected(self.main, &mut Inside::collect);
+    }
+}
+
+impl Drop for Lua {
+    fn drop(&mut self) {
+        self.context().remove(self.main.state());
+        // SAFETY: the state is open, nothing of it runs, and it has its own allocator back.
+        unsafe { api::lua_close(self.main.state()) };
+        // SAFETY: made by `Box::into_raw`, and nobody else has it: the state is gone.
+        drop(unsafe { Box::from_raw(self.context.as_ptr()) });
+    }
+}

@@ -1,0 +1,20 @@
+//! The foreign-function part: LuaJIT's C interface and the kernel's timer, made safe. All unsafe of this crate is here.
+//!
+//! Owns the Lua state, its memory, its native functions and the tick that interrupts pages. Never decides what a page
+//! may do: that is the library's business.
+//!
+//! What may raise a Lua error (whatever allocates may) is done in [`protected`](calls::protected) calls or in native
+//! functions only, as an error without a protected caller ends the process. [`Stack`](stack::Stack) holds what cannot
+//! raise, [`Inside`](stack::Inside) what can; the latter exists only where raising is safe.
+#![expect(unsafe_code, reason = "LuaJIT has a C interface, and a tick is a signal")]
+
+mod calls;
+mod context;
+mod functions;
+mod lua;
+mod stack;
+mod tick;
+
+pub(in crate::engine) use calls::Fault as CallFault;
+pub(in crate::engine) use lua::{Coroutine, Lua, Outcome, Reference};
+pub(in crate::engine) use stack::Stack;

@@ -1,0 +1,262 @@
+//! The tick: a timer signal to this thread that ends a page's time slice.
+//!
+//! Owns the timer, the signal handler and Lua's hook. Never decides how much time a page has in all.
+//!
+//! While pages run, a POSIX timer signals this thread every half slice. The handler compares the number of the present
+//! resume with the one it saw before: the same one means that the slice is over, and Lua's count hook is set, which
+//! Lua documents as allowed in a signal handler. Native code sees it in every loop (`LUAJIT_ENABLE_CHECKHOOK`) and
+//! leaves to the interpreter, which calls the hook, which yields. A resume pays for this with a few plain stores.
+//! When no page has run for a while the handler stops the timer, and the next resume starts it.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed, compiler_fence,
+};
+use std::time::Duration;
+
+use mlua_sys as api;
+use mlua_sys::lua_State;
+
+use crate::engine::ffi::context::Context;
+use crate::engine::ffi::functions;
+use crate::limits::{STALL_TICKS, TICK_IDLE};
+
+/// Which of the realtime signals is ours: beyond those that C libraries and debuggers like to take.
+const SIGNAL_OFFSET: c_int = 9;
+
+unsafe extern "C-unwind" {
+    /// Whether the running coroutine may yield here; mlua-sys leaves it out.
+    fn lua_isyieldable(state: *mut lua_State) -> c_int;
+}
+
+/// What the handler and the hook know of the state that runs on a thread. Plain words: all on one thread, but the
+/// handler may come between any two instructions.
+pub(super) struct Watch {
+    state: AtomicPtr<lua_State>,
+    /// The number of the present resume.
+    resumes: AtomicU32,
+    /// The number that the last tick saw.
+    seen: AtomicU32,
+    /// Ticks within the present resume.
+    ticks: AtomicU32,
+    /// Ticks since the slice was over.
+    overdue: AtomicU32,
+    /// An error was raised as the page could not be interrupted otherwise.
+    stalled: AtomicBool,
+}
+
+/// What a resume used of its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Used {
+    pub(super) ticks: u32,
+    pub(super) stalled: bool,
+}
+
+thread_local! {
+    // Nothing here has a destructor, so that the handler may read it at any time.
+    static CURRENT: AtomicPtr<Watch> = const { AtomicPtr::new(ptr::null_mut()) };
+    static PERIOD_NS: AtomicU64 = const { AtomicU64::new(0) };
+    static IDLE_TICKS: AtomicU32 = const { AtomicU32::new(0) };
+    static TIMER: Cell<Option<libc::timer_t>> = const { Cell::new(None) };
+    static USERS: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Watch {
+    pub(super) fn new(state: NonNull<lua_State>) -> Self {
+        Self {
+            state: AtomicPtr::new(state.as_ptr()),
+            resumes: AtomicU32::new(1),
+            seen: AtomicU32::new(0),
+            ticks: AtomicU32::new(0),
+            overdue: AtomicU32::new(0),
+            stalled: AtomicBool::new(false),
+        }
+    }
+
+    /// A resume begins.
+    fn begin(&self, period_ns: u64) {
+        self.resumes.store(self.resumes.load(Relaxed).wrapping_add(1), Relaxed);
+        self.ticks.store(0, Relaxed);
+        CURRENT.with(|current| current.store(ptr::from_ref(self).cast_mut(), Relaxed));
+        // The handler stops the timer only while there is no current watch, so from here on it goes on if it goes.
+        compiler_fence(SeqCst);
+        if PERIOD_NS.with(|period| period.load(Relaxed)) != period_ns {
+            start_timer(period_ns);
+        }
+    }
+
+    /// The resume is over.
+    fn end(&self) -> Used {
+        CURRENT.with(|current| current.store(ptr::null_mut(), Relaxed));
+        compiler_fence(SeqCst);
+        let ticks = self.ticks.load(Relaxed);
+        if ticks > 1 {
+            self.disarm();
+        }
+        Used { ticks, stalled: self.stalled.swap(false, Relaxed) }
+    }
+
+    fn disarm(&self) {
+        self.overdue.store(0, Relaxed);
+        // SAFETY: the state is open while a watch is in use; taking the hook away only writes a few of its words.
+        unsafe { api::lua_sethook(self.state.load(Relaxed), None, 0, 0) };
+    }
+
+    /// A tick came while this state ran.
+    fn on_tick(&self) {
+        self.ticks.store(self.ticks.load(Relaxed).wrapping_add(1), Relaxed);
+        let resumes = self.resumes.load(Relaxed);
+        if self.seen.load(Relaxed) != resumes {
+            self.seen.store(resumes, Relaxed);
+            return;
+        }
+        self.overdue.store(self.overdue.load(Relaxed).saturating_add(1), Relaxed);
+        let state = self.state.load(Relaxed);
+        // Taken away and set again: had a tick interrupted Lua while it switched hooks itself, this mends it.
+        // SAFETY: allowed in a signal handler (it writes a few words of the state, whose thread this is).
+        unsafe { api::lua_sethook(state, None, 0, 0) };
+        // SAFETY: as above; `on_hook` keeps to the rules of hooks.
+        unsafe { api::lua_sethook(state, Some(on_hook), api::LUA_MASKCOUNT, 1) };
+    }
+}
+
+/// A state's part in the tick of its thread. The timer goes with the last one.
+pub(super) struct Ticker {
+    period_ns: u64,
+}
+
+impl Ticker {
+    /// Makes the timer of this thread, unless another state has.
+    pub(super) fn new(slice: Duration) -> io::Result<Self> {
+        if USERS.get() == 0 {
+            install_handler()?;
+            TIMER.set(Some(make_timer()?));
+            PERIOD_NS.with(|period| period.store(0, Relaxed));
+        }
+        USERS.set(USERS.get() + 1);
+        let period_ns = u64::try_from(slice.as_nanos() / 2).unwrap_or(u64::MAX).max(1);
+        Ok(Self { period_ns })
+    }
+
+    /// Runs `work` under the tick.
+    pub(super) fn watched<T>(&self, watch: &Watch, work: impl FnOnce() -> T) -> (T, Used) {
+        watch.begin(self.period_ns);
+        let result = work();
+        (result, watch.end())
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        USERS.set(USERS.get() - 1);
+        if USERS.get() == 0
+            && let Some(timer) = TIMER.take()
+        {
+            // SAFETY: the timer exists; a signal that is pending comes before this call returns.
+            unsafe { libc::timer_delete(timer) };
+        }
+    }
+}
+
+fn signal_number() -> c_int {
+    libc::SIGRTMIN() + SIGNAL_OFFSET
+}
+
+fn install_handler() -> io::Result<()> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: zeros are a valid sigaction.
+    let action = unsafe { action.assume_init_mut() };
+    action.sa_sigaction = on_signal as extern "C" fn(c_int) as usize;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: a valid action, a handler that does only what handlers may.
+    if unsafe { libc::sigaction(signal_number(), action, ptr::null_mut()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the pointer is to a whole sigset_t.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    // SAFETY: initialised by the call before.
+    unsafe { libc::sigaddset(set.as_mut_ptr(), signal_number()) };
+    // SAFETY: as above; the old mask is not asked for.
+    let failure =
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut()) };
+    if failure == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failure)) }
+}
+
+fn make_timer() -> io::Result<libc::timer_t> {
+    let mut event = MaybeUninit::<libc::sigevent>::zeroed();
+    // SAFETY: zeros are a valid sigevent.
+    let event = unsafe { event.assume_init_mut() };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_signo = signal_number();
+    // SAFETY: a call without arguments that cannot fail.
+    event.sigev_notify_thread_id = unsafe { libc::gettid() };
+    let mut timer = ptr::null_mut();
+    // SAFETY: both pointers are to whole values.
+    if unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, event, &raw mut timer) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(timer)
+}
+
+/// Sets the timer of this thread to a period; 0 stops it.
+fn start_timer(period_ns: u64) {
+    let Some(timer) = TIMER.get() else { return };
+    IDLE_TICKS.with(|idle| idle.store(0, Relaxed));
+    PERIOD_NS.with(|period| period.store(period_ns, Relaxed));
+    let period = libc::timespec {
+        tv_sec: (period_ns / 1_000_000_000).cast_signed(),
+        tv_nsec: (period_ns % 1_000_000_000).cast_signed(),
+    };
+    let setting = libc::itimerspec { it_interval: period, it_value: period };
+    // SAFETY: the timer exists, the setting is valid, the old one is not asked for. Allowed in signal handlers.
+    unsafe { libc::timer_settime(timer, 0, &raw const setting, ptr::null_mut()) };
+}
+
+extern "C" fn on_signal(_: c_int) {
+    // SAFETY: the address of this thread's errno.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: valid as long as the thread.
+    let errno = unsafe { *place };
+    let watch = CURRENT.with(|current| current.load(Relaxed));
+    // SAFETY: a current watch belongs to a state that runs on this thread, below this handler.
+    match unsafe { watch.as_ref() } {
+        Some(watch) => {
+            IDLE_TICKS.with(|idle| idle.store(0, Relaxed));
+            watch.on_tick();
+        }
+        None => on_idle_tick(),
+    }
+    // SAFETY: as above.
+    unsafe { *place = errno };
+}
+
+fn on_idle_tick() {
+    let idle = IDLE_TICKS.with(|idle| idle.load(Relaxed)) + 1;
+    IDLE_TICKS.with(|ticks| ticks.store(idle, Relaxed));
+    let period_ns = PERIOD_NS.with(|period| period.load(Relaxed));
+    if u128::from(period_ns) * u128::from(idle) >= TICK_IDLE.as_nanos() {
+        start_timer(0);
+    }
+}
+
+/// Lua's hook: yields, or waits for a place where it can.
+unsafe extern "C-unwind" fn on_hook(state: *mut lua_State, _: *mut api::lua_Debug) {
+    let watch = &Context::of(state).watch;
+    // SAFETY: Lua called us with its running coroutine.
+    if unsafe { lua_isyieldable(state) } != 0 {
+        watch.disarm();
+        // SAFETY: allowed in a count hook with no values; it leaves this frame, where nothing is to be dropped.
+        unsafe { api::lua_yield(state, 0) };
+    } else if watch.overdue.load(Relaxed) > STALL_TICKS {
+        // The hook stays: should the page catch the error, it yields at the next instruction that can.
+        watch.overdue.store(0, Relaxed);
+        watch.stalled.store(true, Relaxed);
+        functions::raise(state, "the page ran for too long where it cannot be interrupted");
+    }
+}

@@ -1,0 +1,151 @@
+//! What a page is given by whoever runs it: the request, the time, a log.
+//!
+//! Owns the contract ([`Host`]). Never calls a page: a host answers and returns at once.
+
+use std::time::Duration;
+
+/// What a server does for a running page. Called while the page runs, so it answers at once from memory.
+pub trait Host {
+    /// Gives a part of the request; leaves `answer` as it is where the request has no such part.
+    fn request(&mut self, part: Part, answer: &mut Answer);
+
+    /// The time since 1970.
+    fn now(&mut self) -> Duration;
+
+    /// Takes a line of the page's log. The bytes are as the page made them.
+    fn log(&mut self, level: Level, text: &[u8]);
+}
+
+/// A part of a request. Nothing is copied for a page that does not look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `request.method`: text.
+    Method,
+    /// `request.path`: text, decoded.
+    Path,
+    /// `request.query`: fields, decoded; of one name the last counts.
+    Query,
+    /// `request.query_text`: text as it came, without the question mark.
+    QueryText,
+    /// `request.headers`: fields with names in small letters.
+    Headers,
+    /// `request.cookies`: fields.
+    Cookies,
+    /// `request.body`: text.
+    Body,
+    /// `request.peer`: text, an address.
+    Peer,
+}
+
+impl Part {
+    /// All parts with the names that pages know them by. A part's number is its place here, from 1.
+    pub const ALL: [(&'static str, Part); 8] = [
+        ("method", Part::Method),
+        ("path", Part::Path),
+        ("query", Part::Query),
+        ("query_text", Part::QueryText),
+        ("headers", Part::Headers),
+        ("cookies", Part::Cookies),
+        ("body", Part::Body),
+        ("peer", Part::Peer),
+    ];
+
+    pub(super) fn of_number(number: f64) -> Option<Part> {
+        Self::ALL.get((number as usize).checked_sub(1)?).map(|(_, part)| *part)
+    }
+}
+
+/// How much a log line matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// `log.debug`.
+    Debug,
+    /// `log.info` and `print`.
+    Info,
+    /// `log.warn`.
+    Warning,
+    /// `log.error`.
+    Error,
+}
+
+impl Level {
+    pub(super) fn of_number(number: f64) -> Level {
+        match number as u8 {
+            1 => Level::Debug,
+            3 => Level::Warning,
+            4 => Level::Error,
+            _ => Level::Info,
+        }
+    }
+}
+
+/// What an [`Answer`] holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Shape {
+    #[default]
+    Nothing,
+    Text,
+    Fields,
+}
+
+/// Where a host puts its answer: one text, or any number of fields.
+#[derive(Debug, Default)]
+pub struct Answer {
+    shape: Shape,
+    bytes: Vec<u8>,
+    /// Where names and values end in `bytes`.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Answer {
+    /// Answers with a text.
+    pub fn text(&mut self, text: &[u8]) {
+        self.clear();
+        self.shape = Shape::Text;
+        self.bytes.extend_from_slice(text);
+    }
+
+    /// Answers with fields, of which there may be none.
+    pub fn fields(&mut self) {
+        self.clear();
+        self.shape = Shape::Fields;
+    }
+
+    /// Adds a field. A later one of the same name takes the place of an earlier one.
+    pub fn field(&mut self, name: &[u8], value: &[u8]) {
+        if self.shape != Shape::Fields {
+            self.fields();
+        }
+        self.bytes.extend_from_slice(name);
+        let name_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((name_end, self.bytes.len()));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.shape = Shape::Nothing;
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(super) fn text_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn field_count(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn field_at(&self, index: usize) -> Option<(&[u8], &[u8])> {
+        let start = match index.checked_sub(1) {
+            Some(before) => self.ends.get(before)?.1,
+            None => 0,
+        };
+        let (name_end, value_end) = *self.ends.get(index)?;
+        Some((self.bytes.get(start..name_end)?, self.bytes.get(name_end..value_end)?))
+    }
+}

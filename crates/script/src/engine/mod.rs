@@ -1,0 +1,21 @@
+//! The engine: one Lua state per scheduler, pages as coroutines that run in slices.
+//!
+//! Owns running. Never does I/O, never reads a clock, never knows HTTP beyond a status and fields: a [`Host`] tells
+//! what a page asks for.
+
+mod error;
+mod escape;
+mod ffi;
+mod host;
+mod library;
+mod report;
+mod run;
+mod settings;
+mod state;
+
+pub use error::{EngineError, Fault, Frame, ScriptError};
+pub use escape::Escape;
+pub use host::{Answer, Host, Level, Part};
+pub use run::{Handler, Output, Reply, Run, Step, Wait};
+pub use settings::{Code, Settings};
+pub use state::State;

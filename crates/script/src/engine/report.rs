@@ -1,0 +1,133 @@
+//! From what Lua says to an error that names the page and the line.
+//!
+//! Owns the reading of messages and stacks. Never runs anything.
+
+use std::time::Duration;
+
+use crate::engine::error::{Fault, Frame, ScriptError};
+use crate::engine::ffi::{CallFault, Stack};
+use crate::engine::library;
+use crate::limits;
+
+/// An error without a place.
+pub(super) fn plain(fault: Fault, page: &str, message: &str) -> Box<ScriptError> {
+    Box::new(ScriptError {
+        fault,
+        page: page.to_owned(),
+        line: 0,
+        message: message.to_owned(),
+        traceback: Vec::new(),
+    })
+}
+
+/// There was no memory to begin with.
+pub(super) fn out_of_memory(page: &str) -> Box<ScriptError> {
+    plain(Fault::Memory, page, "not enough memory")
+}
+
+/// What the engine itself asked of Lua failed.
+pub(super) fn of_call(fault: CallFault, page: &str) -> Box<ScriptError> {
+    match fault {
+        CallFault::OutOfMemory => out_of_memory(page),
+        CallFault::Raised(message) => plain(Fault::Runtime, page, &message),
+    }
+}
+
+/// A text did not compile: the message begins with chunk and line.
+pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<ScriptError> {
+    let CallFault::Raised(message) = fault else { return out_of_memory(page) };
+    let (line, text) = split_place(&message, chunk);
+    let mut error = plain(Fault::Compile, page, text);
+    error.line = line.unwrap_or(0);
+    error
+}
+
+/// An error was raised and not caught.
+pub(super) fn raised(page: &str, stack: Stack) -> Box<ScriptError> {
+    let message = match stack.bytes_at(-1) {
+        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        None => format!("an error that is a {}", stack.type_name_at(-1)),
+    };
+    placed(Fault::Runtime, page, stack, message)
+}
+
+/// There was no more memory while the page ran.
+pub(super) fn out_of_memory_at(page: &str, stack: Stack) -> Box<ScriptError> {
+    placed(Fault::Memory, page, stack, "not enough memory".to_owned())
+}
+
+/// The page used up its time.
+pub(super) fn out_of_time(page: &str, stack: Stack, budget: Duration) -> Box<ScriptError> {
+    let message = format!("used more than {} ms of CPU time", budget.as_millis());
+    placed(Fault::CpuBudget, page, stack, message)
+}
+
+/// The page ran where it cannot be interrupted.
+pub(super) fn stalled(page: &str, stack: Stack) -> Box<ScriptError> {
+    let message = "ran for too long inside a library function, where it cannot be interrupted";
+    placed(Fault::Stalled, page, stack, message.to_owned())
+}
+
+/// The chunk of native functions.
+const NATIVE: &str = "=[C]";
+
+/// Takes the place from the traceback, and off the message where it begins with one.
+fn placed(fault: Fault, page: &str, stack: Stack, message: String) -> Box<ScriptError> {
+    let mut traceback = traceback(stack);
+    if let Some(innermost) = traceback.first_mut().filter(|frame| frame.line == 0) {
+        // Of a function that raised the error itself Lua forgets where it was; its message tells.
+        innermost.line = split_place(&message, &innermost.page).0.unwrap_or(0);
+    }
+    let mut error = plain(fault, page, "");
+    if let Some(innermost) = traceback.first() {
+        error.page.clone_from(&innermost.page);
+        error.line = innermost.line;
+    }
+    // An error may speak of another level than the innermost: the place in the message counts.
+    let named = traceback.iter().find_map(|frame| {
+        let (line, text) = split_place(&message, &frame.page);
+        Some((frame.page.clone(), line?, text.to_owned()))
+    });
+    (error.page, error.line, error.message) = named.unwrap_or((error.page, error.line, message));
+    error.traceback = traceback;
+    Box::new(*error)
+}
+
+/// The levels that are pages or modules.
+fn traceback(stack: Stack) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = Vec::new();
+    for point in (0..limits::TRACEBACK_LEVELS).map_while(|level| stack.trace_point(level)) {
+        if point.chunk.starts_with(library::MARK) {
+            // Who the library calls has a name of the library's, which says nothing to a page's author.
+            if let Some(inner) = frames.last_mut() {
+                inner.function.clear();
+            }
+        } else if point.chunk != NATIVE {
+            let page = point.chunk.trim_start_matches(['=', '@']).to_owned();
+            frames.push(Frame { page, line: point.line, function: point.function });
+        }
+    }
+    frames
+}
+
+/// Splits `chunk:line: text`. A long name appears shortened in messages, so only the end of it has to fit.
+fn split_place<'text>(message: &'text str, chunk: &str) -> (Option<u32>, &'text str) {
+    let placed = || {
+        let (line, text) = message.strip_prefix(chunk)?.strip_prefix(':')?.split_once(": ")?;
+        Some((line.parse().ok()?, text))
+    };
+    placed().map_or((None, message), |(line, text)| (Some(line), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_split_from_its_message() {
+        assert_eq!(split_place("a.html:12: no: way", "a.html"), (Some(12), "no: way"));
+        assert_eq!(split_place("b.html:12: no", "a.html"), (None, "b.html:12: no"));
+        assert_eq!(split_place("a.html:x: no", "a.html"), (None, "a.html:x: no"));
+        assert_eq!(split_place("", ""), (None, ""));
+    }
+}

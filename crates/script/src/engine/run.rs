@@ -1,0 +1,123 @@
+//! One run of a page: the handle of what is under way, what it waits for, and what it wrote.
+//!
+//! Owns the handles. Never runs anything: that is the state's business.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::engine::error::ScriptError;
+use crate::engine::escape::Escape;
+use crate::engine::ffi::{Coroutine, Reference};
+
+/// What handles leave behind when they are dropped; the state takes it away at its next call.
+#[derive(Default)]
+pub(super) struct Leftovers {
+    pub(super) coroutines: Vec<Coroutine>,
+    pub(super) references: Vec<Reference>,
+}
+
+/// The place for leftovers, which also tells whose handle it is.
+pub(super) type Bin = Rc<RefCell<Leftovers>>;
+
+/// A loaded page. Dropping it lets go of its code; runs under way keep what they need.
+pub struct Handler {
+    pub(super) reference: Option<Reference>,
+    pub(super) name: Rc<str>,
+    pub(super) escape: Escape,
+    pub(super) bin: Bin,
+}
+
+impl Handler {
+    /// The name it was loaded by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for Handler {
+    fn drop(&mut self) {
+        if let Some(reference) = self.reference.take() {
+            self.bin.borrow_mut().references.push(reference);
+        }
+    }
+}
+
+/// A page that is under way and not running now. Dropping it cancels it: nothing of it runs any more.
+pub struct Run {
+    pub(super) coroutine: Option<Coroutine>,
+    pub(super) name: Rc<str>,
+    pub(super) ticks: u32,
+    pub(super) bin: Bin,
+}
+
+impl Run {
+    /// The name of the page.
+    #[must_use]
+    pub fn page(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some(coroutine) = self.coroutine.take() {
+            self.bin.borrow_mut().coroutines.push(coroutine);
+        }
+    }
+}
+
+/// How a call to a page came back.
+#[must_use]
+pub enum Step {
+    /// The page is done; what it wrote is in the output.
+    Done,
+    /// The page waits. Resume it with the answer.
+    Waits(Run, Wait),
+    /// Its time slice is over. Resume it when others had their turn.
+    Sliced(Run),
+    /// The page is ended.
+    Failed(Box<ScriptError>),
+}
+
+/// What a page waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Time: resume with [`Answer::Nothing`](crate::engine::Reply::Nothing) when it has passed.
+    Sleep(Duration),
+}
+
+/// The answer to a [`Wait`], and what a slice is resumed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply<'text> {
+    /// It is time to go on.
+    Nothing,
+    /// What was waited for failed; raised in the page as an error with this text.
+    Failed(&'text str),
+}
+
+/// What a page wrote. Used again and again, it keeps its room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The bytes of the body.
+    pub body: Vec<u8>,
+    /// The status, if the page set one.
+    pub status: Option<u16>,
+    /// Names and values of the fields that the page set, a line each. Neither holds a line end.
+    pub(super) fields: String,
+}
+
+impl Output {
+    /// The fields that the page set, in no particular order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut lines = self.fields.split_terminator('\n');
+        std::iter::from_fn(move || Some((lines.next()?, lines.next()?)))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.body.clear();
+        self.status = None;
+        self.fields.clear();
+    }
+}

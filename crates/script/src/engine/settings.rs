@@ -1,0 +1,41 @@
+//! What a [`State`](crate::engine::State) is made with.
+
+use std::time::Duration;
+
+use crate::limits;
+
+/// How Lua code is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Hot code, the library's included, is compiled to native code.
+    Native,
+    /// All code is interpreted.
+    Bytecode,
+}
+
+/// The settings of an engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How long a page may run before others get their turn.
+    pub slice: Duration,
+    /// CPU time that one run may use in all.
+    pub cpu_budget: Duration,
+    /// Memory for all pages of this engine together, with their code.
+    pub memory_bytes: usize,
+    /// How Lua code is run.
+    pub code: Code,
+    /// What `math.random` starts from.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            slice: limits::SLICE,
+            cpu_budget: limits::CPU_BUDGET,
+            memory_bytes: limits::MEMORY_SIZE,
+            code: Code::Native,
+            seed: 0,
+        }
+    }
+}

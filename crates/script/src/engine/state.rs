@@ -1,0 +1,342 @@
+//! One engine: pages are loaded into it, started and resumed.
+//!
+//! Owns the life of runs, from a coroutine of the pool back into it. Never decides when a run goes on.
+
+use std::ffi::{CStr, CString};
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::engine::error::{EngineError, Fault, ScriptError};
+use crate::engine::escape::Escape;
+use crate::engine::ffi::{CallFault, Coroutine, Lua, Outcome, Reference};
+use crate::engine::host::{Host, Part};
+use crate::engine::library;
+use crate::engine::report;
+use crate::engine::run::{Bin, Handler, Output, Reply, Run, Step, Wait};
+use crate::engine::settings::{Code, Settings};
+use crate::limits;
+
+/// What the loop of run.lua takes in the place of an [`Escape`] when it is to load.
+const LOAD: f64 = -1.0;
+
+/// The tags of what the library yields (run.lua, coroutines.lua).
+const DONE: u8 = 1;
+const LOADED: u8 = 2;
+const SLEEP: u8 = 4;
+
+/// What the engine keeps of the library.
+struct Kept {
+    body: Reference,
+    environment: Reference,
+    modules: Reference,
+    forget: Reference,
+}
+
+/// An engine. It belongs to the thread that made it.
+pub struct State {
+    lua: Lua,
+    kept: Kept,
+    idle: Vec<Coroutine>,
+    bin: Bin,
+    ticks_max: u32,
+    cpu_budget: Duration,
+    /// Bytes in use above which garbage is collected between two runs.
+    collect_above: usize,
+}
+
+impl State {
+    /// Makes an engine, and proves that it can interrupt native code.
+    ///
+    /// # Errors
+    ///
+    /// Where it could not.
+    pub fn new(settings: Settings) -> Result<State, EngineError> {
+        let memory = EngineError::Memory { bytes: settings.memory_bytes };
+        let opened = Lua::open(settings.memory_bytes, settings.slice);
+        let Some(mut lua) = opened.map_err(EngineError::Timer)? else { return Err(memory) };
+        if settings.code == Code::Bytecode {
+            lua.interpret();
+        }
+        let names: Vec<&str> = Part::ALL.iter().map(|(name, _)| *name).collect();
+        let numbers = [
+            (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
+            (c"load_size", limits::LOAD_SIZE as f64),
+            (c"seed", (settings.seed % (1 << 53)) as f64),
+        ];
+        let built = lua.build(&library::CHUNKS, &names, &numbers, library::KEPT);
+        let [body, environment, modules, forget] = built.map_err(|fault| match fault {
+            CallFault::OutOfMemory => memory,
+            CallFault::Raised(message) => EngineError::Library(message),
+        })?;
+        let tick = (settings.slice.as_nanos() / 2).max(1);
+        let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
+        let mut state = State {
+            lua,
+            kept: Kept { body, environment, modules, forget },
+            idle: Vec::new(),
+            bin: Bin::default(),
+            ticks_max,
+            cpu_budget: settings.cpu_budget,
+            collect_above: settings.memory_bytes / 4 * 3,
+        };
+        state.prove()?;
+        Ok(state)
+    }
+
+    /// Runs a loop of native code that ends by itself, late, and sees it interrupted before.
+    fn prove(&mut self) -> Result<(), EngineError> {
+        let fault = |error: Box<ScriptError>| EngineError::Library(error.to_string());
+        let page = self.load("proof", library::PROOF, Escape::Text).map_err(fault)?;
+        match self.start(&page, &mut library::NoHost, &mut Output::default()) {
+            Step::Sliced(_) => Ok(()),
+            Step::Failed(error) => Err(fault(error)),
+            Step::Done | Step::Waits(..) => Err(EngineError::NoHookChecks),
+        }
+    }
+
+    /// Bytes that Lua has: pages, their code, and garbage that was not collected yet.
+    #[must_use]
+    pub fn memory_used(&self) -> usize {
+        self.lua.memory_used()
+    }
+
+    /// Loads a page: Lua text that gives a function `(buffer, escape, text, request, response)`.
+    ///
+    /// # Errors
+    ///
+    /// The text is not Lua, or what it does to give the function fails.
+    pub fn load(
+        &mut self,
+        name: &str,
+        text: &str,
+        escape: Escape,
+    ) -> Result<Handler, Box<ScriptError>> {
+        self.sweep();
+        let chunk = self.compile(name, text)?;
+        let coroutine = self.take_coroutine(name)?;
+        self.lua.pass(&coroutine, &chunk);
+        self.lua.pass_number(&coroutine, LOAD);
+        self.lua.release(&chunk);
+        let name: Rc<str> = name.into();
+        let mut run =
+            Run { coroutine: Some(coroutine), name: name.clone(), ticks: 0, bin: self.bin.clone() };
+        let mut passed = 2;
+        loop {
+            let (coroutine, outcome) = self.advance(&mut run, passed, &mut library::NoHost)?;
+            if outcome == Outcome::Sliced {
+                run.coroutine = Some(coroutine);
+                passed = 0;
+                continue;
+            }
+            let reference = self.take_loaded(&name, coroutine)?;
+            return Ok(Handler { reference: Some(reference), name, escape, bin: self.bin.clone() });
+        }
+    }
+
+    /// The function that a loading coroutine yielded.
+    fn take_loaded(
+        &mut self,
+        name: &str,
+        coroutine: Coroutine,
+    ) -> Result<Reference, Box<ScriptError>> {
+        let is_loaded = coroutine.stack.number_at(1) as u8 == LOADED;
+        if !is_loaded || !coroutine.stack.is_function_at(2) {
+            let message =
+                if is_loaded { "it gives no function" } else { "it waits while it is loaded" };
+            self.lua.drop_coroutine(coroutine);
+            return Err(report::plain(Fault::Compile, name, message));
+        }
+        coroutine.stack.truncate(2);
+        let kept = self.lua.keep(&coroutine);
+        coroutine.stack.truncate(0);
+        self.put_back(coroutine);
+        kept.map_err(|fault| report::of_call(fault, name))
+    }
+
+    /// Hands in a module that pages may `require`. It runs when it is required for the first time.
+    ///
+    /// # Errors
+    ///
+    /// The text is not Lua.
+    pub fn provide(&mut self, name: &str, text: &str) -> Result<(), Box<ScriptError>> {
+        let chunk = self.compile(name, text)?;
+        let set = self.lua.set_member(&self.kept.modules, name, &chunk);
+        self.lua.release(&chunk);
+        set.map_err(|fault| report::of_call(fault, name))
+    }
+
+    /// Forgets what modules gave: each runs again when it is required the next time.
+    pub fn forget_modules(&mut self) {
+        // The function only empties a table, which needs no memory.
+        let _ = self.lua.call(&self.kept.forget);
+    }
+
+    fn compile(&mut self, name: &str, text: &str) -> Result<Reference, Box<ScriptError>> {
+        if text.len() > limits::SOURCE_SIZE {
+            let message = format!("it is longer than {} bytes", limits::SOURCE_SIZE);
+            return Err(report::plain(Fault::Compile, name, &message));
+        }
+        let chunk_name = CString::new(format!("={}", name.replace('\0', "")));
+        let chunk_name = chunk_name.as_deref().unwrap_or(c"=page");
+        let compiled = self.lua.compile(chunk_name, text.as_bytes(), &self.kept.environment);
+        compiled.map_err(|fault| report::of_compiling(fault, name, chunk_name_text(chunk_name)))
+    }
+
+    /// Starts a page.
+    pub fn start(&mut self, page: &Handler, host: &mut dyn Host, output: &mut Output) -> Step {
+        assert!(Rc::ptr_eq(&self.bin, &page.bin), "a page runs in the engine that loaded it");
+        self.sweep();
+        let Some(reference) = &page.reference else { return Step::Done };
+        let coroutine = match self.take_coroutine(&page.name) {
+            Ok(coroutine) => coroutine,
+            Err(error) => return Step::Failed(error),
+        };
+        self.lua.pass(&coroutine, reference);
+        self.lua.pass_number(&coroutine, page.escape.number().into());
+        let name = page.name.clone();
+        let run = Run { coroutine: Some(coroutine), name, ticks: 0, bin: self.bin.clone() };
+        self.go_on(run, 2, host, output)
+    }
+
+    /// Lets a page go on. Replies to its wait; a sliced page takes [`Reply::Nothing`].
+    pub fn resume(
+        &mut self,
+        run: Run,
+        reply: Reply<'_>,
+        host: &mut dyn Host,
+        output: &mut Output,
+    ) -> Step {
+        assert!(Rc::ptr_eq(&self.bin, &run.bin), "a run goes on in the engine that started it");
+        self.sweep();
+        let mut passed = 0;
+        if let (Reply::Failed(text), Some(coroutine)) = (reply, &run.coroutine) {
+            if !self.lua.has_room(coroutine) || !self.lua.pass_text(coroutine, text) {
+                return Step::Failed(report::out_of_memory(&run.name));
+            }
+            passed = 1;
+        }
+        self.go_on(run, passed, host, output)
+    }
+
+    fn go_on(
+        &mut self,
+        mut run: Run,
+        passed: i32,
+        host: &mut dyn Host,
+        output: &mut Output,
+    ) -> Step {
+        let (coroutine, outcome) = match self.advance(&mut run, passed, host) {
+            Ok(advanced) => advanced,
+            Err(error) => return Step::Failed(error),
+        };
+        if outcome == Outcome::Sliced {
+            run.coroutine = Some(coroutine);
+            return Step::Sliced(run);
+        }
+        match coroutine.stack.number_at(1) as u8 {
+            DONE => {
+                take_output(&coroutine, output);
+                coroutine.stack.truncate(0);
+                self.put_back(coroutine);
+                Step::Done
+            }
+            SLEEP => {
+                let seconds = coroutine.stack.number_at(2);
+                coroutine.stack.truncate(0);
+                run.coroutine = Some(coroutine);
+                let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+                Step::Waits(run, Wait::Sleep(time))
+            }
+            tag => unreachable!("the library yields no tag {tag}"),
+        }
+    }
+
+    /// Resumes a run once. What comes back has yielded, or is sliced with time left; all else is an error, and the
+    /// coroutine gone.
+    fn advance(
+        &mut self,
+        run: &mut Run,
+        passed: i32,
+        host: &mut dyn Host,
+    ) -> Result<(Coroutine, Outcome), Box<ScriptError>> {
+        let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
+        let (outcome, ticks) = self.lua.resume(&coroutine, passed, host);
+        run.ticks = run.ticks.saturating_add(ticks);
+        let error = match outcome {
+            Outcome::Yielded => return Ok((coroutine, outcome)),
+            Outcome::Sliced if run.ticks <= self.ticks_max => return Ok((coroutine, outcome)),
+            Outcome::Sliced => report::out_of_time(&run.name, coroutine.stack, self.cpu_budget),
+            Outcome::Stalled => report::stalled(&run.name, coroutine.stack),
+            Outcome::Raised => report::raised(&run.name, coroutine.stack),
+            Outcome::OutOfMemory => report::out_of_memory_at(&run.name, coroutine.stack),
+        };
+        self.lua.drop_coroutine(coroutine);
+        if error.fault == Fault::Memory {
+            self.collect();
+        }
+        Err(error)
+    }
+
+    fn take_coroutine(&mut self, name: &str) -> Result<Coroutine, Box<ScriptError>> {
+        let coroutine = match self.idle.pop() {
+            Some(coroutine) => coroutine,
+            None => match self.lua.coroutine(&self.kept.body) {
+                Ok(coroutine) => coroutine,
+                Err(fault) => {
+                    self.collect();
+                    return Err(report::of_call(fault, name));
+                }
+            },
+        };
+        if self.lua.has_room(&coroutine) {
+            return Ok(coroutine);
+        }
+        self.lua.drop_coroutine(coroutine);
+        Err(report::out_of_memory(name))
+    }
+
+    fn put_back(&mut self, coroutine: Coroutine) {
+        if self.idle.len() < limits::COROUTINE_POOL {
+            self.idle.push(coroutine);
+        } else {
+            self.lua.drop_coroutine(coroutine);
+        }
+        if self.lua.memory_used() > self.collect_above {
+            self.collect();
+        }
+    }
+
+    /// Collects garbage, and sets when to do so again: not before half of what is left is used.
+    fn collect(&mut self) {
+        self.lua.collect();
+        let (used, bound) = (self.lua.memory_used(), self.lua.memory_bound());
+        self.collect_above = (bound / 4 * 3).max(used + bound.saturating_sub(used) / 2);
+    }
+
+    /// Takes away what dropped handles left.
+    fn sweep(&mut self) {
+        let bin = self.bin.clone();
+        let mut leftovers = bin.borrow_mut();
+        for coroutine in leftovers.coroutines.drain(..) {
+            self.lua.drop_coroutine(coroutine);
+        }
+        for reference in leftovers.references.drain(..) {
+            self.lua.release(&reference);
+        }
+    }
+}
+
+fn chunk_name_text(name: &CStr) -> &str {
+    name.to_str().unwrap_or_default().trim_start_matches('=')
+}
+
+/// Copies what a page wrote: the one crossing of its output.
+fn take_output(coroutine: &Coroutine, output: &mut Output) {
+    output.clear();
+    output.body.extend_from_slice(coroutine.stack.lent_bytes_at(2));
+    let status = coroutine.stack.number_at(4) as u16;
+    output.status = (status != 0).then_some(status);
+    if let Some(fields) = coroutine.stack.bytes_at(5) {
+        output.fields.push_str(&String::from_utf8_lossy(fields));
+    }
+}

@@ -1,0 +1,101 @@
+-- `request` and `response` as pages see them.
+--
+-- Owns when the host is asked: at the first look at a part, which the table then keeps.
+
+local kit = ...
+
+local ask = kit.ask
+local type, tostring, error, rawset, rawget, setmetatable = type, tostring, error, rawset, rawget, setmetatable
+local concat, find = table.concat, string.find
+
+local parts = kit.parts
+
+kit.request_meta = {
+  __index = function(request, name)
+    local part = parts[name]
+    if part then
+      local value = ask(part)
+      rawset(request, name, value)
+      return value
+    end
+  end,
+  __metatable = false,
+}
+
+-- A field as the wire can carry it, or an error at the place that sets it (RFC 9110, 5.5 and 5.6.2).
+local function checked(name, value)
+  if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+    error("not a field name: " .. tostring(name), 3)
+  end
+  if type(value) == "number" then
+    value = tostring(value)
+  end
+  if type(value) ~= "string" or find(value, "[%z\r\n]") then
+    error("the value of '" .. name .. "' must be a string of one line", 3)
+  end
+  return value
+end
+
+local function fields_of(response)
+  local store = {}
+  rawset(response, 2, store)
+  local fields = setmetatable({}, {
+    __index = store,
+    __newindex = function(_, name, value)
+      if value ~= nil then
+        value = checked(name, value)
+      end
+      store[name] = value
+    end,
+    __metatable = false,
+  })
+  rawset(response, "headers", fields)
+  return fields
+end
+
+local methods = {}
+
+-- Adds to the page's output.
+function methods.write(response, ...)
+  rawget(response, 1):put(...)
+end
+
+-- Sends the client elsewhere; the rest of the page still runs.
+function methods.redirect(response, target, status)
+  response.status = status or 302
+  response.headers.location = target
+end
+
+kit.response_meta = {
+  __index = function(response, name)
+    if name == "headers" then
+      return fields_of(response)
+    end
+    return methods[name]
+  end,
+  __newindex = function(response, name, value)
+    if name ~= "status" then
+      error("'response." .. tostring(name) .. "' cannot be set: there are status and headers", 2)
+    end
+    if type(value) ~= "number" or value < 200 or value > 599 or value % 1 ~= 0 then
+      error("not a status: " .. tostring(value), 2)
+    end
+    rawset(response, name, value)
+  end,
+  __metatable = false,
+}
+
+-- What was set, for the host: a status or nil, and names and values as lines or nil.
+function kit.finish(response)
+  local store = rawget(response, 2)
+  local status = rawget(response, "status")
+  if not store then
+    return status
+  end
+  local lines, count = {}, 0
+  for name, value in pairs(store) do
+    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", value, "\n"
+    count = count + 4
+  end
+  return status, concat(lines)
+end

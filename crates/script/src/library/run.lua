@@ -1,0 +1,51 @@
+-- The loop that every coroutine of a run is in: take a job, run it, hand over what it wrote.
+--
+-- Owns the tags of what is yielded to the host (state.rs knows them). A yield without values is the end of a slice.
+
+local kit = ...
+
+local yield, running = coroutine.yield, coroutine.running
+local setmetatable = setmetatable
+local new_buffer = require("string.buffer").new
+local buffer_meta = debug.getmetatable(new_buffer())
+local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
+
+local DONE, LOADED = 1, 2
+local LOAD = -1
+
+-- Page code can name its buffer. It may add to it; the rest would hand out addresses.
+buffer_meta.__index = { put = buffer_meta.put, putf = buffer_meta.putf }
+kit.buffer = { new = new_buffer, get = buffer_meta.get, reset = reset }
+
+-- The coroutines that are runs, not made by pages.
+local tops = setmetatable({}, { __mode = "k" })
+kit.tops = tops
+
+local request_meta, response_meta = kit.request_meta, kit.response_meta
+local escapes, text_of, finish = kit.escapes, kit.text_of, kit.finish
+local room_kept = kit.buffer_kept
+
+local function serve(job, kind, out)
+  local response = setmetatable({ out }, response_meta)
+  job(out, escapes[kind], text_of, setmetatable({}, request_meta), response)
+  return finish(response)
+end
+
+function kit.loop(job, kind)
+  tops[running()] = true
+  local out = new_buffer()
+  while true do
+    if kind == LOAD then
+      job, kind = yield(LOADED, job())
+    else
+      local status, fields = serve(job, kind, out)
+      local start, length = ref(out)
+      job, kind = yield(DONE, start, length, status, fields)
+      if length > room_kept then
+        free(out)
+      else
+        reset(out)
+      end
+    end
+  end
+end

@@ -1,0 +1,125 @@
+-- What pages may use of LuaJIT's own libraries.
+--
+-- Owns the list. Whatever is not named here (ffi, io, debug, package, jit, dofile, getfenv, newproxy, ..) is not there.
+
+local kit = ...
+
+local type, tostring, error, tonumber, select = type, tostring, error, tonumber, select
+local concat, find = table.concat, string.find
+local native_load, now, native_log = kit.load, kit.now, kit.log
+
+local function members(source, names)
+  local result = {}
+  for name in names:gmatch("%S+") do
+    result[name] = source[name]
+  end
+  return result
+end
+
+for name, value in pairs(members(_G, [[
+  assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select setmetatable tonumber tostring
+  type unpack xpcall
+]])) do
+  kit.publish(name, value)
+end
+kit.publish("_VERSION", "Lua 5.1")
+
+function kit.environment_face()
+  local environment = kit.environment
+  return kit.seal("_G", setmetatable({}, {
+    -- Asking `_G` for what is not there is how programs find out.
+    __index = function(_, name)
+      return rawget(environment, name)
+    end,
+  }))
+end
+kit.publish("_G", kit.environment_face())
+
+kit.publish("math", kit.seal("math", members(math, [[
+  abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf pi pow rad random
+  randomseed sin sinh sqrt tan tanh
+]])))
+math.randomseed(kit.seed)
+
+kit.publish("bit", kit.seal("bit", members(bit, [[
+  arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex
+]])))
+
+kit.table = members(table, "concat insert maxn move pack remove unpack")
+kit.table.unpack = unpack
+kit.string = members(string, "byte char find format gmatch gsub len lower match rep reverse sub upper")
+
+kit.publish("collectgarbage", function(what)
+  if what ~= "count" then
+    error("collectgarbage(\"count\") is all there is: the server collects", 2)
+  end
+  return collectgarbage("count")
+end)
+
+-- Text only: byte code can be made to read and write memory.
+local function load_text(text, name, mode, environment)
+  if type(text) == "function" then
+    local pieces, count = {}, 0
+    for piece in text do
+      if piece == "" then
+        break
+      end
+      count = count + 1
+      pieces[count] = piece
+    end
+    text = concat(pieces)
+  end
+  if type(text) ~= "string" then
+    error("bad argument #1 to 'load' (a string or a function that gives strings expected)", 2)
+  end
+  if #text > kit.load_size then
+    return nil, "the text is longer than " .. kit.load_size .. " bytes"
+  end
+  name = type(name) == "string" and name or "=(load)"
+  return native_load(text, (name:gsub("%z", "")) .. "\0", environment or kit.environment)
+end
+kit.publish("load", load_text)
+kit.publish("loadstring", function(text, name)
+  return load_text(text, name)
+end)
+
+local function line_of(...)
+  local words = { ... }
+  for index = 1, select("#", ...) do
+    words[index] = tostring((select(index, ...)))
+  end
+  return concat(words, " ")
+end
+
+local function logger(level)
+  return function(...)
+    native_log(level, line_of(...))
+  end
+end
+kit.publish("print", logger(2))
+kit.publish("log", kit.seal("log", {
+  debug = logger(1),
+  info = logger(2),
+  warn = logger(3),
+  error = logger(4),
+}, function(_, ...)
+  native_log(2, line_of(...))
+end))
+
+local date, time_of, difference = os.date, os.time, os.difftime
+
+local function date_at(format, seconds)
+  return date(format or "%c", seconds or now())
+end
+local function http_date(seconds)
+  return date("!%a, %d %b %Y %H:%M:%S GMT", seconds or now())
+end
+kit.publish("time", kit.seal("time", { now = now, date = date_at, http = http_date }))
+kit.publish("os", kit.seal("os", {
+  clock = now,
+  date = date_at,
+  difftime = difference,
+  time = function(fields)
+    return fields and time_of(fields) or now() - now() % 1
+  end,
+}))

@@ -1,0 +1,63 @@
+-- Values as text: what `<%= %>` and `<%- %>` print, and `html.escape`.
+--
+-- Owns which values can be printed. The replacements themselves are escape.rs.
+
+local kit = ...
+
+local ffi = require("ffi")
+local type, tostring, error = type, tostring, error
+local getmetatable = debug.getmetatable
+local string_of = ffi.string
+local bytes = ffi.typeof("uint8_t[?]")
+
+-- LuaJIT's own calls into C stay in native code; the addresses are Rust functions.
+local measure = ffi.cast("uint32_t (*)(const char *, uint32_t)", kit.escape_measure)
+local write = ffi.cast("void (*)(const char *, uint32_t, uint8_t *, uint32_t)", kit.escape_write)
+
+local function other_text(value, level)
+  if value == nil then
+    return ""
+  end
+  if type(value) == "boolean" then
+    return tostring(value)
+  end
+  local meta = getmetatable(value)
+  if type(meta) == "table" and meta.__tostring then
+    return tostring(value)
+  end
+  error("cannot print a " .. type(value), level)
+end
+
+local function text_of(value)
+  local kind = type(value)
+  if kind == "string" or kind == "number" then
+    return value
+  end
+  return other_text(value, 3)
+end
+
+local function escape(value)
+  local kind = type(value)
+  if kind == "number" then
+    return value
+  end
+  if kind ~= "string" then
+    value = other_text(value, 3)
+  end
+  local size = #value
+  local escaped_size = measure(value, size)
+  if escaped_size == size then
+    return value
+  end
+  local place = bytes(escaped_size)
+  write(value, size, place, escaped_size)
+  return string_of(place, escaped_size)
+end
+
+kit.text_of = text_of
+kit.escapes = { [0] = text_of, [1] = escape, [2] = escape }
+kit.publish("html", kit.seal("html", {
+  escape = function(value)
+    return tostring(escape(value))
+  end,
+}))

@@ -1,0 +1,7 @@
+//! The engine seen from outside: pages are loaded, run, interrupted and refused.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod running;
+mod slices;
+mod stage;

@@ -1,0 +1,154 @@
+//! Pages that run: what they write, what goes wrong in them, and what they leave behind.
+
+use script::engine::{Code, Escape, Fault, Settings, Step};
+
+use crate::stage::Stage;
+
+#[test]
+fn a_page_writes_and_the_output_crosses_once() {
+    let mut stage = Stage::new();
+    let page = stage.load(r#"_b:put("<p>", _e("a<b"), "</p>", _r("<i>"), 1, _e(nil), _e(false))"#);
+    for _ in 0..3 {
+        let course = stage.play(&page).unwrap();
+        assert_eq!(course.body, "<p>a&lt;b</p><i>1false");
+        assert_eq!((course.slices, course.waits.len()), (0, 0));
+    }
+    assert_eq!(stage.output.status, None);
+    assert_eq!(stage.output.fields().count(), 0);
+    assert!(stage.desk.asked.is_empty(), "nothing is asked for a page that does not look");
+}
+
+#[test]
+fn plain_text_is_not_escaped() {
+    let mut stage = Stage::new();
+    let text = "return function(b, e) b:put(e('<&>')) end";
+    for (escape, expected) in
+        [(Escape::Text, "<&>"), (Escape::Html, "&lt;&amp;&gt;"), (Escape::Xml, "&lt;&amp;&gt;")]
+    {
+        let page = stage.state.load("a", text, escape).unwrap();
+        assert_eq!(stage.play(&page).unwrap().body, expected);
+    }
+}
+
+#[test]
+fn a_large_page_and_a_small_one_take_turns() {
+    let mut stage = Stage::new();
+    let large = stage.load("for i = 1, 40000 do _b:put('0123456789') end");
+    let small = stage.load("_b:put('x')");
+    for _ in 0..4 {
+        assert_eq!(stage.play(&large).unwrap().body.len(), 400_000);
+        assert_eq!(stage.play(&small).unwrap().body, "x");
+    }
+}
+
+#[test]
+fn what_cannot_be_printed_is_an_error_with_its_line() {
+    let mut stage = Stage::new();
+    let error = stage.failure("\n\n_b:put(_e({}))");
+    assert_eq!(error.to_string(), "test.page.html:3: cannot print a table");
+    let printable = "setmetatable({}, { __tostring = function() return '<t>' end })";
+    assert_eq!(stage.body(&format!("_b:put(_e({printable}))")), "&lt;t&gt;");
+}
+
+#[test]
+fn a_compile_error_names_page_and_line() {
+    let mut stage = Stage::new();
+    let error = stage.try_load("\nif x them\n").err().unwrap();
+    assert_eq!(
+        (error.fault, error.page.as_str(), error.line),
+        (Fault::Compile, "test.page.html", 2)
+    );
+    assert!(error.message.contains("'then' expected"), "{error}");
+}
+
+#[test]
+fn an_error_names_page_line_and_the_way_there() {
+    let mut stage = Stage::new();
+    let error = stage.failure(
+        "local function inner(x)\n  return x.field.deep\nend\nlocal function outer(x)\n  local y = inner(x)\n  return y\nend\nouter({})",
+    );
+    assert_eq!(error.fault, Fault::Runtime);
+    assert_eq!((error.page.as_str(), error.line), ("test.page.html", 2));
+    assert_eq!(error.message, "attempt to index field 'field' (a nil value)");
+    let way: Vec<_> = error.traceback.iter().map(|f| (f.function.as_str(), f.line)).collect();
+    assert_eq!(way, [("inner", 2), ("outer", 5), ("", 8)]);
+}
+
+#[test]
+fn an_error_raised_for_the_caller_names_the_caller() {
+    let mut stage = Stage::new();
+    let error = stage.failure("local function check()\n  error('no good', 2)\nend\n\ncheck()\n");
+    assert_eq!(error.to_string(), "test.page.html:5: no good");
+    let error = stage.failure("error({})");
+    assert_eq!(error.message, "an error that is a table");
+}
+
+#[test]
+fn the_state_lives_on_after_errors() {
+    let mut stage = Stage::new();
+    let bad = stage.load("error('x')");
+    let good = stage.load("_b:put('fine')");
+    for _ in 0..200 {
+        assert!(stage.play(&bad).is_err());
+        assert_eq!(stage.play(&good).unwrap().body, "fine");
+    }
+}
+
+#[test]
+fn byte_code_gives_the_same() {
+    let mut stage = Stage::with(Settings { code: Code::Bytecode, ..Settings::default() });
+    assert_eq!(stage.body("for i = 1, 1000 do _b:put(i % 10) end").len(), 1000);
+    assert_eq!(stage.body("_b:put(_e('<'))"), "&lt;");
+}
+
+#[test]
+fn a_text_that_gives_no_function_is_no_page() {
+    let mut stage = Stage::new();
+    let error = stage.state.load("a", "return 1", Escape::Html).err().unwrap();
+    assert_eq!((error.fault, error.message.as_str()), (Fault::Compile, "it gives no function"));
+    let error = stage.state.load("a", "\x1bLJ\x02", Escape::Html).err().unwrap();
+    assert_eq!(error.fault, Fault::Compile);
+    let error = stage.state.load("a", "error('top')", Escape::Html).err().unwrap();
+    assert_eq!(error.to_string(), "a:1: top");
+    let error = stage.state.load("a", "while true do end", Escape::Html).err().unwrap();
+    assert_eq!(error.fault, Fault::CpuBudget);
+    let error = stage.state.load("a", "sleep(1) return print", Escape::Html).err().unwrap();
+    assert_eq!(error.message, "it waits while it is loaded");
+}
+
+#[test]
+fn handlers_and_runs_can_be_dropped_at_any_time() {
+    let mut stage = Stage::new();
+    for _ in 0..500 {
+        let page = stage.load("sleep(1)");
+        let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
+        drop(page);
+        drop(run);
+    }
+    let page = stage.load("sleep(1) _b:put('late')");
+    let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
+    drop(page);
+    assert!(matches!(stage.resume(run), Step::Done), "a run keeps its code");
+    assert_eq!(stage.output.body, b"late");
+}
+
+#[test]
+fn a_run_outlives_its_engine_as_a_handle_only() {
+    let mut stage = Stage::new();
+    let page = stage.load("sleep(1)");
+    let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
+    drop(stage);
+    assert_eq!(run.page(), "test.page.html");
+    drop(run);
+    assert_eq!(page.name(), "test.page.html");
+}
+
+#[test]
+fn too_little_memory_is_refused_at_start() {
+    let settings = Settings { memory_bytes: 100_000, ..Settings::default() };
+    let error = script::engine::State::new(settings).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "100000 bytes are not enough for the page engine: raise its memory"
+    );
+}

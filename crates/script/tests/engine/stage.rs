@@ -1,0 +1,128 @@
+//! What the tests run pages with: an engine, a host with a fixed request, and a loop that plays the server.
+
+use std::time::Duration;
+
+use script::engine::{
+    Answer, Escape, Handler, Host, Level, Output, Part, Reply, Run, ScriptError, Settings, State,
+    Step, Wait,
+};
+
+/// More steps than any test needs.
+const STEPS_MAX: usize = 100_000;
+
+/// A host with one request, a clock that stands, and a log that is kept.
+#[derive(Default)]
+pub(crate) struct Desk {
+    pub(crate) asked: Vec<Part>,
+    pub(crate) log: Vec<(Level, String)>,
+}
+
+impl Host for Desk {
+    fn request(&mut self, part: Part, answer: &mut Answer) {
+        self.asked.push(part);
+        match part {
+            Part::Method => answer.text(b"GET"),
+            Part::Path => answer.text(b"/hello"),
+            Part::Query => {
+                answer.field(b"name", b"Ada");
+                answer.field(b"name", b"Grace & <co>");
+                answer.field(b"page", b"2");
+            }
+            Part::Headers => answer.field(b"host", b"example.org"),
+            Part::Cookies => answer.fields(),
+            Part::Body => answer.text(b""),
+            Part::QueryText | Part::Peer => {}
+        }
+    }
+
+    fn now(&mut self) -> Duration {
+        Duration::from_millis(1_000_000_000_500)
+    }
+
+    fn log(&mut self, level: Level, text: &[u8]) {
+        self.log.push((level, String::from_utf8_lossy(text).into_owned()));
+    }
+}
+
+/// An engine and what belongs to it in a server.
+pub(crate) struct Stage {
+    pub(crate) state: State,
+    pub(crate) desk: Desk,
+    pub(crate) output: Output,
+}
+
+/// How a page ended, and what happened on the way.
+#[derive(Debug, Default)]
+pub(crate) struct Course {
+    pub(crate) body: String,
+    pub(crate) slices: usize,
+    pub(crate) waits: Vec<Wait>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Stage {
+        Self::with(Settings::default())
+    }
+
+    pub(crate) fn with(settings: Settings) -> Stage {
+        let state = State::new(settings).unwrap();
+        Stage { state, desk: Desk::default(), output: Output::default() }
+    }
+
+    /// Loads a page from the inside of its function.
+    pub(crate) fn load(&mut self, code: &str) -> Handler {
+        self.try_load(code).unwrap()
+    }
+
+    pub(crate) fn try_load(&mut self, code: &str) -> Result<Handler, Box<ScriptError>> {
+        let text = format!("return function(_b, _e, _r, request, response) {code}\nend");
+        self.state.load("test.page.html", &text, Escape::Html)
+    }
+
+    pub(crate) fn start(&mut self, page: &Handler) -> Step {
+        self.state.start(page, &mut self.desk, &mut self.output)
+    }
+
+    pub(crate) fn resume(&mut self, run: Run) -> Step {
+        self.state.resume(run, Reply::Nothing, &mut self.desk, &mut self.output)
+    }
+
+    /// Plays a page to its end; every wait is over at once.
+    pub(crate) fn play(&mut self, page: &Handler) -> Result<Course, Box<ScriptError>> {
+        let mut course = Course::default();
+        let mut step = self.start(page);
+        for _ in 0..STEPS_MAX {
+            step = match step {
+                Step::Done => {
+                    course.body = String::from_utf8(self.output.body.clone()).unwrap();
+                    return Ok(course);
+                }
+                Step::Failed(error) => return Err(error),
+                Step::Sliced(run) => {
+                    course.slices += 1;
+                    self.resume(run)
+                }
+                Step::Waits(run, wait) => {
+                    course.waits.push(wait);
+                    self.resume(run)
+                }
+            };
+        }
+        panic!("the page did not end in {STEPS_MAX} steps");
+    }
+
+    /// Loads and plays a page: what it wrote.
+    pub(crate) fn body(&mut self, code: &str) -> String {
+        let page = self.load(code);
+        self.play(&page).unwrap().body
+    }
+
+    /// Loads and plays a page that fails.
+    pub(crate) fn failure(&mut self, code: &str) -> Box<ScriptError> {
+        let page = self.load(code);
+        match self.play(&page) {
+            Ok(course) => panic!("it ended well: {course:?}"),
+            Err(error) => error,
+        }
+    }
+}
