@@ -37,6 +37,10 @@ pub const CPU_BUDGET: Duration = Duration::from_millis(250);
 /// is ended with "not enough memory"; the others go on.
 pub const MEMORY_SIZE: usize = 64 * 1024 * 1024;
 
+/// Bytes beyond the bound that the engine itself may use to let go of things (64 KiB). Beyond: they stay until there
+/// is room again.
+pub const MEMORY_RESERVE: usize = 64 * 1024;
+
 /// Time without a running page after which the tick stops (100 ms). Beyond: the next page starts it again, for the
 /// price of a system call.
 pub const TICK_IDLE: Duration = Duration::from_millis(100);
@@ -61,3 +65,20 @@ pub const SOURCE_SIZE: usize = 1024 * 1024;
 
 /// Levels of a traceback that are kept. Beyond: the outer ones are left out.
 pub const TRACEBACK_LEVELS: i32 = 64;
+
+/// Numbers or strings that are sorted by LuaJIT's own `table.sort` (4,000: about 1 ms). Beyond, and with a comparator:
+/// by a sort in Lua, which takes about as long and can be interrupted.
+pub const SORT_SIZE: usize = 4_000;
+
+/// Bytes of a result of `string.rep` (16 MiB, some 5 ms). Beyond: an error in the page.
+pub const REPEATED_SIZE: usize = 16 * 1024 * 1024;
+
+/// Steps that LuaJIT's own pattern matcher may need at worst (200,000: below 1 ms). Beyond: a matcher in Lua does the
+/// work, some ten times slower, which can be interrupted.
+pub const PATTERN_STEPS: usize = 200_000;
+
+/// Bytes of a pattern with special characters (4 KiB). Beyond: an error in the page.
+pub const PATTERN_SIZE: usize = 4 * 1024;
+
+/// Patterns whose estimate is kept (1,000). Beyond: all are forgotten, and estimated again when they come.
+pub const PATTERNS_KEPT: usize = 1_000;

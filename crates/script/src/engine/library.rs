@@ -9,13 +9,16 @@ use crate::engine::host::{Answer, Host, Level, Part};
 pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
-pub(super) const CHUNKS: [(&CStr, &str); 8] = [
+pub(super) const CHUNKS: [(&CStr, &str); 11] = [
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
     (c"=[library] run", include_str!("../library/run.lua")),
     (c"=[library] sandbox", include_str!("../library/sandbox.lua")),
     (c"=[library] coroutines", include_str!("../library/coroutines.lua")),
+    (c"=[library] sort", include_str!("../library/sort.lua")),
+    (c"=[library] pattern", include_str!("../library/pattern.lua")),
+    (c"=[library] matching", include_str!("../library/matching.lua")),
     (c"=[library] modules", include_str!("../library/modules.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
 ];
@@ -43,4 +46,31 @@ impl Host for NoHost {
     }
 
     fn log(&mut self, _: Level, _: &[u8]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ffi::Lua;
+
+    #[test]
+    fn the_interruptible_functions_agree_with_the_native_ones() {
+        let mut lua = Lua::open(64 << 20, Duration::from_millis(1)).unwrap().unwrap();
+        let names = ["base", "text", "request", "run", "sandbox", "sort", "pattern", "matching"];
+        let is_named = |name: &CStr| {
+            names.iter().any(|wanted| name.to_str().is_ok_and(|name| name.ends_with(wanted)))
+        };
+        let mut chunks: Vec<_> = CHUNKS.into_iter().filter(|(name, _)| is_named(name)).collect();
+        chunks.push((c"=agreement", include_str!("../library/tests/agreement.lua")));
+        let numbers = [
+            (c"pattern_steps", 0.0),
+            (c"patterns_kept", 10.0),
+            (c"pattern_size", 100.0),
+            (c"sort_size", 0.0),
+            (c"text_size", 1e6),
+            (c"seed", 0.0),
+        ];
+        let built = lua.build(&chunks, &[], &numbers, [c"environment"]);
+        assert_eq!(built.err(), None);
+    }
 }

@@ -84,10 +84,8 @@ fn placed(fault: Fault, page: &str, stack: Stack, message: String) -> Box<Script
         error.line = innermost.line;
     }
     // An error may speak of another level than the innermost: the place in the message counts.
-    let named = traceback.iter().find_map(|frame| {
-        let (line, text) = split_place(&message, &frame.page);
-        Some((frame.page.clone(), line?, text.to_owned()))
-    });
+    let named =
+        any_place(&message).map(|(page, line, text)| (page.to_owned(), line, text.to_owned()));
     (error.page, error.line, error.message) = named.unwrap_or((error.page, error.line, message));
     error.traceback = traceback;
     Box::new(*error)
@@ -110,7 +108,15 @@ fn traceback(stack: Stack) -> Vec<Frame> {
     frames
 }
 
-/// Splits `chunk:line: text`. A long name appears shortened in messages, so only the end of it has to fit.
+/// Splits `chunk:line: text` for any chunk whose name has no spaces.
+fn any_place(message: &str) -> Option<(&str, u32, &str)> {
+    let (place, text) = message.split_once(": ")?;
+    let (chunk, line) = place.rsplit_once(':')?;
+    let is_name = !chunk.is_empty() && !chunk.contains(char::is_whitespace);
+    is_name.then_some((chunk, line.parse().ok()?, text))
+}
+
+/// Splits `chunk:line: text`.
 fn split_place<'text>(message: &'text str, chunk: &str) -> (Option<u32>, &'text str) {
     let placed = || {
         let (line, text) = message.strip_prefix(chunk)?.strip_prefix(':')?.split_once(": ")?;
@@ -129,5 +135,9 @@ mod tests {
         assert_eq!(split_place("b.html:12: no", "a.html"), (None, "b.html:12: no"));
         assert_eq!(split_place("a.html:x: no", "a.html"), (None, "a.html:x: no"));
         assert_eq!(split_place("", ""), (None, ""));
+        assert_eq!(any_place("lib.a:3: no: way"), Some(("lib.a", 3, "no: way")));
+        assert_eq!(any_place("at 3: no"), None);
+        assert_eq!(any_place("see a:3: no"), None);
+        assert_eq!(any_place(":3: no"), None);
     }
 }

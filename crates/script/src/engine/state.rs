@@ -52,7 +52,7 @@ impl State {
     /// Where it could not.
     pub fn new(settings: Settings) -> Result<State, EngineError> {
         let memory = EngineError::Memory { bytes: settings.memory_bytes };
-        let opened = Lua::open(settings.memory_bytes, settings.slice);
+        let opened = Lua::open(settings.memory_bytes, limits::SLICE);
         let Some(mut lua) = opened.map_err(EngineError::Timer)? else { return Err(memory) };
         if settings.code == Code::Bytecode {
             lua.interpret();
@@ -61,6 +61,11 @@ impl State {
         let numbers = [
             (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
             (c"load_size", limits::LOAD_SIZE as f64),
+            (c"sort_size", limits::SORT_SIZE as f64),
+            (c"text_size", limits::REPEATED_SIZE as f64),
+            (c"pattern_steps", limits::PATTERN_STEPS as f64),
+            (c"pattern_size", limits::PATTERN_SIZE as f64),
+            (c"patterns_kept", limits::PATTERNS_KEPT as f64),
             (c"seed", (settings.seed % (1 << 53)) as f64),
         ];
         let built = lua.build(&library::CHUNKS, &names, &numbers, library::KEPT);
@@ -75,11 +80,13 @@ impl State {
             kept: Kept { body, environment, modules, forget },
             idle: Vec::new(),
             bin: Bin::default(),
-            ticks_max,
+            ticks_max: u32::MAX,
             cpu_budget: settings.cpu_budget,
             collect_above: settings.memory_bytes / 4 * 3,
         };
         state.prove()?;
+        state.lua.set_slice(settings.slice);
+        state.ticks_max = ticks_max;
         Ok(state)
     }
 
@@ -271,7 +278,7 @@ impl State {
             Outcome::OutOfMemory => report::out_of_memory_at(&run.name, coroutine.stack),
         };
         self.lua.drop_coroutine(coroutine);
-        if error.fault == Fault::Memory {
+        if error.fault == Fault::Memory || self.lua.memory_used() > self.collect_above {
             self.collect();
         }
         Err(error)
@@ -304,6 +311,12 @@ impl State {
         if self.lua.memory_used() > self.collect_above {
             self.collect();
         }
+    }
+
+    /// Collects all garbage now, which takes time: for when there is nothing else to do.
+    pub fn collect_garbage(&mut self) {
+        self.sweep();
+        self.collect();
     }
 
     /// Collects garbage, and sets when to do so again: not before half of what is left is used.

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod memory;
+mod patterns;
 mod running;
+mod sandbox;
 mod slices;
 mod stage;

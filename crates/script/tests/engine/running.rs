@@ -110,10 +110,21 @@ fn a_text_that_gives_no_function_is_no_page() {
     assert_eq!(error.fault, Fault::Compile);
     let error = stage.state.load("a", "error('top')", Escape::Html).err().unwrap();
     assert_eq!(error.to_string(), "a:1: top");
-    let error = stage.state.load("a", "while true do end", Escape::Html).err().unwrap();
-    assert_eq!(error.fault, Fault::CpuBudget);
     let error = stage.state.load("a", "sleep(1) return print", Escape::Html).err().unwrap();
     assert_eq!(error.message, "it waits while it is loaded");
+}
+
+#[test]
+fn a_text_that_does_not_end_is_no_page() {
+    let mut stage = Stage::with(Settings::default());
+    let error = stage.state.load("a", "while true do end", Escape::Html).err().unwrap();
+    assert_eq!((error.fault, error.page.as_str(), error.line), (Fault::CpuBudget, "a", 1));
+    let page = stage.state.load(
+        "a",
+        "local n = 0 for i = 1, 3e7 do n = n + i % 2 end return function(b) b:put(n) end",
+        Escape::Html,
+    );
+    assert_eq!(stage.play(&page.unwrap()).unwrap().body, "15000000");
 }
 
 #[test]

@@ -60,8 +60,9 @@ pub(crate) struct Course {
 }
 
 impl Stage {
+    /// An engine whose slices are too long to end while a test watches.
     pub(crate) fn new() -> Stage {
-        Self::with(Settings::default())
+        Self::with(Settings { slice: Duration::from_secs(3600), ..Settings::default() })
     }
 
     pub(crate) fn with(settings: Settings) -> Stage {

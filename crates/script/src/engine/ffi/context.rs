@@ -31,6 +31,11 @@ impl Memory {
     pub(super) fn bound(&self) -> usize {
         self.bound.get()
     }
+
+    /// Sets the bound; what is there already stays.
+    pub(super) fn set_bound(&self, bytes: usize) {
+        self.bound.set(bytes);
+    }
 }
 
 /// The cells of one state. It lies at one address as long as the state is open.

@@ -17,6 +17,7 @@ use crate::engine::ffi::functions;
 use crate::engine::ffi::stack::{Inside, Stack, Status};
 use crate::engine::ffi::tick::Ticker;
 use crate::engine::host::Host;
+use crate::limits;
 
 /// Room on a stack for what is pushed between two looks.
 const ROOM: c_int = 8;
@@ -59,6 +60,8 @@ pub(in crate::engine) struct Lua {
     main: Stack,
     context: NonNull<Context>,
     ticker: Ticker,
+    /// A Lua function that does nothing; see [`Lua::settle`].
+    nothing: Reference,
 }
 
 impl Lua {
@@ -70,12 +73,15 @@ impl Lua {
         let context = Box::into_raw(Box::new(Context::new(memory_bytes, state)));
         let context = NonNull::new(context).expect("a box is somewhere");
         // From here on dropping `lua` closes the state and frees the context.
-        let lua = Lua { main: Stack::of(state), context, ticker };
+        let nothing = Reference(api::LUA_NOREF);
+        let mut lua = Lua { main: Stack::of(state), context, ticker, nothing };
         lua.context().install(state.as_ptr());
         let has_room = lua.main.has_room(ROOM);
         let opened = protected(lua.main, &mut |inside| {
             // SAFETY: there is a protected caller.
-            unsafe { api::luaL_openlibs(inside.state()) }
+            unsafe { api::luaL_openlibs(inside.state()) };
+            functions::compile(inside, c"=[library] nothing", b"");
+            lua.nothing = Reference(inside.register());
         });
         Ok((has_room && opened.is_ok()).then_some(lua))
     }
@@ -93,6 +99,11 @@ impl Lua {
     /// Bytes that Lua may have.
     pub(in crate::engine) fn memory_bound(&self) -> usize {
         self.context().memory.bound()
+    }
+
+    /// Sets how long a resume may take.
+    pub(in crate::engine) fn set_slice(&mut self, slice: Duration) {
+        self.ticker.set_slice(slice);
     }
 
     /// Runs everything as byte code from here on.
@@ -179,7 +190,7 @@ impl Lua {
 
     /// Calls a kept function of the library's.
     pub(in crate::engine) fn call(&mut self, function: &Reference) -> Result<(), Fault> {
-        protected(self.main, &mut |inside| {
+        self.with_reserve(&mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(function.0);
             inside.call(0, 0);
@@ -188,8 +199,18 @@ impl Lua {
 
     /// Forgets a value.
     pub(in crate::engine) fn release(&mut self, reference: &Reference) {
-        // Without memory for the list of free numbers the value stays: lost room, and nothing worse.
-        let _ = protected(self.main, &mut |inside| inside.unregister(reference.0));
+        let released = self.with_reserve(&mut |inside| inside.unregister(reference.0));
+        debug_assert_eq!(released, Ok(()), "the reserve is enough for this");
+    }
+
+    /// A protected call of our own that must not fail for want of memory: it may use a little more than the bound.
+    fn with_reserve(&self, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
+        let memory = &self.context().memory;
+        let bound = memory.bound();
+        memory.set_bound(bound.saturating_add(limits::MEMORY_RESERVE));
+        let result = protected(self.main, work);
+        memory.set_bound(bound);
+        result
     }
 
     /// Makes a coroutine whose first resume calls the function `body`.
@@ -264,6 +285,10 @@ impl Lua {
         context.host.set(HostPart::new(host));
         let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
         context.host.set(None);
+        if used.is_hooked() {
+            self.settle();
+        }
+        let context = self.context();
         if let Some(panic) = context.panic.borrow_mut().take() {
             resume_unwind(panic);
         }
@@ -278,10 +303,23 @@ impl Lua {
         (outcome, used.ticks)
     }
 
+    /// Brings the compiler to rest after a hook was set.
+    ///
+    /// Setting a hook while code is being recorded only marks the recording as aborted; the next instruction that is
+    /// dispatched clears it away. A coroutine that yielded from a hook goes on past that dispatch, and would enter
+    /// native code with the mark still set. So one Lua function is called in between.
+    fn settle(&self) {
+        let called = self.with_reserve(&mut |inside| {
+            inside.push_registered(self.nothing.0);
+            inside.call(0, 0);
+        });
+        debug_assert_eq!(called, Ok(()), "the reserve is enough for this");
+    }
+
     /// Collects all garbage at once.
     pub(in crate::engine) fn collect(&mut self) {
         // What finalizers may raise is dropped: the collection is as far as it came.
-        let _ = protected(self.main, &mut Inside::collect);
+        let _ = self.with_reserve(&mut |inside| inside.collect());
     }
 }
 

@@ -57,6 +57,13 @@ pub(super) struct Used {
     pub(super) stalled: bool,
 }
 
+impl Used {
+    /// Whether Lua's hook was set meanwhile.
+    pub(super) fn is_hooked(self) -> bool {
+        self.ticks > 1
+    }
+}
+
 thread_local! {
     // Nothing here has a destructor, so that the handler may read it at any time.
     static CURRENT: AtomicPtr<Watch> = const { AtomicPtr::new(ptr::null_mut()) };
@@ -139,8 +146,14 @@ impl Ticker {
             PERIOD_NS.with(|period| period.store(0, Relaxed));
         }
         USERS.set(USERS.get() + 1);
-        let period_ns = u64::try_from(slice.as_nanos() / 2).unwrap_or(u64::MAX).max(1);
-        Ok(Self { period_ns })
+        let mut ticker = Self { period_ns: 0 };
+        ticker.set_slice(slice);
+        Ok(ticker)
+    }
+
+    /// Sets how long a resume may take, from the next one on.
+    pub(super) fn set_slice(&mut self, slice: Duration) {
+        self.period_ns = u64::try_from(slice.as_nanos() / 2).unwrap_or(u64::MAX).max(1);
     }
 
     /// Runs `work` under the tick.

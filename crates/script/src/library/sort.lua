@@ -1,0 +1,80 @@
+-- `table.sort` that can be interrupted, and bounds for the other long calls of `table` and `string`.
+--
+-- Owns the sorting. LuaJIT's own calls the comparator from C, where a page cannot yield.
+
+local kit = ...
+
+local type, error, tostring = type, error, tostring
+local min = math.min
+local native_sort, native_rep = table.sort, string.rep
+local native_size, text_size = kit.sort_size, kit.text_size
+
+-- Runs of this length are sorted by insertion first.
+local RUN = 8
+
+local function sort_runs(list, count, less)
+  for low = 1, count, RUN do
+    for index = low + 1, min(low + RUN - 1, count) do
+      local value, place = list[index], index
+      while place > low and less(value, list[place - 1]) do
+        list[place] = list[place - 1]
+        place = place - 1
+      end
+      list[place] = value
+    end
+  end
+end
+
+local function merge_pass(from, to, count, width, less)
+  for low = 1, count, 2 * width do
+    local middle, stop = min(low + width, count + 1), min(low + 2 * width, count + 1)
+    local left, right = low, middle
+    for place = low, stop - 1 do
+      if left < middle and (right >= stop or not less(from[right], from[left])) then
+        to[place] = from[left]
+        left = left + 1
+      else
+        to[place] = from[right]
+        right = right + 1
+      end
+    end
+  end
+end
+
+local function ascending(one, other)
+  return one < other
+end
+
+function kit.table.sort(list, less)
+  if type(list) ~= "table" then
+    error("bad argument #1 to 'sort' (table expected, got " .. type(list) .. ")", 2)
+  end
+  local count, kind = #list, type(list[1])
+  if less == nil then
+    if count <= native_size and (kind == "number" or kind == "string") then
+      return native_sort(list)
+    end
+    less = ascending
+  elseif type(less) ~= "function" then
+    error("bad argument #2 to 'sort' (function expected, got " .. type(less) .. ")", 2)
+  end
+  sort_runs(list, count, less)
+  local from, to, width = list, {}, RUN
+  while width < count do
+    merge_pass(from, to, count, width, less)
+    from, to, width = to, from, 2 * width
+  end
+  if from ~= list then
+    for index = 1, count do
+      list[index] = from[index]
+    end
+  end
+end
+
+function kit.string.rep(text, count, separator)
+  local size = type(count) == "number" and #tostring(text) + #tostring(separator or "") or 0
+  if size > 0 and count > 0 and size * count > text_size then
+    error("the result of 'rep' is longer than " .. text_size .. " bytes", 2)
+  end
+  return native_rep(text, count, separator)
+end

@@ -1,0 +1,97 @@
+//! The memory bound: who asks for too much is ended, and the engine lives on.
+
+use std::time::Duration;
+
+use script::engine::{Fault, Settings, Step};
+
+use crate::stage::Stage;
+
+fn small() -> Settings {
+    Settings { memory_bytes: 8 << 20, cpu_budget: Duration::from_secs(3600), ..Settings::default() }
+}
+
+#[test]
+fn endless_allocation_ends_the_page_only() {
+    for code in [
+        "local t = {} while true do t = { t } end",
+        "local t = {} for i = 1, math.huge do t[i] = i end",
+        "local s = 'x' while true do s = s .. s end",
+        "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end",
+        "while true do _b:put('0123456789') end",
+        "local t = {} while true do t[#t + 1] = coroutine.create(function() end) end",
+        "local t = {} while true do t[#t + 1] = function() return t end end",
+        "string.rep('x', 1e7)",
+    ] {
+        let mut stage = Stage::with(small());
+        let good = stage.load("local t = {} for i = 1, 1000 do t[i] = { i } end _b:put(#t)");
+        let bad = stage.load(code);
+        for _ in 0..4 {
+            let error = stage.play(&bad).err().unwrap_or_else(|| panic!("{code}: it ended"));
+            assert_eq!(error.fault, Fault::Memory, "{code}: {error}");
+            assert_eq!(error.message, "not enough memory");
+            assert!(stage.state.memory_used() < 8 << 20);
+            assert_eq!(stage.play(&good).unwrap().body, "1000", "{code}");
+        }
+    }
+}
+
+#[test]
+fn a_caught_refusal_does_not_help_for_ever() {
+    let settings = Settings { cpu_budget: Duration::from_millis(50), ..small() };
+    let mut stage = Stage::with(settings);
+    let error = stage.failure(
+        "while true do pcall(function() local t = {} while true do t = { t } end end) end",
+    );
+    assert!(matches!(error.fault, Fault::CpuBudget | Fault::Memory), "{error}");
+    assert_eq!(stage.body("_b:put('on')"), "on");
+}
+
+#[test]
+fn huge_results_are_refused() {
+    let mut stage = Stage::new();
+    let error = stage.failure("string.rep('abc', 1e9)");
+    assert_eq!(error.message, "the result of 'rep' is longer than 16777216 bytes");
+    assert_eq!(
+        stage.body("_b:put(#string.rep('', 1e9), #string.rep('x', -1), #('ab'):rep(3, '-'))"),
+        "008"
+    );
+}
+
+#[test]
+fn garbage_of_pages_is_collected() {
+    let mut stage = Stage::with(small());
+    let page =
+        stage.load("local t = {} for i = 1, 2000 do t[i] = ('x'):rep(100) .. i end _b:put(#t)");
+    for _ in 0..500 {
+        assert_eq!(stage.play(&page).unwrap().body, "2000");
+    }
+    assert!(stage.state.memory_used() < 8 << 20);
+}
+
+/// A waiting page costs at most 3 KiB.
+#[test]
+fn a_waiting_page_costs_little() {
+    const PAGES: usize = 1_000;
+    let mut stage = Stage::new();
+    let page = stage.load(
+        "local name = request.query.name
+        _b:put('<h1>', _e(name), '</h1>')
+        sleep(1)
+        _b:put('<p>done</p>')",
+    );
+    assert_eq!(stage.play(&page).unwrap().waits.len(), 1);
+    stage.state.collect_garbage();
+    let before = stage.state.memory_used();
+    let mut runs = Vec::with_capacity(PAGES);
+    for _ in 0..PAGES {
+        let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
+        runs.push(run);
+    }
+    stage.state.collect_garbage();
+    let each = (stage.state.memory_used() - before) / PAGES + size_of_val(&runs[0]);
+    assert!(each <= 3 * 1024, "{each} bytes for each waiting page");
+    for run in runs {
+        assert!(matches!(stage.resume(run), Step::Done));
+        assert!(stage.output.body.ends_with(b"</h1><p>done</p>"));
+    }
+}
