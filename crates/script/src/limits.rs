@@ -82,3 +82,7 @@ pub const PATTERN_SIZE: usize = 4 * 1024;
 
 /// Patterns whose estimate is kept (1,000). Beyond: all are forgotten, and estimated again when they come.
 pub const PATTERNS_KEPT: usize = 1_000;
+
+/// Levels of arrays and objects in JSON, both ways (100). Beyond: an error in the page, which also ends a table that
+/// contains itself.
+pub const JSON_DEPTH: usize = 100;

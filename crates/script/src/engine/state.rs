@@ -64,6 +64,7 @@ impl State {
             (c"sort_size", limits::SORT_SIZE as f64),
             (c"text_size", limits::REPEATED_SIZE as f64),
             (c"pattern_steps", limits::PATTERN_STEPS as f64),
+            (c"json_depth", limits::JSON_DEPTH as f64),
             (c"pattern_size", limits::PATTERN_SIZE as f64),
             (c"patterns_kept", limits::PATTERNS_KEPT as f64),
             (c"seed", (settings.seed % (1 << 53)) as f64),

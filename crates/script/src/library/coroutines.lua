@@ -66,10 +66,11 @@ kit.publish("coroutine", kit.seal("coroutine", {
   end,
 }))
 
--- Waits for the host. What it says to be wrong is raised where the page waits.
-local function wait(level, failure, ...)
+-- What the host replied. If something is wrong it is raised where the page waits; callers end with a tail call of
+-- this, so that is one level up.
+local function replied(failure, ...)
   if failure then
-    error(failure, level + 1)
+    error(failure, 2)
   end
   return ...
 end
@@ -78,5 +79,5 @@ kit.publish("sleep", function(seconds)
   if type(seconds) ~= "number" or not (seconds >= 0) then
     error("sleep takes seconds, not " .. tostring(seconds), 2)
   end
-  return wait(2, yield(SLEEP, seconds))
+  return replied(yield(SLEEP, seconds))
 end)

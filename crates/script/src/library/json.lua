@@ -1,0 +1,312 @@
+-- `json.encode` and `json.decode`.
+--
+-- Owns the mapping: an array is a table with an element 1 (or one made by `json.array`), everything else an object;
+-- `json.null` stands for null. In Lua, so that native code does it, a long text can be interrupted, and nothing crosses.
+
+local kit = ...
+
+local type, error, tostring, tonumber, pairs, setmetatable = type, error, tostring, tonumber, pairs, setmetatable
+local byte, char, sub, find, format, gsub = string.byte, string.char, string.sub, string.find, string.format, string.gsub
+local floor, concat = math.floor, table.concat
+local getmetatable = debug.getmetatable
+local new_buffer, get = kit.buffer.new, kit.buffer.get
+local depth_max = kit.json_depth
+
+local null = kit.seal("json.null", {})
+local array_meta = { __metatable = "json.array" }
+
+local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+for code = 0, 31 do
+  escapes[char(code)] = escapes[char(code)] or format("\\u%04x", code)
+end
+-- What could end a script element early when the text stands in a page.
+escapes["<"] = "\\u003c"
+
+-- Bytes that do not stand for themselves.
+local special = {}
+for mark in pairs(escapes) do
+  special[byte(mark)] = true
+end
+
+local function put_string(out, text)
+  for index = 1, #text do
+    if special[byte(text, index)] then
+      text = gsub(text, '[%z\1-\31"\\<]', escapes)
+      break
+    end
+  end
+  out:put('"', text, '"')
+end
+
+local put_value
+
+local function put_array(out, list, depth)
+  out:put("[")
+  for index = 1, #list do
+    if index > 1 then
+      out:put(",")
+    end
+    put_value(out, list[index], depth)
+  end
+  out:put("]")
+end
+
+local function put_object(out, fields, depth)
+  out:put("{")
+  local is_first = true
+  for name, value in pairs(fields) do
+    if type(name) == "number" then
+      name = tostring(name)
+    elseif type(name) ~= "string" then
+      error("json.encode: a " .. type(name) .. " cannot be the name of a field", 0)
+    end
+    if not is_first then
+      out:put(",")
+    end
+    is_first = false
+    put_string(out, name)
+    out:put(":")
+    put_value(out, value, depth)
+  end
+  out:put("}")
+end
+
+function put_value(out, value, depth)
+  local kind = type(value)
+  if kind == "string" then
+    put_string(out, value)
+  elseif kind == "number" then
+    if value ~= value or value - value ~= 0 then
+      error("json.encode: " .. tostring(value) .. " has no form in JSON", 0)
+    end
+    out:put(value % 1 == 0 and value or format("%.17g", value))
+  elseif kind == "boolean" then
+    out:put(value and "true" or "false")
+  elseif value == nil or value == null then
+    out:put("null")
+  elseif kind == "table" then
+    if depth >= depth_max then
+      error("json.encode: deeper than " .. depth_max .. " levels, or a table within itself", 0)
+    end
+    if value[1] ~= nil or getmetatable(value) == array_meta then
+      put_array(out, value, depth + 1)
+    else
+      put_object(out, value, depth + 1)
+    end
+  else
+    error("json.encode: a " .. kind .. " has no form in JSON", 0)
+  end
+end
+
+local function encode(value)
+  local out = new_buffer()
+  put_value(out, value, 0)
+  return get(out)
+end
+
+local function fail(at, what)
+  error("json.decode: " .. what .. " at byte " .. at, 0)
+end
+
+-- The first byte from `at` on that is no white space, and where it is.
+local function skip(text, at)
+  local code = byte(text, at)
+  while code == 32 or code == 10 or code == 13 or code == 9 do
+    at = at + 1
+    code = byte(text, at)
+  end
+  return code, at
+end
+
+local plain = { ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
+
+local function utf8_of(code)
+  if code < 0x80 then
+    return char(code)
+  elseif code < 0x800 then
+    return char(0xC0 + floor(code / 64), 0x80 + code % 64)
+  elseif code < 0x10000 then
+    return char(0xE0 + floor(code / 4096), 0x80 + floor(code / 64) % 64, 0x80 + code % 64)
+  end
+  return char(0xF0 + floor(code / 262144), 0x80 + floor(code / 4096) % 64, 0x80 + floor(code / 64) % 64, 0x80 + code % 64)
+end
+
+local function hex_at(text, at)
+  local digits = sub(text, at, at + 3)
+  if not find(digits, "^%x%x%x%x$") then
+    fail(at, "four hexadecimal digits expected")
+  end
+  return tonumber(digits, 16)
+end
+
+-- What the escape whose letter is at `at` stands for, and where the text goes on.
+local function escaped(text, at)
+  local letter = sub(text, at, at)
+  if plain[letter] then
+    return plain[letter], at + 1
+  elseif letter ~= "u" then
+    fail(at, "not an escape")
+  end
+  local code = hex_at(text, at + 1)
+  at = at + 5
+  if code >= 0xD800 and code < 0xDC00 and sub(text, at, at + 1) == "\\u" then
+    local low = hex_at(text, at + 2)
+    if low >= 0xDC00 and low < 0xE000 then
+      return utf8_of(0x10000 + (code - 0xD800) * 1024 + low - 0xDC00), at + 6
+    end
+  end
+  if code >= 0xD800 and code < 0xE000 then
+    code = 0xFFFD
+  end
+  return utf8_of(code), at
+end
+
+-- The string whose first byte after the quotation mark is at `at`, and where the text goes on.
+local function string_at(text, at)
+  local start, pieces, count = at, nil, 0
+  while true do
+    local code = byte(text, at)
+    if code == 34 then
+      local last = sub(text, start, at - 1)
+      if not pieces then
+        return last, at + 1
+      end
+      pieces[count + 1] = last
+      return concat(pieces), at + 1
+    elseif code == 92 then
+      pieces = pieces or {}
+      pieces[count + 1] = sub(text, start, at - 1)
+      pieces[count + 2], at = escaped(text, at + 1)
+      count, start = count + 2, at
+    elseif not code then
+      fail(at, "the text ends within a string")
+    elseif code < 32 then
+      fail(at, "a control character within a string")
+    else
+      at = at + 1
+    end
+  end
+end
+
+local function number_at(text, at)
+  local stop = at
+  while true do
+    local code = byte(text, stop)
+    -- Digits, sign, point and exponent.
+    if not code or not (code >= 48 and code <= 57 or code == 45 or code == 43 or code == 46 or code == 69 or code == 101) then
+      break
+    end
+    stop = stop + 1
+  end
+  local digits = sub(text, at, stop - 1)
+  local value = tonumber(digits)
+  if not value or find(digits, "^-?0%d") or find(digits, "^-?%.") or find(digits, "%.%f[^%d.]") or byte(digits) == 43 then
+    fail(at, "a value expected")
+  end
+  return value, stop
+end
+
+local value_at
+
+local function array_at(text, at, depth)
+  local list, count = setmetatable({}, array_meta), 0
+  local code, place = skip(text, at)
+  if code == 93 then
+    return list, place + 1
+  end
+  while true do
+    count = count + 1
+    list[count], place = value_at(text, place, depth)
+    code, place = skip(text, place)
+    if code == 93 then
+      return list, place + 1
+    elseif code ~= 44 then
+      fail(place, "',' or ']' expected")
+    end
+    place = place + 1
+  end
+end
+
+local function object_at(text, at, depth)
+  local fields = {}
+  local code, place = skip(text, at)
+  if code == 125 then
+    return fields, place + 1
+  end
+  while true do
+    code, place = skip(text, place)
+    if code ~= 34 then
+      fail(place, "the name of a field expected")
+    end
+    local name
+    name, place = string_at(text, place + 1)
+    code, place = skip(text, place)
+    if code ~= 58 then
+      fail(place, "':' expected")
+    end
+    fields[name], place = value_at(text, place + 1, depth)
+    code, place = skip(text, place)
+    if code == 125 then
+      return fields, place + 1
+    elseif code ~= 44 then
+      fail(place, "',' or '}' expected")
+    end
+    place = place + 1
+  end
+end
+
+local words = { [116] = { "true", true }, [102] = { "false", false }, [110] = { "null", null } }
+
+function value_at(text, at, depth)
+  local code, place = skip(text, at)
+  if code == 34 then
+    return string_at(text, place + 1)
+  elseif code == 123 or code == 91 then
+    if depth >= depth_max then
+      fail(place, "deeper than " .. depth_max .. " levels")
+    elseif code == 123 then
+      return object_at(text, place + 1, depth + 1)
+    end
+    return array_at(text, place + 1, depth + 1)
+  end
+  local word = words[code]
+  if word and sub(text, place, place + #word[1] - 1) == word[1] then
+    return word[2], place + #word[1]
+  end
+  return number_at(text, place)
+end
+
+local function decode(text)
+  if type(text) ~= "string" then
+    error("json.decode takes a string, not a " .. type(text), 2)
+  end
+  local value, at = value_at(text, 1, 0)
+  local code, place = skip(text, at)
+  if code then
+    fail(place, "something after the value")
+  end
+  return value
+end
+
+-- Errors name the caller's line.
+local function placed(fine, ...)
+  if not fine then
+    error((...), 3)
+  end
+  return ...
+end
+
+local pcall = pcall
+
+kit.publish("json", kit.seal("json", {
+  null = null,
+  array = function(list)
+    return setmetatable(list or {}, array_meta)
+  end,
+  encode = function(value)
+    return placed(pcall(encode, value))
+  end,
+  decode = function(text)
+    return placed(pcall(decode, text))
+  end,
+}))

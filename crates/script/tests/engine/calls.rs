@@ -1,0 +1,293 @@
+//! What pages call: the request, the response, waiting, JSON, time and the log.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use script::engine::{Answer, Fault, Host, Level, Output, Part, Reply, Settings, Step, Wait};
+
+use crate::stage::Stage;
+
+#[test]
+fn a_part_of_the_request_is_asked_for_once_and_when_it_is_looked_at() {
+    let mut stage = Stage::new();
+    let code = "_b:put(request.method, ' ', request.path, ' ', request.path, ' ', request.query.page, ' ',
+        _e(request.query.name), ' ', request.headers.host, ' ', tostring(request.cookies.a), '|', request.body, '|',
+        tostring(request.peer), tostring(request.unknown))";
+    assert_eq!(
+        stage.body(code),
+        "GET /hello /hello 2 Grace &amp; &lt;co&gt; example.org nil||nilnil"
+    );
+    let expected = [
+        Part::Method,
+        Part::Path,
+        Part::Query,
+        Part::Headers,
+        Part::Cookies,
+        Part::Body,
+        Part::Peer,
+    ];
+    assert_eq!(stage.desk.asked, expected);
+}
+
+#[test]
+fn status_and_fields_go_out_when_they_are_set() {
+    let mut stage = Stage::new();
+    let code = "response.status = 404 response.headers['X-Kind'] = 'none' response.headers.age = 7
+        response.headers.gone = 'x' response.headers.gone = nil
+        _b:put('a') response:write('b', 1) assert(response.headers.age == '7' and response.status == 404)";
+    assert_eq!(stage.body(code), "ab1");
+    assert_eq!(stage.output.status, Some(404));
+    let mut fields: Vec<_> = stage.output.fields().collect();
+    fields.sort_unstable();
+    assert_eq!(fields, [("X-Kind", "none"), ("age", "7")]);
+    assert_eq!(stage.body("response:redirect('/login')"), "");
+    assert_eq!(stage.output.status, Some(302));
+    assert_eq!(stage.output.fields().collect::<Vec<_>>(), [("location", "/login")]);
+    assert_eq!(stage.body("_b:put('next')"), "next");
+    assert_eq!((stage.output.status, stage.output.fields().count()), (None, 0));
+}
+
+#[test]
+fn what_the_wire_cannot_carry_is_refused_where_it_is_set() {
+    let mut stage = Stage::new();
+    for code in [
+        r"response.headers.x = 'a\r\nevil: b'",
+        r"response.headers.x = 'a\nb'",
+        r"response.headers.x = 'a\0b'",
+        r"response.headers['a b'] = 'x'",
+        r"response.headers['a:'] = 'x'",
+        r"response.headers[''] = 'x'",
+        r"response.headers[1] = 'x'",
+        r"response.headers.x = {}",
+        r"response.status = 99",
+        r"response.status = '200'",
+        r"response.status = 200.5",
+        r"response.statsu = 200",
+        r"response:redirect('/a\nb')",
+    ] {
+        let error = stage.failure(&format!("\n{code}"));
+        assert_eq!(error.fault, Fault::Runtime, "{code}");
+        assert_eq!(error.line, 2, "{code}: {error}");
+    }
+}
+
+#[test]
+fn a_page_sleeps_wherever_it_is() {
+    let mut stage = Stage::new();
+    let page = stage.load(
+        "sleep(0.25)
+        pcall(function() sleep(1) end)
+        local c = coroutine.wrap(function(a) sleep(2) local b = coroutine.yield(a + 1) sleep(3) return b end)
+        _b:put(c(1), c(7))
+        local t = setmetatable({}, { __index = function(_, k) sleep(4) return k end })
+        _b:put(t.x)
+        for x in (function() sleep(5) return nil end) do end
+        _b:put(coroutine.wrap(function() return coroutine.wrap(function() sleep(6) return 'deep' end)() end)())",
+    );
+    let course = stage.play(&page).unwrap();
+    assert_eq!(course.body, "27xdeep");
+    let milliseconds = [250, 1000, 2000, 3000, 4000, 5000, 6000];
+    let waits = milliseconds.map(|number| Wait::Sleep(Duration::from_millis(number)));
+    assert_eq!(course.waits, waits);
+}
+
+#[test]
+fn sleep_takes_seconds_only() {
+    let mut stage = Stage::new();
+    for code in ["sleep()", "sleep('x')", "sleep(-1)", "sleep(0/0)"] {
+        assert_eq!(stage.failure(code).line, 1, "{code}");
+    }
+    let page = stage.load("sleep(math.huge)");
+    let Step::Waits(_, Wait::Sleep(time)) = stage.start(&page) else { panic!("it waits") };
+    assert_eq!(time, Duration::MAX);
+}
+
+#[test]
+fn a_failed_wait_is_an_error_in_the_page() {
+    let mut stage = Stage::new();
+    let page = stage.load("local ok, e = pcall(sleep, 1) _b:put(e)\n\nsleep(2)");
+    let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
+    let step =
+        stage.state.resume(run, Reply::Failed("no timer"), &mut stage.desk, &mut stage.output);
+    let Step::Waits(run, _) = step else { panic!("it waits again") };
+    let step =
+        stage.state.resume(run, Reply::Failed("no timer"), &mut stage.desk, &mut stage.output);
+    let Step::Failed(error) = step else { panic!("nobody catches it") };
+    assert_eq!(error.to_string(), "test.page.html:3: no timer");
+}
+
+#[test]
+fn waiting_pages_take_turns() {
+    let mut stage = Stage::new();
+    let page = stage.load("local n = request.query.page sleep(1) _b:put(n) sleep(1) _b:put(n)");
+    let mut runs: Vec<_> = (0..50)
+        .map(|_| match stage.start(&page) {
+            Step::Waits(run, _) => run,
+            _ => panic!("it waits"),
+        })
+        .collect();
+    runs.reverse();
+    let again: Vec<_> = runs
+        .into_iter()
+        .map(|run| match stage.resume(run) {
+            Step::Waits(run, _) => run,
+            _ => panic!("it waits again"),
+        })
+        .collect();
+    for run in again {
+        assert!(matches!(stage.resume(run), Step::Done));
+        assert_eq!(stage.output.body, b"22");
+    }
+}
+
+#[test]
+fn time_comes_from_the_host() {
+    let mut stage = Stage::new();
+    let code = "_b:put(('%.3f'):format(time.now()), ' ', os.time(), ' ', time.http(784111777), ' ',
+        time.date('!%Y-%m-%d'), ' ', os.date('!%H', 3600), ' ', os.clock() > 0 and 'on' or 'off')";
+    assert_eq!(
+        stage.body(code),
+        "1000000000.500 1000000000 Sun, 06 Nov 1994 08:49:37 GMT 2001-09-09 01 on"
+    );
+}
+
+#[test]
+fn the_log_takes_any_values() {
+    let mut stage = Stage::new();
+    assert_eq!(
+        stage.body(
+            "log('a', 1, nil, true) log.warn('b') log.error() print('c', {} ~= nil) log.debug('d')"
+        ),
+        ""
+    );
+    let lines: Vec<_> =
+        stage.desk.log.iter().map(|(level, text)| (*level, text.as_str())).collect();
+    let expected = [
+        (Level::Info, "a 1 nil true"),
+        (Level::Warning, "b"),
+        (Level::Error, ""),
+        (Level::Info, "c true"),
+        (Level::Debug, "d"),
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn html_is_escaped_and_text_is_kept() {
+    let mut stage = Stage::new();
+    let code = r#"_b:put(html.escape("<a href='x'>&\"</a>"), html.escape(5), html.escape("é\0z"), html.escape(("<"):rep(3)))"#;
+    assert_eq!(
+        stage.body(code),
+        "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;5é\0z&lt;&lt;&lt;"
+    );
+}
+
+#[test]
+fn json_goes_there_and_back() {
+    let mut stage = Stage::new();
+    let code = r#"
+        local function same(text, expected) local got = json.encode(json.decode(text)) assert(got == (expected or text), got) end
+        same('{}') same('[]') same('[1,2.5,-3,1e+300,true,false,null]') same('"a\\nb\\u0001\\"\\\\"')
+        same('[[[]],{"a":{"b":[{}]}}]') same(' [ 1 , 2 ] ', '[1,2]') same('0') same('-0.5') same('"\\u00e9"', '"é"')
+        same('"\\ud83d\\ude00"', '"😀"') same('"\\ud83d"', '"\239\191\189"') same('"\\/"', '"/"') same('0.1', '0.10000000000000001')
+        assert(json.encode('</script>') == '"\\u003c/script>"')
+        assert(json.encode({}) == '{}' and json.encode(json.array()) == '[]' and json.encode({ 1, 2 }) == '[1,2]')
+        assert(json.encode(nil) == 'null' and json.decode('null') == json.null and json.encode({ x = json.null }) == '{"x":null}')
+        assert(json.encode({ [5] = 'a' }) == '{"5":"a"}' and json.decode('{"a":[1,{"b":"c"}]}').a[2].b == 'c')
+        _b:put('fine')"#;
+    assert_eq!(stage.body(code), "fine");
+}
+
+#[test]
+fn what_is_no_json_is_refused_with_the_line() {
+    let mut stage = Stage::new();
+    for text in [
+        "",
+        "[",
+        "]",
+        "{",
+        "[1,]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{a:1}",
+        "01",
+        "-",
+        "+1",
+        "1.",
+        ".5",
+        "1e",
+        "tru",
+        "nul",
+        "\"a",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "[1] 2",
+        "'a'",
+        "0x10",
+        "inf",
+        "nan",
+        "[1 2]",
+        "\"\n\"",
+        "--1",
+        "1-1",
+    ] {
+        let lua = format!("\njson.decode([==[\n{text}]==])");
+        let error = stage.failure(&lua);
+        assert_eq!((error.fault, error.line), (Fault::Runtime, 2), "{text:?}: {error}");
+    }
+    for code in [
+        "json.encode(print)",
+        "json.encode(0/0)",
+        "json.encode(1/0)",
+        "json.encode({ [true] = 1 })",
+        "local t = {} t.t = t json.encode(t)",
+        "json.decode(('['):rep(200))",
+        "json.decode(5)",
+    ] {
+        let error = stage.failure(code);
+        assert_eq!((error.fault, error.line), (Fault::Runtime, 1), "{code}: {error}");
+    }
+}
+
+/// A host whose answers panic.
+struct Broken;
+
+impl Host for Broken {
+    fn request(&mut self, _: Part, _: &mut Answer) {
+        panic!("the host broke");
+    }
+
+    fn now(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn log(&mut self, _: Level, _: &[u8]) {}
+}
+
+#[test]
+fn a_panic_of_the_host_goes_through_to_who_runs_the_page() {
+    let mut stage = Stage::new();
+    let page = stage.load("pcall(function() return request.path end) _b:put('on')");
+    let mut output = Output::default();
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let _ = stage.state.start(&page, &mut Broken, &mut output);
+    }));
+    assert_eq!(caught.err().unwrap().downcast_ref::<&str>(), Some(&"the host broke"));
+    assert_eq!(stage.body("_b:put(request.path)"), "/hello");
+}
+
+#[test]
+fn two_engines_share_a_thread() {
+    let mut one = Stage::with(Settings::default());
+    let mut other =
+        Stage::with(Settings { slice: Duration::from_millis(4), ..Settings::default() });
+    let first = one.load("while true do end");
+    let second = other.load("while true do end");
+    for _ in 0..5 {
+        assert!(matches!(one.start(&first), Step::Sliced(_)));
+        assert!(matches!(other.start(&second), Step::Sliced(_)));
+    }
+    drop(one);
+    assert!(matches!(other.start(&second), Step::Sliced(_)));
+}
