@@ -36,6 +36,9 @@ pub(super) const PROOF: &str = "return function()
   return sum
 end";
 
+/// Slices in which it is seen to be interrupted.
+pub(super) const PROOF_SLICES: usize = 3;
+
 /// The host while there is no request.
 pub(super) struct NoHost;
 
