@@ -1,13 +1,13 @@
 //! What the engine costs by itself: `cargo run --release -p velodrome-script --example engine_speed`.
 //!
-//! Owns four measurements and their printing. Never speaks HTTP: what a server adds is measured elsewhere.
+//! Owns the measurements and their printing. Never speaks HTTP: what a server adds is measured elsewhere.
 #![expect(clippy::print_stdout, reason = "an example that reports")]
 #![expect(clippy::disallowed_methods, reason = "it measures time, outside of any scheduler")]
 
 use std::time::{Duration, Instant};
 
 use script::engine::{
-    Answer, Code, Escape, Handler, Host, Level, Output, Part, Reply, Settings, State, Step,
+    Answer, Code, Escape, Handler, Host, Level, Output, Part, Reply, Run, Settings, State, Step,
 };
 
 const HELLO: &str = "return function(b, e, r, request, response)
@@ -127,7 +127,26 @@ fn measure(state: &mut State, text: &str, count: u32) -> (f64, usize) {
     (best, output.body.len())
 }
 
+/// Bytes of Lua memory for each of many pages that wait.
+fn waiting_bytes() -> usize {
+    const PAGES: usize = 10_000;
+    let settings = Settings { memory_bytes: 256 << 20, ..Settings::default() };
+    let mut state = State::new(settings).expect("the engine can be made here");
+    let text = "return function(b) b:put('<p>') sleep(1) b:put('</p>') end";
+    let page = state.load("page", text, Escape::Html).expect("the page is Lua");
+    let mut output = Output::default();
+    state.collect_garbage();
+    let before = state.memory_used();
+    let mut waiting = Vec::with_capacity(PAGES);
+    for _ in 0..PAGES {
+        waiting.push(state.start(&page, &mut Request, &mut output));
+    }
+    state.collect_garbage();
+    (state.memory_used() - before) / PAGES
+}
+
 fn main() {
+    println!("a waiting page: {} bytes, and {} of its handle", waiting_bytes(), size_of::<Run>());
     for code in [Code::Native, Code::Bytecode] {
         let mut state = engine(code);
         for (name, text, count) in [

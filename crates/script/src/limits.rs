@@ -86,3 +86,9 @@ pub const PATTERNS_KEPT: usize = 1_000;
 /// Levels of arrays and objects in JSON, both ways (100). Beyond: an error in the page, which also ends a table that
 /// contains itself.
 pub const JSON_DEPTH: usize = 100;
+
+/// Bytes of a text whose escaped form is kept (256). Beyond: it is escaped again each time.
+pub const ESCAPED_SIZE: usize = 256;
+
+/// Escaped forms that are kept (4,096, at most some 4 MiB). Beyond: all are forgotten, and made again when they come.
+pub const ESCAPES_KEPT: usize = 4_096;

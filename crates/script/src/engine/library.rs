@@ -68,6 +68,8 @@ mod tests {
         chunks.push((c"=agreement", include_str!("../library/tests/agreement.lua")));
         let numbers = [
             (c"pattern_steps", 0.0),
+            (c"escaped_size", 0.0),
+            (c"escapes_kept", 0.0),
             (c"patterns_kept", 10.0),
             (c"pattern_size", 100.0),
             (c"sort_size", 0.0),

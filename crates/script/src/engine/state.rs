@@ -64,6 +64,8 @@ impl State {
             (c"sort_size", limits::SORT_SIZE as f64),
             (c"text_size", limits::REPEATED_SIZE as f64),
             (c"pattern_steps", limits::PATTERN_STEPS as f64),
+            (c"escaped_size", limits::ESCAPED_SIZE as f64),
+            (c"escapes_kept", limits::ESCAPES_KEPT as f64),
             (c"json_depth", limits::JSON_DEPTH as f64),
             (c"pattern_size", limits::PATTERN_SIZE as f64),
             (c"patterns_kept", limits::PATTERNS_KEPT as f64),

@@ -9,6 +9,7 @@ local type, tostring, error = type, tostring, error
 local getmetatable = debug.getmetatable
 local string_of = ffi.string
 local bytes = ffi.typeof("uint8_t[?]")
+local made_size, made_max = kit.escaped_size, kit.escapes_kept
 
 -- LuaJIT's own calls into C stay in native code; the addresses are Rust functions.
 local measure = ffi.cast("uint32_t (*)(const char *, uint32_t)", kit.escape_measure)
@@ -36,6 +37,24 @@ local function text_of(value)
   return other_text(value, 3)
 end
 
+-- Texts with escapes that were made before; when there are too many, all are forgotten. Making one costs an
+-- allocation and an interned string, so what a page prints again and again is looked up.
+local made, made_count = {}, 0
+
+local function escaped(text, size, escaped_size)
+  local place = bytes(escaped_size)
+  write(text, size, place, escaped_size)
+  local result = string_of(place, escaped_size)
+  if size <= made_size then
+    if made_count >= made_max then
+      made, made_count = {}, 0
+    end
+    made[text] = result
+    made_count = made_count + 1
+  end
+  return result
+end
+
 local function escape(value)
   local kind = type(value)
   if kind == "number" then
@@ -49,9 +68,7 @@ local function escape(value)
   if escaped_size == size then
     return value
   end
-  local place = bytes(escaped_size)
-  write(value, size, place, escaped_size)
-  return string_of(place, escaped_size)
+  return made[value] or escaped(value, size, escaped_size)
 end
 
 kit.text_of = text_of

@@ -183,6 +183,20 @@ fn html_is_escaped_and_text_is_kept() {
 }
 
 #[test]
+fn many_different_texts_are_escaped_again_and_again() {
+    let mut stage = Stage::new();
+    let code = "for round = 1, 3 do
+          for i = 1, 6000 do
+            local text = ('<'):rep(i % 300) .. i
+            local whole = _e(text)
+            assert(#whole == #text + 3 * (i % 300) and whole:sub(-#tostring(i)) == tostring(i), text)
+          end
+        end
+        _b:put('fine')";
+    assert_eq!(stage.body(code), "fine");
+}
+
+#[test]
 fn json_goes_there_and_back() {
     let mut stage = Stage::new();
     let code = r#"
