@@ -38,6 +38,9 @@ impl ListenerIndex {
 pub enum Event {
     /// The peer ended its output; what it sent before was given.
     InputEnded,
+    /// The other side has ended its output while the process was parked. There may be input before that end; it comes,
+    /// and [`Event::InputEnded`] after it, once the process reads again.
+    PeerFinished,
     /// The deadline it set has passed. While output waits for the peer, no deadline runs: the floor for slow
     /// readers does.
     DeadlineReached,

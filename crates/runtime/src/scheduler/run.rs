@@ -41,6 +41,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(process) = self.table.lookup(id) else { return };
         process.flags.set(Flags::READABLE);
         process.flags.set(ended);
+        if process.mode == Mode::Parked && ended == Flags::ENDED {
+            self.tell(id, Event::PeerFinished);
+            return;
+        }
         self.receive(id);
     }
 

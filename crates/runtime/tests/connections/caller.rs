@@ -118,9 +118,11 @@ impl Service for Caller {
                 Next::Read
             }
             Event::ConnectFailed(_) | Event::OutputDrained => Next::Read,
-            Event::InputEnded | Event::DeadlineReached | Event::Draining | Event::Overloaded => {
-                Next::Finish
-            }
+            Event::InputEnded
+            | Event::PeerFinished
+            | Event::DeadlineReached
+            | Event::Draining
+            | Event::Overloaded => Next::Finish,
         }
     }
 

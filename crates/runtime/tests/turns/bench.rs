@@ -55,6 +55,7 @@ impl Service for Lines {
                     context.output.put(b"last words\n");
                     return Progress { consumed, next: Next::Linger };
                 }
+                b"park" => return Progress { consumed, next: Next::Park },
                 b"abort" => return Progress { consumed, next: Next::Abort },
                 line => {
                     context.output.put(line);
@@ -71,6 +72,10 @@ impl Service for Lines {
             Event::Overloaded => {
                 context.output.put(b"later\n");
                 Next::Linger
+            }
+            Event::PeerFinished => {
+                context.output.put(b"nobody listens\n");
+                Next::Finish
             }
             Event::OutputDrained | Event::Resumed | Event::Draining => Next::Read,
             Event::Connected | Event::ConnectFailed(_) => unreachable!("it makes no connections"),

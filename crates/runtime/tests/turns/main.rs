@@ -45,6 +45,21 @@ fn who_parked_for_its_output_goes_on_once_it_has_left() {
 }
 
 #[test]
+fn who_is_parked_hears_that_its_peer_has_finished() {
+    let mut bench = bench(Faults::none());
+    let (client, other) = (bench.connect(), bench.connect());
+    // What follows is left in the socket, and the end behind it is known nevertheless.
+    assert_eq!(bench.ask(client, b"park\nunread\n"), b"");
+    assert_eq!(bench.ask(other, b"park\n"), b"");
+    bench.world.client_end_output(client);
+    while bench.scheduler.processes() > 1 {
+        bench.turn();
+    }
+    assert_eq!(bench.world.client_received(client), b"nobody listens\n");
+    assert_eq!(bench.world.client_received(other), b"", "the other one is not spoken to");
+}
+
+#[test]
 fn a_reader_that_stalls_stops_the_reading_of_its_own_input_alone() {
     let mut bench = bench(Faults::none());
     let (stalled, other) = (bench.connect(), bench.connect());

@@ -23,6 +23,15 @@ pub enum Answer {
     Wait,
 }
 
+/// Whether an answer is still wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// It is.
+    Kept,
+    /// It is not: the connection is closed.
+    Lost,
+}
+
 /// What is to be done with a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPolicy {
@@ -59,6 +68,15 @@ pub trait Application: Sized {
         body.push(b'\n');
         "text/plain; charset=utf-8"
     }
+
+    /// The client of a request that waits has ended its side of the connection. Nothing more will come from it, and most
+    /// clients that do this do not want the answer either.
+    fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
+        Interest::Kept
+    }
+
+    /// A request that waited is not asked again: its connection has ended, or was answered without the application.
+    fn on_gone(&mut self, _process: ProcessId) {}
 
     /// A message came. `http` is the service around this application: settings, log and counters.
     fn on_message(

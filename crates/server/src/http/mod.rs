@@ -14,7 +14,7 @@ mod service;
 mod settings;
 mod stats;
 
-pub use application::{Answer, AnswerContext, Application, BodyPolicy};
+pub use application::{Answer, AnswerContext, Application, BodyPolicy, Interest};
 pub use connection::Connection;
 pub use function::{Function, serve};
 pub use log::{AccessLine, AccessLog, LogFormat};

@@ -3,6 +3,7 @@
 //! Owns copies of the head and body, because the bytes they came in are lent for one call only.
 
 use runtime::clock::Now;
+use runtime::slots::ProcessId;
 use wire::http::body::BodyDecoder;
 
 use super::reply::BodyUse;
@@ -10,6 +11,8 @@ use super::reply::BodyUse;
 /// A request kept across turns.
 #[derive(Debug)]
 pub(super) struct Pending {
+    /// Whose it is.
+    pub(super) process: ProcessId,
     /// The head, to be parsed again when the request is answered: cheaper to keep than its meaning.
     pub(super) head: Vec<u8>,
     /// What has come of the body.
@@ -35,8 +38,9 @@ pub(super) enum BodyRest {
 
 impl Pending {
     /// A request without a body so far.
-    pub(super) fn new(head: &[u8], now: Now) -> Self {
+    pub(super) fn new(head: &[u8], process: ProcessId, now: Now) -> Self {
         Self {
+            process,
             head: head.to_vec(),
             body: Vec::new(),
             decoder: None,

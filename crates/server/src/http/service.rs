@@ -293,7 +293,9 @@ impl<A: Application> Service for Http<A> {
         self.application.on_cold_file(region, context)
     }
 
-    fn on_close(&mut self, _process: Connection, _reason: CloseReason) {}
+    fn on_close(&mut self, process: Connection, _reason: CloseReason) {
+        process.leave(self);
+    }
 
     fn on_message(
         &mut self,

@@ -60,7 +60,8 @@ impl Connection {
         if request.expects_continue && input.len() == length {
             context.output.put(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
-        let pending = Pending { decoder: Some(decoder), ..Pending::new(head, context.now) };
+        let pending =
+            Pending { decoder: Some(decoder), ..Pending::new(head, context.id, context.now) };
         self.pending = Some(Box::new(pending));
         self.phase = Phase::Body;
         context.set_deadline_after_ms(http.settings().body_idle_ms);
@@ -78,7 +79,8 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         if outcome == Outcome::Wait {
-            let pending = Pending { rest: BodyRest::Unread, ..Pending::new(head, context.now) };
+            let pending =
+                Pending { rest: BodyRest::Unread, ..Pending::new(head, context.id, context.now) };
             self.pending = Some(Box::new(pending));
             self.wait(http, context);
             return Step::Stop { consumed: head.len(), next: Next::Park };

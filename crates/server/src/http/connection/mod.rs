@@ -14,7 +14,7 @@ use wire::http::head::{self, FieldSlots, Framing, Head};
 use wire::http::status::Status;
 use wire::proxy::{self, Parsed, Source};
 
-use crate::http::application::Application;
+use crate::http::application::{Application, Interest};
 use crate::http::pending::Pending;
 use crate::http::reply::BodyUse;
 use crate::http::request::Request;
@@ -224,7 +224,7 @@ impl Connection {
                 Step::Stop { consumed, next }
             }
             Outcome::Wait => {
-                let pending = Pending::new(head, context.now);
+                let pending = Pending::new(head, context.id, context.now);
                 self.pending = Some(Box::new(pending));
                 self.wait(http, context);
                 Step::Stop { consumed, next: Next::Park }
@@ -296,7 +296,13 @@ impl Connection {
                     Step::Consumed(_) | Step::Partial => Next::Read,
                 }
             }
-            Event::Resumed | Event::Draining => self.unchanged(),
+            Event::PeerFinished if self.phase == Phase::Waiting => {
+                match http.application_mut().on_peer_finished(context.id) {
+                    Interest::Kept => Next::Park,
+                    Interest::Lost => Next::Abort,
+                }
+            }
+            Event::Resumed | Event::Draining | Event::PeerFinished => self.unchanged(),
             Event::OutputDrained => {
                 if self.phase == Phase::Idle {
                     // The keep-alive time begins when the reply has left.
@@ -310,9 +316,19 @@ impl Connection {
             // It makes no connections.
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
             Event::Overloaded => {
+                self.leave(http);
                 let _last = self.refuse(http, Status::SERVICE_UNAVAILABLE, 0, context);
                 Next::Linger
             }
+        }
+    }
+
+    /// It ends; nothing more is asked about a request that waits.
+    pub(super) fn leave<A: Application>(&self, http: &mut Http<A>) {
+        if let Some(pending) = &self.pending
+            && self.phase == Phase::Waiting
+        {
+            http.application_mut().on_gone(pending.process);
         }
     }
 
@@ -348,6 +364,7 @@ impl Connection {
             }
             Phase::Waiting => {
                 http.stats_mut().waits_expired += 1;
+                http.application_mut().on_gone(context.id);
                 self.time_out(http, Status::GATEWAY_TIMEOUT, context)
             }
             Phase::Over => Next::Finish,
