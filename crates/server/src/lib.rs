@@ -12,6 +12,7 @@ pub mod limits;
 pub mod load;
 pub mod log_writer;
 pub mod message;
+pub mod pages;
 pub mod route;
 pub mod sandbox;
 pub mod serve;

@@ -144,3 +144,16 @@ pub const ADMIN_BACKLOG: u32 = 64;
 
 /// Sockets taken over from systemd. Consequence: more are left alone.
 pub const INHERITED_MAX: u32 = 64;
+
+// ---- Pages ----
+
+/// 10,000 pages below one root; the others are not found, and the log says so.
+pub const PAGES_MAX: usize = 10_000;
+/// 1 MiB of a page's source; a longer page is answered 500, and the log says why.
+pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
+/// 100,000 names below a root are looked at for pages; what is behind them is not found, and the log says so.
+pub const PAGE_ENTRIES_MAX: usize = 100_000;
+/// 32 directories deep pages are looked for; what is deeper is not found, and the log says so.
+pub const PAGE_DEPTH_MAX: usize = 32;
+/// 30 s for a page from its start to its end, waits included. Consequence: 503.
+pub const PAGE_DEADLINE: Duration = Duration::from_secs(30);

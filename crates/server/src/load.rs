@@ -7,7 +7,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use script::engine::EngineError;
+
 use crate::config::{Config, ConfigErrors, Overrides};
+use crate::pages;
 use crate::site::SiteData;
 
 /// The file that is looked for in the served directory.
@@ -43,6 +46,8 @@ pub enum LoadError {
     },
     /// The configuration is wrong.
     Config(ConfigErrors),
+    /// There are pages, and nothing that can run them.
+    Engine(EngineError),
 }
 
 impl fmt::Display for LoadError {
@@ -61,6 +66,7 @@ impl fmt::Display for LoadError {
                 Ok(())
             }
             Self::Config(errors) => errors.fmt(formatter),
+            Self::Engine(error) => error.fmt(formatter),
         }
     }
 }
@@ -74,7 +80,7 @@ impl LoadError {
             Self::Directory { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::Config(_) => false,
+            Self::Config(_) | Self::Engine(_) => false,
         }
     }
 }
@@ -87,10 +93,11 @@ impl Source {
     pub fn load(&self, generation: u64) -> Result<SiteData, LoadError> {
         look_at_directory(&self.directory)?;
         let config = self.read()?;
-        let data = SiteData::compile(config, generation).map_err(LoadError::Config)?;
+        let mut data = SiteData::compile(config, generation).map_err(LoadError::Config)?;
         for path in data.directories() {
             look_at_directory(path)?;
         }
+        data.pages = pages::load(&data.roots, &data.rules, &[]).map_err(LoadError::Engine)?;
         Ok(data)
     }
 

@@ -27,6 +27,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-sys", Use::TestsOnly),
     ("velodrome-server", "velodrome-runtime", Use::Always),
     ("velodrome-server", "velodrome-wire", Use::Always),
+    // Pages of the served directories.
+    ("velodrome-server", "velodrome-script", Use::Always),
     // Files are opened beneath a root; listeners and users are named by the configuration.
     ("velodrome-server", "velodrome-sys", Use::Always),
     ("velodrome-runtime", "velodrome-sys", Use::Always),

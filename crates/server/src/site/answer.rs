@@ -20,11 +20,25 @@ use crate::route::{Action, Found, RouteRequest};
 const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
 
 /// Dot files are hidden by the rules of the files, where they can be configured.
-const PATH_RULES: PathRules = PathRules {
+pub(super) const PATH_RULES: PathRules = PathRules {
     encoded_slash: EncodedSlash::Refuse,
     backslash: Backslash::Refuse,
     dot_files: DotFiles::Show,
 };
+
+/// What a route is found by.
+pub(super) fn route_request<'a>(
+    request: &Request<'a>,
+    path: &'a str,
+    query: Option<&'a [u8]>,
+) -> RouteRequest<'a> {
+    RouteRequest {
+        host: request.host(),
+        method: request.method().as_str(),
+        path,
+        query: query.and_then(|query| str::from_utf8(query).ok()),
+    }
+}
 
 /// What every step after the route needs.
 pub(super) struct Exchange<'a, 'r> {
@@ -96,12 +110,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let data = Rc::clone(&self.data);
-        let found = data.table.find(&RouteRequest {
-            host: request.host(),
-            method: request.method().as_str(),
-            path,
-            query: query.and_then(|query| str::from_utf8(query).ok()),
-        });
+        let found = data.table.find(&route_request(request, path, query));
         let mut exchange =
             Exchange { request, reply, headers: found.headers, cache_control: found.cache_control };
         // The end of a chunked body is known when it is here.
@@ -124,25 +133,17 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         match &found.action {
-            Action::Files { rules, path } => match exchange.request.method() {
-                Method::Get | Method::Head => {
-                    let Some(root) = self.root_of(found.rule, rules) else {
-                        return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
-                    };
-                    self.answer_file(Key { root, path }, query, found, exchange, context)
+            Action::Files { rules, path } => {
+                let Some(root) = self.root_of(found.rule, rules) else {
+                    return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
+                };
+                match self.page_at(root, path, context.id) {
+                    Some(page) => {
+                        self.answer_with_page((root, page), path, found, exchange, context)
+                    }
+                    None => self.answer_below(Key { root, path }, query, found, exchange, context),
                 }
-                Method::Options => {
-                    exchange.reply.begin(Status::NO_CONTENT);
-                    exchange.reply.prepared_fields(FILE_METHODS);
-                    exchange.configured_fields();
-                    exchange.reply.end_head();
-                    Answer::Done
-                }
-                Method::Post | Method::Put | Method::Delete | Method::Patch => {
-                    let status = Status::METHOD_NOT_ALLOWED;
-                    self.refuse(status, FILE_METHODS, found, exchange, context)
-                }
-            },
+            }
             Action::Redirect { status, location } => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
                 self.redirect(status, location, exchange)
@@ -168,6 +169,33 @@ impl Site {
             Action::RewriteLoop => {
                 let status = Status::INTERNAL_SERVER_ERROR;
                 self.refuse(status, b"", found, exchange, context)
+            }
+        }
+    }
+}
+
+impl Site {
+    /// Answers with a file below a root, by the methods that files take.
+    fn answer_below(
+        &mut self,
+        key: Key<'_>,
+        query: Option<&[u8]>,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        match exchange.request.method() {
+            Method::Get | Method::Head => self.answer_file(key, query, found, exchange, context),
+            Method::Options => {
+                exchange.reply.begin(Status::NO_CONTENT);
+                exchange.reply.prepared_fields(FILE_METHODS);
+                exchange.configured_fields();
+                exchange.reply.end_head();
+                Answer::Done
+            }
+            Method::Post | Method::Put | Method::Delete | Method::Patch => {
+                let status = Status::METHOD_NOT_ALLOWED;
+                self.refuse(status, FILE_METHODS, found, exchange, context)
             }
         }
     }

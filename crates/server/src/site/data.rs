@@ -13,6 +13,7 @@ use crate::files::rules::{
     RootIndex,
 };
 use crate::http::{ListenerRules, Settings};
+use crate::pages::PageSet;
 use crate::route::{HostId, Table};
 
 /// A configuration in force.
@@ -32,6 +33,8 @@ pub struct SiteData {
     configured: Vec<config::FileRules>,
     /// Limits and deadlines of connections.
     pub settings: Arc<Settings>,
+    /// The pages of each root, as they were when the configuration was read.
+    pub pages: Vec<Arc<PageSet>>,
 }
 
 impl SiteData {
@@ -56,7 +59,8 @@ impl SiteData {
         let roots = configured.iter().map(root_of).collect();
         let rules = configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
         let settings = Arc::new(settings_of(&config));
-        Ok(Self { generation, config, table, roots, rules, configured, settings })
+        let pages = Vec::new();
+        Ok(Self { generation, config, table, roots, rules, configured, settings, pages })
     }
 
     /// The root that serves by these rules.

@@ -19,9 +19,10 @@ use crate::files::error_page::{self, ErrorPages};
 use crate::files::job::Failure;
 use crate::files::roots::Roots;
 use crate::files::{Errand, Job, Key, Warm, Warmed};
-use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request};
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
+use crate::pages::{PageSet, Runner};
 use crate::route::RuleId;
 
 /// Who helps the schedulers.
@@ -57,6 +58,8 @@ pub struct Site {
     pub(super) rewritten: Vec<ProcessId>,
     /// Processes whose file is cold and whom no helper had room for, in the order in which they asked.
     postponed: VecDeque<ProcessId>,
+    /// Runs pages; none where there are none.
+    pub(super) runner: Option<Box<Runner>>,
 }
 
 impl Site {
@@ -66,6 +69,7 @@ impl Site {
     /// When a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
         let roots = Roots::open(&data.roots)?;
+        let runner = runner_of(&data.pages, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         Ok(Self {
             data: Rc::new(data),
@@ -80,6 +84,7 @@ impl Site {
             warmed: Vec::new(),
             rewritten: Vec::new(),
             postponed: VecDeque::new(),
+            runner,
         })
     }
 
@@ -212,6 +217,17 @@ impl Site {
     }
 }
 
+/// An engine with all pages, where there are any.
+fn runner_of(sets: &[Arc<PageSet>], seed: u128) -> std::io::Result<Option<Box<Runner>>> {
+    if sets.iter().all(|set| set.pages.is_empty()) {
+        return Ok(None);
+    }
+    let settings = script::engine::Settings { seed: seed as u64, ..Default::default() };
+    let deadline_ns = u64::try_from(limits::PAGE_DEADLINE.as_nanos()).unwrap_or(u64::MAX);
+    let runner = Runner::new(sets, settings, deadline_ns).map_err(std::io::Error::other)?;
+    Ok(Some(Box::new(runner)))
+}
+
 /// Whether lines may still wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
@@ -224,8 +240,8 @@ enum When {
 impl Application for Site {
     type Message = Message;
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
-        BodyPolicy::Ignore
+    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+        self.body_policy_of(request)
     }
 
     #[inline]
@@ -286,7 +302,22 @@ impl Application for Site {
         }
     }
 
+    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+        let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
+        // As other servers take it: who ends his side while a page runs is gone.
+        if runs_page { Interest::Lost } else { Interest::Kept }
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        if let Some(runner) = &mut self.runner {
+            runner.forget(process);
+        }
+    }
+
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
+        if let Some(runner) = &mut http.application_mut().runner {
+            runner.wake(context);
+        }
         Self::hand_over_log(http, context, When::Due);
     }
 

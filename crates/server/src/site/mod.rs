@@ -8,6 +8,7 @@ mod data;
 mod file;
 mod handle;
 mod page;
+mod script;
 mod waiting;
 
 use runtime::scheduler::Scheduler;

@@ -1,0 +1,77 @@
+//! A request as its page sees it: each part read from the head when the page looks at it.
+//!
+//! Owns the reading of queries and cookies. Never keeps anything: the request is lent for one call.
+
+use std::time::Duration;
+
+use runtime::clock::Now;
+use runtime::diagnostic;
+use script::engine::{Answer, Host, Level, Part};
+
+use crate::http::Request;
+
+/// The host of one call of a page.
+pub struct RequestHost<'a> {
+    /// The request.
+    pub request: &'a Request<'a>,
+    /// The path, decoded.
+    pub path: &'a str,
+    /// The turn's time.
+    pub now: Now,
+}
+
+impl Host for RequestHost<'_> {
+    fn request(&mut self, part: Part, answer: &mut Answer) {
+        let request = self.request;
+        match part {
+            Part::Method => answer.text(request.method().as_str().as_bytes()),
+            Part::Path => answer.text(self.path.as_bytes()),
+            Part::QueryText => answer.text(request.query().unwrap_or_default().as_bytes()),
+            Part::Query => {
+                answer.fields();
+                for (name, value) in
+                    form_urlencoded::parse(request.query().unwrap_or_default().as_bytes())
+                {
+                    answer.field(name.as_bytes(), value.as_bytes());
+                }
+            }
+            Part::Headers => {
+                answer.fields();
+                for (name, value) in request.head.fields.iter() {
+                    answer.field(name.to_ascii_lowercase().as_bytes(), value);
+                }
+            }
+            Part::Cookies => {
+                answer.fields();
+                let lines = request.head.fields.iter();
+                for (_, line) in lines.filter(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
+                    for pair in line.split(|byte| *byte == b';') {
+                        let pair = pair.trim_ascii();
+                        let Some(at) = pair.iter().position(|byte| *byte == b'=') else { continue };
+                        answer.field(&pair[..at], &pair[at + 1..]);
+                    }
+                }
+            }
+            Part::Body => answer.text(request.body),
+            Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
+        }
+    }
+
+    fn now(&mut self) -> Duration {
+        Duration::from_secs(self.now.unix_seconds)
+    }
+
+    fn log(&mut self, level: Level, text: &[u8]) {
+        let level = match level {
+            Level::Debug => diagnostic::Level::Debug,
+            Level::Info => diagnostic::Level::Info,
+            Level::Warning => diagnostic::Level::Warn,
+            Level::Error => diagnostic::Level::Error,
+        };
+        let text = String::from_utf8_lossy(text);
+        diagnostic::write(
+            level,
+            format_args!("{}: {}", self.path, text.replace(char::is_control, " ")),
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! Pages: HTML with code in it, which a scheduler runs.
+//!
+//! Owns where pages are found, which path means which, and what becomes of a request that runs one. What the code may do
+//! is the `script` crate's to say.
+
+mod host;
+mod load;
+pub mod name;
+mod runner;
+mod scan;
+mod set;
+
+pub use host::RequestHost;
+pub use load::load;
+pub use runner::{Runner, Turnout};
+pub use set::{Page, PageSet, Problem};

@@ -1,0 +1,106 @@
+//! Which file is a page, and which paths it answers.
+//!
+//! Owns the rule for names, for those who look for pages and those who ask for one. Never looks at a directory.
+
+/// What marks a page among the files of a directory: `hello.page.html`.
+const MARK: &str = ".page.";
+
+/// The name of a page, below its root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageName {
+    /// The file, without a leading slash: `a/hello.page.html`.
+    pub file: Box<str>,
+    /// The path without the mark: `a/hello.html`. Others include it by this name.
+    pub full: Box<str>,
+    /// The path without mark and extension: `a/hello`.
+    pub short: Box<str>,
+}
+
+impl PageName {
+    /// The page that a file is, if it is one. `NAME` and `EXT` have at least one letter, and `EXT` no dot: it says what the
+    /// page answers with.
+    pub fn of(file: &str) -> Option<Self> {
+        let (directory, name) = file
+            .rsplit_once('/')
+            .map_or(("", file), |(directory, name)| (&file[..=directory.len()], name));
+        let (stem, extension) = name.rsplit_once(MARK)?;
+        if stem.is_empty() || extension.is_empty() || extension.contains('.') {
+            return None;
+        }
+        Some(Self {
+            file: file.into(),
+            full: format!("{directory}{stem}.{extension}").into(),
+            short: format!("{directory}{stem}").into(),
+        })
+    }
+
+    /// The extension, which says what the page answers with.
+    pub fn extension(&self) -> &str {
+        self.full.rsplit_once('.').map_or("", |(_, extension)| extension)
+    }
+
+    /// Whether it is only there to be included: its name, or that of a directory on the way to it, begins with `_`.
+    pub fn is_part(&self) -> bool {
+        self.file.split('/').any(|name| name.starts_with('_'))
+    }
+
+    /// The paths it answers, without the leading slash. An index page answers for its directory, too; a part for none.
+    pub fn paths(&self, indexes: &[String]) -> impl Iterator<Item = Box<str>> {
+        let name = self.full.rsplit('/').next().unwrap_or(&self.full);
+        let directory = &self.full[..self.full.len() - name.len()];
+        let index = indexes.iter().any(|index| index == name).then(|| Box::from(directory));
+        let all = [self.full.clone(), self.short.clone()].into_iter().chain(index);
+        all.filter(|_| !self.is_part())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(file: &str) -> Vec<String> {
+        let name = PageName::of(file).unwrap_or_else(|| panic!("{file} is a page"));
+        name.paths(&["index.html".to_owned()]).map(String::from).collect()
+    }
+
+    #[test]
+    fn a_page_answers_with_and_without_its_extension() {
+        assert_eq!(paths("hello.page.html"), ["hello.html", "hello"]);
+        assert_eq!(paths("a/b/feed.page.xml"), ["a/b/feed.xml", "a/b/feed"]);
+        assert_eq!(paths("a.b.page.txt"), ["a.b.txt", "a.b"]);
+        assert_eq!(
+            PageName::of("a/feed.page.xml").map(|name| name.extension().to_owned()).as_deref(),
+            Some("xml")
+        );
+    }
+
+    #[test]
+    fn an_index_page_answers_for_its_directory() {
+        assert_eq!(paths("index.page.html"), ["index.html", "index", ""]);
+        assert_eq!(paths("a/index.page.html"), ["a/index.html", "a/index", "a/"]);
+        assert_eq!(paths("a/index.page.xml"), ["a/index.xml", "a/index"]);
+    }
+
+    #[test]
+    fn a_part_answers_nothing() {
+        for file in ["_row.page.html", "_parts/row.page.html", "a/_index.page.html"] {
+            assert!(paths(file).is_empty(), "{file}");
+        }
+        assert_eq!(paths("a_b.page.html"), ["a_b.html", "a_b"]);
+    }
+
+    #[test]
+    fn other_files_are_no_pages() {
+        for file in [
+            "hello.html",
+            ".page.html",
+            "hello.page.",
+            "page.html",
+            "a.page.d/x.html",
+            "a.page.tar.gz",
+            "",
+        ] {
+            assert_eq!(PageName::of(file), None, "{file}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Goal: pages run and answer, and one that fails, loops or waits harms nobody. Method: the built binary, raw clients.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use conformance::RequestKind;
+use server::client::{field, head, text};
+use server::patience::until;
+use server::{Plan, Server};
+
+const HELLO: &str = "<h1>Hello, <%= request.query.name or 'World' %>!</h1>\n";
+
+fn start(pages: &[(&str, &str)]) -> Server {
+    pages.iter().fold(Plan::new(), |plan, (name, text)| plan.file(name, text)).start()
+}
+
+#[test]
+fn a_page_answers_with_and_without_its_extension_and_never_as_source() {
+    let server = start(&[("hello.page.html", HELLO), ("a/index.page.html", "<%= request.path %>")]);
+    for path in ["/hello", "/hello.html"] {
+        let response = server.get(path);
+        assert_eq!((response.status, text(&response)), (200, "<h1>Hello, World!</h1>\n"), "{path}");
+        assert_eq!(field(&response, "Content-Type"), "text/html; charset=utf-8");
+    }
+    assert_eq!(text(&server.get("/hello?name=%3Cb%3E+%26")), "<h1>Hello, &lt;b&gt; &amp;!</h1>\n");
+    assert_eq!(text(&server.get("/a/")), "/a/");
+    assert_eq!(server.get("/hello.page.html").status, 404);
+}
+
+#[test]
+fn the_type_follows_the_extension_and_so_does_escaping() {
+    let page = "<%= '<' %>";
+    let server = start(&[("a.page.xml", page), ("b.page.txt", page), ("_c.page.html", page)]);
+    let (feed, plain) = (server.get("/a"), server.get("/b.txt"));
+    assert_eq!((field(&feed, "Content-Type"), text(&feed)), ("text/xml; charset=utf-8", "&lt;"));
+    assert_eq!((field(&plain, "Content-Type"), text(&plain)), ("text/plain; charset=utf-8", "<"));
+    assert_eq!(server.get("/_c").status, 404, "a part is only there to be included");
+}
+
+#[test]
+fn a_page_sees_its_request_and_decides_its_answer() {
+    let page = "<% response.status = 201 response.headers['X-One'] = 'two' -%>\n\
+        <%= request.method %> <%= request.body %> <%= request.cookies.id %> <%= request.headers['x-in'] %>";
+    let server = start(&[("form.page.txt", page)]);
+    let mut client = server.client();
+    let fields = [("Cookie", "a=b; id=7"), ("X-In", "in"), ("Content-Length", "5")];
+    client.send(head("POST", "/form", &fields) + "x=1&y").unwrap();
+    let response = client.response(RequestKind::Other).unwrap();
+    assert_eq!((response.status, field(&response, "X-One")), (201, "two"));
+    assert_eq!(text(&response), "POST x=1&y 7 in");
+    // The connection goes on, and HEAD has the head of GET.
+    let answer = client.request("HEAD", "/form", &[]).unwrap();
+    assert_eq!((answer.status, text(&answer)), (201, ""));
+}
+
+#[test]
+fn a_page_that_fails_is_answered_500_and_named_in_the_log() {
+    let pages = [
+        ("fail.page.html", "one\n<% local x = nil; x.y = 1 %>"),
+        ("global.page.html", "<% x = 1 %>"),
+        ("broken.page.html", "\n<% for i = 1 do %>"),
+        ("good.page.html", "good"),
+    ];
+    let server = start(&pages);
+    let at_start = server.printed_errors();
+    assert!(
+        at_start.contains("broken.page.html:2:") && at_start.contains("it is answered 500"),
+        "{at_start}"
+    );
+    for path in ["/fail", "/global", "/broken"] {
+        assert_eq!(server.get(path).status, 500, "{path}");
+    }
+    let told = server.printed_errors();
+    assert!(told.contains("fail.page.html:2: attempt to index local 'x'"), "{told}");
+    assert!(told.contains("assign to undeclared global 'x': declare it with local"), "{told}");
+    assert_eq!(text(&server.get("/good")), "good");
+}
+
+#[test]
+fn a_page_that_loops_is_ended_and_others_are_answered_meanwhile() {
+    let plan = Plan::new().argument("--schedulers=1");
+    let plan =
+        plan.file("loop.page.html", "<% while true do end %>").file("hello.page.html", HELLO);
+    let server = plan.start();
+    let mut looping = server.client();
+    looping.send(head("GET", "/loop", &[])).unwrap();
+    let mut others = server.client();
+    let mut served = 0;
+    // Its answer is there when its budget is used up; until then the only scheduler serves others.
+    let ended = std::thread::scope(|scope| {
+        let ended = scope.spawn(|| looping.response(RequestKind::Other).unwrap());
+        while !ended.is_finished() {
+            assert_eq!(others.get("/hello").unwrap().status, 200);
+            served += 1;
+        }
+        ended.join().unwrap()
+    });
+    assert_eq!((ended.status, field(&ended, "Retry-After")), (503, "1"));
+    assert!(served > 20, "{served} others were answered");
+    assert!(
+        server.printed_errors().contains("loop.page.html:1: used more than 250 ms of CPU time")
+    );
+}
+
+#[test]
+fn a_page_that_waits_holds_up_nobody_and_ends_with_its_client() {
+    let plan = Plan::new().argument("--schedulers=1").file("hello.page.html", HELLO);
+    let server = plan
+        .file("brief.page.txt", "<% sleep(0.05) %>slept")
+        .file("long.page.txt", "<% sleep(20) print('it went on') %>")
+        .start();
+    let mut waiting = server.client();
+    waiting.send(head("GET", "/long", &[])).unwrap();
+    assert_eq!(server.get("/hello").status, 200);
+    assert_eq!(text(&server.get("/brief")), "slept");
+    let open = || server.count("/connections");
+    drop(waiting);
+    until("the connection of the page has ended", || (open() == 0).then_some(()));
+    assert!(!server.printed_errors().contains("it went on"));
+}
