@@ -66,6 +66,13 @@ function methods.redirect(response, target, status)
   response.headers.location = target
 end
 
+local function checked_status(status, level)
+  if type(status) ~= "number" or status < 200 or status > 599 or status % 1 ~= 0 then
+    error("not a status: " .. tostring(status), level)
+  end
+  return status
+end
+
 kit.response_meta = {
   __index = function(response, name)
     if name == "headers" then
@@ -77,10 +84,7 @@ kit.response_meta = {
     if name ~= "status" then
       error("'response." .. tostring(name) .. "' cannot be set: there are status and headers", 2)
     end
-    if type(value) ~= "number" or value < 200 or value > 599 or value % 1 ~= 0 then
-      error("not a status: " .. tostring(value), 2)
-    end
-    rawset(response, name, value)
+    rawset(response, name, checked_status(value, 3))
   end,
   __metatable = false,
 }
@@ -89,11 +93,16 @@ kit.response_meta = {
 function kit.finish(response)
   local store = rawget(response, 2)
   local status = rawget(response, "status")
+  -- rawset goes past the checks at the assignment, so what goes out is checked once more.
+  if status ~= nil then
+    checked_status(status, 0)
+  end
   if not store then
     return status
   end
   local lines, count = {}, 0
   for name, value in pairs(store) do
+    value = checked(name, value)
     lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", value, "\n"
     count = count + 4
   end

@@ -72,6 +72,50 @@ fn what_the_wire_cannot_carry_is_refused_where_it_is_set() {
 }
 
 #[test]
+fn nothing_goes_past_the_checks() {
+    let mut stage = Stage::new();
+    for code in [
+        r"rawset(response, 'status', 99)",
+        r"rawset(response, 'status', 'x')",
+        r"rawset(response, 2, { ['a: b\nc'] = 'x' })",
+        r"rawset(response, 2, { x = 'a\nb' })",
+        r"rawset(response, 2, 5)",
+        r"rawset(response, 1, 5) response:write('x')",
+    ] {
+        let error = stage.failure(code);
+        assert_eq!(error.fault, Fault::Runtime, "{code}");
+    }
+    assert_eq!(stage.body("_b:put('on')"), "on");
+    assert_eq!(stage.output.fields().count(), 0);
+}
+
+/// A host that runs an engine of its own for every question.
+struct Nested(Stage);
+
+impl Host for Nested {
+    fn request(&mut self, _: Part, answer: &mut Answer) {
+        let page = self.0.load("_b:put('inner')");
+        let body = self.0.play(&page).unwrap().body;
+        answer.text(body.as_bytes());
+    }
+
+    fn now(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn log(&mut self, _: Level, _: &[u8]) {}
+}
+
+#[test]
+fn a_host_may_run_an_engine_of_its_own() {
+    let mut stage = Stage::with(Settings::default());
+    let mut host = Nested(Stage::new());
+    let page = stage.load("assert(request.path == 'inner') while true do end");
+    let mut output = Output::default();
+    assert!(matches!(stage.state.start(&page, &mut host, &mut output), Step::Sliced(_)));
+}
+
+#[test]
 fn a_page_sleeps_wherever_it_is() {
     let mut stage = Stage::new();
     let page = stage.load(

@@ -38,6 +38,8 @@ unsafe extern "C-unwind" {
 /// handler may come between any two instructions.
 pub(super) struct Watch {
     state: AtomicPtr<lua_State>,
+    /// The period that its ticks come in.
+    period_ns: AtomicU64,
     /// The number of the present resume.
     resumes: AtomicU32,
     /// The number that the last tick saw.
@@ -77,6 +79,7 @@ impl Watch {
     pub(super) fn new(state: NonNull<lua_State>) -> Self {
         Self {
             state: AtomicPtr::new(state.as_ptr()),
+            period_ns: AtomicU64::new(0),
             resumes: AtomicU32::new(1),
             seen: AtomicU32::new(0),
             ticks: AtomicU32::new(0),
@@ -85,22 +88,27 @@ impl Watch {
         }
     }
 
-    /// A resume begins.
-    fn begin(&self, period_ns: u64) {
+    /// A resume begins. Gives who was watched before: a host may run an engine of its own.
+    fn begin(&self, period_ns: u64) -> *mut Watch {
         self.resumes.store(self.resumes.load(Relaxed).wrapping_add(1), Relaxed);
         self.ticks.store(0, Relaxed);
+        self.period_ns.store(period_ns, Relaxed);
+        let before = CURRENT.with(|current| current.load(Relaxed));
         CURRENT.with(|current| current.store(ptr::from_ref(self).cast_mut(), Relaxed));
         // The handler stops the timer only while there is no current watch, so from here on it goes on if it goes.
         compiler_fence(SeqCst);
-        if PERIOD_NS.with(|period| period.load(Relaxed)) != period_ns {
-            start_timer(period_ns);
-        }
+        require_period(period_ns);
+        before
     }
 
     /// The resume is over.
-    fn end(&self) -> Used {
-        CURRENT.with(|current| current.store(ptr::null_mut(), Relaxed));
+    fn end(&self, before: *mut Watch) -> Used {
+        CURRENT.with(|current| current.store(before, Relaxed));
         compiler_fence(SeqCst);
+        // SAFETY: a watch from before belongs to a resume that is still under way, below this one.
+        if let Some(before) = unsafe { before.as_ref() } {
+            require_period(before.period_ns.load(Relaxed));
+        }
         let ticks = self.ticks.load(Relaxed);
         if ticks > 1 {
             self.disarm();
@@ -158,9 +166,9 @@ impl Ticker {
 
     /// Runs `work` under the tick.
     pub(super) fn watched<T>(&self, watch: &Watch, work: impl FnOnce() -> T) -> (T, Used) {
-        watch.begin(self.period_ns);
+        let before = watch.begin(self.period_ns);
         let result = work();
-        (result, watch.end())
+        (result, watch.end(before))
     }
 }
 
@@ -215,6 +223,13 @@ fn make_timer() -> io::Result<libc::timer_t> {
         return Err(io::Error::last_os_error());
     }
     Ok(timer)
+}
+
+/// Starts the timer of this thread, unless it goes with that period.
+fn require_period(period_ns: u64) {
+    if PERIOD_NS.with(|period| period.load(Relaxed)) != period_ns {
+        start_timer(period_ns);
+    }
 }
 
 /// Sets the timer of this thread to a period; 0 stops it.
