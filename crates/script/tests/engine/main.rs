@@ -9,3 +9,4 @@ mod running;
 mod sandbox;
 mod slices;
 mod stage;
+mod stress;

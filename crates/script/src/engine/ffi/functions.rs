@@ -36,6 +36,28 @@ pub(super) fn install(inside: Inside) {
     }
 }
 
+/// Has the compiler tell when it begins and ends. The texts it tells that by are kept, as it must not need memory for
+/// them when there is none.
+const ATTACH: &[u8] = b"jit.attach(..., 'trace') return { 'start', 'stop', 'abort', 'flush' }";
+
+/// Begins to watch the compiler; leaves on the stack what is to be kept.
+pub(super) fn watch_compiler(inside: Inside) {
+    if compile(inside, c"=[library] attach", ATTACH) {
+        inside.push_function(on_compiler);
+        inside.call(1, 1);
+    }
+}
+
+/// What the compiler calls with the name of what it does.
+unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
+    let watch = &Context::of(state).watch;
+    match inside_of(state).bytes_at(1) {
+        Some(b"start") => watch.on_compiler_begun(),
+        _ => watch.on_compiler_ended(),
+    }
+    0
+}
+
 /// Raises an error with a text of ours, without a place in front.
 pub(super) fn raise(state: *mut lua_State, text: &'static str) {
     // SAFETY: Lua called us; the range is readable and Lua copies it.

@@ -82,6 +82,8 @@ impl Lua {
             unsafe { api::luaL_openlibs(inside.state()) };
             functions::compile(inside, c"=[library] nothing", b"");
             lua.nothing = Reference(inside.register());
+            functions::watch_compiler(inside);
+            inside.register();
         });
         Ok((has_room && opened.is_ok()).then_some(lua))
     }

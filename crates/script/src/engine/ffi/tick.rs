@@ -24,7 +24,7 @@ use mlua_sys::lua_State;
 
 use crate::engine::ffi::context::Context;
 use crate::engine::ffi::functions;
-use crate::limits::{STALL_TICKS, TICK_IDLE};
+use crate::limits::{COMPILER_TICKS, STALL_TICKS, TICK_IDLE};
 
 /// Which of the realtime signals is ours: beyond those that C libraries and debuggers like to take.
 const SIGNAL_OFFSET: c_int = 9;
@@ -48,6 +48,8 @@ pub(super) struct Watch {
     ticks: AtomicU32,
     /// Ticks since the slice was over.
     overdue: AtomicU32,
+    /// Lua's compiler is at work.
+    compiling: AtomicBool,
     /// An error was raised as the page could not be interrupted otherwise.
     stalled: AtomicBool,
 }
@@ -84,6 +86,7 @@ impl Watch {
             seen: AtomicU32::new(0),
             ticks: AtomicU32::new(0),
             overdue: AtomicU32::new(0),
+            compiling: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
         }
     }
@@ -122,6 +125,17 @@ impl Watch {
         unsafe { api::lua_sethook(self.state.load(Relaxed), None, 0, 0) };
     }
 
+    /// The compiler begins. It is at work some instructions before it tells, and after; an abort that comes there is
+    /// overwritten, or seen at the next instruction of the page.
+    pub(super) fn on_compiler_begun(&self) {
+        self.compiling.store(true, Relaxed);
+    }
+
+    /// The compiler has ended, with a result or without.
+    pub(super) fn on_compiler_ended(&self) {
+        self.compiling.store(false, Relaxed);
+    }
+
     /// A tick came while this state ran.
     fn on_tick(&self) {
         self.ticks.store(self.ticks.load(Relaxed).wrapping_add(1), Relaxed);
@@ -130,7 +144,14 @@ impl Watch {
             self.seen.store(resumes, Relaxed);
             return;
         }
-        self.overdue.store(self.overdue.load(Relaxed).saturating_add(1), Relaxed);
+        let overdue = self.overdue.load(Relaxed).saturating_add(1);
+        self.overdue.store(overdue, Relaxed);
+        // Setting a hook aborts the compiler by a word in its state. If that comes while it is about to end a piece of
+        // code, the interpreter enters native code with the abort pending, which LuaJIT does not expect. So the hook
+        // waits for the compiler; that takes far less than a tick.
+        if self.compiling.load(Relaxed) && overdue < COMPILER_TICKS {
+            return;
+        }
         let state = self.state.load(Relaxed);
         // Taken away and set again: had a tick interrupted Lua while it switched hooks itself, this mends it.
         // SAFETY: allowed in a signal handler (it writes a few words of the state, whose thread this is).
