@@ -49,8 +49,9 @@ pub const TICK_IDLE: Duration = Duration::from_millis(100);
 /// native function called. Beyond: an error is raised there, and the page is ended.
 pub const STALL_TICKS: u32 = 20;
 
-/// Ticks that the end of a slice waits for LuaJIT's compiler, which takes microseconds (8). Beyond: it is aborted.
-pub const COMPILER_TICKS: u32 = 8;
+/// Ticks that the end of a slice waits for LuaJIT's compiler, which takes well below a millisecond (400, 200 ms of default
+/// slices). Beyond: it is aborted, as if it would never end; LuaJIT does not like that.
+pub const COMPILER_TICKS: u32 = 400;
 
 /// Coroutines without a run that are kept for the next ones. Beyond: they are collected as garbage.
 pub const COROUTINE_POOL: usize = 64;
