@@ -9,11 +9,12 @@ use crate::engine::host::{Answer, Host, Level, Part};
 pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
-pub(super) const CHUNKS: [(&CStr, &str); 12] = [
+pub(super) const CHUNKS: [(&CStr, &str); 13] = [
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
     (c"=[library] run", include_str!("../library/run.lua")),
+    (c"=[library] parts", include_str!("../library/parts.lua")),
     (c"=[library] sandbox", include_str!("../library/sandbox.lua")),
     (c"=[library] coroutines", include_str!("../library/coroutines.lua")),
     (c"=[library] sort", include_str!("../library/sort.lua")),
@@ -25,7 +26,7 @@ pub(super) const CHUNKS: [(&CStr, &str); 12] = [
 ];
 
 /// What the engine keeps of the library's table.
-pub(super) const KEPT: [&CStr; 4] = [c"loop", c"environment", c"modules", c"forget"];
+pub(super) const KEPT: [&CStr; 5] = [c"loop", c"environment", c"modules", c"forget", c"withdraw"];
 
 /// A page whose loop ends by itself, but only after a hundred slices or so.
 pub(super) const PROOF: &str = "return function()
@@ -60,7 +61,8 @@ mod tests {
     #[test]
     fn the_interruptible_functions_agree_with_the_native_ones() {
         let mut lua = Lua::open(64 << 20, Duration::from_millis(1)).unwrap().unwrap();
-        let names = ["base", "text", "request", "run", "sandbox", "sort", "pattern", "matching"];
+        let names =
+            ["base", "text", "request", "run", "parts", "sandbox", "sort", "pattern", "matching"];
         let is_named = |name: &CStr| {
             names.iter().any(|wanted| name.to_str().is_ok_and(|name| name.ends_with(wanted)))
         };

@@ -30,6 +30,7 @@ struct Kept {
     environment: Reference,
     modules: Reference,
     forget: Reference,
+    withdraw: Reference,
 }
 
 /// An engine. It belongs to the thread that made it.
@@ -72,15 +73,20 @@ impl State {
             (c"seed", (settings.seed % (1 << 53)) as f64),
         ];
         let built = lua.build(&library::CHUNKS, &names, &numbers, library::KEPT);
-        let [body, environment, modules, forget] = built.map_err(|fault| match fault {
-            CallFault::OutOfMemory => memory,
-            CallFault::Raised(message) => EngineError::Library(message),
-        })?;
+        let [body, environment, modules, forget, withdraw] =
+            built.map_err(|fault| match fault {
+                CallFault::OutOfMemory => memory,
+                // The compiler says it in words.
+                CallFault::Raised(message) if message == "not enough memory" => {
+                    EngineError::Memory { bytes: settings.memory_bytes }
+                }
+                CallFault::Raised(message) => EngineError::Library(message),
+            })?;
         let tick = (settings.slice.as_nanos() / 2).max(1);
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
         let mut state = State {
             lua,
-            kept: Kept { body, environment, modules, forget },
+            kept: Kept { body, environment, modules, forget, withdraw },
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,
@@ -96,7 +102,11 @@ impl State {
     /// Runs a loop of native code that ends by itself, late, and sees it interrupted more often than the one time
     /// that comes anyway: when the loop is over.
     fn prove(&mut self) -> Result<(), EngineError> {
-        let fault = |error: Box<ScriptError>| EngineError::Library(error.to_string());
+        let bytes = self.lua.memory_bound();
+        let fault = |error: Box<ScriptError>| match error.fault {
+            Fault::Memory => EngineError::Memory { bytes },
+            _ => EngineError::Library(error.to_string()),
+        };
         let page = self.load("proof", library::PROOF, Escape::Text).map_err(fault)?;
         let mut output = Output::default();
         let mut step = self.start(&page, &mut library::NoHost, &mut output);
@@ -118,7 +128,8 @@ impl State {
         self.lua.memory_used()
     }
 
-    /// Loads a page: Lua text that gives a function `(buffer, escape, text, request, response)`.
+    /// Loads a page: Lua text that gives a function `(buffer, escape, text, request, response, arguments)`. From then on
+    /// other pages include it by its name without the `.page` in it, as long as it is not withdrawn.
     ///
     /// # Errors
     ///
@@ -135,10 +146,14 @@ impl State {
         self.lua.pass(&coroutine, &chunk);
         self.lua.pass_number(&coroutine, LOAD);
         self.lua.release(&chunk);
+        if !self.lua.pass_text(&coroutine, name) {
+            self.lua.drop_coroutine(coroutine);
+            return Err(report::out_of_memory(name));
+        }
         let name: Rc<str> = name.into();
         let mut run =
             Run { coroutine: Some(coroutine), name: name.clone(), ticks: 0, bin: self.bin.clone() };
-        let mut passed = 2;
+        let mut passed = 3;
         loop {
             let (coroutine, outcome) = self.advance(&mut run, passed, &mut library::NoHost)?;
             if outcome == Outcome::Sliced {
@@ -169,6 +184,12 @@ impl State {
         coroutine.stack.truncate(0);
         self.put_back(coroutine);
         kept.map_err(|fault| report::of_call(fault, name))
+    }
+
+    /// Lets no page include the one that was loaded by this name any more.
+    pub fn withdraw(&mut self, name: &str) {
+        // It takes memory to name it; a page that can be included for longer than it should be does no harm.
+        let _withdrawn = self.lua.call_with(&self.kept.withdraw, name);
     }
 
     /// Hands in a module that pages may `require`. It runs when it is required for the first time.

@@ -8,7 +8,7 @@ local kit = ...
 local resume, yield, status, create = coroutine.resume, coroutine.yield, coroutine.status, coroutine.create
 local running = coroutine.running
 local select, error, type, tostring = select, error, type, tostring
-local tops = kit.tops
+local tops, contexts = kit.tops, kit.contexts
 
 local USER, SLEEP = 3, 4
 
@@ -39,6 +39,13 @@ local function safe_yield(...)
   return yield(USER, ...)
 end
 
+-- What a page does in a coroutine it does for the same run.
+local function create_shared(body)
+  local inner = create(body)
+  contexts[inner] = contexts[running()]
+  return inner
+end
+
 local function unwrap(fine, ...)
   if not fine then
     error((...), 0)
@@ -47,7 +54,7 @@ local function unwrap(fine, ...)
 end
 
 kit.publish("coroutine", kit.seal("coroutine", {
-  create = create,
+  create = create_shared,
   resume = safe_resume,
   yield = safe_yield,
   status = status,
@@ -59,7 +66,7 @@ kit.publish("coroutine", kit.seal("coroutine", {
     return not tops[running()]
   end,
   wrap = function(body)
-    local inner = create(body)
+    local inner = create_shared(body)
     return function(...)
       return unwrap(safe_resume(inner, ...))
     end

@@ -5,7 +5,7 @@
 local kit = ...
 
 local yield, running = coroutine.yield, coroutine.running
-local setmetatable = setmetatable
+local setmetatable, setfenv, type = setmetatable, setfenv, type
 local new_buffer = require("string.buffer").new
 local buffer_meta = debug.getmetatable(new_buffer())
 local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
@@ -25,22 +25,37 @@ local request_meta, response_meta = kit.request_meta, kit.response_meta
 local escapes, text_of, finish = kit.escapes, kit.text_of, kit.finish
 local room_kept = kit.buffer_kept
 
-local function serve(job, kind, out)
-  local response = setmetatable({ out }, response_meta)
-  job(out, escapes[kind], text_of, setmetatable({}, request_meta), response)
+local function serve(page, kind, context)
+  local response = setmetatable({ context.out }, response_meta)
+  context.escape, context.request, context.response = escapes[kind], setmetatable({}, request_meta), response
+  context.content, context.blocks = nil, nil
+  kit.run_page(page, context)
   return finish(response)
 end
 
-function kit.loop(job, kind)
+-- The page that a chunk gives. It sees the names of its own environment.
+local function loaded(chunk, file)
+  local environment = kit.environment_of(file)
+  setfenv(chunk, environment)
+  local page = chunk()
+  if type(page) == "function" then
+    kit.offer(file, page, environment)
+  end
+  return page
+end
+
+function kit.loop(job, kind, file)
   tops[running()] = true
   local out = new_buffer()
+  local context = { out = out, text = text_of }
+  kit.contexts[running()] = context
   while true do
     if kind == LOAD then
-      job, kind = yield(LOADED, job())
+      job, kind, file = yield(LOADED, loaded(job, file))
     else
-      local status, fields = serve(job, kind, out)
+      local status, fields = serve(job, kind, context)
       local start, length = ref(out)
-      job, kind = yield(DONE, start, length, status, fields)
+      job, kind, file = yield(DONE, start, length, status, fields)
       if length > room_kept then
         free(out)
       else

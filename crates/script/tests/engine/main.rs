@@ -4,6 +4,7 @@
 
 mod calls;
 mod memory;
+mod parts;
 mod patterns;
 mod running;
 mod sandbox;

@@ -199,6 +199,20 @@ impl Lua {
         })
     }
 
+    /// The same with a text.
+    pub(in crate::engine) fn call_with(
+        &mut self,
+        function: &Reference,
+        text: &str,
+    ) -> Result<(), Fault> {
+        self.with_reserve(&mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_registered(function.0);
+            inside.push_bytes(text.as_bytes());
+            inside.call(1, 0);
+        })
+    }
+
     /// Forgets a value.
     pub(in crate::engine) fn release(&mut self, reference: &Reference) {
         let released = self.with_reserve(&mut |inside| inside.unregister(reference.0));

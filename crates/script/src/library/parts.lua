@@ -1,0 +1,157 @@
+-- `include`, `layout`, `block` and `content`: pages made of parts.
+--
+-- Owns which page a name means, and what a run has put aside for its layout. Names are of the page that says them, whoever
+-- calls it, so each page has an environment of its own with these functions; what they share is the run's context.
+
+local kit = ...
+
+local type, error, tostring, pairs, pcall, setmetatable = type, error, tostring, pairs, pcall, setmetatable
+local getmetatable = debug.getmetatable
+local match, gsub, gmatch, sub = string.match, string.gsub, string.gmatch, string.sub
+local concat = table.concat
+local running = coroutine.running
+local get = kit.buffer.get
+
+-- The functions of loaded pages, by the name that others include them by.
+local pages = {}
+
+-- The environment of each, to tell the page that is run from parts of it.
+local environments = setmetatable({}, { __mode = "k" })
+
+-- What a run is at, by its coroutine; coroutines that the page makes share it (coroutines.lua).
+local contexts = setmetatable({}, { __mode = "k" })
+kit.contexts = contexts
+
+-- `a/_row.page.html` is included as `a/_row.html`.
+local function spoken(file)
+  return (gsub(file, "%.page(%.[^./]+)$", "%1"))
+end
+
+-- The name of a page as a path below the root, from what a page in `directory` calls it.
+local function resolve(directory, target, level)
+  if type(target) ~= "string" or target == "" then
+    error("not the name of a part: " .. tostring(target), level + 1)
+  end
+  local path = sub(target, 1, 1) == "/" and target or directory .. target
+  local names, count = {}, 0
+  for name in gmatch(path, "[^/]+") do
+    if name == ".." then
+      if count == 0 then
+        error("'" .. target .. "' leads out of the root", level + 1)
+      end
+      names[count] = nil
+      count = count - 1
+    elseif name ~= "." then
+      count = count + 1
+      names[count] = name
+    end
+  end
+  return concat(names, "/")
+end
+
+local function find(directory, target, level)
+  local name = resolve(directory, target, level + 1)
+  local page = pages[name]
+  if not page then
+    local file = gsub(name, "(%.[^./]+)$", ".page%1")
+    error("there is no part '" .. name .. "': it would be the file " .. file, level + 1)
+  end
+  return page
+end
+
+local function run(page, context, arguments)
+  return page(context.out, context.escape, context.text, context.request, context.response, arguments)
+end
+
+-- What a function prints, in the place of printing it. What was printed before stays, also where it fails and somebody
+-- catches that.
+local function captured(context, body)
+  local out = context.out
+  local before = get(out)
+  local fine, failure = pcall(body)
+  local text = get(out)
+  out:put(before)
+  if not fine then
+    error(failure, 0)
+  end
+  return text
+end
+
+kit.publish("block", function(name, body)
+  if type(name) ~= "string" or type(body) ~= "function" then
+    error("block takes a name and a function", 2)
+  end
+  local context = contexts[running()]
+  local blocks = context.blocks
+  if not blocks then
+    blocks = {}
+    context.blocks = blocks
+  end
+  local known = blocks[name]
+  if context.layout then
+    -- It is for the layout. Who says it first is nearest to the page, and wins.
+    if not known then
+      blocks[name] = captured(context, body)
+    end
+  elseif known then
+    context.out:put(known)
+  else
+    body()
+  end
+end)
+
+kit.publish("content", function()
+  local text = contexts[running()].content
+  if not text then
+    error("content() is for layouts: this page is none here", 2)
+  end
+  return text
+end)
+
+-- The environment of a page: the shared one, with what depends on where the page lies.
+function kit.environment_of(file)
+  local directory = match(file, "^(.*/)") or ""
+  local environment = {}
+  for name, value in pairs(kit.environment) do
+    environment[name] = value
+  end
+  environment.include = function(target, arguments)
+    local page = find(directory, target, 2)
+    run(page, contexts[running()], arguments)
+  end
+  environment.layout = function(target, arguments)
+    local context = contexts[running()]
+    if context.environment ~= environment then
+      error("a part has no layout: the page that includes it has", 2)
+    end
+    if context.layout then
+      error("the page has a layout already", 2)
+    end
+    context.layout, context.layout_arguments = find(directory, target, 2), arguments
+  end
+  return setmetatable(environment, getmetatable(kit.environment))
+end
+
+-- Others may include the page from now on.
+function kit.offer(file, page, environment)
+  pages[spoken(file)] = page
+  environments[page] = environment
+end
+
+-- Pages of this name can be included no more. What runs goes on.
+function kit.withdraw(file)
+  pages[spoken(file)] = nil
+end
+
+-- Runs a page and then the layouts around it, the innermost first.
+function kit.run_page(page, context)
+  context.environment = environments[page]
+  run(page, context)
+  while context.layout do
+    local outer, arguments = context.layout, context.layout_arguments
+    context.layout, context.layout_arguments = nil, nil
+    context.content = get(context.out)
+    context.environment = environments[outer]
+    run(outer, context, arguments)
+  end
+end
