@@ -56,6 +56,26 @@ fn a_page_sees_its_request_and_decides_its_answer() {
 }
 
 #[test]
+fn forms_are_read_and_cookies_come_back() {
+    let page = "<% response:cookie('seen', 'yes') -%>\n<%= request.form.name %>, <%= request.cookies.seen or 'new' %>";
+    let server = start(&[("form.page.txt", page)]);
+    let mut client = server.client();
+    let mut post = |cookie: &str, kind: &str| {
+        let body = "name=Ada+%26+co&x=";
+        let length = body.len().to_string();
+        let fields =
+            [("Content-Length", length.as_str()), ("Content-Type", kind), ("Cookie", cookie)];
+        client.send(head("POST", "/form", &fields) + body).unwrap();
+        client.response(RequestKind::Other).unwrap()
+    };
+    let first = post("a=b", "application/x-www-form-urlencoded; charset=utf-8");
+    assert_eq!(text(&first), "Ada & co, new");
+    assert_eq!(field(&first, "set-cookie"), "seen=yes; Path=/; SameSite=Lax; HttpOnly");
+    assert_eq!(text(&post("seen=yes", "APPLICATION/x-www-form-urlencoded")), "Ada & co, yes");
+    assert_eq!(text(&post("seen=yes", "text/plain")), ", yes");
+}
+
+#[test]
 fn a_page_that_fails_is_answered_500_and_named_in_the_log() {
     let pages = [
         ("fail.page.html", "one\n<% local x = nil; x.y = 1 %>"),

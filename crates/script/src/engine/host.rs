@@ -33,13 +33,15 @@ pub enum Part {
     Cookies,
     /// `request.body`: text.
     Body,
+    /// `request.form`: fields of a body that is a form, decoded; none where it is none.
+    Form,
     /// `request.peer`: text, an address.
     Peer,
 }
 
 impl Part {
     /// All parts with the names that pages know them by. A part's number is its place here, from 1.
-    pub const ALL: [(&'static str, Part); 8] = [
+    pub const ALL: [(&'static str, Part); 9] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("query", Part::Query),
@@ -47,6 +49,7 @@ impl Part {
         ("headers", Part::Headers),
         ("cookies", Part::Cookies),
         ("body", Part::Body),
+        ("form", Part::Form),
         ("peer", Part::Peer),
     ];
 

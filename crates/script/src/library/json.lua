@@ -298,6 +298,11 @@ end
 
 local pcall = pcall
 
+-- `request.json`.
+function kit.decode_json(text)
+  return placed(pcall(decode, text))
+end
+
 kit.publish("json", kit.seal("json", {
   null = null,
   array = function(list)

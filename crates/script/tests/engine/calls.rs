@@ -15,7 +15,7 @@ fn a_part_of_the_request_is_asked_for_once_and_when_it_is_looked_at() {
         tostring(request.peer), tostring(request.unknown))";
     assert_eq!(
         stage.body(code),
-        "GET /hello /hello 2 Grace &amp; &lt;co&gt; example.org nil||nilnil"
+        r#"GET /hello /hello 2 Grace &amp; &lt;co&gt; example.org nil|{"a":[1,2]}|nilnil"#
     );
     let expected = [
         Part::Method,
@@ -45,6 +45,34 @@ fn status_and_fields_go_out_when_they_are_set() {
     assert_eq!(stage.output.fields().collect::<Vec<_>>(), [("location", "/login")]);
     assert_eq!(stage.body("_b:put('next')"), "next");
     assert_eq!((stage.output.status, stage.output.fields().count()), (None, 0));
+}
+
+#[test]
+fn forms_and_json_are_read_and_cookies_set() {
+    let mut stage = Stage::new();
+    assert_eq!(
+        stage.body("_b:put(request.form.agreed, #request.json.a, request.json.a[2])"),
+        "yes22"
+    );
+    assert_eq!(stage.desk.asked, [Part::Form, Part::Body]);
+    stage.body(
+        "response:cookie('id', 'a1') response:cookie('n', 2, { path = '/x', max_age = 60, http_only = false,
+            secure = true, same_site = 'None', domain = 'example.org' })",
+    );
+    let expected = [
+        ("set-cookie", "id=a1; Path=/; SameSite=Lax; HttpOnly"),
+        ("set-cookie", "n=2; Path=/x; Domain=example.org; Max-Age=60; SameSite=None; Secure"),
+    ];
+    assert_eq!(stage.output.fields().collect::<Vec<_>>(), expected);
+    for (code, told) in [
+        ("response:cookie('a b', 'x')", "not the name of a cookie: a b"),
+        ("response:cookie('a', 'x;y')", "the value of the cookie 'a' holds what a cookie cannot"),
+        ("response:cookie('a', 'x', { path = '/;' })", "the Path of the cookie 'a' is not right"),
+        ("response:cookie('a', 'x', { same_site = 'lax' })", "same_site is Strict, Lax or None"),
+    ] {
+        let failure = stage.failure(code);
+        assert!(failure.message.contains(told), "{failure}");
+    }
 }
 
 #[test]

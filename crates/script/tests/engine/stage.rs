@@ -30,7 +30,8 @@ impl Host for Desk {
             }
             Part::Headers => answer.field(b"host", b"example.org"),
             Part::Cookies => answer.fields(),
-            Part::Body => answer.text(b""),
+            Part::Body => answer.text(br#"{"a":[1,2]}"#),
+            Part::Form => answer.field(b"agreed", b"yes"),
             Part::QueryText | Part::Peer => {}
         }
     }

@@ -53,6 +53,14 @@ impl Host for RequestHost<'_> {
                 }
             }
             Part::Body => answer.text(request.body),
+            Part::Form => {
+                answer.fields();
+                if is_form(request) {
+                    for (name, value) in form_urlencoded::parse(request.body) {
+                        answer.field(name.as_bytes(), value.as_bytes());
+                    }
+                }
+            }
             Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
         }
     }
@@ -74,4 +82,11 @@ impl Host for RequestHost<'_> {
             format_args!("{}: {}", self.path, text.replace(char::is_control, " ")),
         );
     }
+}
+
+/// Whether the body is a form as browsers send it by themselves.
+fn is_form(request: &Request<'_>) -> bool {
+    let media_type = request.field("content-type").unwrap_or_default();
+    let essence = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
 }
