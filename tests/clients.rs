@@ -285,4 +285,28 @@ fn chromium_shows_the_site_of_the_examples() {
     assert!(size > 10_000, "{size} bytes: {}", errors_of(&output));
     assert_eq!(server.count("/http/by_class/4xx"), 0, "everything the page wants is there");
     assert!(server.count("/http/by_class/2xx") > 1, "the page and its parts");
+    for path in ["/arguments?lap=2", "/form", "/slow?seconds=0.01"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+}
+
+/// The form of the examples, sent by a script that their policy lets in.
+#[test]
+fn chromium_posts_a_form_to_a_page() {
+    if !has("chromium", "chromium_posts_a_form_to_a_page") {
+        return;
+    }
+    let start = "<!doctype html><form method=post action=/form><input name=name value='Ada &lt;b&gt;'>\
+        <input name=greeting value='Hello + 1 &amp; all'></form><script src=/send.js></script>";
+    let server = Plan::new()
+        .config(include_str!("../examples/site/velodrome.toml"))
+        .file("index.html", start)
+        .file("send.js", "document.forms[0].submit()")
+        .file("form.page.html", include_str!("../examples/site/form.page.html"))
+        .start();
+    let page = url(&server, "/");
+    let output = chromium(&server, &["--virtual-time-budget=10000", "--dump-dom", &page]);
+    let document = printed_by(&output);
+    let greeting = "<strong>Ada &lt;b&gt;</strong> says: Hello + 1 &amp; all";
+    assert!(document.contains(greeting), "{document}\n{}", errors_of(&output));
 }
