@@ -303,6 +303,7 @@ fn chromium_posts_a_form_to_a_page() {
         .file("index.html", start)
         .file("send.js", "document.forms[0].submit()")
         .file("form.page.html", include_str!("../examples/site/form.page.html"))
+        .file("_base.page.html", include_str!("../examples/site/_base.page.html"))
         .start();
     let page = url(&server, "/");
     let output = chromium(&server, &["--virtual-time-budget=10000", "--dump-dom", &page]);
