@@ -107,7 +107,7 @@ impl State {
             Fault::Memory => EngineError::Memory { bytes },
             _ => EngineError::Library(error.to_string()),
         };
-        let page = self.load("proof", library::PROOF, Escape::Text).map_err(fault)?;
+        let page = self.load(u16::MAX, "proof", library::PROOF, Escape::Text).map_err(fault)?;
         let mut output = Output::default();
         let mut step = self.start(&page, &mut library::NoHost, &mut output);
         for _ in 0..library::PROOF_SLICES {
@@ -129,13 +129,14 @@ impl State {
     }
 
     /// Loads a page: Lua text that gives a function `(buffer, escape, text, request, response, arguments)`. From then on
-    /// other pages include it by its name without the `.page` in it, as long as it is not withdrawn.
+    /// other pages of its site include it by its name without the `.page` in it, as long as it is not withdrawn.
     ///
     /// # Errors
     ///
     /// The text is not Lua, or what it does to give the function fails.
     pub fn load(
         &mut self,
+        site: u16,
         name: &str,
         text: &str,
         escape: Escape,
@@ -150,10 +151,11 @@ impl State {
             self.lua.drop_coroutine(coroutine);
             return Err(report::out_of_memory(name));
         }
+        self.lua.pass_number(&coroutine, site.into());
         let name: Rc<str> = name.into();
         let mut run =
             Run { coroutine: Some(coroutine), name: name.clone(), ticks: 0, bin: self.bin.clone() };
-        let mut passed = 3;
+        let mut passed = 4;
         loop {
             let (coroutine, outcome) = self.advance(&mut run, passed, &mut library::NoHost)?;
             if outcome == Outcome::Sliced {
@@ -186,10 +188,10 @@ impl State {
         kept.map_err(|fault| report::of_call(fault, name))
     }
 
-    /// Lets no page include the one that was loaded by this name any more.
-    pub fn withdraw(&mut self, name: &str) {
+    /// Lets no page include the one that was loaded for this site by this name any more.
+    pub fn withdraw(&mut self, site: u16, name: &str) {
         // It takes memory to name it; a page that can be included for longer than it should be does no harm.
-        let _withdrawn = self.lua.call_with(&self.kept.withdraw, name);
+        let _withdrawn = self.lua.call_with(&self.kept.withdraw, site.into(), name);
     }
 
     /// Hands in a module that pages may `require`. It runs when it is required for the first time.

@@ -12,8 +12,8 @@ local concat = table.concat
 local running = coroutine.running
 local get = kit.buffer.get
 
--- The functions of loaded pages, by the name that others include them by.
-local pages = {}
+-- The functions of loaded pages: by the site they belong to, and by the name that others of that site include them by.
+local sites = {}
 
 -- The environment of each, to tell the page that is run from parts of it.
 local environments = setmetatable({}, { __mode = "k" })
@@ -49,9 +49,9 @@ local function resolve(directory, target, level)
   return concat(names, "/")
 end
 
-local function find(directory, target, level)
+local function find(site, directory, target, level)
   local name = resolve(directory, target, level + 1)
-  local page = pages[name]
+  local page = sites[site][name]
   if not page then
     local file = gsub(name, "(%.[^./]+)$", ".page%1")
     error("there is no part '" .. name .. "': it would be the file " .. file, level + 1)
@@ -109,14 +109,14 @@ kit.publish("content", function()
 end)
 
 -- The environment of a page: the shared one, with what depends on where the page lies.
-function kit.environment_of(file)
+function kit.environment_of(site, file)
   local directory = match(file, "^(.*/)") or ""
   local environment = {}
   for name, value in pairs(kit.environment) do
     environment[name] = value
   end
   environment.include = function(target, arguments)
-    local page = find(directory, target, 2)
+    local page = find(site, directory, target, 2)
     run(page, contexts[running()], arguments)
   end
   environment.layout = function(target, arguments)
@@ -127,20 +127,21 @@ function kit.environment_of(file)
     if context.layout then
       error("the page has a layout already", 2)
     end
-    context.layout, context.layout_arguments = find(directory, target, 2), arguments
+    context.layout, context.layout_arguments = find(site, directory, target, 2), arguments
   end
   return setmetatable(environment, getmetatable(kit.environment))
 end
 
--- Others may include the page from now on.
-function kit.offer(file, page, environment)
-  pages[spoken(file)] = page
+-- Others of its site may include the page from now on.
+function kit.offer(site, file, page, environment)
+  sites[site] = sites[site] or {}
+  sites[site][spoken(file)] = page
   environments[page] = environment
 end
 
--- Pages of this name can be included no more. What runs goes on.
-function kit.withdraw(file)
-  pages[spoken(file)] = nil
+-- The page of this name can be included no more. What runs goes on.
+function kit.withdraw(site, file)
+  sites[site][spoken(file)] = nil
 end
 
 -- Runs a page and then the layouts around it, the innermost first.

@@ -34,28 +34,28 @@ local function serve(page, kind, context)
 end
 
 -- The page that a chunk gives. It sees the names of its own environment.
-local function loaded(chunk, file)
-  local environment = kit.environment_of(file)
+local function loaded(chunk, site, file)
+  local environment = kit.environment_of(site, file)
   setfenv(chunk, environment)
   local page = chunk()
   if type(page) == "function" then
-    kit.offer(file, page, environment)
+    kit.offer(site, file, page, environment)
   end
   return page
 end
 
-function kit.loop(job, kind, file)
+function kit.loop(job, kind, file, site)
   tops[running()] = true
   local out = new_buffer()
   local context = { out = out, text = text_of }
   kit.contexts[running()] = context
   while true do
     if kind == LOAD then
-      job, kind, file = yield(LOADED, loaded(job, file))
+      job, kind, file, site = yield(LOADED, loaded(job, site, file))
     else
       local status, fields = serve(job, kind, context)
       local start, length = ref(out)
-      job, kind, file = yield(DONE, start, length, status, fields)
+      job, kind, file, site = yield(DONE, start, length, status, fields)
       if length > room_kept then
         free(out)
       else

@@ -11,7 +11,7 @@ fn site(stage: &mut Stage, pages: &[(&str, &str)]) -> Handler {
     for (name, text) in pages {
         let extension = name.rsplit('.').next().unwrap();
         let lowered = lower(text.as_bytes(), Escape::of_extension(extension)).unwrap();
-        let loaded = stage.state.load(name, &lowered.lua, script::engine::Escape::Html);
+        let loaded = stage.state.load(0, name, &lowered.lua, script::engine::Escape::Html);
         // A part may be dropped: it is known by its name.
         last = Some(loaded.unwrap());
     }
@@ -121,11 +121,29 @@ fn coroutines_of_a_page_print_into_it() {
 }
 
 #[test]
+fn sites_do_not_see_each_others_parts() {
+    let mut stage = Stage::new();
+    let mut load = |stage: &mut Stage, site: u16, name: &str, text: &str| {
+        let lowered = lower(text.as_bytes(), Escape::Markup).unwrap();
+        stage.state.load(site, name, &lowered.lua, script::engine::Escape::Html).unwrap()
+    };
+    let page = "<% include('_p.html') %>";
+    let pages = [0, 1].map(|site| {
+        load(&mut stage, site, "_p.page.html", &format!("part of {site}"));
+        load(&mut stage, site, "x.page.html", page)
+    });
+    let alone = load(&mut stage, 2, "x.page.html", page);
+    let bodies = pages.each_ref().map(|page| stage.play(page).unwrap().body);
+    assert_eq!(bodies, ["part of 0", "part of 1"]);
+    assert!(stage.play(&alone).unwrap_err().to_string().contains("there is no part"));
+}
+
+#[test]
 fn a_part_that_was_withdrawn_is_not_there() {
     let mut stage = Stage::new();
     let page =
         site(&mut stage, &[("_p.page.html", "p"), ("x.page.html", "<% include('_p.html') %>")]);
     assert_eq!(stage.play(&page).unwrap().body, "p");
-    stage.state.withdraw("_p.page.html");
+    stage.state.withdraw(0, "_p.page.html");
     assert!(stage.play(&page).unwrap_err().to_string().contains("there is no part '_p.html'"));
 }

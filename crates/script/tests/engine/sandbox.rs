@@ -214,6 +214,7 @@ fn modules_come_from_the_server_only() {
 #[test]
 fn a_name_cannot_pass_for_the_library() {
     let mut stage = Stage::new();
-    let page = stage.state.load("a\0b", "return function() error('x') end", Escape::Html).unwrap();
+    let page =
+        stage.state.load(0, "a\0b", "return function() error('x') end", Escape::Html).unwrap();
     assert_eq!(stage.play(&page).err().unwrap().to_string(), "ab:1: x");
 }

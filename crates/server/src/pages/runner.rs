@@ -87,16 +87,17 @@ impl Runner {
             let mut known = before.get_mut(index);
             let handlers = set.pages.iter().map(|page| {
                 let kept = known.as_mut().and_then(|known| known.take(page));
-                kept.or_else(|| self.load_page(page))
+                kept.or_else(|| self.load_page(index, page))
             });
             let handlers = handlers.collect();
             self.roots.push(Loaded { set: Arc::clone(set), handlers });
         }
     }
 
-    fn load_page(&mut self, page: &Page) -> Option<Handler> {
+    fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {
         // It was compiled once where it was read: what fails here has no room, and is answered with an error.
-        self.engine.load(&page.name.file, page.lua.as_ref()?, Markup::Html).ok()
+        let site = u16::try_from(root).ok()?;
+        self.engine.load(site, &page.name.file, page.lua.as_ref()?, Markup::Html).ok()
     }
 
     /// The page that answers a path of a root.

@@ -135,7 +135,7 @@ fn lower(name: &PageName, text: &str, engine: &mut State) -> Result<Arc<str>, Pr
         column: error.column,
         what: error.what.to_string(),
     })?;
-    match engine.load(&name.file, &lowered.lua, Markup::Html) {
+    match engine.load(0, &name.file, &lowered.lua, Markup::Html) {
         Ok(_compiles) => Ok(lowered.lua.into()),
         Err(error) => Err(Problem { line: error.line, column: 0, what: error.message }),
     }

@@ -199,17 +199,19 @@ impl Lua {
         })
     }
 
-    /// The same with a text.
+    /// The same with a number and a text.
     pub(in crate::engine) fn call_with(
         &mut self,
         function: &Reference,
+        number: f64,
         text: &str,
     ) -> Result<(), Fault> {
         self.with_reserve(&mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(function.0);
+            inside.push_number(number);
             inside.push_bytes(text.as_bytes());
-            inside.call(1, 0);
+            inside.call(2, 0);
         })
     }
 
