@@ -140,3 +140,39 @@ fn a_page_that_waits_holds_up_nobody_and_ends_with_its_client() {
     until("the connection of the page has ended", || (open() == 0).then_some(()));
     assert!(!server.printed_errors().contains("it went on"));
 }
+
+#[test]
+fn pages_that_are_not_enabled_are_hidden_and_not_run() {
+    let plan = Plan::new().config("[pages]\nenabled = false\n").file("hello.page.html", HELLO);
+    let server = plan.file("broken.page.html", "<% for %>").file("plain.html", "plain").start();
+    for path in ["/hello", "/hello.html", "/hello.page.html", "/broken"] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    assert_eq!(text(&server.get("/plain.html")), "plain");
+    assert!(!server.printed_errors().contains("broken"), "nobody looked at it");
+}
+
+#[test]
+fn what_a_page_may_use_is_configured() {
+    let config = "[pages]\nnative = false\nslice = \"2ms\"\ncpu_budget = \"20ms\"\ndeadline = \"500ms\"\n\
+        memory = \"4 MiB\"\n";
+    let plan = Plan::new().config(config).file("hello.page.html", HELLO);
+    let plan = plan
+        .file("loop.page.html", "<% while true do end %>")
+        .file("wait.page.html", "<% sleep(20) %>")
+        .file("grow.page.html", "<% local t = {} for i = 1, 1e7 do t[i] = 'x' .. i end %>");
+    let server = plan.start();
+    assert_eq!(text(&server.get("/hello")), "<h1>Hello, World!</h1>\n");
+    for path in ["/loop", "/wait", "/grow"] {
+        let response = server.get(path);
+        assert_eq!((response.status, field(&response, "Retry-After")), (503, "1"), "{path}");
+    }
+    let told = server.printed_errors();
+    for expected in [
+        "loop.page.html:1: used more than 20 ms of CPU time",
+        "wait.page.html: it took longer than a page may take",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    assert_eq!(text(&server.get("/hello")), "<h1>Hello, World!</h1>\n");
+}

@@ -77,6 +77,17 @@ pub const CACHE_SIZE: u64 = 64 * MIB;
 /// 256 KiB: a longer file is never held in memory but sent from its descriptor.
 pub const CACHE_FILE_SIZE: u64 = 256 * KIB;
 
+// ---- Pages: the defaults of [pages] ----
+
+/// 1 ms for which a page runs at a time; then others get their turn, and it goes on after them.
+pub const PAGE_SLICE: Duration = script::limits::SLICE;
+/// 250 ms of CPU time for one run of a page; with more it is ended and answered 503.
+pub const PAGE_CPU_BUDGET: Duration = script::limits::CPU_BUDGET;
+/// 30 s for a page from its start to its end, waits included; with more it is ended and answered 503.
+pub const PAGE_DEADLINE: Duration = Duration::from_secs(30);
+/// 64 MiB for all pages of one scheduler, with their code; the page that asks for more is ended and answered 503.
+pub const PAGE_MEMORY: u64 = script::limits::MEMORY_SIZE as u64;
+
 // ---- What the configuration itself may ask for ----
 
 /// 1 MiB of `velodrome.toml`; a longer file is refused before it is read as TOML.
@@ -98,6 +109,18 @@ pub const HEAD_PART_SIZE_MAX: u64 = 65_535;
 pub const FIELD_COUNT_MAX: u64 = 100;
 /// 100,000,000 connections; a configuration that allows more is refused.
 pub const CONNECTIONS_MAX: u64 = 100_000_000;
+/// 100 us of a page's slice; a configuration with less is refused: the interruptions would cost more than the pages.
+pub const PAGE_SLICE_MIN: Duration = Duration::from_micros(100);
+/// 100 ms of a page's slice; a configuration with more is refused: everybody else of the scheduler waits so long.
+pub const PAGE_SLICE_MAX: Duration = Duration::from_millis(100);
+/// 1 ms of CPU time for a page; a configuration with less is refused: every page would be ended.
+pub const PAGE_CPU_BUDGET_MIN: Duration = Duration::from_millis(1);
+/// 10 minutes of CPU time for a page; a configuration with more is refused.
+pub const PAGE_CPU_BUDGET_MAX: Duration = Duration::from_secs(600);
+/// 4 MiB for the pages of a scheduler; a configuration with less is refused: the library of pages has no room in it.
+pub const PAGE_MEMORY_MIN: u64 = 4 * MIB;
+/// 64 GiB for the pages of a scheduler; a configuration with more is refused.
+pub const PAGE_MEMORY_MAX: u64 = 64 * 1024 * MIB;
 
 // ---- Routes ----
 
@@ -155,5 +178,3 @@ pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const PAGE_ENTRIES_MAX: usize = 100_000;
 /// 32 directories deep pages are looked for; what is deeper is not found, and the log says so.
 pub const PAGE_DEPTH_MAX: usize = 32;
-/// 30 s for a page from its start to its end, waits included. Consequence: 503.
-pub const PAGE_DEADLINE: Duration = Duration::from_secs(30);

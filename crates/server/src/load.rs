@@ -97,7 +97,8 @@ impl Source {
         for path in data.directories() {
             look_at_directory(path)?;
         }
-        data.pages = pages::load(&data.roots, &data.rules, &[]).map_err(LoadError::Engine)?;
+        data.pages = pages::load(&data.roots, &data.rules, &[], &data.config.pages)
+            .map_err(LoadError::Engine)?;
         Ok(data)
     }
 

@@ -34,6 +34,7 @@ pub(super) static TOP: SectionKeys = SectionKeys {
         "error_pages",
         "files",
         "mime",
+        "pages",
         "limits",
         "log",
         "admin",
@@ -129,6 +130,11 @@ pub(super) static FILES: SectionKeys = SectionKeys {
 pub(super) static CACHE_CONTROL: SectionKeys =
     SectionKeys { name: "[[files.cache_control]]", keys: &["glob", "value"] };
 
+pub(super) static PAGES: SectionKeys = SectionKeys {
+    name: "[pages]",
+    keys: &["enabled", "native", "slice", "cpu_budget", "deadline", "memory"],
+};
+
 pub(super) static LIMITS: SectionKeys = SectionKeys {
     name: "[limits]",
     keys: &[
@@ -160,7 +166,7 @@ pub(super) static ADMIN: SectionKeys =
     SectionKeys { name: "[admin]", keys: &["socket", "metrics"] };
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 14] = [
+pub static SECTIONS: [&SectionKeys; 15] = [
     &TOP,
     &LISTENER,
     &HOST,
@@ -172,6 +178,7 @@ pub static SECTIONS: [&SectionKeys; 14] = [
     &RESPOND,
     &FILES,
     &CACHE_CONTROL,
+    &PAGES,
     &LIMITS,
     &LOG,
     &ADMIN,

@@ -21,6 +21,7 @@ mod listener;
 mod log;
 mod model;
 mod network;
+mod pages;
 mod problem;
 mod quantity;
 mod read;
@@ -41,6 +42,7 @@ pub use model::{
     Matcher, MediaType, Method, Overrides, Respond, Route, RouteAction, Steering,
 };
 pub use network::{Network, NetworkError};
+pub use pages::Pages;
 pub use problem::{ConfigErrors, Place, Problem};
 pub use quantity::{QuantityError, parse_duration, parse_size};
 pub use target::{Part, Spot, Target};

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Address, Admin, Glob, HostName, Limits, Log, Network, Place, Target};
+use super::{Address, Admin, Glob, HostName, Limits, Log, Network, Pages, Place, Target};
 use crate::limits;
 
 /// The whole configuration of a server.
@@ -41,6 +41,8 @@ pub struct Config {
     pub file_cache: FileCache,
     /// Media types by extension that go before the built-in list.
     pub media_types: Vec<MediaType>,
+    /// Whether pages are run, how, and what one may use.
+    pub pages: Pages,
     /// Bounds and deadlines of requests and connections.
     pub limits: Limits,
     /// What is logged, how and where to.

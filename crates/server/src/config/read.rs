@@ -13,7 +13,7 @@ use super::section::Section;
 use super::value::{boolean, deadline, duration, path, shown, whole, word};
 use super::{
     Address, Admin, Config, ConfigErrors, DescriptorTables, Listener, Overrides, Problems,
-    Steering, field, files, host, keys, limits, listener, log,
+    Steering, field, files, host, keys, limits, listener, log, pages,
 };
 use crate::limits::{CONFIG_SIZE_MAX, DRAIN_DEADLINE, SCHEDULERS_MAX, SPIN, SPIN_MAX};
 
@@ -71,6 +71,7 @@ fn read_top(
     let root = root.unwrap_or_else(|| base.to_path_buf());
     let files_section = top.section("files", &keys::FILES, problems);
     let (rules, file_cache) = files::read(files_section.as_ref(), &root, problems);
+    let pages_section = top.section("pages", &keys::PAGES, problems);
     let limits_section = top.section("limits", &keys::LIMITS, problems);
     let log_section = top.section("log", &keys::LOG, problems);
     let admin_section = top.section("admin", &keys::ADMIN, problems);
@@ -91,6 +92,7 @@ fn read_top(
         headers: field::headers(top, problems),
         file_cache,
         media_types: files::media_types(top, problems),
+        pages: pages::read(pages_section, problems),
         limits: limits::read(limits_section, problems),
         log: log::read(log_section, base, problems),
         admin: log::read_admin(admin_section, base, overrides, problems),

@@ -95,6 +95,19 @@ pub(super) fn deadline(item: &Item<'_>) -> Result<Duration, String> {
     Ok(duration)
 }
 
+/// A duration within `range`.
+pub(super) fn duration_within(
+    item: &Item<'_>,
+    range: RangeInclusive<Duration>,
+) -> Result<Duration, String> {
+    let duration = duration(item)?;
+    if range.contains(&duration) {
+        return Ok(duration);
+    }
+    let (least, most) = (range.start().as_micros(), range.end().as_micros());
+    Err(format!("`{}` must be from {least}us to {most}us", shown(item.key)))
+}
+
 /// A deadline, or `"forever"`.
 pub(super) fn deadline_or_forever(item: &Item<'_>) -> Result<Option<Duration>, String> {
     if item.value.as_str() == Some("forever") {

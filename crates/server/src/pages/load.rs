@@ -6,14 +6,15 @@
 use std::sync::Arc;
 
 use runtime::diagnostic::{self, Level};
-use script::engine::{EngineError, Settings, State};
+use script::engine::{EngineError, State};
 
 use super::scan::walk;
 use super::set::PageSet;
+use crate::config;
 use crate::files::rules::{FileRules, Root};
 
 /// The pages of each root, in the order of the roots. `before` is what was there: a page whose new text is broken keeps its
-/// last good one.
+/// last good one. Where pages are not enabled, nothing is looked at.
 ///
 /// # Errors
 /// When there are pages, and there can be no engine on this host.
@@ -21,7 +22,11 @@ pub fn load(
     roots: &[Root],
     rules: &[Arc<FileRules>],
     before: &[Arc<PageSet>],
+    settings: &config::Pages,
 ) -> Result<Vec<Arc<PageSet>>, EngineError> {
+    if !settings.enabled {
+        return Ok(roots.iter().map(|_| Arc::default()).collect());
+    }
     let mut engine = None;
     let mut sets = Vec::new();
     for (index, (root, rules)) in roots.iter().zip(rules).enumerate() {
@@ -42,7 +47,7 @@ pub fn load(
         }
         let engine = match &mut engine {
             Some(engine) => engine,
-            None => engine.insert(State::new(Settings::default())?),
+            None => engine.insert(State::new(settings.engine_settings(0))?),
         };
         let known = before.get(index).map(|set| &**set);
         let set = PageSet::of(walked, known, rules, engine);

@@ -120,6 +120,7 @@ fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
         ("descriptor_tables", old.descriptor_tables != new.descriptor_tables),
         ("log.access", old.log.access != new.log.access),
         ("log.format", old.log.format != new.log.format),
+        ("pages", old.pages != new.pages),
         ("admin", old.admin != new.admin),
         ("limits.connections", old.limits.connections != new.limits.connections),
         ("limits.send_idle", old.limits.send_idle != new.limits.send_idle),

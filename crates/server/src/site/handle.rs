@@ -22,7 +22,7 @@ use crate::files::{Errand, Job, Key, Warm, Warmed};
 use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request};
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
-use crate::pages::{PageSet, Runner};
+use crate::pages::Runner;
 use crate::route::RuleId;
 
 /// Who helps the schedulers.
@@ -69,7 +69,7 @@ impl Site {
     /// When a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
         let roots = Roots::open(&data.roots)?;
-        let runner = runner_of(&data.pages, unique)?;
+        let runner = runner_of(&data, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         Ok(Self {
             data: Rc::new(data),
@@ -218,13 +218,13 @@ impl Site {
 }
 
 /// An engine with all pages, where there are any.
-fn runner_of(sets: &[Arc<PageSet>], seed: u128) -> std::io::Result<Option<Box<Runner>>> {
-    if sets.iter().all(|set| set.pages.is_empty()) {
+fn runner_of(data: &SiteData, seed: u128) -> std::io::Result<Option<Box<Runner>>> {
+    if data.pages.iter().all(|set| set.pages.is_empty()) {
         return Ok(None);
     }
-    let settings = script::engine::Settings { seed: seed as u64, ..Default::default() };
-    let deadline_ns = u64::try_from(limits::PAGE_DEADLINE.as_nanos()).unwrap_or(u64::MAX);
-    let runner = Runner::new(sets, settings, deadline_ns).map_err(std::io::Error::other)?;
+    let settings = data.config.pages.engine_settings(seed as u64);
+    let deadline_ns = u64::try_from(data.config.pages.deadline.as_nanos()).unwrap_or(u64::MAX);
+    let runner = Runner::new(&data.pages, settings, deadline_ns).map_err(std::io::Error::other)?;
     Ok(Some(Box::new(runner)))
 }
 

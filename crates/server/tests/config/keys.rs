@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use runtime::diagnostic::Level;
+use script::engine::Code;
 use server::config::{
     AccessLog, Address, CacheRule, Config, DescriptorTables, ErrorPage, FileRules, Header,
-    HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method, Overrides, Respond,
+    HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method, Overrides, Pages, Respond,
     RouteAction, Steering,
 };
 
@@ -18,6 +19,7 @@ fn an_empty_file_is_the_defaults() {
     let config = config("");
     assert_eq!(config.listeners, [Listener::on(Address::Tcp("127.0.0.1:8080".parse().unwrap()))]);
     assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.pages, Pages::default());
     assert_eq!(config.default_host.files, FileRules::of_root(Path::new("/base")));
     assert_eq!(config.log.access, AccessLog::Off);
     assert_eq!((config.pin, config.schedulers, config.user), (true, None, None));
@@ -249,6 +251,25 @@ fn the_keys_of_limits() {
             keep_alive: None,
             requests_per_connection: Some(1000),
             connections: 9,
+        }
+    );
+}
+
+#[test]
+fn the_keys_of_pages() {
+    let config = config(
+        "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
+         memory = \"8 MiB\"\n",
+    );
+    assert_eq!(
+        config.pages,
+        Pages {
+            enabled: false,
+            code: Code::Bytecode,
+            slice: Duration::from_millis(2),
+            cpu_budget: Duration::from_secs(1),
+            deadline: Duration::from_secs(5),
+            memory: 8 << 20,
         }
     );
 }

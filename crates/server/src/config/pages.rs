@@ -1,0 +1,84 @@
+//! `[pages]`: whether pages are run, how, and what one may use.
+//!
+//! Owns the keys of that section. The defaults and the bounds of the bounds are in [`crate::limits`].
+
+use std::time::Duration;
+
+use script::engine::Code;
+
+use super::Problems;
+use super::section::Section;
+use super::value::{boolean, deadline, duration_within, size_within};
+use crate::limits;
+
+/// `[pages]`. Sizes are bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pages {
+    /// Whether there are pages at all; their sources are hidden in any case.
+    pub enabled: bool,
+    /// How their code is run.
+    pub code: Code,
+    /// How long a page may run before others get their turn.
+    pub slice: Duration,
+    /// CPU time of one run; more is 503.
+    pub cpu_budget: Duration,
+    /// From a page's start to its end, waits included; more is 503.
+    pub deadline: Duration,
+    /// Memory for all pages of one scheduler, with their code; who asks for more gets 503.
+    pub memory: u64,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            code: Code::Native,
+            slice: limits::PAGE_SLICE,
+            cpu_budget: limits::PAGE_CPU_BUDGET,
+            deadline: limits::PAGE_DEADLINE,
+            memory: limits::PAGE_MEMORY,
+        }
+    }
+}
+
+impl Pages {
+    /// What an engine is made with.
+    pub(crate) fn engine_settings(&self, seed: u64) -> script::engine::Settings {
+        script::engine::Settings {
+            slice: self.slice,
+            cpu_budget: self.cpu_budget,
+            memory_bytes: usize::try_from(self.memory).unwrap_or(usize::MAX),
+            code: self.code,
+            seed,
+        }
+    }
+}
+
+/// Reads the section over the defaults.
+pub(super) fn read(section: Option<Section<'_>>, problems: &mut Problems) -> Pages {
+    let mut pages = Pages::default();
+    let Some(section) = section else { return pages };
+    section.read_into("enabled", &mut pages.enabled, problems, boolean);
+    section.read_into("native", &mut pages.code, problems, |item| {
+        boolean(item).map(|native| if native { Code::Native } else { Code::Bytecode })
+    });
+    section.read_into("slice", &mut pages.slice, problems, |item| {
+        duration_within(item, limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX)
+    });
+    section.read_into("cpu_budget", &mut pages.cpu_budget, problems, |item| {
+        duration_within(item, limits::PAGE_CPU_BUDGET_MIN..=limits::PAGE_CPU_BUDGET_MAX)
+    });
+    section.read_into("deadline", &mut pages.deadline, problems, deadline);
+    section.read_into("memory", &mut pages.memory, problems, |item| {
+        size_within(item, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX)
+    });
+    // The default budget is more than any slice: only one that is written can be too short to be noticed.
+    if let Some(item) = section.item("cpu_budget").filter(|_| pages.cpu_budget < pages.slice) {
+        let (budget, slice) = (pages.cpu_budget.as_micros(), pages.slice.as_micros());
+        let told = format!("`cpu_budget` ({budget}us) is less than `slice` ({slice}us)");
+        problems.at(item.offset, told);
+    }
+    pages
+}
+
+const _: () = assert!(limits::PAGE_CPU_BUDGET.as_nanos() >= limits::PAGE_SLICE_MAX.as_nanos());
