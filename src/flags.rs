@@ -35,6 +35,7 @@ const SERVE_EXAMPLES: &str = "Examples:
   velodrome serve                              serve the current directory at http://127.0.0.1:8080
   velodrome serve site --listen 0.0.0.0:80     serve another one to everybody
   velodrome serve --config /etc/velodrome.toml
+  velodrome serve site --dev                   show the errors of pages in the browser
 
 Signals: TERM and INT drain and exit, HUP reads the configuration again, USR1 reopens the access log.
 Exit status: 0 drained, 1 failed, 2 wrong use.";
@@ -86,6 +87,9 @@ pub(crate) struct Serve {
     /// How long a scheduler polls before it sleeps: 50us, or 0 for never.
     #[arg(long, value_name = "TIME")]
     pub(crate) spin: Option<String>,
+    /// For development: a page that fails shows why in the browser, with its source. Not for servers that others reach.
+    #[arg(long)]
+    pub(crate) dev: bool,
     /// Where the control socket is made [default: a socket named after the port, below /run/velodrome for root].
     #[arg(long, value_name = "PATH")]
     pub(crate) admin_socket: Option<PathBuf>,

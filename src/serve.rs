@@ -1,6 +1,6 @@
 //! The verb `serve`: words to a source, and what the user is told.
 
-use server::config::{Address, Overrides, parse_duration};
+use server::config::{Address, Overrides, PageErrors, parse_duration};
 use server::load::Source;
 use server::serve::{Standing, serve};
 
@@ -32,6 +32,7 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
         pin: flags.no_pin.then_some(false),
         spin: flags.spin.as_ref().map(spin).transpose()?,
         admin_socket: flags.admin_socket.clone(),
+        page_errors: if flags.dev { PageErrors::Shown } else { PageErrors::Hidden },
         ..Overrides::default()
     })
 }

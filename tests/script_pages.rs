@@ -176,3 +176,55 @@ fn what_a_page_may_use_is_configured() {
     }
     assert_eq!(text(&server.get("/hello")), "<h1>Hello, World!</h1>\n");
 }
+
+const FAILING: [(&str, &str); 6] = [
+    ("fail.page.html", "one\n<% local x = nil; x.y = 1 %>\n<script>secret()</script>\n"),
+    ("broken.page.html", "secret()\n<% for i = 1 do %>"),
+    ("lua.page.html", "secret()\n <% local = 1 %>"),
+    ("open.page.html", "secret()\n<% if x then"),
+    ("loop.page.html", "secret()\n<% while true do end %>"),
+    ("grow.page.html", "secret()\n<% local t = {} for i = 1, 1e8 do t[i] = 'x' .. i end %>"),
+];
+
+fn failing(argument: &str) -> Server {
+    let config = "[pages]\nmemory = \"8 MiB\"\ncpu_budget = \"2s\"\n";
+    let plan = Plan::new().config(config).argument(argument);
+    FAILING.iter().fold(plan, |plan, (name, source)| plan.file(name, source)).start()
+}
+
+#[test]
+fn in_development_a_page_that_fails_is_shown_to_its_author() {
+    let server = failing("--dev");
+    assert!(server.printed_errors().contains("every client sees the source"));
+    for (path, status, place, message) in [
+        ("/fail", 500, "fail.page.html:2:4", "attempt to index local &#39;x&#39;"),
+        ("/broken", 500, "broken.page.html:2:14", "`do` is never closed: add `end`"),
+        ("/lua", 500, "lua.page.html:2:5", "&lt;name&gt;&#39; expected near &#39;=&#39;"),
+        ("/open", 500, "open.page.html:2:1", "<h1>"),
+        ("/loop", 503, "loop.page.html:2:4", "used more than 2000 ms of CPU time"),
+    ] {
+        let response = server.get(path);
+        let body = text(&response);
+        assert_eq!(response.status, status, "{path}: {body}");
+        assert!(body.contains(place) && body.contains(message), "{path}: {body}");
+        assert!(body.contains("secret()") && !body.contains("<script"), "{path}: {body}");
+        assert!(field(&response, "Content-Security-Policy").starts_with("default-src 'none'; "));
+        assert_eq!(field(&response, "Content-Type"), "text/html; charset=utf-8");
+    }
+    // Where memory ends native code, the line is not known.
+    let response = server.get("/grow");
+    assert_eq!((response.status, field(&response, "Retry-After")), (503, "1"));
+    assert!(text(&response).contains("<h1>not enough memory</h1>\n<p><code>grow.page.html"));
+}
+
+#[test]
+fn otherwise_nothing_of_a_page_that_fails_is_seen() {
+    let server = failing("--no-pin");
+    for (path, status) in [("/fail", 500), ("/broken", 500), ("/open", 500), ("/loop", 503)] {
+        let response = server.get(path);
+        let body = text(&response);
+        assert_eq!(response.status, status, "{path}");
+        assert!(!body.contains("secret") && !body.contains("page.html"), "{path}: {body}");
+        assert!(!body.contains("attempt to"), "{path}: {body}");
+    }
+}

@@ -178,3 +178,9 @@ pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const PAGE_ENTRIES_MAX: usize = 100_000;
 /// 32 directories deep pages are looked for; what is deeper is not found, and the log says so.
 pub const PAGE_DEPTH_MAX: usize = 32;
+/// 7 lines before and after the one where a page failed; others are not shown to its author.
+pub const FAULT_LINES: usize = 7;
+/// 400 characters of such a line; the rest is not shown.
+pub const FAULT_LINE_CHARACTERS: usize = 400;
+/// 4,000 characters of the message of a page that failed; the rest is not shown to its author.
+pub const FAULT_MESSAGE_CHARACTERS: usize = 4_000;

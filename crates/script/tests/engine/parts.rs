@@ -123,7 +123,7 @@ fn coroutines_of_a_page_print_into_it() {
 #[test]
 fn sites_do_not_see_each_others_parts() {
     let mut stage = Stage::new();
-    let mut load = |stage: &mut Stage, site: u16, name: &str, text: &str| {
+    let load = |stage: &mut Stage, site: u16, name: &str, text: &str| {
         let lowered = lower(text.as_bytes(), Escape::Markup).unwrap();
         stage.state.load(site, name, &lowered.lua, script::engine::Escape::Html).unwrap()
     };

@@ -42,7 +42,7 @@ pub use model::{
     Matcher, MediaType, Method, Overrides, Respond, Route, RouteAction, Steering,
 };
 pub use network::{Network, NetworkError};
-pub use pages::Pages;
+pub use pages::{PageErrors, Pages};
 pub use problem::{ConfigErrors, Place, Problem};
 pub use quantity::{QuantityError, parse_duration, parse_size};
 pub use target::{Part, Spot, Target};

@@ -7,7 +7,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Address, Admin, Glob, HostName, Limits, Log, Network, Pages, Place, Target};
+use super::{
+    Address, Admin, Glob, HostName, Limits, Log, Network, PageErrors, Pages, Place, Target,
+};
 use crate::limits;
 
 /// The whole configuration of a server.
@@ -68,6 +70,8 @@ pub struct Overrides {
     pub directory: Option<PathBuf>,
     /// The path of the control socket.
     pub admin_socket: Option<PathBuf>,
+    /// What a client sees of a page that failed.
+    pub page_errors: PageErrors,
 }
 
 /// Whose descriptor table a scheduler uses.

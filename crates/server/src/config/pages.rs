@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use script::engine::Code;
 
-use super::Problems;
 use super::section::Section;
 use super::value::{boolean, deadline, duration_within, size_within};
+use super::{Overrides, Problems};
 use crate::limits;
 
 /// `[pages]`. Sizes are bytes.
@@ -26,6 +26,18 @@ pub struct Pages {
     pub deadline: Duration,
     /// Memory for all pages of one scheduler, with their code; who asks for more gets 503.
     pub memory: u64,
+    /// What a client sees of a page that failed. No key: the command line says it.
+    pub errors: PageErrors,
+}
+
+/// What a client sees of a page that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PageErrors {
+    /// The status alone.
+    #[default]
+    Hidden,
+    /// What happened and where, with lines of the source: for who develops the page.
+    Shown,
 }
 
 impl Default for Pages {
@@ -37,6 +49,7 @@ impl Default for Pages {
             cpu_budget: limits::PAGE_CPU_BUDGET,
             deadline: limits::PAGE_DEADLINE,
             memory: limits::PAGE_MEMORY,
+            errors: PageErrors::Hidden,
         }
     }
 }
@@ -55,8 +68,12 @@ impl Pages {
 }
 
 /// Reads the section over the defaults.
-pub(super) fn read(section: Option<Section<'_>>, problems: &mut Problems) -> Pages {
-    let mut pages = Pages::default();
+pub(super) fn read(
+    section: Option<Section<'_>>,
+    overrides: &Overrides,
+    problems: &mut Problems,
+) -> Pages {
+    let mut pages = Pages { errors: overrides.page_errors, ..Pages::default() };
     let Some(section) = section else { return pages };
     section.read_into("enabled", &mut pages.enabled, problems, boolean);
     section.read_into("native", &mut pages.code, problems, |item| {

@@ -21,11 +21,14 @@ macro_rules! only_style {
 /// The policy of the built-in pages: errors and redirects.
 pub const ERROR_PAGE: &str = only_style!("h2mG0jYYOBsmdCjCKQ9W2Mrg68N70kIuLBESfCNdqbU=");
 
+/// The policy of the page that tells an author why his page failed.
+pub const FAULT_PAGE: &str = only_style!("e1WyGBnfN0KyJYLAKb1QNRypqChIg8iVlhjd4h/nAuE=");
+
 /// The policy of listings in HTML.
 pub const LISTING: &str = only_style!("XVW8RcEPURWW912ENnNm6Nb8m6QCJM/92UDxf4ztlHc=");
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use base64::prelude::{BASE64_STANDARD, Engine};
     use sha2::{Digest, Sha256};
 

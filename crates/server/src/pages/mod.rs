@@ -3,6 +3,7 @@
 //! Owns where pages are found, which path means which, and what becomes of a request that runs one. What the code may do
 //! is the `script` crate's to say.
 
+mod fault_page;
 mod host;
 mod load;
 pub mod name;
@@ -10,6 +11,7 @@ mod runner;
 mod scan;
 mod set;
 
+pub use fault_page::FaultReport;
 pub use host::RequestHost;
 pub use load::load;
 pub use runner::{Runner, Turnout};

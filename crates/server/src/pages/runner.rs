@@ -106,6 +106,11 @@ impl Runner {
         self.roots.get(usize::from(root.0))?.set.find(path)
     }
 
+    /// The pages of a root.
+    pub fn pages(&self, root: RootIndex) -> Option<&PageSet> {
+        Some(&self.roots.get(usize::from(root.0))?.set)
+    }
+
     /// A page by its number.
     pub fn page(&self, root: RootIndex, index: usize) -> Option<&Arc<Page>> {
         self.roots.get(usize::from(root.0))?.set.pages.get(index)

@@ -26,7 +26,8 @@ use sys::pollset::epoll::Epoll;
 
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::config::{
-    AccessLog as AccessLogTarget, Address, Config, DescriptorTables, LogFormat, Steering,
+    AccessLog as AccessLogTarget, Address, Config, DescriptorTables, LogFormat, PageErrors,
+    Steering,
 };
 use crate::file_helper::FileHelper;
 use crate::http::{self, AccessLog, Http};
@@ -74,6 +75,12 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
     announce(&standing);
+    if data.config.pages.errors == PageErrors::Shown {
+        diagnostic::write(
+            Level::Warn,
+            format_args!("--dev: every client sees the source of a page that fails"),
+        );
+    }
     tell(&standing.facts, control_path.as_deref());
     launched.start();
     signals::run(source, &data, crew.main()?, launched, control, helpers)

@@ -102,6 +102,19 @@ impl Site {
         finish_page(self.pages.page(status.code()), exchange.reply)
     }
 
+    /// A page for the author of one that failed.
+    pub(super) fn fault_page(
+        status: Status,
+        fields: &[u8],
+        page: &[u8],
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Answer {
+        exchange.reply.begin(status);
+        exchange.reply.prepared_fields(fields);
+        exchange.configured_fields_under(policy::FAULT_PAGE);
+        finish_page(page, exchange.reply)
+    }
+
     /// The built-in page of a status, where no route was found.
     pub(super) fn builtin_page(
         &mut self,

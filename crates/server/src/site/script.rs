@@ -14,10 +14,11 @@ use wire::http::target;
 
 use super::answer::{Exchange, PATH_RULES, route_request};
 use super::handle::Site;
+use crate::config::PageErrors;
 use crate::files::RootIndex;
 use crate::http::{Answer, AnswerContext, BodyPolicy, Request};
 use crate::message::Message;
-use crate::pages::{Page, RequestHost, Turnout};
+use crate::pages::{FaultReport, Page, PageSet, RequestHost, Runner, Turnout};
 use crate::route::{Action, Found};
 
 /// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
@@ -75,49 +76,102 @@ impl Site {
         let Some(mut runner) = self.runner.take() else {
             return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
         };
-        let mut host = RequestHost { request: exchange.request, path, now: context.now };
-        let turnout = runner.run(context.id, (root, index), &mut host, context.now);
-        let answer = match turnout {
-            Some(Turnout::Done(page)) => {
-                write(runner.output(), &page, exchange);
-                Answer::Done
-            }
-            Some(Turnout::Wait) => Answer::Wait,
-            Some(Turnout::Failed(page, error)) => {
-                self.answer_failed(&page, error.as_deref(), found, exchange, context)
-            }
-            Some(Turnout::Late(page)) => {
-                tell(&page, "it took longer than a page may take");
-                let status = Status::SERVICE_UNAVAILABLE;
-                self.refuse(status, b"Retry-After: 1\r\n", found, exchange, context)
-            }
-            None => self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
+        let answer = if let Some(page) = self.newly_broken(&runner, (root, index), context.id) {
+            let report = FaultReport::of_text(&page);
+            let shown = self.shown(&report, Status::INTERNAL_SERVER_ERROR, runner.pages(root));
+            self.answer_fault(Status::INTERNAL_SERVER_ERROR, shown, found, exchange, context)
+        } else {
+            let mut host = RequestHost { request: exchange.request, path, now: context.now };
+            let turnout = runner.run(context.id, (root, index), &mut host, context.now);
+            self.answer_turnout(turnout, &runner, root, found, exchange, context)
         };
         self.runner = Some(runner);
         answer
     }
 
-    fn answer_failed(
+    /// The page when its author is to see that its newest text is broken, rather than what the version before it does.
+    fn newly_broken(
+        &self,
+        runner: &Runner,
+        (root, index): (RootIndex, usize),
+        process: ProcessId,
+    ) -> Option<Arc<Page>> {
+        let is_shown = self.data.config.pages.errors == PageErrors::Shown;
+        let page = runner.page(root, index).filter(|page| is_shown && page.problem.is_some())?;
+        (!runner.is_underway(process)).then(|| Arc::clone(page))
+    }
+
+    fn answer_turnout(
         &mut self,
-        page: &Arc<Page>,
-        error: Option<&ScriptError>,
+        turnout: Option<Turnout>,
+        runner: &Runner,
+        root: RootIndex,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        match error {
-            Some(error) => tell(page, &told(error)),
-            None => tell(page, "it was never good: it is not run"),
-        }
-        match error.map(|error| error.fault) {
-            Some(Fault::Memory | Fault::CpuBudget | Fault::Stalled) => {
+        let (status, shown) = match turnout {
+            Some(Turnout::Done(page)) => {
+                write(runner.output(), &page, exchange);
+                return Answer::Done;
+            }
+            Some(Turnout::Wait) => return Answer::Wait,
+            Some(Turnout::Failed(page, Some(error))) => {
+                tell(&page, &told(&error));
+                let status = status_of(error.fault);
+                let report = FaultReport::of_run(&page, &error);
+                (status, self.shown(&report, status, runner.pages(root)))
+            }
+            Some(Turnout::Failed(page, None)) => {
+                tell(&page, "it was never good: it is not run");
+                let status = Status::INTERNAL_SERVER_ERROR;
+                (status, self.shown(&FaultReport::of_text(&page), status, runner.pages(root)))
+            }
+            Some(Turnout::Late(page)) => {
+                tell(&page, "it took longer than a page may take");
                 let status = Status::SERVICE_UNAVAILABLE;
-                self.refuse(status, b"Retry-After: 1\r\n", found, exchange, context)
+                (status, self.shown(&FaultReport::of_late(&page), status, runner.pages(root)))
             }
-            Some(Fault::Compile | Fault::Runtime) | None => {
-                self.refuse(Status::INTERNAL_SERVER_ERROR, b"", found, exchange, context)
-            }
+            None => return self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
+        };
+        self.answer_fault(status, shown, found, exchange, context)
+    }
+
+    /// What the author of a page is shown, where clients are its authors.
+    fn shown(
+        &self,
+        report: &FaultReport<'_>,
+        status: Status,
+        pages: Option<&PageSet>,
+    ) -> Option<Vec<u8>> {
+        match self.data.config.pages.errors {
+            PageErrors::Hidden => None,
+            PageErrors::Shown => Some(report.render(status, pages?)),
         }
+    }
+
+    fn answer_fault(
+        &mut self,
+        status: Status,
+        shown: Option<Vec<u8>>,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let is_busy = status == Status::SERVICE_UNAVAILABLE;
+        let fields: &[u8] = if is_busy { b"Retry-After: 1\r\n" } else { b"" };
+        match shown {
+            Some(page) => Self::fault_page(status, fields, &page, exchange),
+            None => self.refuse(status, fields, found, exchange, context),
+        }
+    }
+}
+
+/// What a client learns of a page that was ended.
+fn status_of(fault: Fault) -> Status {
+    match fault {
+        Fault::Memory | Fault::CpuBudget | Fault::Stalled => Status::SERVICE_UNAVAILABLE,
+        Fault::Compile | Fault::Runtime => Status::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -8,8 +8,8 @@ use runtime::diagnostic::Level;
 use script::engine::Code;
 use server::config::{
     AccessLog, Address, CacheRule, Config, DescriptorTables, ErrorPage, FileRules, Header,
-    HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method, Overrides, Pages, Respond,
-    RouteAction, Steering,
+    HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method, Overrides, PageErrors,
+    Pages, Respond, RouteAction, Steering,
 };
 
 use super::{config, errors};
@@ -270,6 +270,7 @@ fn the_keys_of_pages() {
             cpu_budget: Duration::from_secs(1),
             deadline: Duration::from_secs(5),
             memory: 8 << 20,
+            errors: PageErrors::Hidden,
         }
     );
 }
@@ -316,6 +317,7 @@ fn the_command_line_goes_before_the_file() {
         root: Some("here".into()),
         directory: Some("not this".into()),
         admin_socket: Some("/run/a.sock".into()),
+        page_errors: PageErrors::Shown,
     };
     let text = "schedulers = 9\nspin = \"1us\"\nroot = \"site\"\n[[listener]]\naddress = \"127.0.0.1:1\"\n\
                 [admin]\nsocket = \"b\"\n[[host]]\nnames = [\"a\"]\n";
@@ -328,6 +330,7 @@ fn the_command_line_goes_before_the_file() {
     assert_eq!(config.default_host.files.root, Path::new("here"));
     assert_eq!(config.hosts[0].files.root, Path::new("here"));
     assert_eq!(config.admin.socket, Some("/run/a.sock".into()));
+    assert_eq!(config.pages.errors, PageErrors::Shown);
 }
 
 #[test]

@@ -1,0 +1,319 @@
+//! What the author of a page that failed sees in the browser while he works on it (`serve --dev`).
+//!
+//! Owns the look of it: what happened, where, the lines around, and the way there. Everything is text, escaped; there is
+//! no script. Never decides who may see it.
+
+use script::engine::{Fault, Frame, ScriptError};
+use script::template;
+use wire::escape::escape_html;
+use wire::http::status::Status;
+
+use super::set::{Page, PageSet};
+use crate::limits::{FAULT_LINE_CHARACTERS, FAULT_LINES, FAULT_MESSAGE_CHARACTERS};
+
+const STYLE: &str = include_str!("fault_page.css");
+
+/// Where something happened. Lines and columns count from 1; 0 where they are not known.
+struct Place<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+}
+
+/// Which text of a page the lines of a report are lines of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// The newest, which has something wrong.
+    NewestText,
+    /// The one that ran.
+    RunText,
+}
+
+/// What went wrong with a page.
+pub struct FaultReport<'a> {
+    page: &'a Page,
+    of: Of,
+    title: &'static str,
+    message: &'a str,
+    place: Place<'a>,
+    traceback: &'a [Frame],
+}
+
+impl<'a> FaultReport<'a> {
+    /// There is something wrong with its newest text, which is not run.
+    pub fn of_text(page: &'a Page) -> Self {
+        let (message, line, column) = match &page.problem {
+            Some(problem) => (&*problem.what, problem.line, problem.column),
+            None => ("there was no memory to load it", 0, 0),
+        };
+        let place = Place { file: &page.name.file, line, column };
+        let (title, of) = ("The page cannot be run", Of::NewestText);
+        Self { page, of, title, message, place, traceback: &[] }
+    }
+
+    /// It was ended by an error.
+    pub fn of_run(page: &'a Page, error: &'a ScriptError) -> Self {
+        let title = match error.fault {
+            Fault::Compile => "The page cannot be run",
+            Fault::Runtime => "The page failed",
+            Fault::Memory => "The page was ended: memory",
+            Fault::CpuBudget => "The page was ended: CPU time",
+            Fault::Stalled => "The page was ended: not to be interrupted",
+        };
+        let place = Place { file: &error.page, line: error.line, column: 0 };
+        let (message, traceback) = (&*error.message, &*error.traceback);
+        Self { page, of: Of::RunText, title, message, place, traceback }
+    }
+
+    /// It took too long.
+    pub fn of_late(page: &'a Page) -> Self {
+        Self {
+            page,
+            of: Of::RunText,
+            title: "The page was ended: deadline",
+            message: "it took longer than a page may take, waits included",
+            place: Place { file: &page.name.file, line: 0, column: 0 },
+            traceback: &[],
+        }
+    }
+
+    /// The page in the browser. `pages` are those of its root, whose sources are shown.
+    pub fn render(&self, status: Status, pages: &PageSet) -> Vec<u8> {
+        let mut out = Vec::with_capacity(8 * 1024);
+        let place = self.place.spoken();
+        let head = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
+        push(&mut out, head);
+        push(&mut out, &format!("{} ", status.code()));
+        escape_html(&mut out, &place);
+        push(&mut out, &format!("</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"));
+        push(
+            &mut out,
+            &format!("<p>{} {} · {}</p>\n<h1>", status.code(), status.reason(), self.title),
+        );
+        escape_html(&mut out, &cut(self.message, FAULT_MESSAGE_CHARACTERS));
+        push(&mut out, "</h1>\n<p><code>");
+        let source = self.source_of(pages, self.place.file);
+        let column = self.column(source);
+        escape_html(&mut out, &Place { column, ..self.place }.spoken());
+        push(&mut out, "</code></p>\n");
+        if let Some(source) = source {
+            write_lines(&mut out, source, self.place.line, column);
+        }
+        self.write_traceback(&mut out, pages);
+        let foot = "<footer>Shown as the server runs with --dev. The log has it, too.</footer>\n</main>\n</body>\n</html>\n";
+        push(&mut out, foot);
+        out
+    }
+
+    /// The column; of an error that names only a line, that of the line's code.
+    fn column(&self, source: Option<&Page>) -> u32 {
+        if self.place.column > 0 {
+            return self.place.column;
+        }
+        let column = || {
+            let page = source?;
+            let escape = template::Escape::of_extension(page.name.extension());
+            let lowered = template::lower(page.source.as_bytes(), escape).ok()?;
+            lowered.lines.column(self.place.line)
+        };
+        column().unwrap_or(0)
+    }
+
+    /// The page of that file, when the text is there that the report is about.
+    fn source_of<'b>(&'b self, pages: &'b PageSet, file: &str) -> Option<&'b Page> {
+        let page = if *self.page.name.file == *file {
+            self.page
+        } else {
+            pages.pages.get(pages.index_of(file)?)?
+        };
+        // A page with a problem and code has code of an older text.
+        let is_known = self.of == Of::NewestText || page.problem.is_none();
+        is_known.then_some(page)
+    }
+
+    fn write_traceback(&self, out: &mut Vec<u8>, pages: &PageSet) {
+        if self.traceback.is_empty() {
+            return;
+        }
+        push(out, "<h2>Traceback, innermost first</h2>\n<ol>\n");
+        for frame in self.traceback {
+            push(out, "<li><code>");
+            escape_html(out, &Place { file: &frame.page, line: frame.line, column: 0 }.spoken());
+            push(out, "</code>");
+            if !frame.function.is_empty() {
+                push(out, " in <code>");
+                escape_html(out, &cut(&frame.function, FAULT_LINE_CHARACTERS));
+                push(out, "</code>");
+            }
+            let source = self.source_of(pages, &frame.page);
+            if let Some(text) = source.and_then(|page| line_of(&page.source, frame.line)) {
+                push(out, "<pre>");
+                escape_html(out, cut(text, FAULT_LINE_CHARACTERS).trim());
+                push(out, "</pre>");
+            }
+            push(out, "</li>\n");
+        }
+        push(out, "</ol>\n");
+    }
+}
+
+impl Place<'_> {
+    fn spoken(&self) -> String {
+        match (self.line, self.column) {
+            (0, _) => self.file.to_owned(),
+            (line, 0) => format!("{}:{line}", self.file),
+            (line, column) => format!("{}:{line}:{column}", self.file),
+        }
+    }
+}
+
+fn line_of(source: &str, line: u32) -> Option<&str> {
+    let index = usize::try_from(line).ok()?.checked_sub(1)?;
+    source.split('\n').nth(index)
+}
+
+/// The lines around one, which is marked; below it a mark under the column.
+fn write_lines(out: &mut Vec<u8>, page: &Page, line: u32, column: u32) {
+    let Ok(line) = usize::try_from(line) else { return };
+    if line == 0 {
+        return;
+    }
+    let first = line.saturating_sub(FAULT_LINES).max(1);
+    // After the last line end there is a line only when it is meant.
+    let ended = page.source.strip_suffix('\n').filter(|text| text.split('\n').count() >= line);
+    let lines = ended.unwrap_or(&page.source).split('\n').enumerate();
+    let lines = lines.skip(first - 1).take(line + FAULT_LINES + 1 - first);
+    push(out, "<figure><table>\n");
+    for (index, text) in lines {
+        let (number, text) = (index + 1, cut(text.trim_end_matches('\r'), FAULT_LINE_CHARACTERS));
+        let class = if number == line { " class=\"at\"" } else { "" };
+        push(out, &format!("<tr{class}><th>{number}</th><td>"));
+        escape_html(out, &text);
+        push(out, "</td></tr>\n");
+        let before = usize::try_from(column).ok().and_then(|column| column.checked_sub(1));
+        if let Some(before) =
+            before.filter(|before| number == line && *before < FAULT_LINE_CHARACTERS)
+        {
+            push(out, "<tr class=\"at\" aria-hidden=\"true\"><th></th><td><i>");
+            escape_html(out, &text.chars().take(before).collect::<String>());
+            push(out, "</i><b>^</b></td></tr>\n");
+        }
+    }
+    push(out, "</table></figure>\n");
+}
+
+/// At most so many characters.
+fn cut(text: &str, characters: usize) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+fn push(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::name::PageName;
+    use super::super::set::Problem;
+    use super::*;
+    use crate::files::policy;
+
+    fn page(file: &str, source: &str) -> Page {
+        let name = PageName::of(file).unwrap();
+        let (media_type, source) = ("text/html".into(), source.to_owned());
+        Page { name, media_type, source, lua: Some("".into()), problem: None }
+    }
+
+    fn error(page: &str, line: u32, message: &str) -> ScriptError {
+        let frame = Frame { page: page.to_owned(), line, function: "<f>".to_owned() };
+        let (page, message) = (page.to_owned(), message.to_owned());
+        ScriptError { fault: Fault::Runtime, page, line, message, traceback: vec![frame] }
+    }
+
+    fn rendered(report: &FaultReport<'_>, set: &PageSet) -> String {
+        let text = report.render(Status::INTERNAL_SERVER_ERROR, set);
+        let text = String::from_utf8(text).unwrap();
+        policy::tests::lets_in(policy::FAULT_PAGE, &text);
+        text
+    }
+
+    #[test]
+    fn what_failed_is_shown_with_its_line_and_nothing_of_it_is_markup() {
+        let source = "<h1>\n<script>x</script>\n  <% error('</td><b>') %>\nlast";
+        let page = page("a.page.html", source);
+        let error = error("a.page.html", 3, "</td><b> & 'so'");
+        let text = rendered(&FaultReport::of_run(&page, &error), &PageSet::default());
+        assert!(text.contains("<h1>&lt;/td&gt;&lt;b&gt; &amp; &#39;so&#39;</h1>"), "{text}");
+        assert!(text.contains("<p><code>a.page.html:3:6</code></p>"), "{text}");
+        assert!(
+            text.contains("<tr><th>2</th><td>&lt;script&gt;x&lt;/script&gt;</td></tr>"),
+            "{text}"
+        );
+        assert!(text.contains("<tr class=\"at\"><th>3</th><td>  &lt;% error("), "{text}");
+        assert!(text.contains("<i>  &lt;% </i><b>^</b>"), "{text}");
+        assert!(text.contains("<tr><th>4</th><td>last</td></tr>"), "{text}");
+        assert!(text.contains("<code>a.page.html:3</code> in <code>&lt;f&gt;</code>"), "{text}");
+        assert!(text.contains("<title>500 a.page.html:3</title>"), "{text}");
+    }
+
+    #[test]
+    fn the_lines_of_a_part_are_its_own() {
+        let mut set = PageSet::default();
+        set.pages.push(Arc::new(page("_part.page.html", "one\ntwo")));
+        let (whole, error) =
+            (page("a.page.html", "three\nfour"), error("_part.page.html", 2, "no"));
+        let text = rendered(&FaultReport::of_run(&whole, &error), &set);
+        assert!(text.contains("<th>2</th><td>two</td>") && !text.contains("four"), "{text}");
+    }
+
+    #[test]
+    fn lines_of_another_text_than_ran_are_not_shown() {
+        let mut broken = page("a.page.html", "new\ntext");
+        broken.problem = Some(Problem { line: 2, column: 3, what: "worse".to_owned() });
+        let error = error("a.page.html", 2, "no");
+        let text = rendered(&FaultReport::of_run(&broken, &error), &PageSet::default());
+        assert!(!text.contains("<figure>") && text.contains("a.page.html:2"), "{text}");
+        let text = rendered(&FaultReport::of_text(&broken), &PageSet::default());
+        assert!(text.contains("<h1>worse</h1>\n<p><code>a.page.html:2:3</code>"), "{text}");
+        assert!(text.contains("<i>te</i><b>^</b>"), "{text}");
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_a_line_where_something_is_wrong_there() {
+        let page = page("a.page.html", "one\ntwo\n");
+        for (line, shown) in [(2, false), (3, true)] {
+            let error = error("a.page.html", line, "no");
+            let text = rendered(&FaultReport::of_run(&page, &error), &PageSet::default());
+            assert_eq!(text.contains("<th>3</th><td></td>"), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_bounded() {
+        let mut source = "line\n".repeat(1_000);
+        source.push_str(&"ä".repeat(1_000_000));
+        let page = page("a.page.txt", &source);
+        let error = error("a.page.txt", 1_001, &"<".repeat(1_000_000));
+        let text = rendered(&FaultReport::of_run(&page, &error), &PageSet::default());
+        assert!(text.len() < 32 * 1024, "{}", text.len());
+        assert_eq!(text.matches("<tr").count(), FAULT_LINES + 1);
+    }
+
+    #[test]
+    fn a_line_that_is_not_there_is_not_shown() {
+        let page = page("a.page.html", "one");
+        for line in [0, 2, u32::MAX] {
+            let error = error("a.page.html", line, "no");
+            let text = rendered(&FaultReport::of_run(&page, &error), &PageSet::default());
+            assert!(!text.contains("class=\"at\""), "{line}: {text}");
+        }
+        let text = rendered(&FaultReport::of_late(&page), &PageSet::default());
+        assert!(text.contains("<code>a.page.html</code>") && !text.contains("<figure>"), "{text}");
+    }
+}
