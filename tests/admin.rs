@@ -120,8 +120,8 @@ fn with_metrics() -> (Server, SocketAddr) {
     let (listener, address) = used_port();
     drop(listener);
     let config = format!("[admin]\nmetrics = \"{address}\"\n");
-    let server =
-        Plan::new().config(&config).file("a.txt", "a\n").argument("--schedulers=2").start();
+    let plan = Plan::new().config(&config).file("a.txt", "a\n").argument("--schedulers=2");
+    let server = plan.file("page.page.txt", "<% x = 1 %>").start();
     (server, address)
 }
 
@@ -190,6 +190,18 @@ fn metrics_are_what_prometheus_reads() {
     let counter = "velodrome_turns_total";
     let (before, after) = (total(&samples, counter), total(&scrape(), counter));
     assert!(before > 0.0 && after >= before, "{before} {after}");
+    for _ in 0..3 {
+        assert_eq!(server.get("/page").status, 500);
+    }
+    until("the pages to be counted", || {
+        (total(&scrape(), "velodrome_page_failures_total") == 3.0).then_some(())
+    });
+    let samples = scrape();
+    assert_eq!(total(&samples, "velodrome_page_requests_total"), 3.0);
+    assert_eq!(total(&samples, "velodrome_page_kills_total"), 0.0);
+    assert!(samples.contains_key("velodrome_page_kills_total{scheduler=\"1\",reason=\"memory\"}"));
+    assert!(total(&samples, "velodrome_page_memory_bytes") > 100_000.0);
+    assert!(samples.keys().all(|series| !series.contains("page.txt")), "no label for each page");
 }
 
 #[test]

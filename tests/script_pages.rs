@@ -228,3 +228,57 @@ fn otherwise_nothing_of_a_page_that_fails_is_seen() {
         assert!(!body.contains("attempt to"), "{path}: {body}");
     }
 }
+
+#[test]
+fn what_pages_do_is_counted_for_each_and_in_all() {
+    let config = "[pages]\ncpu_budget = \"20ms\"\ndeadline = \"500ms\"\nmemory = \"8 MiB\"\n";
+    let plan = Plan::new().config(config).argument("--schedulers=1").file("hello.page.html", HELLO);
+    let plan = plan
+        .file("fail.page.html", "<% local x = nil; x.y = 1 %>")
+        .file("broken.page.html", "<% for %>")
+        .file("loop.page.html", "<% while true do end %>")
+        .file("wait.page.html", "<% sleep(20) %>")
+        .file("unasked.page.html", "");
+    let server = plan.start();
+    for path in ["/hello", "/hello.html", "/fail", "/broken", "/loop", "/wait"] {
+        server.get(path);
+    }
+    let stats = server.ctl_json(&["stats"]);
+    let pages = &stats["schedulers"][0]["pages"];
+    let of = |file: &str| {
+        let rows = pages["page"].as_array().unwrap();
+        rows.iter().find(|row| row["page"].as_str().unwrap().ends_with(file)).cloned()
+    };
+    assert_eq!(of("/site/hello.page.html").unwrap()["requests"], 2);
+    for (file, pointer) in [
+        ("/fail.page.html", "/failures"),
+        ("/broken.page.html", "/failures"),
+        ("/loop.page.html", "/kills/cpu_budget"),
+        ("/wait.page.html", "/kills/deadline"),
+    ] {
+        let row = of(file).unwrap();
+        assert_eq!((&row["requests"], row.pointer(pointer)), (&1.into(), Some(&1.into())), "{row}");
+        assert_eq!(row["waiting"], 0, "{row}");
+    }
+    assert_eq!(of("/unasked.page.html"), None);
+    let looped = of("/loop.page.html").unwrap();
+    // More than the budget less the step of sampling, in slices of 1 ms.
+    assert!(looped["cpu_us"].as_u64().unwrap() >= 20_000, "{looped}");
+    assert!(looped["slices"].as_u64().unwrap() >= 5, "{looped}");
+    assert_eq!((&pages["requests"], &pages["failures"]), (&6.into(), &2.into()), "{pages}");
+    assert_eq!((&pages["native"], &pages["memory_max_bytes"]), (&true.into(), &(8 << 20).into()));
+    assert!(pages["memory_bytes"].as_u64().unwrap() > 100_000, "{pages}");
+}
+
+#[test]
+fn pages_that_wait_are_counted_while_they_do_and_when_their_client_goes() {
+    let plan = Plan::new().argument("--schedulers=1").file("long.page.txt", "<% sleep(20) %>");
+    let server = plan.start();
+    let mut waiting = server.client();
+    waiting.send(head("GET", "/long", &[])).unwrap();
+    until("the page waits", || (server.count("/pages/waiting") == 1).then_some(()));
+    assert_eq!(server.count("/pages/page/0/waiting"), 1);
+    drop(waiting);
+    until("it is cancelled", || (server.count("/pages/cancelled") == 1).then_some(()));
+    assert_eq!(server.count("/pages/waiting"), 0);
+}

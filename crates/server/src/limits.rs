@@ -178,6 +178,9 @@ pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 pub const PAGE_ENTRIES_MAX: usize = 100_000;
 /// 32 directories deep pages are looked for; what is deeper is not found, and the log says so.
 pub const PAGE_DEPTH_MAX: usize = 32;
+/// 1,000 pages of a scheduler have statistics of their own; all others, in the order of their first requests, are counted
+/// together.
+pub const COUNTED_PAGES_MAX: usize = 1_000;
 /// 7 lines before and after the one where a page failed; others are not shown to its author.
 pub const FAULT_LINES: usize = 7;
 /// 400 characters of such a line; the rest is not shown.

@@ -10,6 +10,7 @@ use runtime::stats::Stats;
 use crate::files::cache::CacheStats;
 use crate::files::{Found, Job, Warm, Warmed};
 use crate::http::HttpStats;
+use crate::pages::PagesReport;
 use crate::site::SiteData;
 
 /// A message between schedulers, helpers, the control scheduler and the main thread.
@@ -99,6 +100,8 @@ pub struct SchedulerReport {
     pub http: HttpStats,
     /// The file cache's numbers.
     pub cache: CacheStats,
+    /// The pages' numbers; none where no page can be run.
+    pub pages: Option<PagesReport>,
     /// Processes that live.
     pub processes: usize,
     /// Which configuration is in force, counted from 1.

@@ -40,6 +40,9 @@ pub struct State {
     idle: Vec<Coroutine>,
     bin: Bin,
     ticks_max: u32,
+    /// Ticks of all runs together.
+    ticks_used: u64,
+    tick_ns: u64,
     cpu_budget: Duration,
     /// Bytes in use above which garbage is collected between two runs.
     collect_above: usize,
@@ -90,12 +93,15 @@ impl State {
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,
+            ticks_used: 0,
+            tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
             cpu_budget: settings.cpu_budget,
             collect_above: settings.memory_bytes / 4 * 3,
         };
         state.prove()?;
         state.lua.set_slice(settings.slice);
         state.ticks_max = ticks_max;
+        state.ticks_used = 0;
         Ok(state)
     }
 
@@ -126,6 +132,18 @@ impl State {
     #[must_use]
     pub fn memory_used(&self) -> usize {
         self.lua.memory_used()
+    }
+
+    /// The most bytes that Lua may have.
+    #[must_use]
+    pub fn memory_bound(&self) -> usize {
+        self.lua.memory_bound()
+    }
+
+    /// Nanoseconds of all calls so far. They are sampled: in steps of half a slice, right on the average of many calls.
+    #[must_use]
+    pub fn used_ns(&self) -> u64 {
+        self.ticks_used.saturating_mul(self.tick_ns)
     }
 
     /// Loads a page: Lua text that gives a function `(buffer, escape, text, request, response, arguments)`. From then on
@@ -303,6 +321,7 @@ impl State {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let (outcome, ticks) = self.lua.resume(&coroutine, passed, host);
         run.ticks = run.ticks.saturating_add(ticks);
+        self.ticks_used += u64::from(ticks);
         let error = match outcome {
             Outcome::Yielded => return Ok((coroutine, outcome)),
             Outcome::Sliced if run.ticks <= self.ticks_max => return Ok((coroutine, outcome)),

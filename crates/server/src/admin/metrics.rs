@@ -9,6 +9,7 @@ use runtime::service::CloseReason;
 use super::handle::Facts;
 use super::round::Round;
 use crate::message::SchedulerReport;
+use crate::pages::PagesReport;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -24,6 +25,11 @@ struct Metric {
 #[expect(clippy::cast_precision_loss, reason = "Prometheus values are doubles")]
 const fn number(count: u64) -> f64 {
     count as f64
+}
+
+/// A number of all pages together.
+fn of_pages(report: &SchedulerReport, of: fn(&PagesReport) -> u64) -> f64 {
+    report.pages.as_ref().map_or(0.0, |pages| number(of(pages)))
 }
 
 const METRICS: &[Metric] = &[
@@ -123,6 +129,48 @@ const METRICS: &[Metric] = &[
         help: "Access log lines dropped because the writer could not follow.",
         value: |report| number(report.http.log_dropped_lines),
     },
+    Metric {
+        name: "velodrome_page_requests_total",
+        kind: "counter",
+        help: "Runs of pages begun.",
+        value: |report| of_pages(report, |pages| pages.total.requests),
+    },
+    Metric {
+        name: "velodrome_page_failures_total",
+        kind: "counter",
+        help: "Runs of pages ended by an error of the page.",
+        value: |report| of_pages(report, |pages| pages.total.failures),
+    },
+    Metric {
+        name: "velodrome_page_cancellations_total",
+        kind: "counter",
+        help: "Runs of pages that ended with their client.",
+        value: |report| of_pages(report, |pages| pages.total.cancelled),
+    },
+    Metric {
+        name: "velodrome_page_slices_total",
+        kind: "counter",
+        help: "Time slices that were over before their page was.",
+        value: |report| of_pages(report, |pages| pages.total.slices),
+    },
+    Metric {
+        name: "velodrome_page_cpu_seconds_total",
+        kind: "counter",
+        help: "CPU time of pages, sampled.",
+        value: |report| of_pages(report, |pages| pages.total.cpu_ns) / 1e9,
+    },
+    Metric {
+        name: "velodrome_pages_waiting",
+        kind: "gauge",
+        help: "Pages under way that wait.",
+        value: |report| of_pages(report, |pages| pages.waiting as u64),
+    },
+    Metric {
+        name: "velodrome_page_memory_bytes",
+        kind: "gauge",
+        help: "Memory of the page engine.",
+        value: |report| of_pages(report, |pages| pages.memory_bytes as u64),
+    },
 ];
 
 /// Everything.
@@ -147,6 +195,15 @@ pub(super) fn write(facts: &Facts, round: &Round) -> String {
         for (reason, count) in CloseReason::NAMES.iter().zip(report.runtime.closed) {
             let labels = format!("scheduler=\"{scheduler}\",reason=\"{reason}\"");
             line(&mut out, "velodrome_closed_total", &labels, number(count));
+        }
+    }
+    let name = "velodrome_page_kills_total";
+    head(&mut out, name, "counter", "Runs of pages ended by a bound, by reason.");
+    for (scheduler, report) in answering(round) {
+        let total = report.pages.as_ref().map(|pages| pages.total).unwrap_or_default();
+        for (reason, count) in total.kills() {
+            let labels = format!("scheduler=\"{scheduler}\",reason=\"{reason}\"");
+            line(&mut out, name, &labels, number(count));
         }
     }
     process(&mut out, facts, round);

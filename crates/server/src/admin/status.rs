@@ -4,11 +4,13 @@
 
 use runtime::service::CloseReason;
 use runtime::stats::Stats;
+use script::engine::Code;
 use serde_json::{Map, Value, json};
 
 use super::handle::Facts;
 use super::round::Round;
 use crate::message::{ReloadReport, SchedulerReport};
+use crate::pages::{PageCounts, PageReport, PagesReport};
 
 /// `/status`: what an operator looks at first.
 pub(super) fn status(facts: &Facts, round: &Round, reload: &ReloadReport, now: u64) -> Value {
@@ -88,6 +90,35 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
             "bytes": report.cache.bytes,
             "paths": report.cache.paths,
         },
+        "pages": report.pages.as_ref().map(pages),
+    })
+}
+
+/// All pages together, then each that was asked for.
+fn pages(report: &PagesReport) -> Value {
+    let mut value = page_counts(&report.total, report.waiting as u64);
+    let one = |page: &PageReport| {
+        let mut value = page_counts(&page.counts, page.waiting);
+        value["page"] = json!(page.page.as_deref().unwrap_or("others"));
+        value
+    };
+    value["native"] = json!(report.code == Code::Native);
+    value["memory_bytes"] = json!(report.memory_bytes);
+    value["memory_max_bytes"] = json!(report.memory_max_bytes);
+    value["page"] = report.pages.iter().map(one).collect();
+    value
+}
+
+fn page_counts(counts: &PageCounts, waiting: u64) -> Value {
+    let kills = counts.kills().map(|(reason, count)| (reason.to_owned(), json!(count)));
+    json!({
+        "requests": counts.requests,
+        "failures": counts.failures,
+        "kills": Value::Object(kills.into_iter().collect()),
+        "cancelled": counts.cancelled,
+        "waiting": waiting,
+        "slices": counts.slices,
+        "cpu_us": counts.cpu_ns / 1_000,
     })
 }
 

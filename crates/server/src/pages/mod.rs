@@ -3,6 +3,7 @@
 //! Owns where pages are found, which path means which, and what becomes of a request that runs one. What the code may do
 //! is the `script` crate's to say.
 
+mod counts;
 mod fault_page;
 mod host;
 mod load;
@@ -11,6 +12,7 @@ mod runner;
 mod scan;
 mod set;
 
+pub use counts::{PageCounts, PageReport, PagesReport};
 pub use fault_page::FaultReport;
 pub use host::RequestHost;
 pub use load::load;

@@ -82,7 +82,8 @@ impl Site {
             self.answer_fault(Status::INTERNAL_SERVER_ERROR, shown, found, exchange, context)
         } else {
             let mut host = RequestHost { request: exchange.request, path, now: context.now };
-            let turnout = runner.run(context.id, (root, index), &mut host, context.now);
+            let turnout =
+                runner.run(context.id, (root, index), &mut host, context.now.monotonic_ns);
             self.answer_turnout(turnout, &runner, root, found, exchange, context)
         };
         self.runner = Some(runner);
@@ -97,8 +98,9 @@ impl Site {
         process: ProcessId,
     ) -> Option<Arc<Page>> {
         let is_shown = self.data.config.pages.errors == PageErrors::Shown;
-        let page = runner.page(root, index).filter(|page| is_shown && page.problem.is_some())?;
-        (!runner.is_underway(process)).then(|| Arc::clone(page))
+        let page = runner.page(root, index).filter(|_| is_shown)?;
+        let is_broken = page.problem.is_some() && page.lua.is_some();
+        (is_broken && !runner.is_underway(process)).then(|| Arc::clone(page))
     }
 
     fn answer_turnout(

@@ -1,0 +1,239 @@
+//! What is counted of each page: plain numbers of one scheduler.
+//!
+//! Owns the numbers and whose they are, which stays so when pages are loaded anew. Never runs a page.
+
+use ahash::HashMap;
+use script::engine::{Code, Fault, Step};
+
+use crate::files::RootIndex;
+use crate::limits::COUNTED_PAGES_MAX;
+
+/// What is counted of a page, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageCounts {
+    /// Runs begun.
+    pub requests: u64,
+    /// Runs that an error of the page ended, and requests for a page that was never good.
+    pub failures: u64,
+    /// Runs ended as their CPU time was used up.
+    pub over_budget: u64,
+    /// Runs ended for want of memory.
+    pub over_memory: u64,
+    /// Runs ended where they could not be interrupted.
+    pub stalled: u64,
+    /// Runs ended at their deadline.
+    pub late: u64,
+    /// Runs that ended with their client.
+    pub cancelled: u64,
+    /// Slices that were over before the page was.
+    pub slices: u64,
+    /// CPU time, sampled.
+    pub cpu_ns: u64,
+}
+
+impl PageCounts {
+    /// A call to a page came back after so much time.
+    #[inline]
+    pub(super) fn add_step(&mut self, step: &Step, cpu_ns: u64) {
+        self.cpu_ns += cpu_ns;
+        match step {
+            Step::Failed(error) => self.add_fault(error.fault),
+            Step::Sliced(_) => self.slices += 1,
+            Step::Done | Step::Waits(..) => {}
+        }
+    }
+
+    fn add_fault(&mut self, fault: Fault) {
+        match fault {
+            Fault::Compile | Fault::Runtime => self.failures += 1,
+            Fault::Memory => self.over_memory += 1,
+            Fault::CpuBudget => self.over_budget += 1,
+            Fault::Stalled => self.stalled += 1,
+        }
+    }
+
+    /// Runs that were ended, by reason.
+    #[must_use]
+    pub fn kills(&self) -> [(&'static str, u64); 4] {
+        [
+            ("cpu_budget", self.over_budget),
+            ("memory", self.over_memory),
+            ("stalled", self.stalled),
+            ("deadline", self.late),
+        ]
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.failures += other.failures;
+        self.over_budget += other.over_budget;
+        self.over_memory += other.over_memory;
+        self.stalled += other.stalled;
+        self.late += other.late;
+        self.cancelled += other.cancelled;
+        self.slices += other.slices;
+        self.cpu_ns += other.cpu_ns;
+    }
+}
+
+/// Whose numbers: a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowIndex(u32);
+
+/// The row of all pages that have none of their own.
+const OTHERS: RowIndex = RowIndex(0);
+
+#[derive(Debug, Default)]
+struct Row {
+    /// None of the one for all others.
+    page: Option<(RootIndex, Box<str>)>,
+    counts: PageCounts,
+}
+
+/// The numbers of all pages that were asked for.
+#[derive(Debug)]
+pub(super) struct Counters {
+    rows: Vec<Row>,
+    /// By root, then by file.
+    of_pages: Vec<HashMap<Box<str>, RowIndex>>,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self { rows: vec![Row::default()], of_pages: Vec::new() }
+    }
+}
+
+impl Counters {
+    /// The row of a page, which gets one when it has none.
+    pub(super) fn row(&mut self, root: RootIndex, file: &str) -> RowIndex {
+        let index = usize::from(root.0);
+        if self.of_pages.len() <= index {
+            self.of_pages.resize_with(index + 1, HashMap::default);
+        }
+        let Some(rows) = self.of_pages.get_mut(index) else { return OTHERS };
+        if let Some(row) = rows.get(file) {
+            return *row;
+        }
+        if self.rows.len() > COUNTED_PAGES_MAX {
+            return OTHERS;
+        }
+        let Ok(number) = u32::try_from(self.rows.len()) else { return OTHERS };
+        self.rows.push(Row { page: Some((root, file.into())), counts: PageCounts::default() });
+        rows.insert(file.into(), RowIndex(number));
+        RowIndex(number)
+    }
+
+    /// The numbers of a row.
+    #[inline]
+    pub(super) fn of(&mut self, RowIndex(number): RowIndex) -> &mut PageCounts {
+        let row = usize::try_from(number).ok().and_then(|number| self.rows.get_mut(number));
+        &mut row.expect("rows are never taken away").counts
+    }
+
+    /// All that were asked for, in the order of their first requests, and their sum. `waiting` are the rows of pages
+    /// under way.
+    pub(super) fn report(
+        &self,
+        waiting: impl Iterator<Item = RowIndex>,
+        name: impl Fn(RootIndex, &str) -> String,
+    ) -> (PageCounts, Vec<PageReport>) {
+        let mut total = PageCounts::default();
+        let mut by_row = vec![0; self.rows.len()];
+        for RowIndex(number) in waiting {
+            let row = usize::try_from(number).ok().and_then(|number| by_row.get_mut(number));
+            row.into_iter().for_each(|count| *count += 1);
+        }
+        let mut pages = Vec::new();
+        for (row, waiting) in
+            self.rows.iter().zip(by_row).filter(|(row, _)| row.counts.requests > 0)
+        {
+            total.add(&row.counts);
+            let page = row.page.as_ref().map(|(root, file)| name(*root, file));
+            pages.push(PageReport { page, waiting, counts: row.counts });
+        }
+        (total, pages)
+    }
+}
+
+/// What a scheduler counted of its pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PagesReport {
+    /// How code is run.
+    pub code: Code,
+    /// Bytes that Lua has, garbage included.
+    pub memory_bytes: usize,
+    /// Bytes that it may have.
+    pub memory_max_bytes: usize,
+    /// Pages under way that do not run now.
+    pub waiting: usize,
+    /// All pages together.
+    pub total: PageCounts,
+    /// Those that were asked for.
+    pub pages: Vec<PageReport>,
+}
+
+/// What was counted of one page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageReport {
+    /// Its file; `None` for all that have no row of their own.
+    pub page: Option<String>,
+    /// Runs under way that do not run now.
+    pub waiting: u64,
+    /// The numbers.
+    pub counts: PageCounts,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(counters: &mut Counters, root: u16, file: &str) -> RowIndex {
+        let row = counters.row(RootIndex(root), file);
+        counters.of(row).requests += 1;
+        row
+    }
+
+    #[test]
+    fn a_page_keeps_its_row_and_roots_have_their_own() {
+        let mut counters = Counters::default();
+        let first = counted(&mut counters, 0, "a");
+        assert_ne!(first, counted(&mut counters, 1, "a"));
+        assert_eq!(first, counted(&mut counters, 0, "a"));
+        let (total, pages) =
+            counters.report([first, first].into_iter(), |root, file| format!("{}{file}", root.0));
+        let seen: Vec<_> = pages
+            .iter()
+            .map(|page| (page.page.as_deref(), page.waiting, page.counts.requests))
+            .collect();
+        assert_eq!(seen, [(Some("0a"), 2, 2), (Some("1a"), 0, 1)]);
+        assert_eq!(total, PageCounts { requests: 3, ..PageCounts::default() });
+    }
+
+    #[test]
+    fn beyond_the_bound_pages_share_a_row() {
+        let mut counters = Counters::default();
+        for number in 0..COUNTED_PAGES_MAX + 7 {
+            counted(&mut counters, 0, &number.to_string());
+        }
+        assert_ne!(counted(&mut counters, 0, "0"), OTHERS, "who has a row keeps it");
+        let (total, pages) = counters.report([].into_iter(), |_, file| file.to_owned());
+        assert_eq!(pages.len(), COUNTED_PAGES_MAX + 1);
+        assert_eq!((pages[0].page.as_deref(), pages[0].counts.requests), (None, 7));
+        assert_eq!(total.requests, COUNTED_PAGES_MAX as u64 + 8);
+    }
+
+    #[test]
+    fn each_fault_is_counted_as_what_it_is() {
+        let mut counts = PageCounts::default();
+        for fault in
+            [Fault::Compile, Fault::Runtime, Fault::Memory, Fault::CpuBudget, Fault::Stalled]
+        {
+            counts.add_fault(fault);
+        }
+        counts.late = 9;
+        assert_eq!(counts.failures, 2);
+        let kills = [("cpu_budget", 1), ("memory", 1), ("stalled", 1), ("deadline", 9)];
+        assert_eq!(counts.kills(), kills);
+    }
+}
