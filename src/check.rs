@@ -2,6 +2,7 @@
 
 use server::config::Overrides;
 use server::load::Source;
+use server::pages::{self, Before};
 use server::site::SiteData;
 
 use crate::Failure;
@@ -14,7 +15,8 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
         config: flags.source.config.clone(),
         overrides: Overrides::default(),
     };
-    let data = source.load(1).map_err(|error| Failure::Failed(error.to_string()))?;
+    let data =
+        source.load(1, Before::default()).map_err(|error| Failure::Failed(error.to_string()))?;
     if let Some(target) = &flags.explain {
         return explain(&data, flags, target);
     }
@@ -32,7 +34,20 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     for root in roots {
         println!("  serves {}", root.display());
     }
-    Ok(())
+    look_at_pages(&data)
+}
+
+/// Broken pages are errors, too, though a server would start with them.
+fn look_at_pages(data: &SiteData) -> Result<(), Failure> {
+    let problems = pages::problems(&data.roots, &data.pages);
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let mut text = format!("{} broken:", count(problems.len(), "page"));
+    for problem in problems {
+        text.push_str(&format!("\n{problem}"));
+    }
+    Err(Failure::Failed(text))
 }
 
 fn count(number: usize, thing: &str) -> String {

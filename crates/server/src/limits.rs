@@ -187,3 +187,12 @@ pub const FAULT_LINES: usize = 7;
 pub const FAULT_LINE_CHARACTERS: usize = 400;
 /// 4,000 characters of the message of a page that failed; the rest is not shown to its author.
 pub const FAULT_MESSAGE_CHARACTERS: usize = 4_000;
+/// 50 ms without a change: then an edit is taken as complete, and the pages are read again.
+pub const PAGE_QUIET: Duration = Duration::from_millis(50);
+/// 500 ms after the first change the pages are read again, even when the changes do not end.
+pub const PAGE_QUIET_MAX: Duration = Duration::from_millis(500);
+/// 4 times as long as it took, nobody reads the pages again: whoever makes directories without end takes a fifth of one
+/// processor at most.
+pub const PAGE_REST_FACTOR: u64 = 4;
+/// 8,192 directories are watched for edits of pages; edits in others are found at a reload, and the log says so.
+pub const PAGE_WATCHES_MAX: usize = 8_192;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use script::engine::EngineError;
 
 use crate::config::{Config, ConfigErrors, Overrides};
-use crate::pages;
+use crate::pages::{self, Before};
 use crate::site::SiteData;
 
 /// The file that is looked for in the served directory.
@@ -86,18 +86,19 @@ impl LoadError {
 }
 
 impl Source {
-    /// Reads, checks and compiles; the roots are looked at too.
+    /// Reads, checks and compiles; the roots are looked at too. Of the pages that were there `before`, what did not change and
+    /// what is better than broken is kept.
     ///
     /// # Errors
     /// Everything that is wrong, with its place.
-    pub fn load(&self, generation: u64) -> Result<SiteData, LoadError> {
+    pub fn load(&self, generation: u64, before: Before<'_>) -> Result<SiteData, LoadError> {
         look_at_directory(&self.directory)?;
         let config = self.read()?;
         let mut data = SiteData::compile(config, generation).map_err(LoadError::Config)?;
         for path in data.directories() {
             look_at_directory(path)?;
         }
-        data.pages = pages::load(&data.roots, &data.rules, &[], &data.config.pages)
+        data.pages = pages::load(&data.roots, &data.rules, before, &data.config.pages)
             .map_err(LoadError::Engine)?;
         Ok(data)
     }

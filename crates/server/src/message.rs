@@ -10,7 +10,7 @@ use runtime::stats::Stats;
 use crate::files::cache::CacheStats;
 use crate::files::{Found, Job, Warm, Warmed};
 use crate::http::HttpStats;
-use crate::pages::PagesReport;
+use crate::pages::{PageProblem, PageSet, PagesReport};
 use crate::site::SiteData;
 
 /// A message between schedulers, helpers, the control scheduler and the main thread.
@@ -32,6 +32,15 @@ pub enum Message {
     StopLog,
     /// To a scheduler or the control scheduler: another configuration is in force.
     Reload(Arc<SiteData>),
+    /// To a scheduler: pages were edited.
+    Pages {
+        /// The configuration whose roots they are of.
+        generation: u64,
+        /// The pages of each root.
+        sets: Arc<[Arc<PageSet>]>,
+    },
+    /// To the control scheduler: what there is of pages.
+    PagesLoaded(Arc<PagesRead>),
     /// To the control scheduler: what became of the last reload.
     Reloaded(Arc<ReloadReport>),
     /// To a scheduler: stop accepting and finish.
@@ -89,6 +98,17 @@ pub struct ReloadReport {
     pub number: u64,
     /// Why it was refused; empty when it is in force.
     pub problems: Vec<String>,
+}
+
+/// What there is of pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PagesRead {
+    /// How many there are, those only for others to include among them.
+    pub count: usize,
+    /// How often edits were taken over.
+    pub edits: u64,
+    /// What is wrong with some.
+    pub problems: Vec<PageProblem>,
 }
 
 /// What a scheduler counted.

@@ -21,3 +21,4 @@ pub mod terminal;
 pub mod text;
 pub mod thread;
 pub mod wake;
+pub mod watch;

@@ -12,6 +12,10 @@ pub const THREAD_NAME_BYTES: usize = 15;
 /// database: the process does not start under a user it could not read.
 pub const USER_ENTRY_BYTES: usize = 1 << 20;
 
+/// Room for changes of watched directories read at a time, 4 KiB: some 15 of the longest names or 100 of usual length. What
+/// is beyond is read next.
+pub const WATCH_READ_BYTES: usize = 4096;
+
 /// Busy time that measuring the tick counter takes, 10 ms (nanoseconds). Shorter makes the rate wrong: at 10 ms
 /// the two clock readings around it weigh less than a hundred-thousandth.
 pub const TICK_CALIBRATION_NS: u64 = 10_000_000;

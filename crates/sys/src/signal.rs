@@ -1,6 +1,6 @@
 //! Signals, received by waiting for them: no code of ours ever runs inside a signal handler.
 //!
-//! Owns the mask of the signals an operator sends. Never decides what a signal means.
+//! Owns the mask of the signals that are waited for. Never decides what a signal means.
 //!
 //! The first thread blocks them ([`block_all`]) before it starts others, which inherit the mask; one thread then
 //! waits. A thread that existed before, or unblocks them, would be killed by the first one. Programs that the
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::clock::monotonic_ns;
 
-/// What an operator, a service manager or a terminal sends.
+/// What an operator, a service manager, a terminal or the kernel sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// SIGHUP.
@@ -30,12 +30,21 @@ pub enum Signal {
     User1,
     /// SIGUSR2.
     User2,
+    /// SIGIO: there is something to read where that was asked for.
+    Input,
 }
 
 impl Signal {
     /// All of them.
-    pub const ALL: [Signal; 6] =
-        [Self::Hangup, Self::Interrupt, Self::Quit, Self::Terminate, Self::User1, Self::User2];
+    pub const ALL: [Signal; 7] = [
+        Self::Hangup,
+        Self::Interrupt,
+        Self::Quit,
+        Self::Terminate,
+        Self::User1,
+        Self::User2,
+        Self::Input,
+    ];
 
     fn number(self) -> libc::c_int {
         match self {
@@ -45,6 +54,7 @@ impl Signal {
             Self::Terminate => libc::SIGTERM,
             Self::User1 => libc::SIGUSR1,
             Self::User2 => libc::SIGUSR2,
+            Self::Input => libc::SIGIO,
         }
     }
 
@@ -60,7 +70,7 @@ pub struct SignalSet {
 }
 
 impl SignalSet {
-    /// All six.
+    /// All of them.
     pub fn all() -> Self {
         Signal::ALL.into_iter().collect()
     }

@@ -115,7 +115,18 @@ impl Output {
         std::iter::from_fn(move || Some((lines.next()?, lines.next()?)))
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Copies what a page wrote: the one crossing of its output.
+    pub(super) fn take(&mut self, coroutine: &Coroutine) {
+        self.clear();
+        self.body.extend_from_slice(coroutine.stack.lent_bytes_at(2));
+        let status = coroutine.stack.number_at(4) as u16;
+        self.status = (status != 0).then_some(status);
+        if let Some(fields) = coroutine.stack.bytes_at(5) {
+            self.fields.push_str(&String::from_utf8_lossy(fields));
+        }
+    }
+
+    fn clear(&mut self) {
         self.body.clear();
         self.status = None;
         self.fields.clear();

@@ -294,7 +294,7 @@ impl State {
         }
         match coroutine.stack.number_at(1) as u8 {
             DONE => {
-                take_output(&coroutine, output);
+                output.take(&coroutine);
                 coroutine.stack.truncate(0);
                 self.put_back(coroutine);
                 Step::Done
@@ -394,15 +394,4 @@ impl State {
 
 fn chunk_name_text(name: &CStr) -> &str {
     name.to_str().unwrap_or_default().trim_start_matches('=')
-}
-
-/// Copies what a page wrote: the one crossing of its output.
-fn take_output(coroutine: &Coroutine, output: &mut Output) {
-    output.clear();
-    output.body.extend_from_slice(coroutine.stack.lent_bytes_at(2));
-    let status = coroutine.stack.number_at(4) as u16;
-    output.status = (status != 0).then_some(status);
-    if let Some(fields) = coroutine.stack.bytes_at(5) {
-        output.fields.push_str(&String::from_utf8_lossy(fields));
-    }
 }

@@ -12,7 +12,7 @@ use wire::http::status::Status;
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
 use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
-use crate::message::{Message, ReloadReport};
+use crate::message::{Message, PagesRead, ReloadReport};
 
 /// What is known from the start and never changes.
 #[derive(Clone, Debug)]
@@ -58,6 +58,7 @@ pub struct Admin {
     /// Who waits for a reload, and how many there had been when it asked.
     reloading: Vec<(ProcessId, u64)>,
     last_reload: Arc<ReloadReport>,
+    pages: Arc<PagesRead>,
     has_control: HasControl,
 }
 
@@ -80,6 +81,7 @@ impl Admin {
             waiting: Vec::new(),
             reloading: Vec::new(),
             last_reload: Arc::default(),
+            pages: Arc::default(),
             has_control,
         }
     }
@@ -138,7 +140,8 @@ impl Admin {
         match (request.method(), request.path()) {
             (Method::Get, "/status") if self.has_answers(context) => {
                 let now = context.now.unix_seconds;
-                reply.json(&status::status(&self.facts, &self.round, &self.last_reload, now));
+                let (reload, pages) = (&self.last_reload, &self.pages);
+                reply.json(&status::status(&self.facts, &self.round, reload, pages, now));
                 Answer::Done
             }
             (Method::Get, "/stats") if self.has_answers(context) => {
@@ -222,6 +225,7 @@ impl Application for Admin {
                     context.command(Command::Resume(*process));
                 }
             }
+            Message::PagesLoaded(report) => admin.pages = report,
             Message::Drain { deadline_ms, idle_grace_ms } => {
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
@@ -234,6 +238,7 @@ impl Application for Admin {
             | Message::ReopenLog
             | Message::StopLog
             | Message::Reload(_)
+            | Message::Pages { .. }
             | Message::AskReport
             | Message::AskLogReport => {}
         }

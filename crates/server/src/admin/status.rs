@@ -9,11 +9,17 @@ use serde_json::{Map, Value, json};
 
 use super::handle::Facts;
 use super::round::Round;
-use crate::message::{ReloadReport, SchedulerReport};
-use crate::pages::{PageCounts, PageReport, PagesReport};
+use crate::message::{PagesRead, ReloadReport, SchedulerReport};
+use crate::pages::{PageCounts, PageProblem, PageReport, PagesReport};
 
 /// `/status`: what an operator looks at first.
-pub(super) fn status(facts: &Facts, round: &Round, reload: &ReloadReport, now: u64) -> Value {
+pub(super) fn status(
+    facts: &Facts,
+    round: &Round,
+    reload: &ReloadReport,
+    pages: &PagesRead,
+    now: u64,
+) -> Value {
     let answered = || round.reports.iter().flatten();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -30,9 +36,25 @@ pub(super) fn status(facts: &Facts, round: &Round, reload: &ReloadReport, now: u
         "requests": answered().map(|report| report.http.requests).sum::<u64>(),
         "configuration": answered().map(|report| report.generation).min(),
         "last_reload": self::reload(reload),
+        "pages": self::pages_read(pages),
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
     })
+}
+
+/// How many pages there are, and what is wrong with some.
+fn pages_read(report: &PagesRead) -> Value {
+    let one = |problem: &PageProblem| {
+        json!({
+            "file": problem.file,
+            "line": problem.problem.line,
+            "column": problem.problem.column,
+            "problem": problem.problem.what,
+            "served": problem.served.as_str(),
+        })
+    };
+    let problems: Vec<Value> = report.problems.iter().map(one).collect();
+    json!({ "count": report.count, "edits": report.edits, "problems": problems })
 }
 
 /// What became of a reload.

@@ -1,75 +1,108 @@
 //! Reading the pages of all roots.
 //!
-//! Owns the engine that each page is compiled by once, so that a broken one is known before it is asked for. Waits for
-//! the disk; runs on the main thread or on one of its own.
+//! Owns what is kept of the pages that were there before. Waits for the disk; runs on the main thread.
 
+use std::fmt;
 use std::sync::Arc;
 
-use runtime::diagnostic::{self, Level};
-use script::engine::{EngineError, State};
+use script::engine::EngineError;
 
 use super::scan::walk;
-use super::set::PageSet;
+use super::set::{Compiler, PageSet, Problem};
 use crate::config;
 use crate::files::rules::{FileRules, Root};
 
-/// The pages of each root, in the order of the roots. `before` is what was there: a page whose new text is broken keeps its
-/// last good one. Where pages are not enabled, nothing is looked at.
+/// The pages that were there before, by root.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Before<'a> {
+    /// The roots.
+    pub roots: &'a [Root],
+    /// The pages of each of them.
+    pub sets: &'a [Arc<PageSet>],
+}
+
+impl<'a> Before<'a> {
+    fn of(self, root: &Root) -> Option<&'a PageSet> {
+        let index = self.roots.iter().position(|known| known.path == root.path)?;
+        self.sets.get(index).map(|set| &**set)
+    }
+}
+
+/// The pages of each root, in the order of the roots. A page that did not change is kept as it is; one whose new text is
+/// broken keeps its last good one. Where pages are not enabled, nothing is looked at.
 ///
 /// # Errors
 /// When there are pages, and there can be no engine on this host.
 pub fn load(
     roots: &[Root],
     rules: &[Arc<FileRules>],
-    before: &[Arc<PageSet>],
+    before: Before<'_>,
     settings: &config::Pages,
 ) -> Result<Vec<Arc<PageSet>>, EngineError> {
     if !settings.enabled {
         return Ok(roots.iter().map(|_| Arc::default()).collect());
     }
-    let mut engine = None;
-    let mut sets = Vec::new();
-    for (index, (root, rules)) in roots.iter().zip(rules).enumerate() {
+    let mut compiler = Compiler::new(settings.engine_settings(0));
+    let set_of = |(root, rules): (&Root, &Arc<FileRules>)| {
         // A root that cannot be read has no pages; that it cannot be read is said where files are served from it.
         let walked = walk(root).unwrap_or_default();
-        if walked.is_cut {
-            diagnostic::write(
-                Level::Warn,
-                format_args!(
-                    "{}: too large to be looked through for pages: some may be missing",
-                    root.path.display()
-                ),
-            );
+        PageSet::of(walked, before.of(root), rules, &mut compiler).map(Arc::new)
+    };
+    roots.iter().zip(rules).map(set_of).collect()
+}
+
+/// What is wrong with a page, and what becomes of requests for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageProblem {
+    /// The file.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: Problem,
+    /// What is served.
+    pub served: Served,
+}
+
+/// What is served in the place of a broken page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// Its last good version.
+    LastGood,
+    /// Nothing but errors: there was no good one.
+    Nothing,
+}
+
+impl Served {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LastGood => "the version before is served",
+            Self::Nothing => "it is answered 500",
         }
-        if walked.sources.is_empty() {
-            sets.push(Arc::new(PageSet::empty(walked.directories)));
-            continue;
-        }
-        let engine = match &mut engine {
-            Some(engine) => engine,
-            None => engine.insert(State::new(settings.engine_settings(0))?),
-        };
-        let known = before.get(index).map(|set| &**set);
-        let set = PageSet::of(walked, known, rules, engine);
-        for (page, problem) in set.problems() {
-            let fate = if page.lua.is_some() {
-                "the version before is served"
-            } else {
-                "it is answered 500"
-            };
-            diagnostic::write(
-                Level::Error,
-                format_args!(
-                    "{}/{}:{}:{}: {}; {fate}",
-                    root.path.display(),
-                    page.name.file,
-                    problem.line,
-                    problem.column,
-                    problem.what
-                ),
-            );
-        }
-        sets.push(Arc::new(set));
     }
-    Ok(sets)
+}
+
+impl fmt::Display for PageProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { line, column, what } = &self.problem;
+        formatter.write_str(&self.file)?;
+        for place in [line, column].into_iter().take_while(|place| **place != 0) {
+            write!(formatter, ":{place}")?;
+        }
+        write!(formatter, ": {what}; {}", self.served.as_str())
+    }
+}
+
+/// What is wrong with the pages, each told once, whatever number of routes leads to it.
+pub fn problems(roots: &[Root], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
+    let mut all: Vec<PageProblem> = Vec::new();
+    for (root, set) in roots.iter().zip(sets) {
+        for (page, problem) in set.problems() {
+            let served = if page.lua.is_some() { Served::LastGood } else { Served::Nothing };
+            let file = root.path.join(&*page.name.file).display().to_string();
+            if !all.iter().any(|known| known.file == file) {
+                all.push(PageProblem { file, problem: problem.clone(), served });
+            }
+        }
+    }
+    all
 }

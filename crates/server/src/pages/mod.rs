@@ -5,6 +5,7 @@
 
 mod counts;
 mod fault_page;
+mod follow;
 mod host;
 mod load;
 pub mod name;
@@ -14,7 +15,8 @@ mod set;
 
 pub use counts::{PageCounts, PageReport, PagesReport};
 pub use fault_page::FaultReport;
+pub use follow::Follower;
 pub use host::RequestHost;
-pub use load::load;
+pub use load::{Before, PageProblem, Served, load, problems};
 pub use runner::{Runner, Turnout};
 pub use set::{Page, PageSet, Problem};

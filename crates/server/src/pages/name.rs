@@ -17,14 +17,15 @@ pub struct PageName {
 }
 
 impl PageName {
-    /// The page that a file is, if it is one. `NAME` and `EXT` have at least one letter, and `EXT` no dot: it says what the
-    /// page answers with.
+    /// The page that a file is, if it is one. `EXT` is letters and digits, as it says what the page answers with. What
+    /// editors leave beside a page while they work is none: `.#a.page.html`, `a.page.html~`.
     pub fn of(file: &str) -> Option<Self> {
         let (directory, name) = file
             .rsplit_once('/')
             .map_or(("", file), |(directory, name)| (&file[..=directory.len()], name));
         let (stem, extension) = name.rsplit_once(MARK)?;
-        if stem.is_empty() || extension.is_empty() || extension.contains('.') {
+        let is_type = extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if stem.is_empty() || stem.starts_with('.') || extension.is_empty() || !is_type {
             return None;
         }
         Some(Self {
@@ -98,6 +99,8 @@ mod tests {
             "page.html",
             "a.page.d/x.html",
             "a.page.tar.gz",
+            "a/.#b.page.html",
+            "a.page.html~",
             "",
         ] {
             assert_eq!(PageName::of(file), None, "{file}");

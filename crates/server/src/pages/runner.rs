@@ -102,6 +102,13 @@ impl Runner {
             let rows = vec![None; handlers.len()];
             self.roots.push(Loaded { set: Arc::clone(set), handlers, rows });
         }
+        for (site, known) in (0..).zip(&before) {
+            let now = sets.get(usize::from(site));
+            let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
+            for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
+                self.engine.withdraw(site, &page.name.file);
+            }
+        }
     }
 
     fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {

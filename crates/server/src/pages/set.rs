@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
-use script::engine::{Escape as Markup, State};
+use script::engine::{EngineError, Escape as Markup, Settings, State};
 use script::template;
 
 use super::name::PageName;
@@ -53,24 +53,22 @@ pub struct PageSet {
 }
 
 impl PageSet {
-    /// No pages, looked for in these directories.
-    pub fn empty(directories: Vec<String>) -> Self {
-        Self { directories, ..Self::default() }
-    }
-
-    /// What a walk brought, after what was there before. `engine` compiles each page once, to see that it can be.
+    /// What a walk brought, after what was there before.
+    ///
+    /// # Errors
+    /// When there are pages to compile, and there can be no engine on this host.
     pub(super) fn of(
         walked: Walked,
         before: Option<&PageSet>,
         rules: &FileRules,
-        engine: &mut State,
-    ) -> Self {
+        compiler: &mut Compiler,
+    ) -> Result<Self, EngineError> {
         let Walked { sources, directories, is_cut } = walked;
         let mut set = Self { directories, is_cut, ..Self::default() };
         for source in sources {
             let known =
                 before.and_then(|before| before.pages.get(before.index_of(&source.name.file)?));
-            let page = compile(source, known, rules, engine);
+            let page = compiler.compile(source, known, rules)?;
             let index = set.pages.len();
             for path in page.name.paths(&rules.index) {
                 // `a.page.html` and `a.page.xml` both answer `a`: the first one does.
@@ -78,7 +76,13 @@ impl PageSet {
             }
             set.pages.push(page);
         }
-        set
+        Ok(set)
+    }
+
+    /// Whether these are the same pages, unchanged.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.pages.len() == other.pages.len()
+            && self.pages.iter().zip(&other.pages).all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
     /// The number of the page that answers a path, which has no leading slash.
@@ -98,46 +102,78 @@ impl PageSet {
     }
 }
 
-fn compile(
-    source: Source,
-    before: Option<&Arc<Page>>,
-    rules: &FileRules,
-    engine: &mut State,
-) -> Arc<Page> {
-    let Source { name, text } = source;
-    let lowered = match &text {
-        Ok(text) => {
-            if let Some(before) = before
-                && before.source == *text
-                && before.problem.is_none()
-            {
-                return Arc::clone(before);
-            }
-            lower(&name, text, engine)
-        }
-        Err(unreadable) => Err(problem_of(unreadable)),
-    };
-    let media_type = media_type::of(&name.full, rules);
-    let source = text.unwrap_or_default();
-    Arc::new(match lowered {
-        Ok(lua) => Page { name, media_type, source, lua: Some(lua), problem: None },
-        Err(problem) => {
-            let lua = before.and_then(|before| before.lua.clone());
-            Page { name, media_type, source, lua, problem: Some(problem) }
-        }
-    })
+/// The engine that compiles each new page once, so that a broken one is known before it is asked for. There is none while
+/// no page is new.
+pub(super) struct Compiler {
+    settings: Settings,
+    engine: Option<State>,
 }
 
-fn lower(name: &PageName, text: &str, engine: &mut State) -> Result<Arc<str>, Problem> {
-    let escape = template::Escape::of_extension(name.extension());
-    let lowered = template::lower(text.as_bytes(), escape).map_err(|error| Problem {
-        line: error.line,
-        column: error.column,
-        what: error.what.to_string(),
-    })?;
-    match engine.load(0, &name.file, &lowered.lua, Markup::Html) {
-        Ok(_compiles) => Ok(lowered.lua.into()),
-        Err(error) => Err(Problem { line: error.line, column: 0, what: error.message }),
+impl Compiler {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self { settings, engine: None }
+    }
+
+    fn compile(
+        &mut self,
+        source: Source,
+        before: Option<&Arc<Page>>,
+        rules: &FileRules,
+    ) -> Result<Arc<Page>, EngineError> {
+        let Source { name, text } = source;
+        let media_type = media_type::of(&name.full, rules);
+        if let Some(before) = before
+            && before.media_type == media_type
+            && is_unchanged(before, &text)
+        {
+            return Ok(Arc::clone(before));
+        }
+        let lowered = match &text {
+            Ok(text) => self.lower(&name, text)?,
+            Err(unreadable) => Err(problem_of(unreadable)),
+        };
+        let source = text.unwrap_or_default();
+        Ok(Arc::new(match lowered {
+            Ok(lua) => Page { name, media_type, source, lua: Some(lua), problem: None },
+            Err(problem) => {
+                let lua = before.and_then(|before| before.lua.clone());
+                Page { name, media_type, source, lua, problem: Some(problem) }
+            }
+        }))
+    }
+
+    fn lower(
+        &mut self,
+        name: &PageName,
+        text: &str,
+    ) -> Result<Result<Arc<str>, Problem>, EngineError> {
+        let escape = template::Escape::of_extension(name.extension());
+        let lowered = match template::lower(text.as_bytes(), escape) {
+            Ok(lowered) => lowered,
+            Err(error) => {
+                let what = error.what.to_string();
+                return Ok(Err(Problem { line: error.line, column: error.column, what }));
+            }
+        };
+        let engine = match &mut self.engine {
+            Some(engine) => engine,
+            None => self.engine.insert(State::new(self.settings)?),
+        };
+        Ok(match engine.load(0, &name.file, &lowered.lua, Markup::Html) {
+            Ok(_compiles) => Ok(lowered.lua.into()),
+            Err(error) => Err(Problem { line: error.line, column: 0, what: error.message }),
+        })
+    }
+}
+
+/// Whether a page would become what it is already: broken texts are not compiled again, either.
+fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
+    match text {
+        // A problem of the whole file may have gone although its text is the same.
+        Ok(text) => {
+            page.source == *text && page.problem.as_ref().is_none_or(|problem| problem.line > 0)
+        }
+        Err(unreadable) => page.problem.as_ref() == Some(&problem_of(unreadable)),
     }
 }
 

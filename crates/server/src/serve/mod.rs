@@ -6,6 +6,7 @@
 
 mod error;
 mod listeners;
+mod pages;
 mod paths;
 mod signals;
 
@@ -35,8 +36,11 @@ use crate::limits;
 use crate::load::Source;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
+use crate::pages::Before;
 use crate::sandbox::{self, Openings, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
+
+use pages::LivePages;
 
 pub use error::ServeError;
 pub use paths::{control_directory, control_sockets};
@@ -49,9 +53,10 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     sys::signal::block_all();
     sys::signal::ignore_broken_pipe();
     runtime::panic::report_with_backtrace();
-    let data = Arc::new(source.load(1)?);
+    let data = Arc::new(source.load(1, Before::default())?);
     let config = &data.config;
     diagnostic::set_least(config.log.level);
+    let pages = LivePages::new(&data);
     let log = log_target(config);
     if let Some(target) = &log {
         target.check().map_err(ServeError::Log)?;
@@ -83,7 +88,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     }
     tell(&standing.facts, control_path.as_deref());
     launched.start();
-    signals::run(source, &data, crew.main()?, launched, control, helpers)
+    signals::run(source, (&data, pages), crew.main()?, launched, control, helpers)
 }
 
 /// What stands once everything is open.

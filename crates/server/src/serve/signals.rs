@@ -1,10 +1,11 @@
 //! What the main thread does while the server runs: it waits for signals and passes on what they mean.
 //!
-//! Owns reload, drain and log reopening. Touches no connection.
+//! Owns reload, drain and log reopening, and when pages are read again. Touches no connection.
 
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
@@ -14,6 +15,7 @@ use sd_notify::NotifyState;
 use sys::signal::{Signal, SignalSet};
 
 use super::error::ServeError;
+use super::pages::LivePages;
 use crate::config::{Config, Listener};
 use crate::http::milliseconds;
 use crate::limits;
@@ -32,24 +34,32 @@ pub(super) struct Helpers {
 /// Waits for signals until the server has drained.
 pub(super) fn run(
     source: &Source,
-    data: &Arc<SiteData>,
+    (data, mut pages): (&Arc<SiteData>, LivePages),
     seat: Seat<Message>,
     launched: Launched,
     control: Option<Launched>,
     helpers: Helpers,
 ) -> Result<(), ServeError> {
-    let mut post = Post { mailbox: seat.mailbox, control: helpers.control };
+    let mut post = Post {
+        mailbox: seat.mailbox,
+        schedulers: helpers.control,
+        control: control.is_some().then(|| endpoint(helpers.control)),
+    };
     let mut reloads = ReloadReport::default();
     let mut data = Arc::clone(data);
+    pages.begin(&data, &mut post);
     notify(&[NotifyState::Ready]);
     loop {
-        let signal = sys::signal::wait(&SignalSet::all()).map_err(ServeError::Signals)?;
+        let Some(signal) = next(pages.due_in()).map_err(ServeError::Signals)? else {
+            pages.read_again(&data, &mut post);
+            continue;
+        };
         diagnostic::write(Level::Debug, format_args!("signal: {signal:?}"));
         match signal {
             Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
             Signal::Hangup => {
                 notify_reloading();
-                reload(source, &mut data, &mut reloads, &mut post);
+                reload(source, (&mut data, &mut pages), &mut reloads, &mut post);
                 notify(&[NotifyState::Ready]);
             }
             Signal::User1 => {
@@ -57,6 +67,7 @@ pub(super) fn run(
                     post.send(*writer, Message::ReopenLog);
                 }
             }
+            Signal::Input => pages.look(),
             Signal::User2 => {}
         }
     }
@@ -64,19 +75,33 @@ pub(super) fn run(
     drain(&data, &mut post, launched, control, helpers)
 }
 
+/// The next signal, or none by then.
+fn next(timeout: Option<Duration>) -> io::Result<Option<Signal>> {
+    match timeout {
+        Some(timeout) => sys::signal::wait_timeout(&SignalSet::all(), timeout),
+        None => sys::signal::wait(&SignalSet::all()).map(Some),
+    }
+}
+
 /// Reads the configuration again; a bad one is refused and the old one stays in force.
-fn reload(source: &Source, data: &mut Arc<SiteData>, reloads: &mut ReloadReport, post: &mut Post) {
+fn reload(
+    source: &Source,
+    (data, pages): (&mut Arc<SiteData>, &mut LivePages),
+    reloads: &mut ReloadReport,
+    post: &mut Post,
+) {
     reloads.number += 1;
     reloads.problems.clear();
-    match source.load(data.generation + 1) {
+    match source.load(data.generation + 1, pages.before(data)) {
         Ok(new) => {
             let fixed = what_needs_a_restart(data, &new);
             if fixed.is_empty() {
                 *data = Arc::new(new);
                 diagnostic::set_least(data.config.log.level);
-                for scheduler in 0..post.control {
-                    post.send(endpoint(scheduler), Message::Reload(Arc::clone(data)));
+                for scheduler in post.schedulers() {
+                    post.send(scheduler, Message::Reload(Arc::clone(data)));
                 }
+                pages.adopt(data, post);
                 diagnostic::write(
                     Level::Info,
                     format_args!("reloaded: configuration {} is in force", data.generation),
@@ -98,7 +123,7 @@ fn reload(source: &Source, data: &mut Arc<SiteData>, reloads: &mut ReloadReport,
             format_args!("reload refused, the old configuration stays: {problem}"),
         );
     }
-    post.send(endpoint(post.control), Message::Reloaded(Arc::new(reloads.clone())));
+    post.tell_control(Message::Reloaded(Arc::new(reloads.clone())));
 }
 
 /// Settings that only a restart can change, where they differ.
@@ -153,11 +178,11 @@ fn drain(
         format_args!("draining: what runs has {:?} to end", data.config.drain_deadline),
     );
     let idle_grace_ms = milliseconds(limits::DRAIN_IDLE_GRACE);
-    for scheduler in 0..post.control {
-        post.send(endpoint(scheduler), Message::Drain { deadline_ms, idle_grace_ms });
+    for scheduler in post.schedulers() {
+        post.send(scheduler, Message::Drain { deadline_ms, idle_grace_ms });
     }
     let ended = launched.join().map_err(ServeError::Pollset);
-    post.send(endpoint(post.control), Message::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+    post.tell_control(Message::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     if let Some(control) = control {
         control.join().map_err(ServeError::Pollset)?;
     }
@@ -174,13 +199,26 @@ fn endpoint(number: usize) -> Endpoint {
 }
 
 /// The main thread's way to the others.
-struct Post {
+pub(super) struct Post {
     mailbox: Mailbox<Message>,
-    control: usize,
+    schedulers: usize,
+    /// The control scheduler, where there is one.
+    control: Option<Endpoint>,
 }
 
 impl Post {
-    fn send(&mut self, to: Endpoint, message: Message) {
+    /// All schedulers but the control scheduler.
+    pub(super) fn schedulers(&self) -> impl Iterator<Item = Endpoint> + use<> {
+        (0..self.schedulers).map(endpoint)
+    }
+
+    pub(super) fn tell_control(&mut self, message: Message) {
+        if let Some(control) = self.control {
+            self.send(control, message);
+        }
+    }
+
+    pub(super) fn send(&mut self, to: Endpoint, message: Message) {
         if send_patiently(&mut self.mailbox, to, message).is_err() {
             let text =
                 "is not told: it has not taken a message for seconds; is its core taken away?";

@@ -11,7 +11,7 @@ use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::handle::Site;
 use crate::config::Header;
-use crate::files::{Key, policy};
+use crate::files::{Key, RootIndex, policy};
 use crate::http::{Answer, AnswerContext, Reply, Request};
 use crate::message::Message;
 use crate::route::{Action, Found, RouteRequest};
@@ -132,6 +132,11 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if !matches!(found.action, Action::Files { .. }) && self.is_page_underway(context.id) {
+            // A reload took the path from a page that runs: it ends as it began.
+            let path = exchange.request.path();
+            return self.answer_with_page((RootIndex(0), 0), path, found, exchange, context);
+        }
         match &found.action {
             Action::Files { rules, path } => {
                 let Some(root) = self.root_of(found.rule, rules) else {

@@ -22,7 +22,7 @@ use crate::files::{Errand, Job, Key, Warm, Warmed};
 use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request};
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
-use crate::pages::Runner;
+use crate::pages::{PageSet, Runner};
 use crate::route::RuleId;
 
 /// Who helps the schedulers.
@@ -69,7 +69,7 @@ impl Site {
     /// When a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
         let roots = Roots::open(&data.roots)?;
-        let runner = runner_of(&data, unique)?;
+        let runner = runner_of(&data, &data.pages, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         Ok(Self {
             data: Rc::new(data),
@@ -171,12 +171,34 @@ impl Site {
                 return;
             }
         }
+        self.load_pages(&data.pages);
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
         for process in self.waiting.take_all() {
             context.command(Command::Resume(process));
+        }
+    }
+
+    /// Pages of roots that are not served here are those of a configuration that this scheduler could not take over.
+    fn on_pages(&mut self, generation: u64, sets: &[Arc<PageSet>]) {
+        if generation == self.data.generation {
+            self.load_pages(sets);
+        }
+    }
+
+    fn load_pages(&mut self, sets: &[Arc<PageSet>]) {
+        if let Some(runner) = &mut self.runner {
+            runner.load(sets);
+            return;
+        }
+        match runner_of(&self.data, sets, self.unique) {
+            Ok(runner) => self.runner = runner,
+            Err(error) => diagnostic::write(
+                Level::Error,
+                format_args!("a scheduler cannot run pages: {error}"),
+            ),
         }
     }
 
@@ -219,13 +241,17 @@ impl Site {
 }
 
 /// An engine with all pages, where there are any.
-fn runner_of(data: &SiteData, seed: u128) -> std::io::Result<Option<Box<Runner>>> {
-    if data.pages.iter().all(|set| set.pages.is_empty()) {
+fn runner_of(
+    data: &SiteData,
+    sets: &[Arc<PageSet>],
+    seed: u128,
+) -> std::io::Result<Option<Box<Runner>>> {
+    if sets.iter().all(|set| set.pages.is_empty()) {
         return Ok(None);
     }
     let settings = data.config.pages.engine_settings(seed as u64);
     let deadline_ns = u64::try_from(data.config.pages.deadline.as_nanos()).unwrap_or(u64::MAX);
-    let runner = Runner::new(&data.pages, settings, deadline_ns).map_err(std::io::Error::other)?;
+    let runner = Runner::new(sets, settings, deadline_ns).map_err(std::io::Error::other)?;
     Ok(Some(Box::new(runner)))
 }
 
@@ -290,6 +316,9 @@ impl Application for Site {
                 // Who asks again later finds room again.
                 let _asks_again = context.mail.send(from, Message::Report(report));
             }
+            Message::Pages { generation, sets } => {
+                http.application_mut().on_pages(generation, &sets);
+            }
             // Not for a scheduler.
             Message::LookUp(_)
             | Message::Warm(_)
@@ -297,6 +326,7 @@ impl Application for Site {
             | Message::ReopenLog
             | Message::StopLog
             | Message::Reloaded(_)
+            | Message::PagesLoaded(_)
             | Message::Report(_)
             | Message::AskLogReport
             | Message::LogReport(_) => {}

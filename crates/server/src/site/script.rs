@@ -42,6 +42,11 @@ impl Site {
         found.or_else(|| runner.is_underway(process).then_some(0))
     }
 
+    /// Whether a page has begun to answer this process's request.
+    pub(super) fn is_page_underway(&self, process: ProcessId) -> bool {
+        self.runner.as_ref().is_some_and(|runner| runner.is_underway(process))
+    }
+
     /// The body of a request is collected for a page, as far as its route allows.
     pub(super) fn body_policy_of(&mut self, request: &Request<'_>) -> BodyPolicy {
         if self.runner.is_none() {

@@ -1,0 +1,222 @@
+//! Following what is edited: which directories are watched, and when their pages are to be read again.
+//!
+//! Owns the waiting for an edit to be complete. Never reads a page, and never reads a clock: time is an argument.
+
+use std::time::Duration;
+
+use ahash::HashSet;
+use runtime::diagnostic::{self, Level};
+use sys::watch::{Change, Watch, WatchId};
+
+use super::name::PageName;
+use super::set::PageSet;
+use crate::files::rules::Root;
+use crate::limits::{PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_WATCHES_MAX};
+
+/// The directories that are watched.
+pub struct Follower {
+    /// None where the kernel gives none: pages are read again when the configuration is.
+    watch: Option<Watch>,
+    watched: HashSet<WatchId>,
+    edits: Edits,
+    coverage: Coverage,
+}
+
+/// Whether all directories are watched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coverage {
+    Whole,
+    /// It was said that some are not.
+    Partial,
+}
+
+impl Follower {
+    /// Watches nothing yet. The kernel sends `Signal::Input` when there is something to [`look`](Self::look) at.
+    pub fn new() -> Self {
+        let watch = Watch::new().and_then(|watch| watch.announce().map(|()| watch));
+        if let Err(error) = &watch {
+            diagnostic::write(
+                Level::Warn,
+                format_args!("edits of pages are not noticed: {error}; a reload reads them again"),
+            );
+        }
+        Self {
+            watch: watch.ok(),
+            watched: HashSet::default(),
+            edits: Edits::default(),
+            coverage: Coverage::Whole,
+        }
+    }
+
+    /// Watches the directories of these pages and no others. What happened in a directory before it was watched is
+    /// found by reading once more, which is due when there was one.
+    pub fn follow<'a>(
+        &mut self,
+        pages: impl Iterator<Item = (&'a Root, &'a PageSet)>,
+        now_ns: u64,
+    ) {
+        let Some(watch) = &self.watch else { return };
+        let mut watched = HashSet::default();
+        let mut missed = None;
+        let directories = pages.flat_map(|(root, set)| {
+            set.directories.iter().map(|directory| root.path.join(directory))
+        });
+        for (count, directory) in directories.enumerate() {
+            if count == PAGE_WATCHES_MAX {
+                missed = Some("there are too many directories".to_owned());
+                break;
+            }
+            match watch.add(&directory) {
+                Ok(id) => _ = watched.insert(id),
+                // Gone since it was looked into, as its own directory tells.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => missed = Some(format!("`{}`: {error}", directory.display())),
+            }
+        }
+        if watched.iter().any(|id| !self.watched.contains(id)) {
+            self.edits.see(now_ns);
+        }
+        for id in self.watched.difference(&watched) {
+            watch.remove(*id);
+        }
+        self.watched = watched;
+        self.tell(missed);
+    }
+
+    /// Says once that some edits are not noticed.
+    fn tell(&mut self, missed: Option<String>) {
+        let coverage = if missed.is_some() { Coverage::Partial } else { Coverage::Whole };
+        if let Some(why) = missed
+            && self.coverage == Coverage::Whole
+        {
+            diagnostic::write(
+                Level::Warn,
+                format_args!(
+                    "edits of pages in some directories are not noticed: {why}; a reload reads them again"
+                ),
+            );
+        }
+        self.coverage = coverage;
+    }
+
+    /// Looks at what the kernel has told.
+    pub fn look(&mut self, now_ns: u64) {
+        let Some(watch) = &self.watch else { return };
+        let (edits, watched) = (&mut self.edits, &mut self.watched);
+        let looked = watch.read(|change| match change {
+            Change::Ended(id) => _ = watched.remove(&id),
+            change if may_be_a_page(change) => edits.see(now_ns),
+            _ => {}
+        });
+        if let Err(error) = looked {
+            diagnostic::write(
+                Level::Warn,
+                format_args!("edits of pages are not noticed: {error}; a reload reads them again"),
+            );
+            self.watch = None;
+        }
+    }
+
+    /// How long until the pages are to be read again; none when nothing changed.
+    pub fn due_in(&self, now_ns: u64) -> Option<Duration> {
+        let due_ns = self.edits.due_ns()?;
+        Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))
+    }
+
+    /// The pages have been read again; what changes from now on is another edit.
+    pub fn rest(&mut self, began_ns: u64, ended_ns: u64) {
+        self.edits.rest(began_ns, ended_ns);
+    }
+}
+
+impl Default for Follower {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether a page may have come, gone or changed.
+fn may_be_a_page(change: Change<'_>) -> bool {
+    match change {
+        Change::File(name) => name.to_str().is_some_and(|name| PageName::of(name).is_some()),
+        Change::Directory(name) => name.to_str().is_some_and(|name| !name.starts_with('.')),
+        Change::Itself | Change::Lost => true,
+        Change::Ended(_) => false,
+    }
+}
+
+/// Edits that were seen and not acted upon.
+#[derive(Clone, Copy, Debug, Default)]
+struct Edits {
+    /// When the first and the last of them were seen.
+    seen_ns: Option<(u64, u64)>,
+    /// Nothing is read again before.
+    rest_ns: u64,
+}
+
+impl Edits {
+    fn see(&mut self, now_ns: u64) {
+        let first_ns = self.seen_ns.map_or(now_ns, |(first_ns, _)| first_ns);
+        self.seen_ns = Some((first_ns, now_ns));
+    }
+
+    /// An edit is complete when things have been quiet for a while; one that never ends is read at times.
+    fn due_ns(&self) -> Option<u64> {
+        let (first_ns, last_ns) = self.seen_ns?;
+        let quiet_ns = last_ns.saturating_add(nanoseconds(PAGE_QUIET));
+        let most_ns = first_ns.saturating_add(nanoseconds(PAGE_QUIET_MAX));
+        Some(quiet_ns.min(most_ns).max(self.rest_ns))
+    }
+
+    fn rest(&mut self, began_ns: u64, ended_ns: u64) {
+        let took_ns = ended_ns.saturating_sub(began_ns);
+        self.seen_ns = None;
+        self.rest_ns = ended_ns.saturating_add(took_ns.saturating_mul(PAGE_REST_FACTOR));
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn an_edit_is_read_when_it_is_quiet_and_in_the_end_in_any_case() {
+        let mut edits = Edits::default();
+        assert_eq!(edits.due_ns(), None);
+        edits.see(1000 * MS);
+        assert_eq!(edits.due_ns(), Some(1050 * MS));
+        edits.see(1040 * MS);
+        assert_eq!(edits.due_ns(), Some(1090 * MS));
+        for at_ms in (1080..1500).step_by(40) {
+            edits.see(at_ms * MS);
+        }
+        assert_eq!(edits.due_ns(), Some(1500 * MS));
+    }
+
+    #[test]
+    fn reading_again_takes_a_part_of_the_time_only() {
+        let mut edits = Edits::default();
+        edits.see(0);
+        edits.rest(50 * MS, 150 * MS);
+        assert_eq!(edits.due_ns(), None);
+        edits.see(160 * MS);
+        assert_eq!(edits.due_ns(), Some((150 + 100 * PAGE_REST_FACTOR) * MS));
+    }
+
+    #[test]
+    fn only_pages_and_directories_that_are_looked_into_count() {
+        let file = |name| may_be_a_page(Change::File(OsStr::new(name)));
+        assert!(file("a.page.html") && !file("a.html") && !file(".a.page.html.swp"));
+        let directory = |name| may_be_a_page(Change::Directory(OsStr::new(name)));
+        assert!(directory("a") && !directory(".git"));
+        assert!(may_be_a_page(Change::Lost) && may_be_a_page(Change::Itself));
+    }
+}

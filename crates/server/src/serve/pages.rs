@@ -1,0 +1,139 @@
+//! The pages that are served: read again when they are edited, handed to the schedulers, and told about.
+//!
+//! Owns which pages are in force. All of it happens on the main thread, which sends reloads, too: a scheduler never gets
+//! pages for a configuration that it does not have yet.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runtime::diagnostic::{self, Level};
+use sys::clock::monotonic_ns;
+
+use super::signals::Post;
+use crate::files::rules::Root;
+use crate::message::{Message, PagesRead};
+use crate::pages::{self, Before, Follower, PageProblem, PageSet};
+use crate::site::SiteData;
+
+/// The pages in force.
+pub(super) struct LivePages {
+    sets: Arc<[Arc<PageSet>]>,
+    problems: Vec<PageProblem>,
+    edits: u64,
+    /// None before there are others to tell.
+    follower: Option<Follower>,
+}
+
+impl LivePages {
+    /// Those of the first configuration. What is wrong with them is told.
+    pub(super) fn new(data: &SiteData) -> Self {
+        let mut pages =
+            Self { sets: Arc::default(), problems: Vec::new(), edits: 0, follower: None };
+        pages.take_over(&data.roots, data.pages.clone().into());
+        warn_of_cut(data);
+        pages
+    }
+
+    /// Follows edits from now on.
+    pub(super) fn begin(&mut self, data: &SiteData, post: &mut Post) {
+        self.follower = Some(Follower::new());
+        self.follow(&data.roots);
+        self.report(post);
+    }
+
+    /// For a configuration that is read anew.
+    pub(super) fn before<'a>(&'a self, data: &'a SiteData) -> Before<'a> {
+        Before { roots: &data.roots, sets: &self.sets }
+    }
+
+    /// Another configuration is in force, and the schedulers have its pages.
+    pub(super) fn adopt(&mut self, data: &SiteData, post: &mut Post) {
+        self.take_over(&data.roots, data.pages.clone().into());
+        warn_of_cut(data);
+        self.follow(&data.roots);
+        self.report(post);
+    }
+
+    /// Looks at what changed.
+    pub(super) fn look(&mut self) {
+        if let Some(follower) = &mut self.follower {
+            follower.look(monotonic_ns());
+        }
+    }
+
+    /// How long until [`read_again`](Self::read_again) is to be called.
+    pub(super) fn due_in(&self) -> Option<Duration> {
+        self.follower.as_ref()?.due_in(monotonic_ns())
+    }
+
+    /// Reads the pages again, and hands them to the schedulers when there is anything new.
+    pub(super) fn read_again(&mut self, data: &SiteData, post: &mut Post) {
+        let began_ns = monotonic_ns();
+        let loaded = pages::load(&data.roots, &data.rules, self.before(data), &data.config.pages);
+        if let Some(follower) = &mut self.follower {
+            follower.rest(began_ns, monotonic_ns());
+        }
+        let sets: Arc<[Arc<PageSet>]> = match loaded {
+            Ok(sets) => sets.into(),
+            Err(error) => {
+                let level = Level::Error;
+                diagnostic::write(level, format_args!("the pages stay as they were: {error}"));
+                return;
+            }
+        };
+        let is_same = self.sets.iter().zip(&*sets).all(|(one, other)| one.is_same(other));
+        self.take_over(&data.roots, sets);
+        self.follow(&data.roots);
+        if is_same {
+            return;
+        }
+        self.edits += 1;
+        let generation = data.generation;
+        for scheduler in post.schedulers() {
+            post.send(scheduler, Message::Pages { generation, sets: Arc::clone(&self.sets) });
+        }
+        diagnostic::write(
+            Level::Info,
+            format_args!("pages were edited: {} are in force", self.count()),
+        );
+        self.report(post);
+    }
+
+    /// Takes pages over; what is newly wrong with some is told.
+    fn take_over(&mut self, roots: &[Root], sets: Arc<[Arc<PageSet>]>) {
+        let problems = pages::problems(roots, &sets);
+        for problem in problems.iter().filter(|problem| !self.problems.contains(problem)) {
+            diagnostic::write(Level::Error, format_args!("{problem}"));
+        }
+        self.problems = problems;
+        self.sets = sets;
+    }
+
+    fn follow(&mut self, roots: &[Root]) {
+        if let Some(follower) = &mut self.follower {
+            let sets = self.sets.iter().map(|set| &**set);
+            follower.follow(roots.iter().zip(sets), monotonic_ns());
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.sets.iter().map(|set| set.pages.len()).sum()
+    }
+
+    fn report(&self, post: &mut Post) {
+        let (count, edits, problems) = (self.count(), self.edits, self.problems.clone());
+        post.tell_control(Message::PagesLoaded(Arc::new(PagesRead { count, edits, problems })));
+    }
+}
+
+fn warn_of_cut(data: &SiteData) {
+    for (root, _) in data.roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
+        diagnostic::write(
+            Level::Warn,
+            format_args!(
+                "{}: too large to be looked through for pages: some may be missing",
+                root.path.display()
+            ),
+        );
+    }
+}

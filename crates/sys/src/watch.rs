@@ -1,0 +1,212 @@
+//! Directories watched for changes of the names in them (inotify(7)).
+//!
+//! Owns the descriptor and which changes it tells of. Never looks below a directory that it was given, and never waits:
+//! [`Watch::announce`] has the kernel send a signal when there is something to read.
+
+use std::ffi::OsStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+use rustix::fs::inotify::{Event, remove_watch};
+use rustix::io::Errno;
+
+use crate::limits::WATCH_READ_BYTES;
+
+/// A directory that is watched. The kernel counts them up: that of one that is gone is not used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WatchId(i32);
+
+/// What became of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// A file of that name came, went, was written to and closed, or may be read by others than before.
+    File(&'a OsStr),
+    /// The same of a directory.
+    Directory(&'a OsStr),
+    /// The directory that is watched itself was moved or removed.
+    Itself,
+    /// The directory is watched no longer, as it is gone or was given up.
+    Ended(WatchId),
+    /// There were more changes than the kernel remembers: some of them are not told.
+    Lost,
+}
+
+/// Directories that are watched.
+#[derive(Debug)]
+pub struct Watch {
+    descriptor: OwnedFd,
+}
+
+impl Watch {
+    /// Watches nothing yet.
+    ///
+    /// # Errors
+    /// The kernel's, when this user has as many of them as it may have, or there are no descriptors.
+    pub fn new() -> io::Result<Self> {
+        let descriptor = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        Ok(Self { descriptor })
+    }
+
+    /// Has the kernel send [`Signal::Input`](crate::signal::Signal::Input) to this process at each change from now on. It
+    /// has to be blocked in every thread by then.
+    ///
+    /// # Errors
+    /// The kernel's; none is known.
+    pub fn announce(&self) -> io::Result<()> {
+        let process = libc::pid_t::try_from(std::process::id());
+        let process = process.map_err(|_| io::ErrorKind::InvalidInput)?;
+        let number = self.descriptor.as_raw_fd();
+        // SAFETY: the descriptor is ours and open; the call takes numbers and touches no memory of ours.
+        let status = unsafe { libc::fcntl(number, libc::F_SETOWN, process) };
+        checked(status)?;
+        // SAFETY: the same.
+        let status =
+            unsafe { libc::fcntl(number, libc::F_SETFL, libc::O_NONBLOCK | libc::O_ASYNC) };
+        checked(status)
+    }
+
+    /// Watches a directory. One that is watched already keeps its number.
+    ///
+    /// # Errors
+    /// The kernel's: it is no directory, may not be read, or there is no room for one more (ENOSPC:
+    /// `fs.inotify.max_user_watches`).
+    pub fn add(&self, directory: &Path) -> io::Result<WatchId> {
+        let of_names = WatchFlags::CREATE
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::MOVE
+            | WatchFlags::DELETE
+            | WatchFlags::ATTRIB;
+        let of_itself = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+        let flags = of_names | of_itself | WatchFlags::ONLYDIR;
+        Ok(WatchId(add_watch(&self.descriptor, directory, flags)?))
+    }
+
+    /// Watches a directory no longer. One that is gone is not watched anyway.
+    pub fn remove(&self, id: WatchId) {
+        let _gone_already = remove_watch(&self.descriptor, id.0);
+    }
+
+    /// Tells all changes since the last time, without waiting for any.
+    ///
+    /// # Errors
+    /// The kernel's; none is known.
+    pub fn read(&self, mut tell: impl FnMut(Change<'_>)) -> io::Result<()> {
+        let mut buffer = [MaybeUninit::uninit(); WATCH_READ_BYTES];
+        let mut reader = Reader::new(&self.descriptor, &mut buffer);
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    if let Some(change) = change_of(&event) {
+                        tell(change);
+                    }
+                }
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn checked(status: libc::c_int) -> io::Result<()> {
+    if status == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn change_of<'a>(event: &'a Event<'_>) -> Option<Change<'a>> {
+    let flags = event.events();
+    if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+        return Some(Change::Lost);
+    }
+    if flags.contains(ReadFlags::IGNORED) {
+        return Some(Change::Ended(WatchId(event.wd())));
+    }
+    if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
+        return Some(Change::Itself);
+    }
+    // Without a name it is about the directory's own attributes.
+    let name = OsStr::from_bytes(event.file_name()?.to_bytes());
+    let is_directory = flags.contains(ReadFlags::ISDIR);
+    Some(if is_directory { Change::Directory(name) } else { Change::File(name) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn told(watch: &Watch) -> Vec<String> {
+        let mut all = Vec::new();
+        watch
+            .read(|change| {
+                all.push(match change {
+                    Change::File(name) => format!("file {}", name.display()),
+                    Change::Directory(name) => format!("directory {}", name.display()),
+                    Change::Itself => "itself".to_owned(),
+                    Change::Ended(_) => "ended".to_owned(),
+                    Change::Lost => "lost".to_owned(),
+                });
+            })
+            .unwrap();
+        all.dedup();
+        all
+    }
+
+    /// The directory of a test, gone with it.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let place =
+                std::env::temp_dir().join(format!("velodrome-{name}-{}", std::process::id()));
+            // A process of the same number may have left one.
+            let _ = fs::remove_dir_all(&place);
+            fs::create_dir_all(&place).unwrap();
+            Self(place)
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn changes_of_names_are_told_once_and_reading_is_no_change() {
+        let place = Place::new("watch-names");
+        let watch = Watch::new().unwrap();
+        let id = watch.add(&place.0).unwrap();
+        assert_eq!(watch.add(&place.0).unwrap(), id);
+        assert_eq!(told(&watch), [""; 0]);
+        fs::write(place.0.join("a"), "one").unwrap();
+        assert_eq!(told(&watch), ["file a"]);
+        assert_eq!(fs::read(place.0.join("a")).unwrap(), b"one");
+        assert_eq!(told(&watch), [""; 0]);
+        fs::create_dir(place.0.join("b")).unwrap();
+        fs::rename(place.0.join("a"), place.0.join("c")).unwrap();
+        fs::remove_file(place.0.join("c")).unwrap();
+        assert_eq!(told(&watch), ["directory b", "file a", "file c"]);
+    }
+
+    #[test]
+    fn the_end_of_a_directory_is_told() {
+        let place = Place::new("watch-end");
+        let watch = Watch::new().unwrap();
+        let inner = place.0.join("inner");
+        fs::create_dir(&inner).unwrap();
+        watch.add(&inner).unwrap();
+        fs::remove_dir(&inner).unwrap();
+        assert_eq!(told(&watch), ["itself", "ended"]);
+        let id = watch.add(&place.0).unwrap();
+        watch.remove(id);
+        fs::write(place.0.join("a"), "one").unwrap();
+        assert_eq!(told(&watch), ["ended"]);
+        assert!(watch.add(&place.0.join("a")).is_err(), "a file is no directory");
+    }
+}

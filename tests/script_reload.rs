@@ -1,0 +1,271 @@
+//! Goal: an edit of a page is served at the next request, a broken one is not, and no request notices the change.
+//! Method: the built binary, a site that is edited under it, clients that keep asking.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use conformance::RequestKind;
+use serde_json::Value;
+use server::client::{Client, head, text};
+use server::patience::until;
+use server::{PROGRAM, Plan, Server, configuration, errors_of, printed_by, run};
+
+/// Clients that keep their connections, each a thread.
+const CLIENTS: usize = 3;
+
+/// Each is waited for, and is noticed 50 ms after it was made.
+const EDITS: u64 = 200;
+
+/// Written where it is.
+fn edit(server: &Server, name: &str, text: &str) {
+    fs::write(server.directory().join(&format!("site/{name}")), text).unwrap();
+}
+
+/// As most editors save: a new file in the place of the old one.
+fn replace(server: &Server, name: &str, text: &str) {
+    server.directory().write(&format!("site/{name}"), text);
+}
+
+/// Waits for an answer with this status and text.
+fn expect(server: &Server, path: &str, status: u16, body: &str) {
+    until(&format!("{status} {body} at {path}"), || {
+        let response = server.get(path);
+        (response.status == status && text(&response).contains(body)).then_some(())
+    });
+}
+
+/// What `ctl status` says of pages.
+fn pages(server: &Server) -> Value {
+    server.ctl_json(&["status"])["pages"].take()
+}
+
+#[test]
+fn an_edit_a_new_page_and_a_removed_one_are_seen() {
+    let mut server = Plan::new().file("a.page.txt", "one").start();
+    assert_eq!(text(&server.get("/a")), "one");
+    edit(&server, "a.page.txt", "two");
+    expect(&server, "/a", 200, "two");
+    // What an editor leaves beside it is no page, and no trouble.
+    let locked = server.directory().join("site/.#a.page.txt");
+    symlink("nobody@nowhere.1", locked).unwrap();
+    edit(&server, "a.page.txt~", "two");
+    replace(&server, "a.page.txt", "three");
+    expect(&server, "/a", 200, "three");
+    assert_eq!(server.get("/b").status, 404);
+    edit(&server, "b.page.txt", "b");
+    expect(&server, "/b", 200, "b");
+    fs::remove_file(server.directory().join("site/a.page.txt")).unwrap();
+    expect(&server, "/a", 404, "");
+    assert_eq!(text(&server.get("/b")), "b");
+    assert_eq!(pages(&server)["count"], 1);
+    // Nothing of this was a reload of the configuration, or trouble.
+    assert_eq!(server.ctl_json(&["status"])["last_reload"]["number"], 0);
+    assert_eq!(server.printed_troubles(), "");
+    server.signal("TERM");
+    assert!(server.wait().success());
+}
+
+#[test]
+fn the_first_page_of_a_site_and_one_in_a_new_directory_are_seen() {
+    let server = Plan::new().file("a.txt", "a").start();
+    assert_eq!(server.get("/d/").status, 404);
+    let site = server.directory().join("site");
+    fs::create_dir_all(site.join("d/e")).unwrap();
+    edit(&server, "d/index.page.html", "<%= 1 + 1 %>");
+    edit(&server, "d/e/f.page.txt", "f");
+    expect(&server, "/d/", 200, "2");
+    expect(&server, "/d/e/f", 200, "f");
+    // The directory is watched by now, also under another name.
+    fs::rename(site.join("d"), site.join("g")).unwrap();
+    expect(&server, "/g/e/f", 200, "f");
+    assert_eq!(server.get("/d/").status, 404);
+    edit(&server, "g/e/f.page.txt", "other");
+    expect(&server, "/g/e/f", 200, "other");
+    fs::remove_dir_all(site.join("g")).unwrap();
+    expect(&server, "/g/e/f", 404, "");
+}
+
+#[test]
+fn a_part_is_included_as_it_is_now_and_not_when_it_is_gone() {
+    let page = "<% include('_part.txt') %>";
+    let server = Plan::new().file("a.page.txt", page).file("_part.page.txt", "one").start();
+    assert_eq!(text(&server.get("/a")), "one");
+    edit(&server, "_part.page.txt", "two");
+    expect(&server, "/a", 200, "two");
+    fs::remove_file(server.directory().join("site/_part.page.txt")).unwrap();
+    expect(&server, "/a", 500, "");
+    assert!(server.printed_errors().contains("there is no part '_part.txt'"));
+}
+
+#[test]
+fn a_broken_edit_keeps_the_good_version_and_is_told() {
+    let server = Plan::new().file("a.page.txt", "good").file("b.page.txt", "b").start();
+    edit(&server, "a.page.txt", "one\n<% for i = 1 do %>");
+    edit(&server, "new.page.txt", "\n\n  <% never closed");
+    let told = until("the problems", || {
+        let problems = pages(&server)["problems"].take();
+        (problems.as_array().unwrap().len() == 2).then_some(problems)
+    });
+    let [of_edit, of_new] = [&told[0], &told[1]];
+    assert!(of_edit["file"].as_str().unwrap().ends_with("/site/a.page.txt"), "{told}");
+    assert_eq!((&of_edit["line"], &of_edit["column"]), (&2.into(), &14.into()));
+    assert_eq!(of_edit["served"], "the version before is served");
+    assert!(of_edit["problem"].as_str().unwrap().contains("`do`"), "{told}");
+    assert_eq!((&of_new["line"], &of_new["column"]), (&3.into(), &3.into()));
+    assert_eq!(of_new["served"], "it is answered 500");
+    let shown = printed_by(&server.ctl(&["status"]));
+    assert!(shown.contains("a.page.txt") && shown.contains("the version before"), "{shown}");
+    expect(&server, "/new", 500, "");
+    assert_eq!(text(&server.get("/a")), "good");
+    // A reload reads pages, too: the good version outlives it, and what is known is not told again.
+    assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
+    assert_eq!(text(&server.get("/a")), "good");
+    let printed = server.printed_errors();
+    assert_eq!(printed.matches("site/a.page.txt:2:14: ").count(), 1, "{printed}");
+    assert_eq!(printed.matches("site/new.page.txt:3:3: ").count(), 1, "{printed}");
+    edit(&server, "a.page.txt", "mended");
+    expect(&server, "/a", 200, "mended");
+    edit(&server, "new.page.txt", "new");
+    expect(&server, "/new", 200, "new");
+    until("no problem", || (pages(&server)["problems"] == Value::Array(vec![])).then_some(()));
+}
+
+#[test]
+fn a_request_across_an_edit_ends_with_the_page_it_began_with() {
+    let server = Plan::new()
+        .argument("--schedulers=1")
+        .file("a.page.txt", "<% print('begun') sleep(2) %>old <%= request.path %>")
+        .file("b.page.txt", "<% print('b begun') sleep(2) %>b")
+        .start();
+    let [mut one, mut other] = [server.client(), server.client()];
+    one.send(head("GET", "/a", &[])).unwrap();
+    other.send(head("GET", "/b", &[])).unwrap();
+    until("both have begun", || {
+        let printed = server.printed_errors();
+        (printed.contains("a: begun") && printed.contains("b begun")).then_some(())
+    });
+    edit(&server, "a.page.txt", "new");
+    fs::remove_file(server.directory().join("site/b.page.txt")).unwrap();
+    expect(&server, "/a", 200, "new");
+    expect(&server, "/b", 404, "");
+    assert_eq!(text(&one.response(RequestKind::Other).unwrap()), "old /a");
+    assert_eq!(text(&other.response(RequestKind::Other).unwrap()), "b");
+    assert_eq!(text(&one.get("/a").unwrap()), "new");
+    assert_eq!(other.get("/b").unwrap().status, 404);
+}
+
+#[test]
+fn a_request_across_a_reload_ends_with_the_page_it_began_with() {
+    let server = Plan::new()
+        .argument("--schedulers=1")
+        .file("a.page.txt", "<% print('begun') sleep(2) %>old")
+        .start();
+    let mut client = server.client();
+    client.send(head("GET", "/a", &[])).unwrap();
+    until("it has begun", || server.printed_errors().contains("begun").then_some(()));
+    let route = "[[route]]\npath = \"/a\"\nrespond = { body = \"route\" }\n";
+    server.directory().write("velodrome.toml", configuration(route));
+    assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
+    expect(&server, "/a", 200, "route");
+    assert_eq!(text(&client.response(RequestKind::Other).unwrap()), "old");
+    assert_eq!(text(&client.get("/a").unwrap()), "route");
+}
+
+#[test]
+fn a_reload_follows_the_edits_of_its_own_roots() {
+    let server = Plan::new().file("a.page.txt", "one").file("in/a.page.txt", "inner").start();
+    assert_eq!(text(&server.get("/a")), "one");
+    server.directory().write("velodrome.toml", "root = \"site/in\"\n");
+    assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
+    expect(&server, "/a", 200, "inner");
+    edit(&server, "a.page.txt", "two");
+    edit(&server, "in/a.page.txt", "edited");
+    expect(&server, "/a", 200, "edited");
+    server.directory().write("velodrome.toml", configuration(""));
+    assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
+    expect(&server, "/a", 200, "two");
+    edit(&server, "a.page.txt", "three");
+    expect(&server, "/a", 200, "three");
+}
+
+/// Asks over one connection until told to stop: the numbers never go back.
+fn keep_asking(address: SocketAddr, stop: &AtomicBool) -> Result<u64, String> {
+    let mut client = Client::connect(address).map_err(|error| error.to_string())?;
+    let (mut newest, mut asked) = (0, 0);
+    while !stop.load(Ordering::SeqCst) {
+        let response = client.get("/n").map_err(|error| error.to_string())?;
+        let number: u64 = text(&response)
+            .parse()
+            .map_err(|_| format!("{} {}", response.status, text(&response)))?;
+        if response.status != 200 || number < newest {
+            return Err(format!("{} {number} after {newest}", response.status));
+        }
+        newest = number;
+        asked += 1;
+    }
+    Ok(asked)
+}
+
+#[test]
+fn edits_under_load_fail_no_request() {
+    let page = |number: u64| format!("<%= {number} %>");
+    let mut server = Plan::new().file("n.page.txt", page(0)).start();
+    let stop = Arc::new(AtomicBool::new(false));
+    let address = server.address();
+    let client = |_| {
+        let stop = Arc::clone(&stop);
+        thread::spawn(move || keep_asking(address, &stop))
+    };
+    let clients: Vec<_> = (0..CLIENTS).map(client).collect();
+    for number in 1..=EDITS {
+        replace(&server, "n.page.txt", &page(number));
+        if number % 10 == 0 {
+            // Read for a reload and for the edit at the same time.
+            server.signal("HUP");
+        }
+        let body = number.to_string();
+        until("the edit", || (text(&server.get("/n")) == body).then_some(()));
+    }
+    stop.store(true, Ordering::SeqCst);
+    for client in clients {
+        let asked = client.join().unwrap().unwrap();
+        assert!(asked > EDITS, "{asked} requests");
+    }
+    assert!(server.is_running());
+    assert_eq!(server.printed_troubles(), "");
+    assert_eq!(server.count("/closed/failed") + server.count("/turns/panics"), 0);
+    // An edit that a reload read as well is not taken over twice.
+    let edits = pages(&server)["edits"].as_u64().unwrap();
+    assert!((EDITS * 9 / 10..=EDITS).contains(&edits), "{edits}");
+}
+
+#[test]
+fn broken_pages_are_named_by_check() {
+    let plan = Plan::new().file("good.page.txt", "good");
+    let check = || {
+        let site = plan.directory.join("site");
+        let config = format!("--config={}", plan.directory.join("velodrome.toml").display());
+        run(Command::new(PROGRAM).arg("check").arg(site).arg(config))
+    };
+    let good = check();
+    assert!(good.status.success(), "{good:?}");
+    let plan_with = |name: &str, text: &str| plan.directory.write(&format!("site/{name}"), text);
+    plan_with("a.page.txt", "\n<% for i = 1 do %>");
+    plan_with("b.page.txt", "<% never closed");
+    let broken = check();
+    assert_eq!(broken.status.code(), Some(1), "{broken:?}");
+    let told = errors_of(&broken);
+    for words in ["2 pages broken", "site/a.page.txt:2:14: ", "site/b.page.txt:1:1: "] {
+        assert!(told.contains(words), "no `{words}` in:\n{told}");
+    }
+}
