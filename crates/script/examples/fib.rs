@@ -1,0 +1,59 @@
+//! A recursive function in a page, as often as is said: `cargo run --release -p velodrome-script --example fib -- native 5`.
+//!
+//! Owns one page and its result, so that a whole run can be timed from outside. Never reads a clock.
+#![expect(clippy::print_stdout, reason = "an example that reports")]
+
+use std::time::Duration;
+
+use script::engine::{
+    Answer, Code, Escape, Host, Level, Output, Part, Reply, Settings, State, Step,
+};
+
+const FIB: &str = "local function fib(n)
+  if n < 2 then
+    return n
+  end
+  return fib(n - 1) + fib(n - 2)
+end
+return function(output)
+  output:put(fib(40))
+end";
+
+/// More than the slowest machine needs: a page of a server has 250 ms.
+const BUDGET: Duration = Duration::from_secs(3_600);
+
+/// Nobody asks.
+struct NoRequest;
+
+impl Host for NoRequest {
+    fn request(&mut self, _: Part, _: &mut Answer) {}
+
+    fn now(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn log(&mut self, _: Level, _: &[u8]) {}
+}
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let code = match words.next().as_deref() {
+        Some("bytecode") => Code::Bytecode,
+        _ => Code::Native,
+    };
+    let times = words.next().map_or(1, |word| word.parse().expect("a number of times"));
+    let settings = Settings { code, cpu_budget: BUDGET, ..Settings::default() };
+    let mut state = State::new(settings).expect("the engine can be made here");
+    let page = state.load(0, "fib", FIB, Escape::Html).expect("the page is Lua");
+    for _ in 0..times {
+        let mut output = Output::default();
+        let mut step = state.start(&page, &mut NoRequest, &mut output);
+        while let Step::Sliced(run) | Step::Waits(run, _) = step {
+            step = state.resume(run, Reply::Nothing, &mut NoRequest, &mut output);
+        }
+        if let Step::Failed(error) = step {
+            panic!("{error}");
+        }
+        println!("{}", String::from_utf8_lossy(&output.body));
+    }
+}
