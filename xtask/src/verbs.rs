@@ -42,7 +42,7 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["floor", "generator", "instructions", "parser", "sharing"],
+        sub_verbs: &["floor", "generator", "instructions", "pages", "parser", "sharing"],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
@@ -55,6 +55,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench instructions [--only json,file] [--requests N] [--save] [--report FILE]",
                 summary: "instructions of a request in the simulator, against the kept figures (needs valgrind)",
+            },
+            Form {
+                usage: "bench pages [--only a,b-10] [--rounds N] [--seconds S] [--full] [--quick] [--report FILE]",
+                summary: "pages next to nginx with Lua, yaws and a handler in Rust; fib(40) next to C; waiting and endless pages",
             },
             Form {
                 usage: "bench sharing [--report FILE]",

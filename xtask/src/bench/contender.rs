@@ -24,6 +24,8 @@ pub(crate) enum Start {
     Serve,
     /// nginx from the distribution, with a configuration of its own.
     Nginx,
+    /// yaws from the distribution: for pages only.
+    Yaws,
 }
 
 /// One server in a comparison.
@@ -120,6 +122,7 @@ fn command_line(
             address.to_string(),
         ],
         Start::Nginx => site.nginx(address.port())?,
+        Start::Yaws => return Err(Failure::Work("yaws is compared in pages only".to_owned())),
     };
     if matches!((contender.start, workload.load), (Start::Floor { .. }, Load::Pipelined { .. })) {
         words.push(load::request(address, workload.path).len().to_string());

@@ -79,7 +79,7 @@ pub(crate) fn words(
         Load::Few { connections, between } => {
             light::words(&site.floor_load()?, address, path, connections, &seconds, between)
         }
-        Load::Idle { .. } | Load::Paced { .. } => {
+        Load::Idle { .. } | Load::Paced { .. } | Load::None => {
             return Err(Failure::Work("this load is not a program".to_owned()));
         }
     })

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::bench::SPARE_DESCRIPTORS;
 use crate::bench::accounting::{self, Spent};
 use crate::bench::client;
 use crate::bench::contender::Running;
@@ -14,9 +15,6 @@ use crate::bench::sample::{Metric, Sample, quantile};
 use crate::bench::site::Site;
 use crate::bench::workload::{Load, Workload};
 use crate::failure::Failure;
-
-/// Descriptors a server needs besides its connections.
-const SPARE_DESCRIPTORS: u64 = 200;
 
 /// Time for a server to come to rest before its memory is read.
 const REST: Duration = Duration::from_millis(500);
@@ -85,7 +83,7 @@ impl Measuring<'_> {
     }
 
     /// Runs a load between two readings of the accounts.
-    fn loaded(
+    pub(crate) fn loaded(
         &self,
         server: &Running,
         run: impl FnOnce(std::net::SocketAddr, &str) -> Result<(Count, Sample), Failure>,

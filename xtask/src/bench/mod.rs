@@ -15,6 +15,7 @@ mod light;
 pub(crate) mod load;
 mod measure;
 mod paced;
+mod pages;
 mod parser;
 mod report;
 mod sample;
@@ -48,6 +49,9 @@ const WARM_UP_SECONDS: u64 = 2;
 /// Rounds of the memory workload: it counts pages, which hardly vary.
 const MEMORY_ROUNDS: u64 = 3;
 
+/// Descriptors a server needs besides its connections.
+const SPARE_DESCRIPTORS: u64 = 200;
+
 /// The open loop runs at this share of the slowest contender's closed-loop maximum.
 const OPEN_LOOP_SHARE: f64 = 0.5;
 
@@ -70,6 +74,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         Some("floor") => floor(read_plan(words, arguments)?),
         Some("generator") => generator::run(arguments),
         Some("instructions") => instructions::run(arguments),
+        Some("pages") => pages::run(words, arguments),
         Some("parser") => parser::run(arguments),
         Some("sharing") => sharing::run(arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),

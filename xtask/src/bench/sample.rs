@@ -39,6 +39,12 @@ pub(crate) enum Metric {
     SpunMicros,
     /// Looks of the spinning client that found nothing, per request: near zero, the client was the limit.
     LooksInVain,
+    /// Processor time of a whole program.
+    CpuSeconds,
+    /// Growth of resident memory per page that waits.
+    WaitingBytes,
+    /// Pages without an end that the server ended meanwhile.
+    LoopsEnded,
 }
 
 impl Metric {
@@ -63,6 +69,9 @@ impl Metric {
             Metric::SentLateP99 => ("sent late p99 us", "sent_late_p99_us", 1),
             Metric::SpunMicros => ("spun us/req", "spun_us_per_request", 3),
             Metric::LooksInVain => ("vain looks/req", "client_looks_in_vain_per_request", 2),
+            Metric::CpuSeconds => ("CPU s", "cpu_seconds", 3),
+            Metric::WaitingBytes => ("RSS B/page", "resident_bytes_per_waiting_page", 0),
+            Metric::LoopsEnded => ("loops ended", "loops_ended", 0),
         }
     }
 

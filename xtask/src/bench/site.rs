@@ -14,7 +14,7 @@ use crate::workspace;
 pub(crate) const FILE_BYTES: usize = 1_406;
 
 /// Connections nginx makes room for; more than any workload opens, fewer than the usual limit.
-const NGINX_CONNECTIONS: u32 = 19_000;
+pub(crate) const NGINX_CONNECTIONS: u32 = 19_000;
 
 /// The folder of a run and the folder of the programs.
 pub(crate) struct Site {
@@ -111,7 +111,7 @@ fn build(start: Start) {
         Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
         Start::Example(name) => &["--package", "velodrome", "--example", name],
         Start::Serve => &["--package", "velodrome", "--bin", "velodrome"],
-        Start::Nginx => return,
+        Start::Nginx | Start::Yaws => return,
     };
     if let Err(failure) = workspace::build_release(words) {
         eprintln!("xtask: {failure}");
@@ -135,16 +135,24 @@ fn page() -> String {
     page + end
 }
 
-fn nginx_configuration(folder: &Path, files: &Path, port: u16) -> String {
-    let folder = folder.display();
-    let files = files.display();
-    // The files belong to whoever runs this; a worker under another name could not read them.
-    let user = if rustix::process::geteuid().is_root() { "user root;\n" } else { "" };
-    let spools: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+/// The files belong to whoever runs this; a worker under another name could not read them.
+pub(crate) fn nginx_user() -> &'static str {
+    if rustix::process::geteuid().is_root() { "user root;\n" } else { "" }
+}
+
+/// Where nginx may write: not where the distribution's own does.
+pub(crate) fn nginx_spools(folder: &str) -> String {
+    ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .into_iter()
         .filter(|name| *name == "client_body" || nginx_has(name))
         .map(|name| format!("    {name}_temp_path {folder}/{name};\n"))
-        .collect();
+        .collect()
+}
+
+fn nginx_configuration(folder: &Path, files: &Path, port: u16) -> String {
+    let folder = shown(folder);
+    let files = files.display();
+    let (user, spools) = (nginx_user(), nginx_spools(&folder));
     format!(
         "{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
          worker_rlimit_nofile {NGINX_CONNECTIONS};\n\

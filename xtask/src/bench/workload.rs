@@ -23,6 +23,8 @@ pub(crate) enum Load {
     Idle { connections: u64 },
     /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
     Paced { connections: usize },
+    /// None: the program itself is what is measured.
+    None,
 }
 
 /// What the light client does until an answer is there.

@@ -3,9 +3,9 @@
 //! Method: the floor on one core, the generators one after the other on another, in turn within a round;
 //! medians over rounds, and ratios within the run only. Owns the order of the work.
 
-mod program;
+pub(super) mod program;
 mod scenario;
-mod trial;
+pub(super) mod trial;
 
 use std::path::PathBuf;
 use std::time::Duration;

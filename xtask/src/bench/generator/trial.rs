@@ -116,14 +116,15 @@ pub(crate) fn measure(
     Ok(sample)
 }
 
-fn timed(words: &[String]) -> Result<Output, Failure> {
+/// Runs a program to its end; the last line of its errors is what it spent.
+pub(crate) fn timed(words: &[String]) -> Result<Output, Failure> {
     let mut command = Command::new("bash");
     command.env("LC_ALL", "C").args(["-c", TIMED, "bash"]).args(words).stdin(Stdio::null());
     command.output().map_err(|error| Failure::Work(format!("bash: {error}")))
 }
 
 /// User and system time from the last line of the shell.
-fn spent_micros(text: &str) -> Option<f64> {
+pub(crate) fn spent_micros(text: &str) -> Option<f64> {
     let mut numbers = text.lines().last()?.split_whitespace().map(str::parse::<f64>);
     let (user, system) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     Some((user + system) * 1_000_000.0)

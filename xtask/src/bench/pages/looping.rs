@@ -1,0 +1,118 @@
+//! A page without an end, and what others notice of it: their response times, in an open loop.
+//!
+//! Owns the client that asks for the page again and again. Never asks for it twice at the same time.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::net::RecvFlags;
+
+use crate::bench::client::{self, RECEIVE_BYTES};
+use crate::bench::contender::{Contender, OURS, Running};
+use crate::bench::generator::program;
+use crate::bench::keep;
+use crate::bench::load;
+use crate::bench::pages::Conditions;
+use crate::bench::pages::scenario::BESIDE_PER_SECOND;
+use crate::bench::report::Outcome;
+use crate::bench::sample::{Metric, Sample};
+use crate::bench::workload::{Load, Workload};
+use crate::failure::Failure;
+
+/// The page without an end.
+const LOOP: &str = "/loop";
+
+/// How it is answered when the server has ended it.
+const ENDED: &[u8] = b"HTTP/1.1 503";
+
+/// Compares a server that is asked for the page with one that is not.
+pub(crate) fn compare(workload: &'static Workload, conditions: &Conditions) -> Outcome {
+    let mut outcome = Outcome::new(workload);
+    let mut running: Vec<(Contender, Running)> = Vec::new();
+    for contender in workload.contenders {
+        match conditions.start(contender, workload.path) {
+            Ok(server) => {
+                outcome.note_command(contender.name, &server.command);
+                running.push((*contender, server));
+            }
+            Err(failure) => outcome.skip(contender.name, failure.to_string()),
+        }
+    }
+    for _ in 0..conditions.rounds {
+        keep(&mut running, &mut outcome, |contender, server| {
+            measure(contender, server.address, workload, conditions).map(Some)
+        });
+    }
+    match words(SocketAddr::from(([127, 0, 0, 1], 1)), workload, conditions) {
+        Ok(words) => outcome.note_load(&words.join(" ").replace("127.0.0.1:1/", "ADDRESS/")),
+        Err(failure) => outcome.note_load(&failure.to_string()),
+    }
+    outcome
+}
+
+fn words(
+    address: SocketAddr,
+    workload: &Workload,
+    conditions: &Conditions,
+) -> Result<Vec<String>, Failure> {
+    let Load::Paced { connections } = workload.load else {
+        return Err(Failure::Work("the others come at a rate".to_owned()));
+    };
+    let url = format!("http://{address}{}", workload.path);
+    let seconds = conditions.duration.as_secs().max(1);
+    let line = format!(
+        "bench http {url} -t 1 -c {connections} -d {seconds}s --warmup 1s --rate {BESIDE_PER_SECOND} --json"
+    );
+    let program = conditions.site.velodrome()?.display().to_string();
+    Ok([program].into_iter().chain(line.split_whitespace().map(str::to_owned)).collect())
+}
+
+fn measure(
+    contender: &Contender,
+    address: SocketAddr,
+    workload: &Workload,
+    conditions: &Conditions,
+) -> Result<Sample, Failure> {
+    let words = words(address, workload, conditions)?;
+    let is_over = AtomicBool::new(false);
+    let (output, ended) = std::thread::scope(|scope| {
+        let client = (contender.name == OURS).then(|| scope.spawn(|| ask_until(address, &is_over)));
+        let output = Command::new(&words[0]).args(&words[1..]).output();
+        is_over.store(true, Ordering::Relaxed);
+        (output, client.map_or(Ok(Ok(0)), std::thread::ScopedJoinHandle::join))
+    });
+    let output = output.map_err(|error| Failure::Work(format!("velodrome bench: {error}")))?;
+    let ended = ended.map_err(|_| Failure::Work("the looping client failed".to_owned()))??;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let Some((count, mut sample)) = program::read(OURS, &text) else {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::Work(format!("velodrome bench counted nothing: {complaint}")));
+    };
+    sample.remove(&Metric::SpunMicros);
+    sample.extend([
+        (Metric::Rate, count.per_second),
+        (Metric::Errors, count.errors as f64),
+        (Metric::LoopsEnded, ended as f64),
+    ]);
+    Ok(sample)
+}
+
+/// Asks for the page without an end, and as soon as it was ended again; how many were ended.
+fn ask_until(address: SocketAddr, is_over: &AtomicBool) -> Result<u64, Failure> {
+    let request = load::request(address, LOOP);
+    let mut buffer = vec![0; RECEIVE_BYTES];
+    let mut ended = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        let socket = client::connect(address).map_err(std::io::Error::from)?;
+        client::send(&socket, request.as_bytes())?;
+        let received = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty());
+        let (_, received) = received.map_err(std::io::Error::from)?;
+        if !buffer[..received].starts_with(ENDED) {
+            let start = String::from_utf8_lossy(&buffer[..received.min(60)]).into_owned();
+            return Err(Failure::Work(format!("the page without an end was answered {start:?}")));
+        }
+        ended += 1;
+    }
+    Ok(ended)
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask bench pages`: pages of ours beside nginx with its Lua module, yaws and a handler in Rust.
+//!
+//! Method: the server on one core, the load on another; contenders take turns within a round; medians over rounds, and
+//! ratios within the run only. Owns the order of the work; what each comparison does is a module of its own.
+
+mod answer;
+mod fibonacci;
+mod folder;
+mod looping;
+mod scenario;
+mod steady;
+mod waiting;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::arguments::Arguments;
+use crate::bench::contender::{Contender, Running};
+use crate::bench::host::Cores;
+use crate::bench::report::{self, Outcome};
+use crate::bench::site::Site;
+use crate::bench::{ROUNDS, SECONDS, host, load};
+use crate::failure::Failure;
+use crate::server;
+
+use scenario::{SCENARIOS, Scenario, Task};
+
+/// How often a program computes the function, and how often with `--full`.
+const FIBONACCI_TIMES: u32 = 1;
+const FIBONACCI_TIMES_FULL: u32 = 5;
+
+/// What stays the same over all comparisons of a run.
+#[derive(Clone, Copy)]
+struct Conditions<'a> {
+    rounds: u64,
+    duration: Duration,
+    fibonacci_times: u32,
+    site: &'a Site,
+    cores: &'a Cores,
+    descriptors: u64,
+}
+
+impl Conditions<'_> {
+    /// Starts a server of pages, which must answer this one.
+    fn start(&self, contender: &Contender, path: &str) -> Result<Running, Failure> {
+        let address = server::free_address()?;
+        let words = folder::words(contender.start, self.site, address)?;
+        let request = load::request(address, &folder::path_at(contender.start, path));
+        let name = contender.name;
+        Running::launch(name, address, request.as_bytes(), &words, self.site, self.cores)
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
+    let quick = arguments.take_switch("--quick");
+    let (rounds, seconds) = if quick { (1, 1) } else { (ROUNDS, SECONDS) };
+    let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
+    let seconds = arguments.take_number("--seconds")?.unwrap_or(seconds).max(1);
+    let full = arguments.take_switch("--full");
+    let fibonacci_times = if full { FIBONACCI_TIMES_FULL } else { FIBONACCI_TIMES };
+    let only = arguments.take_list("--only")?;
+    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    arguments.finish()?;
+    let chosen = choose(&only)?;
+    // Builds first: they may use every core, and from then on this process has one.
+    let site = prepare(&chosen)?;
+    let cores = Cores::take()?;
+    let descriptors = host::raise_descriptor_limit();
+    let facts = host::facts(&cores, descriptors);
+    let command = format!("cargo xtask bench {}", words.join(" "));
+    let mut text = format!(
+        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in turn; medians, below \
+         them the least and the most\n{}\n{}\n",
+        cores.server,
+        cores.load,
+        answer::NOTE,
+        host::text(&facts)
+    );
+    print!("{text}");
+    let duration = Duration::from_secs(seconds);
+    let conditions =
+        Conditions { rounds, duration, fibonacci_times, site: &site, cores: &cores, descriptors };
+    let mut outcomes = Vec::new();
+    for scenario in chosen {
+        let outcome = compare(scenario, &conditions);
+        let table = outcome.table() + "\n";
+        print!("{table}");
+        text.push_str(&table);
+        outcomes.push(outcome.to_json());
+    }
+    let value = json!({
+        "command": command, "host": facts, "rounds": rounds, "seconds": seconds,
+        "fibonacci_times": fibonacci_times, "workloads": outcomes,
+    });
+    report::write("pages", place.as_deref(), &text, &value)
+}
+
+/// Builds what the comparisons need and writes what the servers serve.
+fn prepare(chosen: &[&Scenario]) -> Result<Site, Failure> {
+    let contenders = chosen.iter().flat_map(|scenario| scenario.workload.contenders);
+    let site = Site::with_programs(contenders.map(|contender| contender.start))?;
+    folder::write(&site)?;
+    if chosen.iter().any(|scenario| scenario.task == Task::Fibonacci) {
+        fibonacci::build(&site)?;
+    }
+    Ok(site)
+}
+
+fn choose(only: &[String]) -> Result<Vec<&'static Scenario>, Failure> {
+    for wanted in only {
+        if !SCENARIOS.iter().any(|scenario| scenario.workload.answers_to(wanted)) {
+            let names: Vec<&str> =
+                SCENARIOS.iter().map(|scenario| scenario.workload.name).collect();
+            let names = names.join(", ");
+            return Err(Failure::Usage(format!("no scenario `{wanted}`; one of: {names}")));
+        }
+    }
+    let is_chosen = |scenario: &&Scenario| {
+        only.is_empty() || only.iter().any(|wanted| scenario.workload.answers_to(wanted))
+    };
+    Ok(SCENARIOS.iter().filter(is_chosen).collect())
+}
+
+fn compare(scenario: &'static Scenario, conditions: &Conditions) -> Outcome {
+    let workload = &scenario.workload;
+    match scenario.task {
+        Task::Page(fields) => steady::compare(workload, fields, conditions),
+        Task::Fibonacci => fibonacci::compare(workload, conditions.fibonacci_times, conditions),
+        Task::Waiting => waiting::compare(workload, conditions),
+        Task::Looping => looping::compare(workload, conditions),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_are_chosen_by_letter_or_name_and_strangers_are_refused() {
+        let chosen =
+            choose(&["a".to_owned(), "d-10".to_owned(), "e".to_owned()]).expect("all exist");
+        let names: Vec<&str> = chosen.iter().map(|scenario| scenario.workload.name).collect();
+        assert_eq!(names, ["a-1", "a-10", "a-100", "d-10", "e"]);
+        assert_eq!(choose(&[]).expect("all").len(), SCENARIOS.len());
+        assert!(choose(&["z".to_owned()]).is_err());
+    }
+}

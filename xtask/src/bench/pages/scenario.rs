@@ -1,0 +1,242 @@
+//! What pages are compared in, and the targets of ours, as data.
+//!
+//! Never runs anything.
+
+use crate::bench::contender::{Contender, OURS, Start};
+use crate::bench::sample::Metric;
+use crate::bench::workload::{Against, Bound, Load, Runs, Target, Workload};
+
+/// nginx with its Lua module.
+pub(crate) const NGINX_LUA: &str = "nginx-lua";
+
+/// A handler in Rust that sends the same bytes.
+pub(crate) const RUST: &str = "rust handler";
+
+/// yaws from the distribution.
+pub(crate) const YAWS: &str = "yaws";
+
+/// The same program as byte code.
+pub(crate) const BYTE_CODE: &str = "byte code";
+
+/// The same function in C, compiled as its flag says.
+pub(crate) const C_PLAIN: &str = "gcc -O0";
+pub(crate) const C_OPTIMISED: &str = "gcc -O2";
+
+/// Ours without a page that has no end.
+pub(crate) const UNDISTURBED: &str = "undisturbed";
+
+/// Pages that wait at the same time.
+pub(crate) const WAITING_PAGES: u64 = 10_000;
+
+/// Requests a second beside a page that has no end.
+pub(crate) const BESIDE_PER_SECOND: u32 = 1_000;
+
+/// What a request says of itself, besides what wrk always says.
+type Fields = &'static [(&'static str, &'static str)];
+
+/// As a browser does it.
+const BROWSER: Fields = &[
+    ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
+    ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
+    ("Accept-Language", "en-US,en;q=0.5"),
+    ("Accept-Encoding", "gzip, deflate, br, zstd"),
+    ("Cookie", "session=0123456789abcdef"),
+    ("Upgrade-Insecure-Requests", "1"),
+    ("Sec-Fetch-Dest", "document"),
+    ("Sec-Fetch-Mode", "navigate"),
+    ("Sec-Fetch-Site", "none"),
+    ("Priority", "u=0, i"),
+];
+
+/// What is done in a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// A page is asked for, with these fields.
+    Page(Fields),
+    /// Programs compute.
+    Fibonacci,
+    /// Pages wait.
+    Waiting,
+    /// A page has no end while another is asked for.
+    Looping,
+}
+
+/// One comparison.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    pub(crate) task: Task,
+    pub(crate) workload: Workload,
+}
+
+const fn contender(name: &'static str, start: Start) -> Contender {
+    Contender { name, start }
+}
+
+const OURS_SERVES: Contender = contender(OURS, Start::Serve);
+const LUA: Contender = contender(NGINX_LUA, Start::Nginx);
+const ERLANG: Contender = contender(YAWS, Start::Yaws);
+
+const FIELD: &[Contender] = &[LUA, OURS_SERVES, ERLANG];
+const HELLO_FIELD: &[Contender] =
+    &[LUA, OURS_SERVES, contender(RUST, Start::Example("json")), ERLANG];
+
+const fn cpu_against(name: &'static str, most: f64) -> Target {
+    Target {
+        metric: Metric::CpuMicros,
+        against: Against::Contender(name),
+        bound: Bound::AtMost(most),
+    }
+}
+
+const fn seconds_against(name: &'static str, most: f64) -> Target {
+    Target {
+        metric: Metric::CpuSeconds,
+        against: Against::Contender(name),
+        bound: Bound::AtMost(most),
+    }
+}
+
+const PAGE_TARGETS: &[Target] = &[cpu_against(NGINX_LUA, 0.9)];
+const HELLO_TARGETS: &[Target] = &[cpu_against(NGINX_LUA, 0.9), cpu_against(RUST, 1.25)];
+
+const fn page(name: &'static str, title: &'static str, load: Load) -> Scenario {
+    let (path, fields, contenders, targets): (_, Fields, _, _) = match name.as_bytes()[0] {
+        b'a' => ("/hello", &[], HELLO_FIELD, HELLO_TARGETS),
+        b'b' => ("/light?name=Ada+%26+Grace&page=12&sort=descending", BROWSER, FIELD, PAGE_TARGETS),
+        b'c' => ("/heavy", &[], FIELD, PAGE_TARGETS),
+        _ => ("/hello", &[], HELLO_FIELD, PAGE_TARGETS),
+    };
+    Scenario {
+        task: Task::Page(fields),
+        workload: Workload {
+            name,
+            title,
+            path,
+            load,
+            runs: Runs::Always,
+            contenders,
+            main_metric: Metric::CpuMicros,
+            targets,
+        },
+    }
+}
+
+const fn kept(connections: u32) -> Load {
+    Load::Kept { connections }
+}
+
+const fn short(connections: u32) -> Load {
+    Load::Short { connections }
+}
+
+/// Every comparison, in the order they run.
+pub(crate) static SCENARIOS: &[Scenario] = &[
+    page("a-1", "hello page, 1 connection", kept(1)),
+    page("a-10", "hello page, 10 connections", kept(10)),
+    page("a-100", "hello page, 100 connections", kept(100)),
+    page("b-1", "arguments and fields of the request, 1 connection", kept(1)),
+    page("b-10", "arguments and fields of the request, 10 connections", kept(10)),
+    page("b-100", "arguments and fields of the request, 100 connections", kept(100)),
+    page("c-1", "twenty parts and a table of 1,000 rows, 1 connection", kept(1)),
+    page("c-10", "twenty parts and a table of 1,000 rows, 10 connections", kept(10)),
+    page("c-100", "twenty parts and a table of 1,000 rows, 100 connections", kept(100)),
+    page("d-1", "hello page, a connection for each request, 1 at a time", short(1)),
+    page("d-10", "hello page, a connection for each request, 10 at a time", short(10)),
+    page("d-100", "hello page, a connection for each request, 100 at a time", short(100)),
+    Scenario {
+        task: Task::Fibonacci,
+        workload: Workload {
+            name: "e",
+            title: "fib(40), recursive",
+            path: "",
+            load: Load::None,
+            runs: Runs::Always,
+            contenders: &[
+                contender(C_PLAIN, Start::Serve),
+                contender(C_OPTIMISED, Start::Serve),
+                contender(OURS, Start::Serve),
+                contender(BYTE_CODE, Start::Serve),
+            ],
+            main_metric: Metric::CpuSeconds,
+            targets: &[seconds_against(C_PLAIN, 1.0), seconds_against(BYTE_CODE, 0.2)],
+        },
+    },
+    Scenario {
+        task: Task::Waiting,
+        workload: Workload {
+            name: "f",
+            title: "memory of a page that sleeps, besides its connection, 10,000 of them",
+            path: "/sleep",
+            load: Load::Idle { connections: WAITING_PAGES },
+            runs: Runs::Always,
+            contenders: &[LUA, OURS_SERVES],
+            main_metric: Metric::WaitingBytes,
+            targets: &[Target {
+                metric: Metric::WaitingBytes,
+                against: Against::Itself,
+                bound: Bound::AtMost(3072.0),
+            }],
+        },
+    },
+    Scenario {
+        task: Task::Looping,
+        workload: Workload {
+            name: "g",
+            title: "hello page 1,000 times a second, while one client asks for a page without an end again and again",
+            path: "/hello",
+            load: Load::Paced { connections: 10 },
+            runs: Runs::Always,
+            contenders: &[contender(UNDISTURBED, Start::Serve), OURS_SERVES],
+            main_metric: Metric::LatencyP99,
+            targets: &[
+                Target {
+                    metric: Metric::LatencyP99,
+                    against: Against::Itself,
+                    bound: Bound::AtMost(5_000.0),
+                },
+                // A rate that was not kept, or a page that was never asked for, would show here.
+                Target {
+                    metric: Metric::Rate,
+                    against: Against::Itself,
+                    bound: Bound::AtLeast(990.0),
+                },
+                Target {
+                    metric: Metric::LoopsEnded,
+                    against: Against::Itself,
+                    bound: Bound::AtLeast(1.0),
+                },
+            ],
+        },
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_is_about_ours_and_a_contender_that_takes_part() {
+        for Scenario { workload, .. } in SCENARIOS {
+            let takes_part =
+                |name: &str| workload.contenders.iter().any(|contender| contender.name == name);
+            assert!(takes_part(OURS), "{}", workload.name);
+            assert!(!workload.targets.is_empty(), "{}", workload.name);
+            for target in workload.targets {
+                if let Against::Contender(name) = target.against {
+                    assert!(takes_part(name), "{}", workload.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_page_is_asked_for_by_one_ten_and_a_hundred() {
+        for letter in ["a", "b", "c", "d"] {
+            let of_letter =
+                SCENARIOS.iter().filter(|scenario| scenario.workload.answers_to(letter));
+            let loads: Vec<Load> = of_letter.map(|scenario| scenario.workload.load).collect();
+            let wanted = [1, 10, 100].map(if letter == "d" { short } else { kept });
+            assert_eq!(loads, wanted, "{letter}");
+        }
+    }
+}
