@@ -133,7 +133,9 @@ fn change_of<'a>(event: &'a Event<'_>) -> Option<Change<'a>> {
     Some(if is_directory { Change::Directory(name) } else { Change::File(name) })
 }
 
+// Miri has no inotify.
 #[cfg(test)]
+#[cfg(not(miri))]
 mod tests {
     use std::fs;
     use std::path::PathBuf;
