@@ -194,5 +194,7 @@ pub const PAGE_QUIET_MAX: Duration = Duration::from_millis(500);
 /// 4 times as long as it took, nobody reads the pages again: whoever makes directories without end takes a fifth of one
 /// processor at most.
 pub const PAGE_REST_FACTOR: u64 = 4;
+/// 1 s: no longer do edits wait because reading was slow; the host may have been, and not the reading.
+pub const PAGE_REST_MAX: Duration = Duration::from_secs(1);
 /// 8,192 directories are watched for edits of pages; edits in others are found at a reload, and the log says so.
 pub const PAGE_WATCHES_MAX: usize = 8_192;

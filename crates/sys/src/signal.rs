@@ -8,14 +8,18 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
 use crate::clock::monotonic_ns;
 
-/// What an operator, a service manager, a terminal or the kernel sends.
+/// What an operator, a service manager or a terminal sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// SIGHUP.
@@ -30,21 +34,12 @@ pub enum Signal {
     User1,
     /// SIGUSR2.
     User2,
-    /// SIGIO: there is something to read where that was asked for.
-    Input,
 }
 
 impl Signal {
     /// All of them.
-    pub const ALL: [Signal; 7] = [
-        Self::Hangup,
-        Self::Interrupt,
-        Self::Quit,
-        Self::Terminate,
-        Self::User1,
-        Self::User2,
-        Self::Input,
-    ];
+    pub const ALL: [Signal; 6] =
+        [Self::Hangup, Self::Interrupt, Self::Quit, Self::Terminate, Self::User1, Self::User2];
 
     fn number(self) -> libc::c_int {
         match self {
@@ -54,7 +49,6 @@ impl Signal {
             Self::Terminate => libc::SIGTERM,
             Self::User1 => libc::SIGUSR1,
             Self::User2 => libc::SIGUSR2,
-            Self::Input => libc::SIGIO,
         }
     }
 
@@ -160,6 +154,76 @@ pub fn wait_timeout(signals: &SignalSet, timeout: Duration) -> io::Result<Option
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What [`Inbox::wait`] came back with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// A signal.
+    Signal(Signal),
+    /// There is something to read at the descriptor.
+    Readable,
+    /// Neither until the time was over.
+    Nothing,
+}
+
+/// Signals as something to read (signalfd(2)): for who waits for something else, too.
+#[derive(Debug)]
+pub struct Inbox {
+    descriptor: OwnedFd,
+    signals: SignalSet,
+}
+
+impl Inbox {
+    /// For these signals, which have to be blocked in every thread.
+    ///
+    /// # Errors
+    /// The kernel's, when there are no descriptors.
+    pub fn new(signals: SignalSet) -> io::Result<Self> {
+        // SAFETY: the pointer is to an initialised sigset_t that is only read.
+        let number = unsafe { libc::signalfd(-1, &raw const signals.members, libc::SFD_CLOEXEC) };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just made it, and nobody else knows its number.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+        Ok(Self { descriptor, signals })
+    }
+
+    /// Waits for a signal, or for something to read, or until the time is over; without one for ever. A signal comes first.
+    ///
+    /// # Errors
+    /// The kernel's; none is known.
+    pub fn wait(
+        &self,
+        other: Option<BorrowedFd<'_>>,
+        timeout: Option<Duration>,
+    ) -> io::Result<Arrival> {
+        let timeout_ns = timeout.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let deadline_ns = timeout_ns.map(|time_ns| monotonic_ns().saturating_add(time_ns));
+        loop {
+            let left = deadline_ns.map(|at_ns| at_ns.saturating_sub(monotonic_ns()));
+            let left =
+                left.and_then(|left_ns| Timespec::try_from(Duration::from_nanos(left_ns)).ok());
+            let signals = PollFd::new(&self.descriptor, PollFlags::IN);
+            let mut looked_at = [signals.clone(), signals];
+            if let Some(other) = &other {
+                looked_at[1] = PollFd::new(other, PollFlags::IN);
+            }
+            match poll(&mut looked_at, left.as_ref()) {
+                Ok(0) => return Ok(Arrival::Nothing),
+                Ok(_) if looked_at[0].revents().is_empty() => return Ok(Arrival::Readable),
+                // Taken as `wait` takes it; gone means that somebody else did.
+                Ok(_) => {
+                    if let Some(signal) = wait_timeout(&self.signals, Duration::ZERO)? {
+                        return Ok(Arrival::Signal(signal));
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 }

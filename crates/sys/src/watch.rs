@@ -1,12 +1,11 @@
 //! Directories watched for changes of the names in them (inotify(7)).
 //!
-//! Owns the descriptor and which changes it tells of. Never looks below a directory that it was given, and never waits:
-//! [`Watch::announce`] has the kernel send a signal when there is something to read.
+//! Owns the descriptor and which changes it tells of. Never looks below a directory that it was given, and never waits.
 
 use std::ffi::OsStr;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -51,22 +50,9 @@ impl Watch {
         Ok(Self { descriptor })
     }
 
-    /// Has the kernel send [`Signal::Input`](crate::signal::Signal::Input) to this process at each change from now on. It
-    /// has to be blocked in every thread by then.
-    ///
-    /// # Errors
-    /// The kernel's; none is known.
-    pub fn announce(&self) -> io::Result<()> {
-        let process = libc::pid_t::try_from(std::process::id());
-        let process = process.map_err(|_| io::ErrorKind::InvalidInput)?;
-        let number = self.descriptor.as_raw_fd();
-        // SAFETY: the descriptor is ours and open; the call takes numbers and touches no memory of ours.
-        let status = unsafe { libc::fcntl(number, libc::F_SETOWN, process) };
-        checked(status)?;
-        // SAFETY: the same.
-        let status =
-            unsafe { libc::fcntl(number, libc::F_SETFL, libc::O_NONBLOCK | libc::O_ASYNC) };
-        checked(status)
+    /// What is readable when there are changes to read.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 
     /// Watches a directory. One that is watched already keeps its number.
@@ -110,10 +96,6 @@ impl Watch {
             }
         }
     }
-}
-
-fn checked(status: libc::c_int) -> io::Result<()> {
-    if status == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn change_of<'a>(event: &'a Event<'_>) -> Option<Change<'a>> {

@@ -2,6 +2,7 @@
 //!
 //! Owns the waiting for an edit to be complete. Never reads a page, and never reads a clock: time is an argument.
 
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use ahash::HashSet;
@@ -11,7 +12,9 @@ use sys::watch::{Change, Watch, WatchId};
 use super::name::PageName;
 use super::set::PageSet;
 use crate::files::rules::Root;
-use crate::limits::{PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_WATCHES_MAX};
+use crate::limits::{
+    PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_REST_MAX, PAGE_WATCHES_MAX,
+};
 
 /// The directories that are watched.
 pub struct Follower {
@@ -31,9 +34,9 @@ enum Coverage {
 }
 
 impl Follower {
-    /// Watches nothing yet. The kernel sends `Signal::Input` when there is something to [`look`](Self::look) at.
+    /// Watches nothing yet.
     pub fn new() -> Self {
-        let watch = Watch::new().and_then(|watch| watch.announce().map(|()| watch));
+        let watch = Watch::new();
         if let Err(error) = &watch {
             diagnostic::write(
                 Level::Warn,
@@ -97,6 +100,11 @@ impl Follower {
             );
         }
         self.coverage = coverage;
+    }
+
+    /// What is readable when there is something to [`look`](Self::look) at.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(Watch::descriptor)
     }
 
     /// Looks at what the kernel has told.
@@ -171,7 +179,8 @@ impl Edits {
     fn rest(&mut self, began_ns: u64, ended_ns: u64) {
         let took_ns = ended_ns.saturating_sub(began_ns);
         self.seen_ns = None;
-        self.rest_ns = ended_ns.saturating_add(took_ns.saturating_mul(PAGE_REST_FACTOR));
+        let rest_ns = took_ns.saturating_mul(PAGE_REST_FACTOR).min(nanoseconds(PAGE_REST_MAX));
+        self.rest_ns = ended_ns.saturating_add(rest_ns);
     }
 }
 
@@ -209,6 +218,9 @@ mod tests {
         assert_eq!(edits.due_ns(), None);
         edits.see(160 * MS);
         assert_eq!(edits.due_ns(), Some((150 + 100 * PAGE_REST_FACTOR) * MS));
+        edits.rest(0, 60_000 * MS);
+        edits.see(60_001 * MS);
+        assert_eq!(edits.due_ns(), Some(61_000 * MS), "a slow host is not waited for");
     }
 
     #[test]

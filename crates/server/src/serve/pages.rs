@@ -3,6 +3,7 @@
 //! Owns which pages are in force. All of it happens on the main thread, which sends reloads, too: a scheduler never gets
 //! pages for a configuration that it does not have yet.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +53,11 @@ impl LivePages {
         warn_of_cut(data);
         self.follow(&data.roots);
         self.report(post);
+    }
+
+    /// What is readable when there is something to [`look`](Self::look) at.
+    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.follower.as_ref()?.descriptor()
     }
 
     /// Looks at what changed.

@@ -5,14 +5,13 @@
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
 use runtime::launch::Launched;
 use runtime::mailbox::{Endpoint, Mailbox, Seat};
 use sd_notify::NotifyState;
-use sys::signal::{Signal, SignalSet};
+use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
 use super::pages::LivePages;
@@ -47,12 +46,21 @@ pub(super) fn run(
     };
     let mut reloads = ReloadReport::default();
     let mut data = Arc::clone(data);
+    let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
     pages.begin(&data, &mut post);
     notify(&[NotifyState::Ready]);
     loop {
-        let Some(signal) = next(pages.due_in()).map_err(ServeError::Signals)? else {
-            pages.read_again(&data, &mut post);
-            continue;
+        let arrival = inbox.wait(pages.descriptor(), pages.due_in());
+        let signal = match arrival.map_err(ServeError::Signals)? {
+            Arrival::Signal(signal) => signal,
+            Arrival::Readable | Arrival::Nothing => {
+                pages.look();
+                // Also when changes do not end, and there is always something to read.
+                if pages.due_in().is_some_and(|left| left.is_zero()) {
+                    pages.read_again(&data, &mut post);
+                }
+                continue;
+            }
         };
         diagnostic::write(Level::Debug, format_args!("signal: {signal:?}"));
         match signal {
@@ -67,20 +75,11 @@ pub(super) fn run(
                     post.send(*writer, Message::ReopenLog);
                 }
             }
-            Signal::Input => pages.look(),
             Signal::User2 => {}
         }
     }
     notify(&[NotifyState::Stopping]);
     drain(&data, &mut post, launched, control, helpers)
-}
-
-/// The next signal, or none by then.
-fn next(timeout: Option<Duration>) -> io::Result<Option<Signal>> {
-    match timeout {
-        Some(timeout) => sys::signal::wait_timeout(&SignalSet::all(), timeout),
-        None => sys::signal::wait(&SignalSet::all()).map(Some),
-    }
 }
 
 /// Reads the configuration again; a bad one is refused and the old one stays in force.
