@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use script::engine::{
-    Answer, Code, Escape, Handler, Host, Level, Output, Part, Reply, Run, Settings, State, Step,
+    Answer, Code, Handler, Host, Level, Output, Part, Reply, Run, Settings, State, Step,
 };
 
 const HELLO: &str = "return function(b, e, r, request, response)
@@ -114,7 +114,7 @@ fn play(state: &mut State, page: &Handler, output: &mut Output) -> usize {
 
 /// Nanoseconds for each of `count` runs, the best of five rounds.
 fn measure(state: &mut State, text: &str, count: u32) -> (f64, usize) {
-    let page = state.load(0, "page", text, Escape::Html).expect("the page is Lua");
+    let page = state.load(0, "page", text).expect("the page is Lua");
     let mut output = Output::default();
     let mut best = f64::INFINITY;
     for _ in 0..5 {
@@ -133,7 +133,7 @@ fn waiting_bytes() -> usize {
     let settings = Settings { memory_bytes: 256 << 20, ..Settings::default() };
     let mut state = State::new(settings).expect("the engine can be made here");
     let text = "return function(b) b:put('<p>') sleep(1) b:put('</p>') end";
-    let page = state.load(0, "page", text, Escape::Html).expect("the page is Lua");
+    let page = state.load(0, "page", text).expect("the page is Lua");
     let mut output = Output::default();
     state.collect_garbage();
     let before = state.memory_used();
@@ -161,7 +161,7 @@ fn main() {
     }
     for code in [Code::Native, Code::Bytecode] {
         let mut state = engine(code);
-        let page = state.load(0, "fib", FIB, Escape::Html).expect("the page is Lua");
+        let page = state.load(0, "fib", FIB).expect("the page is Lua");
         let start = Instant::now();
         play(&mut state, &page, &mut Output::default());
         println!("{code:?} fib(40): {:.2} s", start.elapsed().as_secs_f64());

@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use script::engine::{
-    Answer, Code, Escape, Host, Level, Output, Part, Reply, Settings, State, Step,
-};
+use script::engine::{Answer, Code, Host, Level, Output, Part, Reply, Settings, State, Step};
 
 const FIB: &str = "local function fib(n)
   if n < 2 then
@@ -44,7 +42,7 @@ fn main() {
     let times = words.next().map_or(1, |word| word.parse().expect("a number of times"));
     let settings = Settings { code, cpu_budget: BUDGET, ..Settings::default() };
     let mut state = State::new(settings).expect("the engine can be made here");
-    let page = state.load(0, "fib", FIB, Escape::Html).expect("the page is Lua");
+    let page = state.load(0, "fib", FIB).expect("the page is Lua");
     for _ in 0..times {
         let mut output = Output::default();
         let mut step = state.start(&page, &mut NoRequest, &mut output);

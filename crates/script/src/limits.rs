@@ -53,6 +53,9 @@ pub const STALL_TICKS: u32 = 20;
 /// slices). Beyond: it is aborted, as if it would never end; LuaJIT does not like that.
 pub const COMPILER_TICKS: u32 = 400;
 
+/// Texts of one reply to a waiting page (6): the stack has room for them. Beyond: nothing of ours does.
+pub const REPLY_TEXTS: usize = 6;
+
 /// Coroutines without a run that are kept for the next ones. Beyond: they are collected as garbage.
 pub const COROUTINE_POOL: usize = 64;
 

@@ -1,30 +1,8 @@
-//! Escaping of text for HTML and XML.
+//! Escaping of text for HTML and XML, which take the same.
 //!
 //! Owns which bytes are replaced by what. Never changes anything else: text is bytes here, in whatever encoding.
 
 use memchr::{memchr2, memchr3};
-
-/// The form an escaped text is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escape {
-    /// HTML: `& < > " '`.
-    Html,
-    /// XML: the same five; the apostrophe by number as well.
-    Xml,
-    /// Plain text: nothing is replaced.
-    Text,
-}
-
-impl Escape {
-    /// The number that the library knows it by.
-    pub(super) fn number(self) -> u8 {
-        match self {
-            Self::Text => 0,
-            Self::Html => 1,
-            Self::Xml => 2,
-        }
-    }
-}
 
 /// How many bytes at the start need no replacement.
 fn clean_length(text: &[u8]) -> usize {

@@ -14,7 +14,6 @@ mod settings;
 mod state;
 
 pub use error::{EngineError, Fault, Frame, ScriptError};
-pub use escape::Escape;
 pub use host::{Answer, Host, Level, Part};
 pub use run::{Handler, Output, Reply, Run, Step, Wait};
 pub use settings::{Code, Settings};

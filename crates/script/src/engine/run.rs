@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::engine::error::ScriptError;
-use crate::engine::escape::Escape;
 use crate::engine::ffi::{Coroutine, Reference};
 
 /// What handles leave behind when they are dropped; the state takes it away at its next call.
@@ -24,7 +23,6 @@ pub(super) type Bin = Rc<RefCell<Leftovers>>;
 pub struct Handler {
     pub(super) reference: Option<Reference>,
     pub(super) name: Rc<str>,
-    pub(super) escape: Escape,
     pub(super) bin: Bin,
 }
 
@@ -95,6 +93,8 @@ pub enum Reply<'text> {
     Nothing,
     /// What was waited for failed; raised in the page as an error with this text.
     Failed(&'text str),
+    /// What was waited for: up to [`REPLY_TEXTS`](crate::limits::REPLY_TEXTS) texts.
+    Texts(&'text [&'text [u8]]),
 }
 
 /// What a page wrote. Used again and again, it keeps its room.

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::engine::error::{EngineError, Fault, ScriptError};
-use crate::engine::escape::Escape;
 use crate::engine::ffi::{CallFault, Coroutine, Lua, Outcome, Reference};
 use crate::engine::host::{Host, Part};
 use crate::engine::library;
@@ -16,8 +15,8 @@ use crate::engine::run::{Bin, Handler, Output, Reply, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
-/// What the loop of run.lua takes in the place of an [`Escape`] when it is to load.
-const LOAD: f64 = -1.0;
+/// What the loop of run.lua takes after a job that it is to load.
+const LOAD: f64 = 1.0;
 
 /// The tags of what the library yields (run.lua, coroutines.lua).
 const DONE: u8 = 1;
@@ -113,7 +112,7 @@ impl State {
             Fault::Memory => EngineError::Memory { bytes },
             _ => EngineError::Library(error.to_string()),
         };
-        let page = self.load(u16::MAX, "proof", library::PROOF, Escape::Text).map_err(fault)?;
+        let page = self.load(u16::MAX, "proof", library::PROOF).map_err(fault)?;
         let mut output = Output::default();
         let mut step = self.start(&page, &mut library::NoHost, &mut output);
         for _ in 0..library::PROOF_SLICES {
@@ -146,26 +145,20 @@ impl State {
         self.ticks_used.saturating_mul(self.tick_ns)
     }
 
-    /// Loads a page: Lua text that gives a function `(buffer, escape, text, request, response, arguments)`. From then on
+    /// Loads a page: Lua text that gives a function `(output, escaped, raw, request, response, arguments)`. From then on
     /// other pages of its site include it by its name without the `.page` in it, as long as it is not withdrawn.
     ///
     /// # Errors
     ///
     /// The text is not Lua, or what it does to give the function fails.
-    pub fn load(
-        &mut self,
-        site: u16,
-        name: &str,
-        text: &str,
-        escape: Escape,
-    ) -> Result<Handler, Box<ScriptError>> {
+    pub fn load(&mut self, site: u16, name: &str, text: &str) -> Result<Handler, Box<ScriptError>> {
         self.sweep();
         let chunk = self.compile(name, text)?;
         let coroutine = self.take_coroutine(name)?;
         self.lua.pass(&coroutine, &chunk);
         self.lua.pass_number(&coroutine, LOAD);
         self.lua.release(&chunk);
-        if !self.lua.pass_text(&coroutine, name) {
+        if !self.lua.pass_bytes(&coroutine, name.as_bytes()) {
             self.lua.drop_coroutine(coroutine);
             return Err(report::out_of_memory(name));
         }
@@ -182,7 +175,7 @@ impl State {
                 continue;
             }
             let reference = self.take_loaded(&name, coroutine)?;
-            return Ok(Handler { reference: Some(reference), name, escape, bin: self.bin.clone() });
+            return Ok(Handler { reference: Some(reference), name, bin: self.bin.clone() });
         }
     }
 
@@ -251,10 +244,9 @@ impl State {
             Err(error) => return Step::Failed(error),
         };
         self.lua.pass(&coroutine, reference);
-        self.lua.pass_number(&coroutine, page.escape.number().into());
         let name = page.name.clone();
         let run = Run { coroutine: Some(coroutine), name, ticks: 0, bin: self.bin.clone() };
-        self.go_on(run, 2, host, output)
+        self.go_on(run, 1, host, output)
     }
 
     /// Lets a page go on. Replies to its wait; a sliced page takes [`Reply::Nothing`].
@@ -267,14 +259,34 @@ impl State {
     ) -> Step {
         assert!(Rc::ptr_eq(&self.bin, &run.bin), "a run goes on in the engine that started it");
         self.sweep();
-        let mut passed = 0;
-        if let (Reply::Failed(text), Some(coroutine)) = (reply, &run.coroutine) {
-            if !self.lua.has_room(coroutine) || !self.lua.pass_text(coroutine, text) {
-                return Step::Failed(report::out_of_memory(&run.name));
-            }
-            passed = 1;
+        let passed = match &run.coroutine {
+            Some(coroutine) => self.pass_reply(coroutine, reply),
+            None => None,
+        };
+        match passed {
+            Some(passed) => self.go_on(run, passed, host, output),
+            None => Step::Failed(report::out_of_memory(&run.name)),
         }
-        self.go_on(run, passed, host, output)
+    }
+
+    /// Passes what a wait gives: a failure or nil, then the values. How many values that are; none without memory.
+    fn pass_reply(&mut self, coroutine: &Coroutine, reply: Reply<'_>) -> Option<i32> {
+        if reply != Reply::Nothing && !self.lua.has_room(coroutine) {
+            return None;
+        }
+        match reply {
+            Reply::Nothing => Some(0),
+            Reply::Failed(text) => self.lua.pass_bytes(coroutine, text.as_bytes()).then_some(1),
+            Reply::Texts(texts) => {
+                debug_assert!(texts.len() <= limits::REPLY_TEXTS, "there is room on the stack");
+                self.lua.pass_nil(coroutine);
+                let mut passed = 1;
+                for text in texts {
+                    passed += self.lua.pass_bytes(coroutine, text).then_some(1)?;
+                }
+                Some(passed)
+            }
+        }
     }
 
     fn go_on(

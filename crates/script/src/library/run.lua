@@ -11,7 +11,7 @@ local buffer_meta = debug.getmetatable(new_buffer())
 local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
 local DONE, LOADED = 1, 2
-local LOAD = -1
+local LOAD = 1
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses.
 buffer_meta.__index = { put = buffer_meta.put, putf = buffer_meta.putf }
@@ -22,12 +22,12 @@ local tops = setmetatable({}, { __mode = "k" })
 kit.tops = tops
 
 local request_meta, response_meta = kit.request_meta, kit.response_meta
-local escapes, text_of, finish = kit.escapes, kit.text_of, kit.finish
+local escape, text_of, finish = kit.escape, kit.text_of, kit.finish
 local room_kept = kit.buffer_kept
 
-local function serve(page, kind, context)
+local function serve(page, context)
   local response = setmetatable({ context.out }, response_meta)
-  context.escape, context.request, context.response = escapes[kind], setmetatable({}, request_meta), response
+  context.request, context.response = setmetatable({}, request_meta), response
   context.content, context.blocks = nil, nil
   kit.run_page(page, context)
   return finish(response)
@@ -47,13 +47,13 @@ end
 function kit.loop(job, kind, file, site)
   tops[running()] = true
   local out = new_buffer()
-  local context = { out = out, text = text_of }
+  local context = { out = out, escape = escape, text = text_of }
   kit.contexts[running()] = context
   while true do
     if kind == LOAD then
       job, kind, file, site = yield(LOADED, loaded(job, site, file))
     else
-      local status, fields = serve(job, kind, context)
+      local status, fields = serve(job, context)
       local start, length = ref(out)
       job, kind, file, site = yield(DONE, start, length, status, fields)
       if length > room_kept then

@@ -72,7 +72,7 @@ local function escape(value)
 end
 
 kit.text_of = text_of
-kit.escapes = { [0] = text_of, [1] = escape, [2] = escape }
+kit.escape = escape
 kit.publish("html", kit.seal("html", {
   escape = function(value)
     return tostring(escape(value))

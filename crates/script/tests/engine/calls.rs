@@ -189,6 +189,17 @@ fn a_failed_wait_is_an_error_in_the_page() {
 }
 
 #[test]
+fn what_was_waited_for_comes_as_texts() {
+    let mut stage = Stage::new();
+    let page = stage.load("local one, other, none = sleep(1) _b:put(#one, other, type(none))");
+    let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
+    let reply = Reply::Texts(&[&b"a\0\xff"[..], b"b"]);
+    let step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+    assert!(matches!(step, Step::Done));
+    assert_eq!(stage.output.body, b"3bnil");
+}
+
+#[test]
 fn waiting_pages_take_turns() {
     let mut stage = Stage::new();
     let page = stage.load("local n = request.query.page sleep(1) _b:put(n) sleep(1) _b:put(n)");

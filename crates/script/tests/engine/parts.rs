@@ -11,7 +11,7 @@ fn site(stage: &mut Stage, pages: &[(&str, &str)]) -> Handler {
     for (name, text) in pages {
         let extension = name.rsplit('.').next().unwrap();
         let lowered = lower(text.as_bytes(), Escape::of_extension(extension)).unwrap();
-        let loaded = stage.state.load(0, name, &lowered.lua, script::engine::Escape::Html);
+        let loaded = stage.state.load(0, name, &lowered.lua);
         // A part may be dropped: it is known by its name.
         last = Some(loaded.unwrap());
     }
@@ -125,7 +125,7 @@ fn sites_do_not_see_each_others_parts() {
     let mut stage = Stage::new();
     let load = |stage: &mut Stage, site: u16, name: &str, text: &str| {
         let lowered = lower(text.as_bytes(), Escape::Markup).unwrap();
-        stage.state.load(site, name, &lowered.lua, script::engine::Escape::Html).unwrap()
+        stage.state.load(site, name, &lowered.lua).unwrap()
     };
     let page = "<% include('_p.html') %>";
     let pages = [0, 1].map(|site| {

@@ -1,6 +1,6 @@
 //! Pages that run: what they write, what goes wrong in them, and what they leave behind.
 
-use script::engine::{Code, Escape, Fault, Settings, Step};
+use script::engine::{Code, Fault, Settings, Step};
 
 use crate::stage::Stage;
 
@@ -19,15 +19,11 @@ fn a_page_writes_and_the_output_crosses_once() {
 }
 
 #[test]
-fn plain_text_is_not_escaped() {
+fn a_page_chooses_what_is_escaped() {
     let mut stage = Stage::new();
-    let text = "return function(b, e) b:put(e('<&>')) end";
-    for (escape, expected) in
-        [(Escape::Text, "<&>"), (Escape::Html, "&lt;&amp;&gt;"), (Escape::Xml, "&lt;&amp;&gt;")]
-    {
-        let page = stage.state.load(0, "a", text, escape).unwrap();
-        assert_eq!(stage.play(&page).unwrap().body, expected);
-    }
+    let text = "return function(b, e, r) b:put(r('<&>'), ' ', e('<&>')) end";
+    let page = stage.state.load(0, "a", text).unwrap();
+    assert_eq!(stage.play(&page).unwrap().body, "<&> &lt;&amp;&gt;");
 }
 
 #[test]
@@ -104,26 +100,25 @@ fn byte_code_gives_the_same() {
 #[test]
 fn a_text_that_gives_no_function_is_no_page() {
     let mut stage = Stage::new();
-    let error = stage.state.load(0, "a", "return 1", Escape::Html).err().unwrap();
+    let error = stage.state.load(0, "a", "return 1").err().unwrap();
     assert_eq!((error.fault, error.message.as_str()), (Fault::Compile, "it gives no function"));
-    let error = stage.state.load(0, "a", "\x1bLJ\x02", Escape::Html).err().unwrap();
+    let error = stage.state.load(0, "a", "\x1bLJ\x02").err().unwrap();
     assert_eq!(error.fault, Fault::Compile);
-    let error = stage.state.load(0, "a", "error('top')", Escape::Html).err().unwrap();
+    let error = stage.state.load(0, "a", "error('top')").err().unwrap();
     assert_eq!(error.to_string(), "a:1: top");
-    let error = stage.state.load(0, "a", "sleep(1) return print", Escape::Html).err().unwrap();
+    let error = stage.state.load(0, "a", "sleep(1) return print").err().unwrap();
     assert_eq!(error.message, "it waits while it is loaded");
 }
 
 #[test]
 fn a_text_that_does_not_end_is_no_page() {
     let mut stage = Stage::with(Settings::default());
-    let error = stage.state.load(0, "a", "while true do end", Escape::Html).err().unwrap();
+    let error = stage.state.load(0, "a", "while true do end").err().unwrap();
     assert_eq!((error.fault, error.page.as_str(), error.line), (Fault::CpuBudget, "a", 1));
     let page = stage.state.load(
         0,
         "a",
         "local n = 0 for i = 1, 3e7 do n = n + i % 2 end return function(b) b:put(n) end",
-        Escape::Html,
     );
     assert_eq!(stage.play(&page.unwrap()).unwrap().body, "15000000");
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use script::engine::{
-    Answer, Escape, Handler, Host, Level, Output, Part, Reply, Run, ScriptError, Settings, State,
-    Step, Wait,
+    Answer, Handler, Host, Level, Output, Part, Reply, Run, ScriptError, Settings, State, Step,
+    Wait,
 };
 
 /// More steps than any test needs.
@@ -78,7 +78,7 @@ impl Stage {
 
     pub(crate) fn try_load(&mut self, code: &str) -> Result<Handler, Box<ScriptError>> {
         let text = format!("return function(_b, _e, _r, request, response) {code}\nend");
-        self.state.load(0, "test.page.html", &text, Escape::Html)
+        self.state.load(0, "test.page.html", &text)
     }
 
     pub(crate) fn start(&mut self, page: &Handler) -> Step {

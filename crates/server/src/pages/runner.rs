@@ -11,8 +11,7 @@ use ahash::HashMap;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{
-    Code, EngineError, Escape as Markup, Handler, Host, Output, Reply, Run, ScriptError, Settings,
-    State, Step, Wait,
+    Code, EngineError, Handler, Host, Output, Reply, Run, ScriptError, Settings, State, Step, Wait,
 };
 
 use super::counts::{Counters, PagesReport, RowIndex};
@@ -114,7 +113,7 @@ impl Runner {
     fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {
         // It was compiled once where it was read: what fails here has no room, and is answered with an error.
         let site = u16::try_from(root).ok()?;
-        self.engine.load(site, &page.name.file, page.lua.as_ref()?, Markup::Html).ok()
+        self.engine.load(site, &page.name.file, page.lua.as_ref()?).ok()
     }
 
     /// The page that answers a path of a root.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
-use script::engine::{EngineError, Escape as Markup, Settings, State};
+use script::engine::{EngineError, Settings, State};
 use script::template;
 
 use super::name::PageName;
@@ -159,7 +159,7 @@ impl Compiler {
             Some(engine) => engine,
             None => self.engine.insert(State::new(self.settings)?),
         };
-        Ok(match engine.load(0, &name.file, &lowered.lua, Markup::Html) {
+        Ok(match engine.load(0, &name.file, &lowered.lua) {
             Ok(_compiles) => Ok(lowered.lua.into()),
             Err(error) => Err(Problem { line: error.line, column: 0, what: error.message }),
         })

@@ -260,11 +260,16 @@ impl Lua {
         coroutine.stack.push_number(number);
     }
 
+    /// Puts nil onto a coroutine's stack.
+    pub(in crate::engine) fn pass_nil(&mut self, coroutine: &Coroutine) {
+        coroutine.stack.push_nil();
+    }
+
     /// Puts a text onto a coroutine's stack; whether there was memory for it.
-    pub(in crate::engine) fn pass_text(&mut self, coroutine: &Coroutine, text: &str) -> bool {
+    pub(in crate::engine) fn pass_bytes(&mut self, coroutine: &Coroutine, text: &[u8]) -> bool {
         protected(self.main, &mut |inside| {
             inside.reserve(1);
-            inside.push_bytes(text.as_bytes());
+            inside.push_bytes(text);
             inside.move_to(coroutine.stack, 1);
         })
         .is_ok()
