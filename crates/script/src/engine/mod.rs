@@ -8,6 +8,7 @@ mod escape;
 mod ffi;
 mod host;
 mod library;
+mod load;
 mod report;
 mod run;
 mod settings;

@@ -2,7 +2,6 @@
 //!
 //! Owns the life of runs, from a coroutine of the pool back into it. Never decides when a run goes on.
 
-use std::ffi::{CStr, CString};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -15,29 +14,25 @@ use crate::engine::run::{Bin, Handler, Output, Reply, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
-/// What the loop of run.lua takes after a job that it is to load.
-const LOAD: f64 = 1.0;
-
 /// The tags of what the library yields (run.lua, coroutines.lua).
 const DONE: u8 = 1;
-const LOADED: u8 = 2;
 const SLEEP: u8 = 4;
 
 /// What the engine keeps of the library.
-struct Kept {
-    body: Reference,
-    environment: Reference,
-    modules: Reference,
-    forget: Reference,
-    withdraw: Reference,
+pub(super) struct Kept {
+    pub(super) body: Reference,
+    pub(super) environment: Reference,
+    pub(super) modules: Reference,
+    pub(super) forget: Reference,
+    pub(super) withdraw: Reference,
 }
 
 /// An engine. It belongs to the thread that made it.
 pub struct State {
-    lua: Lua,
-    kept: Kept,
+    pub(super) lua: Lua,
+    pub(super) kept: Kept,
     idle: Vec<Coroutine>,
-    bin: Bin,
+    pub(super) bin: Bin,
     ticks_max: u32,
     /// Ticks of all runs together.
     ticks_used: u64,
@@ -145,95 +140,6 @@ impl State {
         self.ticks_used.saturating_mul(self.tick_ns)
     }
 
-    /// Loads a page: Lua text that gives a function `(output, escaped, raw, request, response, arguments)`. From then on
-    /// other pages of its site include it by its name without the `.page` in it, as long as it is not withdrawn.
-    ///
-    /// # Errors
-    ///
-    /// The text is not Lua, or what it does to give the function fails.
-    pub fn load(&mut self, site: u16, name: &str, text: &str) -> Result<Handler, Box<ScriptError>> {
-        self.sweep();
-        let chunk = self.compile(name, text)?;
-        let coroutine = self.take_coroutine(name)?;
-        self.lua.pass(&coroutine, &chunk);
-        self.lua.pass_number(&coroutine, LOAD);
-        self.lua.release(&chunk);
-        if !self.lua.pass_bytes(&coroutine, name.as_bytes()) {
-            self.lua.drop_coroutine(coroutine);
-            return Err(report::out_of_memory(name));
-        }
-        self.lua.pass_number(&coroutine, site.into());
-        let name: Rc<str> = name.into();
-        let mut run =
-            Run { coroutine: Some(coroutine), name: name.clone(), ticks: 0, bin: self.bin.clone() };
-        let mut passed = 4;
-        loop {
-            let (coroutine, outcome) = self.advance(&mut run, passed, &mut library::NoHost)?;
-            if outcome == Outcome::Sliced {
-                run.coroutine = Some(coroutine);
-                passed = 0;
-                continue;
-            }
-            let reference = self.take_loaded(&name, coroutine)?;
-            return Ok(Handler { reference: Some(reference), name, bin: self.bin.clone() });
-        }
-    }
-
-    /// The function that a loading coroutine yielded.
-    fn take_loaded(
-        &mut self,
-        name: &str,
-        coroutine: Coroutine,
-    ) -> Result<Reference, Box<ScriptError>> {
-        let is_loaded = coroutine.stack.number_at(1) as u8 == LOADED;
-        if !is_loaded || !coroutine.stack.is_function_at(2) {
-            let message =
-                if is_loaded { "it gives no function" } else { "it waits while it is loaded" };
-            self.lua.drop_coroutine(coroutine);
-            return Err(report::plain(Fault::Compile, name, message));
-        }
-        coroutine.stack.truncate(2);
-        let kept = self.lua.keep(&coroutine);
-        coroutine.stack.truncate(0);
-        self.put_back(coroutine);
-        kept.map_err(|fault| report::of_call(fault, name))
-    }
-
-    /// Lets no page include the one that was loaded for this site by this name any more.
-    pub fn withdraw(&mut self, site: u16, name: &str) {
-        // It takes memory to name it; a page that can be included for longer than it should be does no harm.
-        let _withdrawn = self.lua.call_with(&self.kept.withdraw, site.into(), name);
-    }
-
-    /// Hands in a module that pages may `require`. It runs when it is required for the first time.
-    ///
-    /// # Errors
-    ///
-    /// The text is not Lua.
-    pub fn provide(&mut self, name: &str, text: &str) -> Result<(), Box<ScriptError>> {
-        let chunk = self.compile(name, text)?;
-        let set = self.lua.set_member(&self.kept.modules, name, &chunk);
-        self.lua.release(&chunk);
-        set.map_err(|fault| report::of_call(fault, name))
-    }
-
-    /// Forgets what modules gave: each runs again when it is required the next time.
-    pub fn forget_modules(&mut self) {
-        // The function only empties a table, which needs no memory.
-        let _ = self.lua.call(&self.kept.forget);
-    }
-
-    fn compile(&mut self, name: &str, text: &str) -> Result<Reference, Box<ScriptError>> {
-        if text.len() > limits::SOURCE_SIZE {
-            let message = format!("it is longer than {} bytes", limits::SOURCE_SIZE);
-            return Err(report::plain(Fault::Compile, name, &message));
-        }
-        let chunk_name = CString::new(format!("={}", name.replace('\0', "")));
-        let chunk_name = chunk_name.as_deref().unwrap_or(c"=page");
-        let compiled = self.lua.compile(chunk_name, text.as_bytes(), &self.kept.environment);
-        compiled.map_err(|fault| report::of_compiling(fault, name, chunk_name_text(chunk_name)))
-    }
-
     /// Starts a page.
     pub fn start(&mut self, page: &Handler, host: &mut dyn Host, output: &mut Output) -> Step {
         assert!(Rc::ptr_eq(&self.bin, &page.bin), "a page runs in the engine that loaded it");
@@ -324,7 +230,7 @@ impl State {
 
     /// Resumes a run once. What comes back has yielded, or is sliced with time left; all else is an error, and the
     /// coroutine gone.
-    fn advance(
+    pub(super) fn advance(
         &mut self,
         run: &mut Run,
         passed: i32,
@@ -349,7 +255,7 @@ impl State {
         Err(error)
     }
 
-    fn take_coroutine(&mut self, name: &str) -> Result<Coroutine, Box<ScriptError>> {
+    pub(super) fn take_coroutine(&mut self, name: &str) -> Result<Coroutine, Box<ScriptError>> {
         let coroutine = match self.idle.pop() {
             Some(coroutine) => coroutine,
             None => match self.lua.coroutine(&self.kept.body) {
@@ -367,7 +273,7 @@ impl State {
         Err(report::out_of_memory(name))
     }
 
-    fn put_back(&mut self, coroutine: Coroutine) {
+    pub(super) fn put_back(&mut self, coroutine: Coroutine) {
         if self.idle.len() < limits::COROUTINE_POOL {
             self.idle.push(coroutine);
         } else {
@@ -392,7 +298,7 @@ impl State {
     }
 
     /// Takes away what dropped handles left.
-    fn sweep(&mut self) {
+    pub(super) fn sweep(&mut self) {
         let bin = self.bin.clone();
         let mut leftovers = bin.borrow_mut();
         for coroutine in leftovers.coroutines.drain(..) {
@@ -402,8 +308,4 @@ impl State {
             self.lua.release(&reference);
         }
     }
-}
-
-fn chunk_name_text(name: &CStr) -> &str {
-    name.to_str().unwrap_or_default().trim_start_matches('=')
 }
