@@ -7,7 +7,7 @@
 use std::fmt;
 
 /// Names a process of one scheduler for its whole life and nobody after it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId {
     index: u32,
     generation: u32,

@@ -53,6 +53,17 @@ pub const STALL_TICKS: u32 = 20;
 /// slices). Beyond: it is aborted, as if it would never end; LuaJIT does not like that.
 pub const COMPILER_TICKS: u32 = 400;
 
+/// Bytes of text in one message between processes (1 MiB). Beyond: an error in the sender.
+pub const MESSAGE_SIZE: usize = 1024 * 1024;
+
+/// Values in one message, keys included (10,000, which are encoded in about a millisecond). Beyond: an error in the
+/// sender, as encoding cannot be interrupted.
+pub const MESSAGE_VALUES: usize = 10_000;
+
+/// Tables within each other in one message (50). Beyond: an error in the sender, which also ends a table that contains
+/// itself.
+pub const MESSAGE_DEPTH: usize = 50;
+
 /// Texts of one reply to a waiting page (6): the stack has room for them. Beyond: nothing of ours does.
 pub const REPLY_TEXTS: usize = 6;
 

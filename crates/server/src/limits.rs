@@ -198,3 +198,18 @@ pub const PAGE_REST_FACTOR: u64 = 4;
 pub const PAGE_REST_MAX: Duration = Duration::from_secs(1);
 /// 8,192 directories are watched for edits of pages; edits in others are found at a reload, and the log says so.
 pub const PAGE_WATCHES_MAX: usize = 8_192;
+/// 100,000 page processes of one scheduler that were spawned or have a name; one more fails, and its page is told.
+pub const PAGE_PROCESSES_MAX: usize = 100_000;
+/// 1,000 messages in the mailbox of a page process; the sender of one more is told that it is full.
+pub const PAGE_MESSAGES_MAX: usize = 1_000;
+/// 4 MiB in the mailbox of a page process; the sender of more is told that it is full.
+pub const MAILBOX_SIZE: usize = 4 * 1024 * 1024;
+/// 64 MiB in all mailboxes of a scheduler's page processes; the sender of more is told that the mailbox is full.
+pub const ALL_MAILBOXES_SIZE: usize = 64 * 1024 * 1024;
+/// 64 bytes are counted for a message besides its own.
+pub const PAGE_MESSAGE_COST: usize = 64;
+/// 100 requests of a page to the server are answered at once; then others get their turn.
+pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
+/// 64 times that nobody waits for any more are kept, and as many as there are processes that wait; more are looked
+/// for and dropped.
+pub const STALE_ALARMS: usize = 64;

@@ -10,7 +10,7 @@ use runtime::stats::Stats;
 use crate::files::cache::CacheStats;
 use crate::files::{Found, Job, Warm, Warmed};
 use crate::http::HttpStats;
-use crate::pages::{PageProblem, PageSet, PagesReport};
+use crate::pages::{Letter, PageProblem, PageSet, PagesReport};
 use crate::site::SiteData;
 
 /// A message between schedulers, helpers, the control scheduler and the main thread.
@@ -39,6 +39,8 @@ pub enum Message {
         /// The pages of each root.
         sets: Arc<[Arc<PageSet>]>,
     },
+    /// To a scheduler: from a page process of another one.
+    Letter(Box<Letter>),
     /// To the control scheduler: what there is of pages.
     PagesLoaded(Arc<PagesRead>),
     /// To the control scheduler: what became of the last reload.

@@ -87,6 +87,7 @@ impl Level {
 pub(super) enum Shape {
     #[default]
     Nothing,
+    Refused,
     Text,
     Fields,
 }
@@ -106,6 +107,12 @@ impl Answer {
         self.clear();
         self.shape = Shape::Text;
         self.bytes.extend_from_slice(text);
+    }
+
+    /// There is no request: an error where the page asks.
+    pub fn refuse(&mut self) {
+        self.clear();
+        self.shape = Shape::Refused;
     }
 
     /// Answers with fields, of which there may be none.

@@ -9,7 +9,7 @@ use crate::engine::host::{Answer, Host, Level, Part};
 pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
-pub(super) const CHUNKS: [(&CStr, &str); 13] = [
+pub(super) const CHUNKS: [(&CStr, &str); 14] = [
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
@@ -17,6 +17,7 @@ pub(super) const CHUNKS: [(&CStr, &str); 13] = [
     (c"=[library] parts", include_str!("../library/parts.lua")),
     (c"=[library] sandbox", include_str!("../library/sandbox.lua")),
     (c"=[library] coroutines", include_str!("../library/coroutines.lua")),
+    (c"=[library] processes", include_str!("../library/processes.lua")),
     (c"=[library] sort", include_str!("../library/sort.lua")),
     (c"=[library] pattern", include_str!("../library/pattern.lua")),
     (c"=[library] matching", include_str!("../library/matching.lua")),

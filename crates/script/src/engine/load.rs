@@ -9,7 +9,7 @@ use crate::engine::error::{Fault, ScriptError};
 use crate::engine::ffi::{Coroutine, Outcome, Reference};
 use crate::engine::library;
 use crate::engine::report;
-use crate::engine::run::{Handler, Run};
+use crate::engine::run::{Budget, Handler, Run};
 use crate::engine::state::State;
 use crate::limits;
 
@@ -39,8 +39,7 @@ impl State {
         }
         self.lua.pass_number(&coroutine, site.into());
         let name: Rc<str> = name.into();
-        let mut run =
-            Run { coroutine: Some(coroutine), name: name.clone(), ticks: 0, bin: self.bin.clone() };
+        let mut run = Run::new(coroutine, name.clone(), Budget::Whole, &self.bin);
         let mut passed = 4;
         loop {
             let (coroutine, outcome) = self.advance(&mut run, passed, &mut library::NoHost)?;

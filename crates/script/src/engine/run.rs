@@ -47,10 +47,36 @@ pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
     pub(super) name: Rc<str>,
     pub(super) ticks: u32,
+    budget: Budget,
+    /// Values on its stack that its first resume passes.
+    pub(super) first_values: i32,
     pub(super) bin: Bin,
 }
 
+/// What the CPU budget of a run is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Budget {
+    /// All of it.
+    Whole,
+    /// What it does from one wait to the next: it may live for long.
+    BetweenWaits,
+}
+
 impl Run {
+    pub(super) fn new(coroutine: Coroutine, name: Rc<str>, budget: Budget, bin: &Bin) -> Self {
+        let first_values = 0;
+        Self { coroutine: Some(coroutine), name, ticks: 0, budget, first_values, bin: bin.clone() }
+    }
+
+    /// It waits; its coroutine comes back to it.
+    pub(super) fn wait_with(&mut self, coroutine: Coroutine, wait: &Wait) {
+        self.coroutine = Some(coroutine);
+        let gives_way = matches!(wait, Wait::Sleep(_) | Wait::Receive(_));
+        if gives_way && self.budget == Budget::BetweenWaits {
+            self.ticks = 0;
+        }
+    }
+
     /// The name of the page.
     #[must_use]
     pub fn page(&self) -> &str {
@@ -73,6 +99,13 @@ pub enum Step {
     Done,
     /// The page waits. Resume it with the answer.
     Waits(Run, Wait),
+    /// The page made a process. Resume the child, now or later; resume the parent with the name that the child has.
+    Spawned {
+        /// The page.
+        parent: Run,
+        /// The process.
+        child: Run,
+    },
     /// Its time slice is over. Resume it when others had their turn.
     Sliced(Run),
     /// The page is ended.
@@ -80,10 +113,21 @@ pub enum Step {
 }
 
 /// What a page waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Time: resume with [`Answer::Nothing`](crate::engine::Reply::Nothing) when it has passed.
+    /// Time: resume with [`Reply::Nothing`] when it has passed.
     Sleep(Duration),
+    /// Its own name: resume with a text.
+    Name,
+    /// A message to reach a process: resume with [`Reply::Nothing`] when it has, else with a text that says why not.
+    Send {
+        /// The name of that process.
+        to: Vec<u8>,
+        /// The message; no one but the page that it is for knows what is in it.
+        message: Vec<u8>,
+    },
+    /// A message: resume with its text, or with [`Reply::Nothing`] when so much time has passed.
+    Receive(Option<Duration>),
 }
 
 /// The answer to a [`Wait`], and what a slice is resumed with.

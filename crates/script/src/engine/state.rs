@@ -10,13 +10,20 @@ use crate::engine::ffi::{CallFault, Coroutine, Lua, Outcome, Reference};
 use crate::engine::host::{Host, Part};
 use crate::engine::library;
 use crate::engine::report;
-use crate::engine::run::{Bin, Handler, Output, Reply, Run, Step, Wait};
+use crate::engine::run::{Bin, Budget, Handler, Output, Reply, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
 /// The tags of what the library yields (run.lua, coroutines.lua).
 const DONE: u8 = 1;
 const SLEEP: u8 = 4;
+const NAME: u8 = 5;
+const SEND: u8 = 6;
+const RECEIVE: u8 = 7;
+const SPAWN: u8 = 8;
+
+/// What the loop of run.lua takes after a job that is a process of its own.
+const SPAWNED: f64 = 2.0;
 
 /// What the engine keeps of the library.
 pub(super) struct Kept {
@@ -67,6 +74,9 @@ impl State {
             (c"json_depth", limits::JSON_DEPTH as f64),
             (c"pattern_size", limits::PATTERN_SIZE as f64),
             (c"patterns_kept", limits::PATTERNS_KEPT as f64),
+            (c"message_size", limits::MESSAGE_SIZE as f64),
+            (c"message_values", limits::MESSAGE_VALUES as f64),
+            (c"message_depth", limits::MESSAGE_DEPTH as f64),
             (c"seed", (settings.seed % (1 << 53)) as f64),
         ];
         let built = lua.build(&library::CHUNKS, &names, &numbers, library::KEPT);
@@ -116,7 +126,9 @@ impl State {
                     self.resume(run, Reply::Nothing, &mut library::NoHost, &mut output)
                 }
                 Step::Failed(error) => return Err(fault(error)),
-                Step::Done | Step::Waits(..) => return Err(EngineError::NoHookChecks),
+                Step::Done | Step::Waits(..) | Step::Spawned { .. } => {
+                    return Err(EngineError::NoHookChecks);
+                }
             };
         }
         Ok(())
@@ -151,14 +163,14 @@ impl State {
         };
         self.lua.pass(&coroutine, reference);
         let name = page.name.clone();
-        let run = Run { coroutine: Some(coroutine), name, ticks: 0, bin: self.bin.clone() };
+        let run = Run::new(coroutine, name, Budget::Whole, &self.bin);
         self.go_on(run, 1, host, output)
     }
 
-    /// Lets a page go on. Replies to its wait; a sliced page takes [`Reply::Nothing`].
+    /// Lets a page go on. Replies to its wait; a sliced page takes [`Reply::Nothing`], and so does one that begins.
     pub fn resume(
         &mut self,
-        run: Run,
+        mut run: Run,
         reply: Reply<'_>,
         host: &mut dyn Host,
         output: &mut Output,
@@ -170,7 +182,10 @@ impl State {
             None => None,
         };
         match passed {
-            Some(passed) => self.go_on(run, passed, host, output),
+            Some(passed) => {
+                let first_values = std::mem::take(&mut run.first_values);
+                self.go_on(run, first_values + passed, host, output)
+            }
             None => Step::Failed(report::out_of_memory(&run.name)),
         }
     }
@@ -217,15 +232,43 @@ impl State {
                 self.put_back(coroutine);
                 Step::Done
             }
-            SLEEP => {
-                let seconds = coroutine.stack.number_at(2);
+            SPAWN => match self.spawned(&run.name, coroutine) {
+                Ok((parent, child)) => {
+                    run.coroutine = Some(parent);
+                    Step::Spawned { parent: run, child }
+                }
+                Err(error) => Step::Failed(error),
+            },
+            tag => {
+                let wait = wait_of(tag, &coroutine);
                 coroutine.stack.truncate(0);
-                run.coroutine = Some(coroutine);
-                let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-                Step::Waits(run, Wait::Sleep(time))
+                run.wait_with(coroutine, &wait);
+                Step::Waits(run, wait)
             }
-            tag => unreachable!("the library yields no tag {tag}"),
         }
+    }
+
+    /// The process that a run wants, and its own coroutine.
+    fn spawned(
+        &mut self,
+        name: &Rc<str>,
+        parent: Coroutine,
+    ) -> Result<(Coroutine, Run), Box<ScriptError>> {
+        let coroutine = match self.take_coroutine(name) {
+            Ok(coroutine) => coroutine,
+            Err(error) => {
+                self.lua.drop_coroutine(parent);
+                return Err(error);
+            }
+        };
+        // The function is the topmost value.
+        parent.stack.truncate(2);
+        self.lua.move_value(&parent, &coroutine);
+        parent.stack.truncate(0);
+        self.lua.pass_number(&coroutine, SPAWNED);
+        let mut child = Run::new(coroutine, name.clone(), Budget::BetweenWaits, &self.bin);
+        child.first_values = 2;
+        Ok((parent, child))
     }
 
     /// Resumes a run once. What comes back has yielded, or is sliced with time left; all else is an error, and the
@@ -307,5 +350,22 @@ impl State {
         for reference in leftovers.references.drain(..) {
             self.lua.release(&reference);
         }
+    }
+}
+
+/// What a run waits for, by what it yielded.
+fn wait_of(tag: u8, coroutine: &Coroutine) -> Wait {
+    let stack = coroutine.stack;
+    let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let text = |place| stack.bytes_at(place).unwrap_or_default().to_vec();
+    match tag {
+        SLEEP => Wait::Sleep(time(stack.number_at(2))),
+        NAME => Wait::Name,
+        SEND => Wait::Send { to: text(2), message: text(3) },
+        RECEIVE => {
+            let seconds = stack.number_at(2);
+            Wait::Receive((seconds >= 0.0).then(|| time(seconds)))
+        }
+        tag => unreachable!("the library yields no tag {tag}"),
     }
 }

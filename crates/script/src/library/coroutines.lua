@@ -82,6 +82,8 @@ local function replied(failure, ...)
   return ...
 end
 
+kit.replied = replied
+
 kit.publish("sleep", function(seconds)
   if type(seconds) ~= "number" or not (seconds >= 0) then
     error("sleep takes seconds, not " .. tostring(seconds), 2)

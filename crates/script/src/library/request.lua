@@ -60,7 +60,11 @@ local methods = {}
 
 -- Adds to the page's output.
 function methods.write(response, ...)
-  rawget(response, 1):put(...)
+  local out = rawget(response, 1)
+  if not out then
+    error("the answer is sent: nothing can be added to it", 2)
+  end
+  out:put(...)
 end
 
 -- Sends the client elsewhere; the rest of the page still runs.
@@ -139,6 +143,8 @@ kit.response_meta = {
 
 -- What was set, for the host: a status or nil, and names and values as lines or nil.
 function kit.finish(response)
+  -- A later request may be given the same place.
+  rawset(response, 1, nil)
   local store = rawget(response, 2)
   local status = rawget(response, "status")
   -- rawset goes past the checks at the assignment, so what goes out is checked once more.

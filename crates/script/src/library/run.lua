@@ -6,16 +6,18 @@ local kit = ...
 
 local yield, running = coroutine.yield, coroutine.running
 local setmetatable, setfenv, type = setmetatable, setfenv, type
-local new_buffer = require("string.buffer").new
+local library = require("string.buffer")
+local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
 local DONE, LOADED = 1, 2
-local LOAD = 1
+local LOAD, SPAWNED = 1, 2
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses.
 buffer_meta.__index = { put = buffer_meta.put, putf = buffer_meta.putf }
 kit.buffer = { new = new_buffer, get = buffer_meta.get, reset = reset }
+kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
 
 -- The coroutines that are runs, not made by pages.
 local tops = setmetatable({}, { __mode = "k" })
@@ -28,7 +30,7 @@ local room_kept = kit.buffer_kept
 local function serve(page, context)
   local response = setmetatable({ context.out }, response_meta)
   context.request, context.response = setmetatable({}, request_meta), response
-  context.content, context.blocks = nil, nil
+  context.content, context.blocks, context.name = nil, nil, nil
   kit.run_page(page, context)
   return finish(response)
 end
@@ -44,19 +46,38 @@ local function loaded(chunk, site, file)
   return page
 end
 
+-- What a run is at, from its beginning. Its coroutine's next run has it too, unless somebody else may still use it.
+local function new_context()
+  local context = { out = new_buffer(), escape = escape, text = text_of }
+  kit.contexts[running()] = context
+  return context
+end
+
+-- Nobody reads what a spawned process prints.
+local function run_spawned(body, context)
+  serve(body, context)
+  reset(context.out)
+end
+
 function kit.loop(job, kind, file, site)
   tops[running()] = true
-  local out = new_buffer()
-  local context = { out = out, escape = escape, text = text_of }
-  kit.contexts[running()] = context
+  local context = new_context()
   while true do
     if kind == LOAD then
       job, kind, file, site = yield(LOADED, loaded(job, site, file))
     else
-      local status, fields = serve(job, context)
+      local status, fields
+      if kind == SPAWNED then
+        run_spawned(job, context)
+      else
+        status, fields = serve(job, context)
+      end
+      local out = context.out
       local start, length = ref(out)
       job, kind, file, site = yield(DONE, start, length, status, fields)
-      if length > room_kept then
+      if context.is_shared then
+        context = new_context()
+      elseif length > room_kept then
         free(out)
       else
         reset(out)

@@ -6,6 +6,7 @@ mod calls;
 mod memory;
 mod parts;
 mod patterns;
+mod processes;
 mod running;
 mod sandbox;
 mod slices;

@@ -108,6 +108,7 @@ impl Stage {
                     course.waits.push(wait);
                     self.resume(run)
                 }
+                Step::Spawned { .. } => panic!("nobody is there for its process"),
             };
         }
         panic!("the page did not end in {STEPS_MAX} steps");

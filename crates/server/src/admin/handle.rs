@@ -239,6 +239,7 @@ impl Application for Admin {
             | Message::StopLog
             | Message::Reload(_)
             | Message::Pages { .. }
+            | Message::Letter(_)
             | Message::AskReport
             | Message::AskLogReport => {}
         }

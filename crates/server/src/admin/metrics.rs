@@ -148,6 +148,12 @@ const METRICS: &[Metric] = &[
         value: |report| of_pages(report, |pages| pages.total.cancelled),
     },
     Metric {
+        name: "velodrome_page_spawned_total",
+        kind: "counter",
+        help: "Processes that pages spawned.",
+        value: |report| of_pages(report, |pages| pages.total.spawned),
+    },
+    Metric {
         name: "velodrome_page_slices_total",
         kind: "counter",
         help: "Time slices that were over before their page was.",

@@ -139,6 +139,7 @@ fn page_counts(counts: &PageCounts, waiting: u64) -> Value {
         "kills": Value::Object(kills.into_iter().collect()),
         "cancelled": counts.cancelled,
         "waiting": waiting,
+        "spawned": counts.spawned,
         "slices": counts.slices,
         "cpu_us": counts.cpu_ns / 1_000,
     })

@@ -25,6 +25,8 @@ pub struct PageCounts {
     pub late: u64,
     /// Runs that ended with their client.
     pub cancelled: u64,
+    /// Processes that were spawned.
+    pub spawned: u64,
     /// Slices that were over before the page was.
     pub slices: u64,
     /// CPU time, sampled.
@@ -39,7 +41,7 @@ impl PageCounts {
         match step {
             Step::Failed(error) => self.add_fault(error.fault),
             Step::Sliced(_) => self.slices += 1,
-            Step::Done | Step::Waits(..) => {}
+            Step::Done | Step::Waits(..) | Step::Spawned { .. } => {}
         }
     }
 
@@ -71,6 +73,7 @@ impl PageCounts {
         self.stalled += other.stalled;
         self.late += other.late;
         self.cancelled += other.cancelled;
+        self.spawned += other.spawned;
         self.slices += other.slices;
         self.cpu_ns += other.cpu_ns;
     }

@@ -70,18 +70,42 @@ impl Host for RequestHost<'_> {
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {
-        let level = match level {
-            Level::Debug => diagnostic::Level::Debug,
-            Level::Info => diagnostic::Level::Info,
-            Level::Warning => diagnostic::Level::Warn,
-            Level::Error => diagnostic::Level::Error,
-        };
-        let text = String::from_utf8_lossy(text);
-        diagnostic::write(
-            level,
-            format_args!("{}: {}", self.path, text.replace(char::is_control, " ")),
-        );
+        write_line(level, self.path, text);
     }
+}
+
+/// The host of a process that answers no request.
+pub(super) struct BackgroundHost<'a> {
+    /// The page that it is of.
+    pub(super) file: &'a str,
+    /// The turn's time.
+    pub(super) now: Now,
+}
+
+impl Host for BackgroundHost<'_> {
+    fn request(&mut self, _part: Part, answer: &mut Answer) {
+        answer.refuse();
+    }
+
+    fn now(&mut self) -> Duration {
+        Duration::from_secs(self.now.unix_seconds)
+    }
+
+    fn log(&mut self, level: Level, text: &[u8]) {
+        write_line(level, self.file, text);
+    }
+}
+
+/// A line of a page's log.
+fn write_line(level: Level, who: &str, text: &[u8]) {
+    let level = match level {
+        Level::Debug => diagnostic::Level::Debug,
+        Level::Info => diagnostic::Level::Info,
+        Level::Warning => diagnostic::Level::Warn,
+        Level::Error => diagnostic::Level::Error,
+    };
+    let text = String::from_utf8_lossy(text);
+    diagnostic::write(level, format_args!("{who}: {}", text.replace(char::is_control, " ")));
 }
 
 /// Whether the body is a form as browsers send it by themselves.

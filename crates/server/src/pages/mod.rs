@@ -3,20 +3,27 @@
 //! Owns where pages are found, which path means which, and what becomes of a request that runs one. What the code may do
 //! is the `script` crate's to say.
 
+mod alarms;
 mod counts;
 mod fault_page;
 mod follow;
 mod host;
 mod load;
+mod loaded;
 pub mod name;
+mod post;
+mod process;
 mod runner;
 mod scan;
 mod set;
+mod waits;
 
 pub use counts::{PageCounts, PageReport, PagesReport};
 pub use fault_page::FaultReport;
 pub use follow::Follower;
 pub use host::RequestHost;
 pub use load::{Before, PageProblem, Served, load, problems};
-pub use runner::{Runner, Turnout};
+pub use post::Letter;
+pub use process::Undelivered;
+pub use runner::{Moment, Runner, Turnout};
 pub use set::{Page, PageSet, Problem};

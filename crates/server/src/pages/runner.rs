@@ -1,23 +1,27 @@
 //! The pages of one scheduler: its engine, what is loaded, and what is under way.
 //!
-//! Owns runs from their first step to their last, and when each goes on. Never writes a reply and never reads a clock.
+//! Owns runs from their first step to their last. Never writes a reply and never reads a clock.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::path::Path;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use script::engine::{
-    Code, EngineError, Handler, Host, Output, Reply, Run, ScriptError, Settings, State, Step, Wait,
-};
+use script::engine::{Code, EngineError, Host, Output, Run, ScriptError, Settings, State, Step};
 
+use super::alarms::Alarms;
 use super::counts::{Counters, PagesReport, RowIndex};
+use super::loaded::Loaded;
+use super::post::Outgoing;
+use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Underway};
 use super::set::{Page, PageSet};
+use super::waits::Met;
 use crate::files::RootIndex;
 use crate::files::rules::Root;
+use crate::limits::PAGE_ANSWERS_AT_ONCE;
+use crate::message::Message;
 
 /// What became of a page for now.
 pub enum Turnout {
@@ -31,36 +35,33 @@ pub enum Turnout {
     Late(Arc<Page>),
 }
 
-/// A page that waits, or whose slice is over.
-struct Underway {
-    run: Run,
-    page: Arc<Page>,
-    row: RowIndex,
-    begun_ns: u64,
-    /// When it goes on.
-    due_ns: u64,
-}
-
-/// The pages of a root, as they are loaded.
-struct Loaded {
-    set: Arc<PageSet>,
-    handlers: Vec<Option<Handler>>,
-    /// Where each is counted, from its first request on.
-    rows: Vec<Option<RowIndex>>,
+/// When and where pages run.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The time of the turn.
+    pub now_ns: u64,
+    /// The scheduler.
+    pub endpoint: Endpoint,
 }
 
 /// The pages of one scheduler.
 pub struct Runner {
-    engine: State,
-    roots: Vec<Loaded>,
-    underway: HashMap<ProcessId, Underway>,
-    /// When somebody is to go on, and who (its bits). One that has ended meanwhile is passed over.
-    alarms: BinaryHeap<Reverse<(u64, u64)>>,
-    sliced: Vec<ProcessId>,
+    pub(super) engine: State,
+    pub(super) roots: Vec<Loaded>,
+    pub(super) underway: HashMap<Key, Underway>,
+    pub(super) mailboxes: Mailboxes,
+    alarms: Alarms,
+    /// Who goes on at the end of the turn.
+    pub(super) ready: Vec<Key>,
+    pub(super) outgoing: Outgoing,
+    /// Errors of processes that answer no request.
+    pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     output: Output,
     deadline_ns: u64,
+    /// How many schedulers have processes: the first endpoints.
+    pub(super) schedulers: u16,
     code: Code,
-    counters: Counters,
+    pub(super) counters: Counters,
 }
 
 impl Runner {
@@ -72,64 +73,25 @@ impl Runner {
         sets: &[Arc<PageSet>],
         settings: Settings,
         deadline_ns: u64,
+        schedulers: u16,
     ) -> Result<Self, EngineError> {
         let mut runner = Self {
             engine: State::new(settings)?,
             roots: Vec::new(),
             underway: HashMap::default(),
-            alarms: BinaryHeap::new(),
-            sliced: Vec::new(),
+            mailboxes: Mailboxes::new(),
+            alarms: Alarms::default(),
+            ready: Vec::new(),
+            outgoing: Outgoing::default(),
+            failures: Vec::new(),
             output: Output::default(),
             deadline_ns,
+            schedulers,
             code: settings.code,
             counters: Counters::default(),
         };
         runner.load(sets);
         Ok(runner)
-    }
-
-    /// Loads other pages in the place of those that are there. What is under way goes on with the old ones.
-    pub fn load(&mut self, sets: &[Arc<PageSet>]) {
-        let mut before = std::mem::take(&mut self.roots);
-        for (index, set) in sets.iter().enumerate() {
-            let mut known = before.get_mut(index);
-            let handlers = set.pages.iter().map(|page| {
-                let kept = known.as_mut().and_then(|known| known.take(page));
-                kept.or_else(|| self.load_page(index, page))
-            });
-            let handlers: Vec<_> = handlers.collect();
-            let rows = vec![None; handlers.len()];
-            self.roots.push(Loaded { set: Arc::clone(set), handlers, rows });
-        }
-        for (site, known) in (0..).zip(&before) {
-            let now = sets.get(usize::from(site));
-            let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
-            for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
-                self.engine.withdraw(site, &page.name.file);
-            }
-        }
-    }
-
-    fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {
-        // It was compiled once where it was read: what fails here has no room, and is answered with an error.
-        let site = u16::try_from(root).ok()?;
-        self.engine.load(site, &page.name.file, page.lua.as_ref()?).ok()
-    }
-
-    /// The page that answers a path of a root.
-    #[inline]
-    pub fn find(&self, root: RootIndex, path: &str) -> Option<usize> {
-        self.roots.get(usize::from(root.0))?.set.find(path)
-    }
-
-    /// The pages of a root.
-    pub fn pages(&self, root: RootIndex) -> Option<&PageSet> {
-        Some(&self.roots.get(usize::from(root.0))?.set)
-    }
-
-    /// A page by its number.
-    pub fn page(&self, root: RootIndex, index: usize) -> Option<&Arc<Page>> {
-        self.roots.get(usize::from(root.0))?.set.pages.get(index)
     }
 
     /// What the page that is done wrote.
@@ -143,77 +105,146 @@ impl Runner {
         process: ProcessId,
         (root, index): (RootIndex, usize),
         host: &mut dyn Host,
-        now_ns: u64,
+        moment: Moment,
     ) -> Option<Turnout> {
-        let before_ns = self.engine.used_ns();
-        let (page, row, begun_ns, step) = match self.underway.remove(&process) {
-            Some(waits) if waits.due_ns > now_ns => {
-                self.underway.insert(process, waits);
-                return Some(Turnout::Wait);
-            }
-            Some(waits) if now_ns - waits.begun_ns > self.deadline_ns => {
-                self.counters.of(waits.row).late += 1;
-                return Some(Turnout::Late(waits.page));
-            }
-            Some(Underway { run, page, row, begun_ns, .. }) => {
-                let step = self.engine.resume(run, Reply::Nothing, host, &mut self.output);
-                (page, row, begun_ns, step)
-            }
-            None => {
-                let loaded = self.roots.get_mut(usize::from(root.0))?;
-                let page = Arc::clone(loaded.set.pages.get(index)?);
-                let row = loaded.rows.get_mut(index)?;
-                let row = *row.get_or_insert_with(|| self.counters.row(root, &page.name.file));
-                let counts = self.counters.of(row);
-                counts.requests += 1;
-                let Some(handler) = loaded.handlers.get(index)? else {
-                    counts.failures += 1;
-                    return Some(Turnout::Failed(page, None));
-                };
-                let step = self.engine.start(handler, host, &mut self.output);
-                (page, row, now_ns, step)
-            }
+        let key = Key::Request(process);
+        if self.underway.contains_key(&key) {
+            return Some(self.go_on(key, host, moment));
+        }
+        let loaded = self.roots.get_mut(usize::from(root.0))?;
+        let page = Arc::clone(loaded.set.pages.get(index)?);
+        let row = loaded.rows.get_mut(index)?;
+        let row = *row.get_or_insert_with(|| self.counters.row(root, &page.name.file));
+        let counts = self.counters.of(row);
+        counts.requests += 1;
+        let Some(handler) = loaded.handlers.get(index)? else {
+            counts.failures += 1;
+            return Some(Turnout::Failed(page, None));
         };
-        self.counters.of(row).add_step(&step, self.engine.used_ns().saturating_sub(before_ns));
-        Some(match step {
-            Step::Done => Turnout::Done(page),
-            Step::Failed(error) => Turnout::Failed(page, Some(error)),
-            Step::Sliced(run) => {
-                self.sliced.push(process);
-                self.keep(process, Underway { run, page, row, begun_ns, due_ns: 0 })
-            }
-            Step::Waits(run, Wait::Sleep(time)) => {
-                let wait_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-                // Beyond its deadline it has no need to wait.
-                let due_ns = now_ns
-                    .saturating_add(wait_ns)
-                    .min(begun_ns.saturating_add(self.deadline_ns).saturating_add(1));
-                self.alarms.push(Reverse((due_ns, process.to_bits())));
-                self.keep(process, Underway { run, page, row, begun_ns, due_ns })
-            }
-        })
+        let before_ns = self.engine.used_ns();
+        let step = self.engine.start(handler, host, &mut self.output);
+        let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
+        let life = Life { page, row, deadline_ns, mailbox: None };
+        self.count(row, &step, before_ns);
+        Some(self.proceed(key, life, step, host, moment))
     }
 
-    fn keep(&mut self, process: ProcessId, underway: Underway) -> Turnout {
-        self.underway.insert(process, underway);
+    /// Goes on with one that waited, if what it waited for is here.
+    pub(super) fn go_on(&mut self, key: Key, host: &mut dyn Host, moment: Moment) -> Turnout {
+        let Some(waits) = self.underway.remove(&key) else { return Turnout::Wait };
+        if waits.due_ns > moment.now_ns && waits.delivery.is_none() {
+            self.underway.insert(key, waits);
+            return Turnout::Wait;
+        }
+        let Underway { run, life, delivery, .. } = waits;
+        if moment.now_ns > life.deadline_ns {
+            self.counters.of(life.row).late += 1;
+            return Turnout::Late(self.end(life));
+        }
+        if let Some(mailbox) = life.mailbox {
+            self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
+        }
+        let step = self.resume(run, life.row, delivery.as_ref(), host);
+        self.proceed(key, life, step, host, moment)
+    }
+
+    fn resume(
+        &mut self,
+        run: Run,
+        row: RowIndex,
+        delivery: Option<&Delivery>,
+        host: &mut dyn Host,
+    ) -> Step {
+        let before_ns = self.engine.used_ns();
+        let (engine, output) = (&mut self.engine, &mut self.output);
+        let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
+        self.count(row, &step, before_ns);
+        step
+    }
+
+    fn count(&mut self, row: RowIndex, step: &Step, before_ns: u64) {
+        let used_ns = self.engine.used_ns().saturating_sub(before_ns);
+        self.counters.of(row).add_step(step, used_ns);
+    }
+
+    /// From one step to the next, as long as what a step wants is answered at once.
+    fn proceed(
+        &mut self,
+        key: Key,
+        mut life: Life,
+        mut step: Step,
+        host: &mut dyn Host,
+        moment: Moment,
+    ) -> Turnout {
+        let mut answered = 0;
+        loop {
+            let (run, delivery) = match step {
+                Step::Done => return Turnout::Done(self.end(life)),
+                Step::Failed(error) => return Turnout::Failed(self.end(life), Some(error)),
+                Step::Sliced(run) => return self.yield_turn(key, run, life, None),
+                Step::Spawned { parent, child } => (parent, self.adopt(child, &life, moment)),
+                Step::Waits(run, wait) => match self.meet(wait, key, &mut life, moment) {
+                    Met::Now(delivery) => (run, delivery),
+                    Met::Later { due_ns } => {
+                        // Beyond its deadline it has no need to wait.
+                        let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
+                        self.alarms.set(due_ns, key);
+                        return self.keep(key, Underway { run, life, due_ns, delivery: None });
+                    }
+                },
+            };
+            answered += 1;
+            if answered == PAGE_ANSWERS_AT_ONCE {
+                return self.yield_turn(key, run, life, Some(delivery));
+            }
+            step = self.resume(run, life.row, Some(&delivery), host);
+        }
+    }
+
+    /// Others have their turn.
+    pub(super) fn yield_turn(
+        &mut self,
+        key: Key,
+        run: Run,
+        life: Life,
+        delivery: Option<Delivery>,
+    ) -> Turnout {
+        self.ready.push(key);
+        self.keep(key, Underway { run, life, due_ns: 0, delivery })
+    }
+
+    fn keep(&mut self, key: Key, underway: Underway) -> Turnout {
+        self.underway.insert(key, underway);
+        let underway = &self.underway;
+        let due = |key: Key| underway.get(&key).map(|underway| underway.due_ns);
+        self.alarms.tidy(underway.len(), due);
         Turnout::Wait
+    }
+
+    /// It is over.
+    fn end(&mut self, life: Life) -> Arc<Page> {
+        if let Some(mailbox) = life.mailbox {
+            self.mailboxes.close(mailbox);
+        }
+        life.page
     }
 
     /// Whether a page of this process is under way.
     pub fn is_underway(&self, process: ProcessId) -> bool {
-        self.underway.contains_key(&process)
+        self.underway.contains_key(&Key::Request(process))
     }
 
     /// Nobody wants the answer any more: the page ends where it is.
     pub fn forget(&mut self, process: ProcessId) {
-        if let Some(gone) = self.underway.remove(&process) {
-            self.counters.of(gone.row).cancelled += 1;
+        if let Some(gone) = self.underway.remove(&Key::Request(process)) {
+            self.counters.of(gone.life.row).cancelled += 1;
+            self.end(gone.life);
         }
     }
 
     /// What was counted so far. `roots` tells the names of the directories.
     pub fn report(&self, roots: &[Root]) -> PagesReport {
-        let waiting = self.underway.values().map(|underway| underway.row);
+        let waiting = self.underway.values().map(|underway| underway.life.row);
         let (total, pages) = self.counters.report(waiting, |root, file| {
             let directory = roots.get(usize::from(root.0)).map(|root| root.path.as_path());
             directory.unwrap_or(Path::new("")).join(file).display().to_string()
@@ -228,28 +259,41 @@ impl Runner {
         }
     }
 
-    /// At the end of a turn: who is due goes on in the next one.
-    pub fn wake<M>(&mut self, context: &mut ServiceContext<'_, M>) {
-        for process in self.sliced.drain(..) {
+    /// Errors of processes that answer no request, since the last time.
+    pub fn take_failures(&mut self) -> Vec<(Arc<Page>, Box<ScriptError>)> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// At the end of a turn: what was spawned goes on now, requests in the next turn.
+    pub fn wake(&mut self, context: &mut ServiceContext<'_, Message>) {
+        while let Some(key) = self.alarms.take_due(context.now.monotonic_ns) {
+            self.ready.push(key);
+        }
+        let mut requests = Vec::new();
+        for key in std::mem::take(&mut self.ready) {
+            match key {
+                Key::Request(process) => requests.push(process),
+                Key::Spawned(_) => self.run_spawned(key, context),
+            }
+        }
+        // What was spawned may have sent something to a request.
+        self.ready.retain(|key| match key {
+            Key::Request(process) => {
+                requests.push(*process);
+                false
+            }
+            Key::Spawned(_) => true,
+        });
+        for process in requests {
             context.command(Command::Resume(process));
         }
-        while let Some(Reverse((due_ns, process))) = self.alarms.peek().copied() {
-            if due_ns > context.now.monotonic_ns {
-                context.wake_at_ns(due_ns);
-                return;
-            }
-            self.alarms.pop();
-            context.command(Command::Resume(ProcessId::from_bits(process)));
+        let all_left = self.outgoing.leave(context.mail);
+        if !self.ready.is_empty() || !all_left {
+            context.wake_at_ns(context.now.monotonic_ns);
         }
-    }
-}
-
-impl Loaded {
-    /// The handler of a page that did not change.
-    fn take(&mut self, page: &Arc<Page>) -> Option<Handler> {
-        let index = self.set.index_of(&page.name.file)?;
-        let is_same = Arc::ptr_eq(self.set.pages.get(index)?, page);
-        if is_same { self.handlers.get_mut(index)?.take() } else { None }
+        if let Some(due_ns) = self.alarms.next_ns() {
+            context.wake_at_ns(due_ns);
+        }
     }
 }
 
@@ -277,6 +321,10 @@ mod tests {
         fn log(&mut self, _level: Level, _text: &[u8]) {}
     }
 
+    fn at(now_ns: u64) -> Moment {
+        Moment { now_ns, endpoint: Endpoint(0) }
+    }
+
     fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {
         let mut set = PageSet::default();
         for (file, source) in sources {
@@ -296,11 +344,11 @@ mod tests {
     #[test]
     fn the_numbers_of_a_page_outlive_its_text() {
         let old = pages(&[("a.page.html", "old"), ("b.page.html", "<% sleep(1) %>")]);
-        let mut runner = Runner::new(&old, Settings::default(), u64::MAX).unwrap();
+        let mut runner = Runner::new(&old, Settings::default(), u64::MAX, 1).unwrap();
         let now = 5;
         let root = RootIndex(0);
         let run = |runner: &mut Runner, process, index, now| {
-            runner.run(ProcessId::from_bits(process), (root, index), &mut Nobody, now).unwrap()
+            runner.run(ProcessId::from_bits(process), (root, index), &mut Nobody, at(now)).unwrap()
         };
         assert!(matches!(run(&mut runner, 1, 0, now), Turnout::Done(_)));
         assert!(matches!(run(&mut runner, 2, 1, now), Turnout::Wait));

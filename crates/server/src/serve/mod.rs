@@ -239,7 +239,8 @@ impl Crew {
     }
 
     fn helpers(&self) -> Helpers {
-        Helpers { files: self.files.clone(), log: self.log }
+        let schedulers = u16::try_from(self.schedulers).unwrap_or(u16::MAX);
+        Helpers { schedulers, files: self.files.clone(), log: self.log }
     }
 
     fn start_helpers(&mut self, log: Option<LogTarget>) -> Result<signals::Helpers, ServeError> {

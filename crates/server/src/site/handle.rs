@@ -13,6 +13,7 @@ use wire::http::status::Status;
 
 use super::data::SiteData;
 use super::file::remember;
+use super::script;
 use super::waiting::Waiting;
 use crate::files::cache::Cache;
 use crate::files::error_page::{self, ErrorPages};
@@ -22,12 +23,14 @@ use crate::files::{Errand, Job, Key, Warm, Warmed};
 use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request};
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
-use crate::pages::{PageSet, Runner};
+use crate::pages::{Letter, PageSet, Runner, Undelivered};
 use crate::route::RuleId;
 
 /// Who helps the schedulers.
 #[derive(Clone, Debug)]
 pub struct Helpers {
+    /// How many schedulers there are to help, which are the first endpoints.
+    pub schedulers: u16,
     /// File helpers.
     pub files: Vec<Endpoint>,
     /// The log writer, when there is an access log.
@@ -69,7 +72,7 @@ impl Site {
     /// When a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
         let roots = Roots::open(&data.roots)?;
-        let runner = runner_of(&data, &data.pages, unique)?;
+        let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         Ok(Self {
             data: Rc::new(data),
@@ -188,12 +191,28 @@ impl Site {
         }
     }
 
+    /// Where no page was ever run there is no process that a letter could be for.
+    fn on_letter(
+        &mut self,
+        from: Endpoint,
+        letter: Letter,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        if let Some(runner) = &mut self.runner {
+            runner.take_letter(from, letter);
+        } else if let Letter::Message { from: to, .. } = letter {
+            let receipt = Letter::Receipt { to, outcome: Err(Undelivered::Ended) };
+            // Who is not told waits until its deadline.
+            let _told = context.mail.send(from, Message::Letter(Box::new(receipt)));
+        }
+    }
+
     fn load_pages(&mut self, sets: &[Arc<PageSet>]) {
         if let Some(runner) = &mut self.runner {
             runner.load(sets);
             return;
         }
-        match runner_of(&self.data, sets, self.unique) {
+        match runner_of(&self.data, sets, self.helpers.schedulers, self.unique) {
             Ok(runner) => self.runner = runner,
             Err(error) => diagnostic::write(
                 Level::Error,
@@ -244,6 +263,7 @@ impl Site {
 fn runner_of(
     data: &SiteData,
     sets: &[Arc<PageSet>],
+    schedulers: u16,
     seed: u128,
 ) -> std::io::Result<Option<Box<Runner>>> {
     if sets.iter().all(|set| set.pages.is_empty()) {
@@ -251,7 +271,8 @@ fn runner_of(
     }
     let settings = data.config.pages.engine_settings(seed as u64);
     let deadline_ns = u64::try_from(data.config.pages.deadline.as_nanos()).unwrap_or(u64::MAX);
-    let runner = Runner::new(sets, settings, deadline_ns).map_err(std::io::Error::other)?;
+    let runner =
+        Runner::new(sets, settings, deadline_ns, schedulers).map_err(std::io::Error::other)?;
     Ok(Some(Box::new(runner)))
 }
 
@@ -316,6 +337,9 @@ impl Application for Site {
                 // Who asks again later finds room again.
                 let _asks_again = context.mail.send(from, Message::Report(report));
             }
+            Message::Letter(letter) => {
+                http.application_mut().on_letter(from, *letter, context);
+            }
             Message::Pages { generation, sets } => {
                 http.application_mut().on_pages(generation, &sets);
             }
@@ -348,6 +372,9 @@ impl Application for Site {
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         if let Some(runner) = &mut http.application_mut().runner {
             runner.wake(context);
+            for (page, error) in runner.take_failures() {
+                script::tell(&page, &script::told(&error));
+            }
         }
         Self::hand_over_log(http, context, When::Due);
     }

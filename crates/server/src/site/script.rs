@@ -18,7 +18,7 @@ use crate::config::PageErrors;
 use crate::files::RootIndex;
 use crate::http::{Answer, AnswerContext, BodyPolicy, Request};
 use crate::message::Message;
-use crate::pages::{FaultReport, Page, PageSet, RequestHost, Runner, Turnout};
+use crate::pages::{FaultReport, Moment, Page, PageSet, RequestHost, Runner, Turnout};
 use crate::route::{Action, Found};
 
 /// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
@@ -87,8 +87,9 @@ impl Site {
             self.answer_fault(Status::INTERNAL_SERVER_ERROR, shown, found, exchange, context)
         } else {
             let mut host = RequestHost { request: exchange.request, path, now: context.now };
-            let turnout =
-                runner.run(context.id, (root, index), &mut host, context.now.monotonic_ns);
+            let endpoint = context.mail.endpoint();
+            let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
+            let turnout = runner.run(context.id, (root, index), &mut host, moment);
             self.answer_turnout(turnout, &runner, root, found, exchange, context)
         };
         self.runner = Some(runner);
@@ -183,7 +184,7 @@ fn status_of(fault: Fault) -> Status {
 }
 
 /// An error with the way to it, in one line.
-fn told(error: &ScriptError) -> String {
+pub(super) fn told(error: &ScriptError) -> String {
     let mut text = error.to_string();
     for frame in &error.traceback {
         let _written = write!(text, "; from {}:{}", frame.page, frame.line);
@@ -191,7 +192,7 @@ fn told(error: &ScriptError) -> String {
     text
 }
 
-fn tell(page: &Page, what: &str) {
+pub(super) fn tell(page: &Page, what: &str) {
     diagnostic::write(
         Level::Error,
         format_args!("page {}: {}", page.name.file, what.replace(char::is_control, " ")),

@@ -125,7 +125,7 @@ pub(crate) fn stage_with(
 ) -> Stage<Site> {
     let settings = Arc::clone(&data.settings);
     Stage::new(setting, &settings, errands, |number, files: &[Endpoint]| {
-        let helpers = Helpers { files: files.to_vec(), log: None };
+        let helpers = Helpers { schedulers: 1, files: files.to_vec(), log: None };
         Site::open(Arc::clone(&data), helpers, number as u128).unwrap()
     })
 }

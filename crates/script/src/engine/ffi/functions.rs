@@ -78,8 +78,9 @@ unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
     let mut answer = context.answer.borrow_mut();
     answer.clear();
     let is_answered = with_host(context, |host| host.request(part, &mut answer));
+    let is_refused = is_answered.is_none() || answer.shape() == Shape::Refused;
     drop(answer);
-    if is_answered.is_none() {
+    if is_refused {
         raise(state, "there is no request here");
     }
     push_answer(inside, context)
@@ -89,7 +90,7 @@ unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
 fn push_answer(inside: Inside, context: &Context) -> c_int {
     inside.reserve(4);
     match context.answer.borrow().shape() {
-        Shape::Nothing => return 0,
+        Shape::Nothing | Shape::Refused => return 0,
         Shape::Text => {
             inside.push_bytes(context.answer.borrow().text_bytes());
             return 1;

@@ -260,6 +260,11 @@ impl Lua {
         coroutine.stack.push_number(number);
     }
 
+    /// Moves the topmost value of one coroutine's stack to another's.
+    pub(in crate::engine) fn move_value(&mut self, from: &Coroutine, to: &Coroutine) {
+        from.stack.move_to(to.stack, 1);
+    }
+
     /// Puts nil onto a coroutine's stack.
     pub(in crate::engine) fn pass_nil(&mut self, coroutine: &Coroutine) {
         coroutine.stack.push_nil();

@@ -1,0 +1,93 @@
+-- `spawn`, `self`, `send` and `receive`: page processes and their messages.
+--
+-- Owns what a message may hold. It crosses as bytes, so that nobody shares a table with another process, on whatever
+-- scheduler that is. Who has which name is the host's to know.
+
+local kit = ...
+
+local yield, running = coroutine.yield, coroutine.running
+local type, error, tostring, select, unpack, pairs = type, error, tostring, select, unpack, pairs
+local pcall = pcall
+local contexts, replied = kit.contexts, kit.replied
+local encode, decode = kit.buffer_encode, kit.buffer_decode
+local size_max, values_max, depth_max = kit.message_size, kit.message_values, kit.message_depth
+
+local NAME, SEND, RECEIVE, SPAWN = 5, 6, 7, 8
+
+local plain = { string = true, number = true, boolean = true, ["nil"] = true }
+
+-- Adds up what a message holds, with small steps that can be interrupted: encoding it afterwards cannot.
+local function weigh(value, depth, account)
+  local kind = type(value)
+  account.values = account.values + 1
+  if kind == "string" then
+    account.size = account.size + #value
+  elseif kind == "table" then
+    if depth == depth_max then
+      error("a message has at most " .. depth_max .. " tables within each other; this one may contain itself", 0)
+    end
+    for key, member in pairs(value) do
+      weigh(key, depth + 1, account)
+      weigh(member, depth + 1, account)
+    end
+  elseif not plain[kind] then
+    error("a message cannot hold a " .. kind, 0)
+  end
+  if account.values > values_max then
+    error("a message holds at most " .. values_max .. " values", 0)
+  end
+  if account.size > size_max then
+    error("a message holds at most " .. size_max .. " bytes of text", 0)
+  end
+end
+
+kit.publish("self", function()
+  local context = contexts[running()]
+  local name = context.name
+  if not name then
+    name = replied(yield(NAME))
+    context.name = name
+  end
+  return name
+end)
+
+kit.publish("send", function(name, message)
+  if type(name) ~= "string" then
+    error("send takes the name of a process and a message, not a " .. type(name), 2)
+  end
+  if message == nil then
+    error("nil is no message", 2)
+  end
+  local fine, problem = pcall(weigh, message, 0, { size = 0, values = 0 })
+  if not fine then
+    error(problem, 2)
+  end
+  local reason = replied(yield(SEND, name, encode(message)))
+  if reason then
+    return nil, reason
+  end
+  return true
+end)
+
+kit.publish("receive", function(seconds)
+  if seconds ~= nil and (type(seconds) ~= "number" or not (seconds >= 0)) then
+    error("receive takes seconds, not " .. tostring(seconds), 2)
+  end
+  local text = replied(yield(RECEIVE, seconds or -1))
+  if not text then
+    return nil
+  end
+  return decode(text)
+end)
+
+kit.publish("spawn", function(body, ...)
+  if type(body) ~= "function" then
+    error("spawn takes a function, not a " .. type(body), 2)
+  end
+  -- What the function holds of this run lives on in it, the place for its output included.
+  contexts[running()].is_shared = true
+  local count, arguments = select("#", ...), { ... }
+  return replied(yield(SPAWN, function()
+    return body(unpack(arguments, 1, count))
+  end))
+end)

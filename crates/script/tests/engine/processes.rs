@@ -1,0 +1,197 @@
+//! `spawn`, `self`, `send` and `receive`: what crosses to the host, and what one process can do to another.
+
+use std::time::Duration;
+
+use script::engine::{Fault, Level, Reply, Run, Settings, Step, Wait};
+
+use crate::stage::Stage;
+
+/// A page that made a process: itself and the process.
+fn spawned(stage: &mut Stage, code: &str) -> (Run, Run) {
+    let page = stage.load(code);
+    match stage.start(&page) {
+        Step::Spawned { parent, child } => (parent, child),
+        Step::Failed(error) => panic!("{error}"),
+        _ => panic!("it makes a process"),
+    }
+}
+
+fn resume_with(stage: &mut Stage, run: Run, text: &[u8]) -> Step {
+    stage.state.resume(run, Reply::Texts(&[text]), &mut stage.desk, &mut stage.output)
+}
+
+/// The message that a page sends.
+fn sent(stage: &mut Stage, code: &str) -> Vec<u8> {
+    let page = stage.load(code);
+    match stage.start(&page) {
+        Step::Waits(_, Wait::Send { to, message }) => {
+            assert_eq!(to, b"1.2.3");
+            message
+        }
+        Step::Failed(error) => panic!("{error}"),
+        _ => panic!("it sends"),
+    }
+}
+
+#[test]
+fn a_message_arrives_as_it_was_sent() {
+    let mut stage = Stage::new();
+    let message = sent(
+        &mut stage,
+        "send('1.2.3', { 'a\\0\\255', 2.5, -1, true, false, { deep = { key = 'v' }, [7] = 'seven' } })",
+    );
+    let page = stage.load(
+        "local m = receive() _b:put(#m[1], ' ', m[2], ' ', m[3], ' ', tostring(m[4]), ' ', tostring(m[5]), ' ',
+            m[6].deep.key, ' ', m[6][7])",
+    );
+    let Step::Waits(run, wait) = stage.start(&page) else { panic!("it waits") };
+    assert_eq!(wait, Wait::Receive(None));
+    assert!(matches!(resume_with(&mut stage, run, &message), Step::Done));
+    assert_eq!(String::from_utf8_lossy(&stage.output.body), "3 2.5 -1 true false v seven");
+}
+
+#[test]
+fn no_message_in_time_is_nil() {
+    let mut stage = Stage::new();
+    let page = stage.load("_b:put(tostring(receive(0.25)))");
+    let Step::Waits(run, wait) = stage.start(&page) else { panic!("it waits") };
+    assert_eq!(wait, Wait::Receive(Some(Duration::from_millis(250))));
+    assert!(matches!(stage.resume(run), Step::Done));
+    assert_eq!(stage.output.body, b"nil");
+}
+
+#[test]
+fn what_cannot_be_sent_is_told_at_the_line_that_sends() {
+    let mut stage = Stage::new();
+    for (code, message) in [
+        ("send(1, 2)", "send takes the name of a process and a message, not a number"),
+        ("send('x', nil)", "nil is no message"),
+        ("send('x', print)", "a message cannot hold a function"),
+        ("send('x', { { json.null } })", "a message cannot hold a userdata"),
+        ("send('x', { [coroutine.create(print)] = 1 })", "a message cannot hold a thread"),
+        (
+            "local t = {} t.t = t send('x', t)",
+            "a message has at most 50 tables within each other; this one may contain itself",
+        ),
+        (
+            "local t = {} for i = 1, 6000 do t[i] = i end send('x', t)",
+            "a message holds at most 10000 values",
+        ),
+        (
+            "send('x', { ('x'):rep(600000), ('y'):rep(600000) })",
+            "a message holds at most 1048576 bytes of text",
+        ),
+        ("receive('x')", "receive takes seconds, not x"),
+        ("receive(-1)", "receive takes seconds, not -1"),
+        ("spawn('x')", "spawn takes a function, not a string"),
+    ] {
+        let error = stage.failure(code);
+        assert_eq!(error.to_string(), format!("test.page.html:1: {message}"), "{code}");
+    }
+}
+
+#[test]
+fn a_page_asks_for_its_name_once() {
+    let mut stage = Stage::new();
+    let page =
+        stage.load("_b:put(self(), ' ', coroutine.wrap(self)()) sleep(1) _b:put(' ', self())");
+    for name in [&b"0.1.1"[..], b"0.1.2"] {
+        let Step::Waits(run, wait) = stage.start(&page) else { panic!("it asks") };
+        assert_eq!(wait, Wait::Name);
+        let Step::Waits(run, _sleeps) = resume_with(&mut stage, run, name) else {
+            panic!("it knows by now")
+        };
+        assert!(matches!(stage.resume(run), Step::Done));
+        assert_eq!(stage.output.body, [name, b" ", name, b" ", name].concat());
+    }
+}
+
+#[test]
+fn the_reason_of_a_message_that_did_not_arrive_is_a_value() {
+    let mut stage = Stage::new();
+    let page =
+        stage.load("local ok, why = send('1.2.3', 1) _b:put(tostring(ok), ' ', tostring(why))");
+    let Step::Waits(run, _) = stage.start(&page) else { panic!("it sends") };
+    assert!(matches!(resume_with(&mut stage, run, b"it has ended"), Step::Done));
+    assert_eq!(stage.output.body, b"nil it has ended");
+    let Step::Waits(run, _) = stage.start(&page) else { panic!("it sends") };
+    assert!(matches!(stage.resume(run), Step::Done));
+    assert_eq!(stage.output.body, b"true nil");
+}
+
+#[test]
+fn a_process_runs_beside_its_page() {
+    let mut stage = Stage::new();
+    let code = "local name = spawn(function(...) sleep(1) log(select('#', ...), request ~= nil, ...) end, 'a', nil, 'c')
+        _b:put('made ', name)";
+    let (parent, child) = spawned(&mut stage, code);
+    let Step::Waits(child, Wait::Sleep(_)) = stage.resume(child) else { panic!("it sleeps") };
+    assert!(matches!(resume_with(&mut stage, parent, b"0.5.1"), Step::Done));
+    assert_eq!(stage.output.body, b"made 0.5.1");
+    assert!(matches!(stage.resume(child), Step::Done));
+    assert_eq!(stage.desk.log, [(Level::Info, "3 true a nil c".to_owned())]);
+}
+
+#[test]
+fn what_a_process_prints_reaches_no_other_request() {
+    let mut stage = Stage::new();
+    let (parent, child) = spawned(
+        &mut stage,
+        "spawn(function() sleep(1) _b:put('late') response:write('later') end) _b:put('page')",
+    );
+    let Step::Waits(child, _) = stage.resume(child) else { panic!("it sleeps") };
+    assert!(matches!(resume_with(&mut stage, parent, b"0.5.1"), Step::Done));
+    assert_eq!(stage.output.body, b"page");
+    // The next request is given the coroutine of the page.
+    let other = stage.load("sleep(1) _b:put('other')");
+    let Step::Waits(other, _) = stage.start(&other) else { panic!("it sleeps") };
+    let Step::Failed(error) = stage.resume(child) else { panic!("its page is done") };
+    assert_eq!(error.message, "the answer is sent: nothing can be added to it");
+    assert!(matches!(stage.resume(other), Step::Done));
+    assert_eq!(stage.output.body, b"other");
+}
+
+#[test]
+fn a_process_that_fails_or_loops_is_told_with_its_line() {
+    let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
+    let mut stage = Stage::with(settings);
+    let (parent, child) = spawned(&mut stage, "spawn(function()\n error('no') end)");
+    let Step::Failed(error) = stage.resume(child) else { panic!("it fails") };
+    assert_eq!(error.to_string(), "test.page.html:2: no");
+    drop(parent);
+    let (_parent, child) = spawned(&mut stage, "spawn(function()\n while true do end end)");
+    let mut step = stage.resume(child);
+    while let Step::Sliced(run) = step {
+        step = stage.resume(run);
+    }
+    let Step::Failed(error) = step else { panic!("it loops") };
+    assert_eq!((error.fault, error.line), (Fault::CpuBudget, 2));
+}
+
+#[test]
+fn the_budget_of_a_process_is_for_what_it_does_between_two_waits() {
+    // Each round takes a tenth of it on a host that has nothing else to do.
+    let settings = Settings { cpu_budget: Duration::from_millis(250), ..Settings::default() };
+    let mut stage = Stage::with(settings);
+    let work = "local sum = 0 for i = 1, 3e7 do sum = sum + i % 3 end sleep(1)";
+    let rounds = format!("for round = 1, 20 do {work} end");
+    let page = stage.load(&rounds);
+    let Err(error) = stage.play(&page) else { panic!("a page has its budget for the whole") };
+    assert_eq!(error.fault, Fault::CpuBudget);
+    let (_parent, child) = spawned(&mut stage, &format!("spawn(function() {rounds} end)"));
+    let mut step = stage.resume(child);
+    let mut waits = 0;
+    loop {
+        step = match step {
+            Step::Sliced(run) => stage.resume(run),
+            Step::Waits(run, _) => {
+                waits += 1;
+                stage.resume(run)
+            }
+            Step::Done => break,
+            Step::Failed(error) => panic!("after {waits} waits: {error}"),
+            Step::Spawned { .. } => panic!("it makes none"),
+        };
+    }
+    assert_eq!(waits, 20);
+}

@@ -1,0 +1,75 @@
+//! The pages that an engine has loaded, by root.
+//!
+//! Owns which code answers, before and after an edit. Never runs a page.
+
+use std::sync::Arc;
+
+use script::engine::Handler;
+
+use super::counts::RowIndex;
+use super::runner::Runner;
+use super::set::{Page, PageSet};
+use crate::files::RootIndex;
+
+/// The pages of a root, as they are loaded.
+pub(super) struct Loaded {
+    pub(super) set: Arc<PageSet>,
+    pub(super) handlers: Vec<Option<Handler>>,
+    /// Where each is counted, from its first request on.
+    pub(super) rows: Vec<Option<RowIndex>>,
+}
+
+impl Loaded {
+    /// The handler of a page that did not change.
+    fn take(&mut self, page: &Arc<Page>) -> Option<Handler> {
+        let index = self.set.index_of(&page.name.file)?;
+        let is_same = Arc::ptr_eq(self.set.pages.get(index)?, page);
+        if is_same { self.handlers.get_mut(index)?.take() } else { None }
+    }
+}
+
+impl Runner {
+    /// Loads other pages in the place of those that are there. What is under way goes on with the old ones.
+    pub fn load(&mut self, sets: &[Arc<PageSet>]) {
+        let mut before = std::mem::take(&mut self.roots);
+        for (index, set) in sets.iter().enumerate() {
+            let mut known = before.get_mut(index);
+            let handlers = set.pages.iter().map(|page| {
+                let kept = known.as_mut().and_then(|known| known.take(page));
+                kept.or_else(|| self.load_page(index, page))
+            });
+            let handlers: Vec<_> = handlers.collect();
+            let rows = vec![None; handlers.len()];
+            self.roots.push(Loaded { set: Arc::clone(set), handlers, rows });
+        }
+        for (site, known) in (0..).zip(&before) {
+            let now = sets.get(usize::from(site));
+            let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
+            for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
+                self.engine.withdraw(site, &page.name.file);
+            }
+        }
+    }
+
+    fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {
+        // It was compiled once where it was read: what fails here has no room, and is answered with an error.
+        let site = u16::try_from(root).ok()?;
+        self.engine.load(site, &page.name.file, page.lua.as_ref()?).ok()
+    }
+
+    /// The page that answers a path of a root.
+    #[inline]
+    pub fn find(&self, root: RootIndex, path: &str) -> Option<usize> {
+        self.roots.get(usize::from(root.0))?.set.find(path)
+    }
+
+    /// The pages of a root.
+    pub fn pages(&self, root: RootIndex) -> Option<&PageSet> {
+        Some(&self.roots.get(usize::from(root.0))?.set)
+    }
+
+    /// A page by its number.
+    pub fn page(&self, root: RootIndex, index: usize) -> Option<&Arc<Page>> {
+        self.roots.get(usize::from(root.0))?.set.pages.get(index)
+    }
+}

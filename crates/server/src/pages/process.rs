@@ -1,0 +1,294 @@
+//! Page processes: what a page, or a function that one spawned, is while it is under way.
+//!
+//! Owns their names and their mailboxes. Never runs one.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use runtime::mailbox::Endpoint;
+use runtime::slots::{ProcessId, Slots};
+use script::engine::{Reply, Run};
+
+use super::counts::RowIndex;
+use super::set::Page;
+use crate::limits::{
+    ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
+};
+
+/// Which one, on its scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Key {
+    /// What answers the request of a connection.
+    Request(ProcessId),
+    /// What was spawned, by the number of its mailbox.
+    Spawned(ProcessId),
+}
+
+/// What stays the same as long as it is under way.
+pub(super) struct Life {
+    pub(super) page: Arc<Page>,
+    pub(super) row: RowIndex,
+    /// When it is ended, whatever it does.
+    pub(super) deadline_ns: u64,
+    /// Its mailbox, from the first time somebody may write to it.
+    pub(super) mailbox: Option<ProcessId>,
+}
+
+/// One that does not run now.
+pub(super) struct Underway {
+    pub(super) run: Run,
+    pub(super) life: Life,
+    /// When it goes on, whatever happens.
+    pub(super) due_ns: u64,
+    /// What it waited for, once it is here.
+    pub(super) delivery: Option<Delivery>,
+}
+
+/// What a process waited for.
+pub(super) enum Delivery {
+    /// It is this text.
+    Text(Vec<u8>),
+    /// It has happened, which says it all.
+    Done,
+    /// It failed.
+    Failed(&'static str),
+}
+
+impl Delivery {
+    /// As the engine takes it.
+    pub(super) fn reply_to<T>(delivery: Option<&Self>, resume: impl FnOnce(Reply<'_>) -> T) -> T {
+        match delivery {
+            Some(Self::Text(text)) => resume(Reply::Texts(&[text])),
+            Some(Self::Failed(why)) => resume(Reply::Failed(why)),
+            Some(Self::Done) | None => resume(Reply::Nothing),
+        }
+    }
+}
+
+/// The name of a process among all schedulers, as pages see it: `SCHEDULER.NUMBER.GENERATION`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    /// The scheduler.
+    pub(super) endpoint: Endpoint,
+    /// The mailbox there.
+    pub(super) mailbox: ProcessId,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.mailbox.to_bits();
+        write!(formatter, "{}.{}.{}", self.endpoint.0, bits & u64::from(u32::MAX), bits >> 32)
+    }
+}
+
+impl FromStr for Name {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.split('.');
+        let mut part = || parts.next().filter(|part| !part.is_empty()).ok_or(());
+        let endpoint = Endpoint(part()?.parse().map_err(drop)?);
+        let number: u32 = part()?.parse().map_err(drop)?;
+        let generation: u32 = part()?.parse().map_err(drop)?;
+        let mailbox = ProcessId::from_bits(u64::from(generation) << 32 | u64::from(number));
+        if parts.next().is_some() { Err(()) } else { Ok(Self { endpoint, mailbox }) }
+    }
+}
+
+/// Why a message did not reach a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undelivered {
+    /// There is no such process any more.
+    Ended,
+    /// Its mailbox is full.
+    Full,
+}
+
+impl Undelivered {
+    /// As its sender is told.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ended => "the process has ended",
+            Self::Full => "its mailbox is full",
+        }
+    }
+}
+
+/// What a process is ready to be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaits {
+    /// Nothing from outside.
+    Nothing,
+    /// A message.
+    Message,
+    /// Word of what became of something it asked for.
+    Word,
+}
+
+struct Mailbox {
+    owner: Key,
+    awaits: Awaits,
+    messages: VecDeque<Vec<u8>>,
+    size: usize,
+}
+
+/// Where a message is now.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// It waits to be asked for.
+    Kept,
+    /// This process waits for it.
+    Awaited(Key, Vec<u8>),
+}
+
+/// The mailboxes of one scheduler.
+pub(super) struct Mailboxes {
+    table: Slots<Mailbox>,
+    size: usize,
+}
+
+impl Mailboxes {
+    pub(super) fn new() -> Self {
+        Self { table: Slots::new(PAGE_PROCESSES_MAX), size: 0 }
+    }
+
+    /// The number of the mailbox that is opened next.
+    pub(super) fn next_id(&self) -> ProcessId {
+        self.table.next_id()
+    }
+
+    /// Opens a mailbox; none when there are too many.
+    pub(super) fn open(&mut self, owner: Key) -> Option<ProcessId> {
+        let (awaits, messages, size) = (Awaits::Nothing, VecDeque::new(), 0);
+        self.table.insert(Mailbox { owner, awaits, messages, size }).ok()
+    }
+
+    /// Its process has ended; nobody reads what is in it.
+    pub(super) fn close(&mut self, id: ProcessId) {
+        if let Some(mailbox) = self.table.remove(id) {
+            self.size -= mailbox.size;
+        }
+    }
+
+    /// Says what its process waits for.
+    pub(super) fn set_awaits(&mut self, id: ProcessId, awaits: Awaits) {
+        if let Some(mailbox) = self.table.lookup(id) {
+            mailbox.awaits = awaits;
+        }
+    }
+
+    /// A message has come.
+    pub(super) fn put(&mut self, id: ProcessId, message: Vec<u8>) -> Result<Put, Undelivered> {
+        let mailbox = self.table.lookup(id).ok_or(Undelivered::Ended)?;
+        if mailbox.awaits == Awaits::Message {
+            mailbox.awaits = Awaits::Nothing;
+            return Ok(Put::Awaited(mailbox.owner, message));
+        }
+        let size = message.len() + PAGE_MESSAGE_COST;
+        let is_full = mailbox.messages.len() == PAGE_MESSAGES_MAX
+            || mailbox.size + size > MAILBOX_SIZE
+            || self.size + size > ALL_MAILBOXES_SIZE;
+        if is_full {
+            return Err(Undelivered::Full);
+        }
+        mailbox.messages.push_back(message);
+        mailbox.size += size;
+        self.size += size;
+        Ok(Put::Kept)
+    }
+
+    /// The oldest message.
+    pub(super) fn take(&mut self, id: ProcessId) -> Option<Vec<u8>> {
+        let mailbox = self.table.lookup(id)?;
+        let message = mailbox.messages.pop_front()?;
+        let size = message.len() + PAGE_MESSAGE_COST;
+        mailbox.size -= size;
+        self.size -= size;
+        Some(message)
+    }
+
+    /// Who waits for word here, and does no more.
+    pub(super) fn take_word(&mut self, id: ProcessId) -> Option<Key> {
+        let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == Awaits::Word)?;
+        mailbox.awaits = Awaits::Nothing;
+        Some(mailbox.owner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner() -> Key {
+        Key::Request(ProcessId::from_bits(7))
+    }
+
+    fn boxes() -> (Mailboxes, ProcessId) {
+        let mut boxes = Mailboxes::new();
+        let id = boxes.open(owner()).unwrap();
+        (boxes, id)
+    }
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        let mailbox = ProcessId::from_bits(3 << 32 | 17);
+        let name = Name { endpoint: Endpoint(2), mailbox };
+        assert_eq!(name.to_string(), "2.17.3");
+        assert_eq!("2.17.3".parse(), Ok(name));
+        for wrong in
+            ["", "2.17", "2.17.3.4", "a.1.2", "1..2", "1.2.", "70000.1.1", "1.5000000000.1"]
+        {
+            assert_eq!(wrong.parse::<Name>(), Err(()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn messages_come_in_their_order_and_to_who_waits_at_once() {
+        let (mut boxes, id) = boxes();
+        assert_eq!(boxes.put(id, b"1".to_vec()), Ok(Put::Kept));
+        assert_eq!(boxes.put(id, b"2".to_vec()), Ok(Put::Kept));
+        assert_eq!(boxes.take(id), Some(b"1".to_vec()));
+        assert_eq!(boxes.take(id), Some(b"2".to_vec()));
+        assert_eq!(boxes.take(id), None);
+        boxes.set_awaits(id, Awaits::Message);
+        assert_eq!(boxes.put(id, b"3".to_vec()), Ok(Put::Awaited(owner(), b"3".to_vec())));
+        assert_eq!(boxes.put(id, b"4".to_vec()), Ok(Put::Kept));
+    }
+
+    #[test]
+    fn word_is_for_who_waits_for_it() {
+        let (mut boxes, id) = boxes();
+        assert_eq!(boxes.take_word(id), None);
+        boxes.set_awaits(id, Awaits::Word);
+        assert_eq!(boxes.put(id, b"1".to_vec()), Ok(Put::Kept));
+        assert_eq!(boxes.take_word(id), Some(owner()));
+        assert_eq!(boxes.take_word(id), None);
+    }
+
+    #[test]
+    fn a_mailbox_is_bounded_in_messages_and_in_bytes_and_closing_gives_them_back() {
+        let (mut boxes, id) = boxes();
+        for _ in 0..PAGE_MESSAGES_MAX {
+            assert_eq!(boxes.put(id, Vec::new()), Ok(Put::Kept));
+        }
+        assert_eq!(boxes.put(id, Vec::new()), Err(Undelivered::Full));
+        boxes.close(id);
+        assert_eq!(boxes.size, 0);
+        assert_eq!(boxes.put(id, Vec::new()), Err(Undelivered::Ended));
+        let large = vec![0; MAILBOX_SIZE / 2];
+        let ids: Vec<_> = (0..100).map(|_| boxes.open(owner()).unwrap()).collect();
+        assert_eq!(boxes.put(ids[0], large.clone()), Ok(Put::Kept));
+        assert_eq!(boxes.put(ids[0], large.clone()), Err(Undelivered::Full));
+        let mut kept = 1;
+        for id in &ids[1..] {
+            kept += usize::from(boxes.put(*id, large.clone()).is_ok());
+        }
+        assert_eq!(kept, ALL_MAILBOXES_SIZE / (large.len() + PAGE_MESSAGE_COST));
+        for id in ids {
+            boxes.close(id);
+        }
+        assert_eq!(boxes.size, 0);
+    }
+}

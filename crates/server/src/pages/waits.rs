@@ -1,0 +1,165 @@
+//! What pages wait for: time, messages, processes of their own.
+//!
+//! Owns what each wait means. Never resumes a request: it says who is ready.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runtime::mailbox::Endpoint;
+use runtime::service::ServiceContext;
+use runtime::slots::ProcessId;
+use script::engine::{Run, Wait};
+
+use super::host::BackgroundHost;
+use super::post::Letter;
+use super::process::{Awaits, Delivery, Key, Life, Name, Put, Undelivered};
+use super::runner::{Moment, Runner, Turnout};
+use crate::message::Message;
+
+/// What becomes of a wait.
+pub(super) enum Met {
+    /// It is over.
+    Now(Delivery),
+    /// It ends at this time, or when there is something to hand over.
+    Later { due_ns: u64 },
+}
+
+impl Runner {
+    /// Does what a page waits for, or sees to it that it hears of it.
+    pub(super) fn meet(&mut self, wait: Wait, key: Key, life: &mut Life, moment: Moment) -> Met {
+        let met = self.try_to_meet(wait, key, life, moment);
+        met.unwrap_or(Met::Now(Delivery::Failed("there are too many processes")))
+    }
+
+    /// None where it takes a mailbox and there are too many.
+    fn try_to_meet(
+        &mut self,
+        wait: Wait,
+        key: Key,
+        life: &mut Life,
+        moment: Moment,
+    ) -> Option<Met> {
+        let at = |time: Duration| {
+            moment.now_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+        };
+        Some(match wait {
+            Wait::Sleep(time) => Met::Later { due_ns: at(time) },
+            Wait::Name => {
+                let mailbox = self.mailbox_of(key, life)?;
+                Met::Now(name_of(moment, mailbox))
+            }
+            Wait::Receive(time) => {
+                let mailbox = self.mailbox_of(key, life)?;
+                match self.mailboxes.take(mailbox) {
+                    Some(message) => Met::Now(Delivery::Text(message)),
+                    None => {
+                        self.mailboxes.set_awaits(mailbox, Awaits::Message);
+                        Met::Later { due_ns: time.map_or(u64::MAX, at) }
+                    }
+                }
+            }
+            Wait::Send { to, message } => {
+                let mailbox = self.mailbox_of(key, life)?;
+                self.send(&to, mailbox, message, moment.endpoint)
+            }
+        })
+    }
+
+    /// The mailbox of a process, which gets one now if it has none.
+    fn mailbox_of(&mut self, key: Key, life: &mut Life) -> Option<ProcessId> {
+        if life.mailbox.is_none() {
+            life.mailbox = self.mailboxes.open(key);
+        }
+        life.mailbox
+    }
+
+    fn send(&mut self, to: &[u8], from: ProcessId, message: Vec<u8>, own: Endpoint) -> Met {
+        let name = str::from_utf8(to).ok().and_then(|name| name.parse().ok());
+        let Some(Name { endpoint, mailbox: to }) = name else {
+            return Met::Now(Delivery::Failed(
+                "send takes the name of a process, as self() gives it",
+            ));
+        };
+        if endpoint.0 >= self.schedulers {
+            return Met::Now(said_of(Err(Undelivered::Ended)));
+        }
+        if endpoint == own {
+            return Met::Now(said_of(self.put(to, message)));
+        }
+        self.outgoing.add(endpoint, Letter::Message { to, from, message });
+        self.mailboxes.set_awaits(from, Awaits::Word);
+        Met::Later { due_ns: u64::MAX }
+    }
+
+    /// Puts a message where its process finds it.
+    fn put(&mut self, to: ProcessId, message: Vec<u8>) -> Result<(), Undelivered> {
+        if let Put::Awaited(key, message) = self.mailboxes.put(to, message)? {
+            self.hand_over(key, Delivery::Text(message));
+        }
+        Ok(())
+    }
+
+    /// Gives a process what it waits for.
+    fn hand_over(&mut self, key: Key, delivery: Delivery) {
+        if let Some(underway) = self.underway.get_mut(&key) {
+            underway.delivery = Some(delivery);
+            self.ready.push(key);
+        }
+    }
+
+    /// A letter has come from another scheduler.
+    pub fn take_letter(&mut self, from: Endpoint, letter: Letter) {
+        match letter {
+            Letter::Message { to, from: sender, message } => {
+                let outcome = self.put(to, message);
+                self.outgoing.add(from, Letter::Receipt { to: sender, outcome });
+            }
+            Letter::Receipt { to, outcome } => {
+                if let Some(key) = self.mailboxes.take_word(to) {
+                    self.hand_over(key, said_of(outcome));
+                }
+            }
+        }
+    }
+
+    /// Takes in what a page spawned; what the page is told.
+    pub(super) fn adopt(&mut self, child: Run, parent: &Life, moment: Moment) -> Delivery {
+        let key = Key::Spawned(self.mailboxes.next_id());
+        let Some(mailbox) = self.mailboxes.open(key) else {
+            return Delivery::Failed("there are too many processes");
+        };
+        self.counters.of(parent.row).spawned += 1;
+        let life = Life {
+            page: Arc::clone(&parent.page),
+            row: parent.row,
+            deadline_ns: u64::MAX,
+            mailbox: Some(mailbox),
+        };
+        let _waits = self.yield_turn(key, child, life, None);
+        name_of(moment, mailbox)
+    }
+
+    /// Goes on with what was spawned.
+    pub(super) fn run_spawned(&mut self, key: Key, context: &ServiceContext<'_, Message>) {
+        let Some(underway) = self.underway.get(&key) else { return };
+        let page = Arc::clone(&underway.life.page);
+        let mut host = BackgroundHost { file: &page.name.file, now: context.now };
+        let moment = Moment { now_ns: context.now.monotonic_ns, endpoint: context.mail.endpoint() };
+        if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment) {
+            self.failures.push((page, error));
+        }
+    }
+}
+
+/// What a process is told of another's name, or its own.
+fn name_of(moment: Moment, mailbox: ProcessId) -> Delivery {
+    Delivery::Text(Name { endpoint: moment.endpoint, mailbox }.to_string().into_bytes())
+}
+
+/// What the sender of a message is told.
+fn said_of(outcome: Result<(), Undelivered>) -> Delivery {
+    match outcome {
+        Ok(()) => Delivery::Done,
+        Err(undelivered) => Delivery::Text(undelivered.as_str().into()),
+    }
+}

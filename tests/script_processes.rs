@@ -1,0 +1,175 @@
+//! Goal: pages spawn processes and send messages, on whatever scheduler each is. Method: the built binary, raw clients.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::collections::BTreeSet;
+
+use conformance::RequestKind;
+use server::client::{head, text};
+use server::patience::until;
+use server::{Plan, Server};
+
+/// A process that adds up what it is sent and answers with the sum.
+const SUM: &str = "<%= spawn(function()
+  local sum = 0
+  while true do
+    local message = receive()
+    if message == 'end' then return end
+    sum = sum + message.number
+    send(message.from, { sum = sum, from = self() })
+  end
+end) -%>";
+
+const ADD: &str = "<%
+local ok, why = send(request.query.to, { from = self(), number = tonumber(request.query.number) })
+local answer = ok and receive(20)
+-%>
+<%= answer and answer.sum or why %> <%= self() -%>";
+
+const TELL: &str = "<%
+local ok, why = send(request.query.to, request.query.text)
+-%>
+<%= ok and 'told' or why -%>";
+
+fn start(schedulers: usize, pages: &[(&str, &str)]) -> Server {
+    let plan = Plan::new().argument(&format!("--schedulers={schedulers}"));
+    pages.iter().fold(plan, |plan, (name, text)| plan.file(name, text)).start()
+}
+
+fn scheduler_of(name: &str) -> &str {
+    name.split('.').next().unwrap()
+}
+
+#[test]
+fn a_process_answers_pages_of_every_scheduler_and_outlives_its_request() {
+    let server = start(2, &[("sum.page.txt", SUM), ("add.page.txt", ADD), ("tell.page.txt", TELL)]);
+    let name = text(&server.get("/sum")).to_owned();
+    let mut schedulers = BTreeSet::new();
+    let mut sum = 0;
+    // The kernel spreads connections over schedulers by their ports.
+    while schedulers.len() < 2 || sum < 100 {
+        sum += 5;
+        let answer = server.get(&format!("/add?to={name}&number=5"));
+        let (told, own) = text(&answer).split_once(' ').unwrap();
+        assert_eq!(told, sum.to_string());
+        schedulers.insert(scheduler_of(own).to_owned());
+        assert!(sum < 100_000, "all connections go to one scheduler");
+    }
+    assert_eq!(text(&server.get(&format!("/tell?to={name}&text=end"))), "told");
+    let gone = || text(&server.get(&format!("/add?to={name}&number=5"))).to_owned();
+    until("the process has ended", || (gone().starts_with("the process has ended")).then_some(()));
+    assert_eq!(server.count("/pages/spawned"), 1);
+}
+
+#[test]
+fn a_page_that_waits_is_told_by_another() {
+    let wait = "<% log.info('name', self()) local first, second = receive(20), receive(20) -%>
+<%= first, ' ', second -%>";
+    let server = start(2, &[("wait.page.txt", wait), ("tell.page.txt", TELL)]);
+    for round in 1..=8 {
+        let mut waiting = server.client();
+        waiting.send(head("GET", "/wait", &[])).unwrap();
+        let names = || -> Vec<String> {
+            let told = server.printed_errors();
+            told.lines().filter_map(|line| Some(line.split_once("name ")?.1.to_owned())).collect()
+        };
+        until("the page has said its name", || (names().len() == round).then_some(()));
+        let name = names().pop().unwrap();
+        for word in ["one", "two"] {
+            assert_eq!(text(&server.get(&format!("/tell?to={name}&text={word}"))), "told");
+        }
+        assert_eq!(text(&waiting.response(RequestKind::Other).unwrap()), "one two");
+        let late = server.get(&format!("/tell?to={name}&text=late"));
+        assert_eq!(text(&late), "the process has ended");
+    }
+}
+
+#[test]
+fn names_of_nobody_are_answered_and_wrong_ones_are_errors() {
+    let server = start(2, &[("tell.page.txt", TELL)]);
+    for name in ["0.5.9", "1.0.7", "1.4000000000.1", "2.0.1", "3.0.1", "65535.1.1"] {
+        let answer = server.get(&format!("/tell?to={name}&text=x"));
+        assert_eq!(text(&answer), "the process has ended", "{name}");
+    }
+    for name in ["", "x", "1.2", "1.2.3.4", "99999.1.1"] {
+        assert_eq!(server.get(&format!("/tell?to={name}&text=x")).status, 500, "{name}");
+    }
+    let told = server.printed_errors();
+    assert!(told.contains("send takes the name of a process, as self() gives it"), "{told}");
+}
+
+#[test]
+fn a_full_mailbox_is_told_and_nothing_of_it_is_lost() {
+    let deaf = "<%= spawn(function() sleep(tonumber(request.query.seconds)) end) -%>";
+    let fill = "<%
+local sent = 0
+while true do
+  local ok, why = send(request.query.to, sent)
+  if not ok then response:write(sent, ' ', why) return end
+  sent = sent + 1
+end -%>";
+    let server = start(2, &[("deaf.page.txt", deaf), ("fill.page.txt", fill)]);
+    // Read before the request is over: a process has none.
+    assert_eq!(server.get("/deaf?seconds=1000").status, 200);
+    until("it cannot ask for the request", || {
+        server.printed_errors().contains("deaf.page.txt:1: there is no request here").then_some(())
+    });
+    let deaf = "<% local s = tonumber(request.query.seconds) -%>\nnew <%= spawn(function() sleep(s) receive() end) -%>";
+    server.directory().write("site/deaf.page.txt", deaf);
+    let name = until("the edit is seen", || {
+        let answer = server.get("/deaf?seconds=1000");
+        text(&answer).strip_prefix("new ").map(str::to_owned)
+    });
+    let answer = server.get(&format!("/fill?to={name}"));
+    assert_eq!(text(&answer), "1000 its mailbox is full");
+}
+
+#[test]
+fn processes_that_fail_or_loop_are_told_and_harm_nobody() {
+    let fail = "made\n<% spawn(function()\n  local nothing\n  nothing.x = 1\nend) -%>";
+    let loops = "made\n<% spawn(function()\n  while true do end\nend) -%>";
+    let busy = "made\n<% spawn(function()\n  while true do send(self(), 1) receive() end\nend) -%>";
+    let server = start(
+        1,
+        &[
+            ("fail.page.txt", fail),
+            ("loop.page.txt", loops),
+            ("busy.page.txt", busy),
+            ("hello.page.txt", "hello"),
+        ],
+    );
+    for path in ["/fail", "/loop", "/busy"] {
+        assert_eq!(text(&server.get(path)), "made\n");
+    }
+    for words in [
+        "page fail.page.txt: fail.page.txt:4: attempt to index local 'nothing'",
+        "page loop.page.txt: loop.page.txt:3: used more than 250 ms of CPU time",
+    ] {
+        until(words, || {
+            assert_eq!(text(&server.get("/hello")), "hello");
+            server.printed_errors().contains(words).then_some(())
+        });
+    }
+    assert_eq!(server.count("/pages/kills/cpu_budget"), 1);
+    assert_eq!(server.count("/pages/waiting"), 1, "the one that waits again and again");
+}
+
+#[test]
+fn who_goes_away_ends_the_page_that_waits_for_a_message() {
+    let wait = "<% log.info('name', self()) receive() -%>";
+    let server = start(1, &[("wait.page.txt", wait), ("tell.page.txt", TELL)]);
+    let mut waiting = server.client();
+    waiting.send(head("GET", "/wait", &[])).unwrap();
+    until("the page has said its name", || {
+        (server.printed_errors().contains("name ")).then_some(())
+    });
+    let told = server.printed_errors();
+    let name = told.split_once("name ").unwrap().1.trim();
+    drop(waiting);
+    until("the page has ended", || (server.count("/pages/cancelled") == 1).then_some(()));
+    let answer = server.get(&format!("/tell?to={name}&text=x"));
+    assert_eq!(text(&answer), "the process has ended");
+}
