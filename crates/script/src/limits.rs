@@ -45,6 +45,13 @@ pub const MEMORY_RESERVE: usize = 64 * 1024;
 /// price of a system call.
 pub const TICK_IDLE: Duration = Duration::from_millis(100);
 
+/// Time from one tick to the next while no page lasts (4 ms). Beyond: the first slice of a page that does would be longer,
+/// as it is seen that much later.
+pub const TICK_SLOW: Duration = Duration::from_millis(4);
+
+/// Time after a page outlasted its slice in which ticks come every half slice (500 ms). Beyond: the tick is slow again.
+pub const TICK_ALERT: Duration = Duration::from_millis(500);
+
 /// Ticks (half slices) that a page may go on after its slice where it cannot be interrupted: in Lua code that a
 /// native function called. Beyond: an error is raised there, and the page is ended.
 pub const STALL_TICKS: u32 = 20;

@@ -313,7 +313,7 @@ impl Lua {
         context.host.set(HostPart::new(host));
         let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
         context.host.set(None);
-        if used.is_hooked() {
+        if used.hooked {
             self.settle();
         }
         let context = self.context();

@@ -2,10 +2,13 @@
 //!
 //! Owns the timer, the signal handler and Lua's hook. Never decides how much time a page has in all.
 //!
-//! While pages run, a POSIX timer signals this thread every half slice. The handler compares the number of the present
-//! resume with the one it saw before: the same one means that the slice is over, and Lua's count hook is set, which
+//! While pages run, a POSIX timer signals this thread. The handler compares the number of the present resume with the one
+//! it saw half a slice before: the same one means that the slice is over, and Lua's count hook is set, which
 //! Lua documents as allowed in a signal handler. Native code sees it in every loop (`LUAJIT_ENABLE_CHECKHOOK`) and
 //! leaves to the interpreter, which calls the hook, which yields. A resume pays for this with a few plain stores.
+//!
+//! Signals cost, and pages seldom last: so the timer is slow at first. Where a tick meets a page it comes again half a
+//! slice later, and where that is the same page still it goes on so, for as long as there are such pages.
 //! When no page has run for a while the handler stops the timer, and the next resume starts it.
 
 use std::cell::Cell;
@@ -24,7 +27,7 @@ use mlua_sys::lua_State;
 
 use crate::engine::ffi::context::Context;
 use crate::engine::ffi::functions;
-use crate::limits::{COMPILER_TICKS, STALL_TICKS, TICK_IDLE};
+use crate::limits::{COMPILER_TICKS, STALL_TICKS, TICK_ALERT, TICK_IDLE, TICK_SLOW};
 
 /// Which of the realtime signals is ours: beyond those that C libraries and debuggers like to take.
 const SIGNAL_OFFSET: c_int = 9;
@@ -38,14 +41,16 @@ unsafe extern "C-unwind" {
 /// handler may come between any two instructions.
 pub(super) struct Watch {
     state: AtomicPtr<lua_State>,
-    /// The period that its ticks come in.
+    /// Half its slice.
     period_ns: AtomicU64,
     /// The number of the present resume.
     resumes: AtomicU32,
     /// The number that the last tick saw.
     seen: AtomicU32,
-    /// Ticks within the present resume.
+    /// Half slices within the present resume, sampled.
     ticks: AtomicU32,
+    /// Lua's hook was set within the present resume.
+    hooked: AtomicBool,
     /// Ticks since the slice was over.
     overdue: AtomicU32,
     /// Lua's compiler is at work.
@@ -57,22 +62,24 @@ pub(super) struct Watch {
 /// What a resume used of its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Used {
+    /// Half slices, sampled.
     pub(super) ticks: u32,
+    /// Lua's hook was set meanwhile.
+    pub(super) hooked: bool,
     pub(super) stalled: bool,
-}
-
-impl Used {
-    /// Whether Lua's hook was set meanwhile.
-    pub(super) fn is_hooked(self) -> bool {
-        self.ticks > 1
-    }
 }
 
 thread_local! {
     // Nothing here has a destructor, so that the handler may read it at any time.
     static CURRENT: AtomicPtr<Watch> = const { AtomicPtr::new(ptr::null_mut()) };
+    /// Half the slice that the timer goes for; 0 while it stands.
     static PERIOD_NS: AtomicU64 = const { AtomicU64::new(0) };
-    static IDLE_TICKS: AtomicU32 = const { AtomicU32::new(0) };
+    /// How many of these periods there are from one tick to the next.
+    static PACE: AtomicU32 = const { AtomicU32::new(1) };
+    /// Ticks to come before the timer is slow again.
+    static ALERT_TICKS: AtomicU32 = const { AtomicU32::new(0) };
+    /// Periods without a page.
+    static IDLE_PERIODS: AtomicU32 = const { AtomicU32::new(0) };
     static TIMER: Cell<Option<libc::timer_t>> = const { Cell::new(None) };
     static USERS: Cell<u32> = const { Cell::new(0) };
 }
@@ -85,6 +92,7 @@ impl Watch {
             resumes: AtomicU32::new(1),
             seen: AtomicU32::new(0),
             ticks: AtomicU32::new(0),
+            hooked: AtomicBool::new(false),
             overdue: AtomicU32::new(0),
             compiling: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
@@ -95,6 +103,7 @@ impl Watch {
     fn begin(&self, period_ns: u64) -> *mut Watch {
         self.resumes.store(self.resumes.load(Relaxed).wrapping_add(1), Relaxed);
         self.ticks.store(0, Relaxed);
+        self.overdue.store(0, Relaxed);
         self.period_ns.store(period_ns, Relaxed);
         let before = CURRENT.with(|current| current.load(Relaxed));
         CURRENT.with(|current| current.store(ptr::from_ref(self).cast_mut(), Relaxed));
@@ -112,11 +121,13 @@ impl Watch {
         if let Some(before) = unsafe { before.as_ref() } {
             require_period(before.period_ns.load(Relaxed));
         }
-        let ticks = self.ticks.load(Relaxed);
-        if ticks > 1 {
+        let hooked = self.hooked.load(Relaxed);
+        if hooked {
+            self.hooked.store(false, Relaxed);
             self.disarm();
         }
-        Used { ticks, stalled: self.stalled.swap(false, Relaxed) }
+        let ticks = self.ticks.load(Relaxed);
+        Used { ticks, hooked, stalled: self.stalled.swap(false, Relaxed) }
     }
 
     fn disarm(&self) {
@@ -136,14 +147,18 @@ impl Watch {
         self.compiling.store(false, Relaxed);
     }
 
-    /// A tick came while this state ran.
-    fn on_tick(&self) {
-        self.ticks.store(self.ticks.load(Relaxed).wrapping_add(1), Relaxed);
+    /// A tick came while this state ran, so many periods after the last one.
+    fn on_tick(&self, periods: u32) {
+        self.ticks.store(self.ticks.load(Relaxed).wrapping_add(periods), Relaxed);
         let resumes = self.resumes.load(Relaxed);
         if self.seen.load(Relaxed) != resumes {
             self.seen.store(resumes, Relaxed);
+            if periods > 1 {
+                look_again();
+            }
             return;
         }
+        be_alert(self.period_ns.load(Relaxed));
         let overdue = self.overdue.load(Relaxed).saturating_add(1);
         self.overdue.store(overdue, Relaxed);
         // Setting a hook aborts the compiler by a word in its state. If that comes while it is about to end a piece of
@@ -152,6 +167,7 @@ impl Watch {
         if self.compiling.load(Relaxed) && overdue < COMPILER_TICKS {
             return;
         }
+        self.hooked.store(true, Relaxed);
         let state = self.state.load(Relaxed);
         // Taken away and set again: had a tick interrupted Lua while it switched hooks itself, this mends it.
         // SAFETY: allowed in a signal handler (it writes a few words of the state, whose thread this is).
@@ -253,11 +269,54 @@ fn require_period(period_ns: u64) {
     }
 }
 
-/// Sets the timer of this thread to a period; 0 stops it.
+/// Starts the timer of this thread for slices of two periods; 0 stops it.
 fn start_timer(period_ns: u64) {
-    let Some(timer) = TIMER.get() else { return };
-    IDLE_TICKS.with(|idle| idle.store(0, Relaxed));
+    IDLE_PERIODS.with(|idle| idle.store(0, Relaxed));
+    ALERT_TICKS.with(|alert| alert.store(0, Relaxed));
     PERIOD_NS.with(|period| period.store(period_ns, Relaxed));
+    set_pace(slow_pace(period_ns));
+}
+
+/// Periods from one tick to the next while no page lasts.
+fn slow_pace(period_ns: u64) -> u32 {
+    let pace = TICK_SLOW.as_nanos() / u128::from(period_ns.max(1));
+    u32::try_from(pace).unwrap_or(u32::MAX).max(1)
+}
+
+/// A page ran when a tick came late: one comes half a slice later, to see whether it is the same page still.
+fn look_again() {
+    be_quick(1);
+}
+
+/// A page outlasted its slice: ticks come every half slice for some time.
+fn be_alert(period_ns: u64) {
+    let ticks = TICK_ALERT.as_nanos() / u128::from(period_ns.max(1));
+    be_quick(u32::try_from(ticks).unwrap_or(u32::MAX).max(1));
+}
+
+/// So many ticks come every half slice.
+fn be_quick(ticks: u32) {
+    ALERT_TICKS.with(|alert| alert.store(ticks, Relaxed));
+    if PACE.with(|pace| pace.load(Relaxed)) != 1 {
+        set_pace(1);
+    }
+}
+
+/// One tick less to come every half slice; after the last one the timer is slow.
+fn calm_down() {
+    let alert = ALERT_TICKS.with(|alert| alert.load(Relaxed)).saturating_sub(1);
+    ALERT_TICKS.with(|ticks| ticks.store(alert, Relaxed));
+    let pace = slow_pace(PERIOD_NS.with(|period| period.load(Relaxed)));
+    if alert == 0 && PACE.with(|current| current.load(Relaxed)) != pace {
+        set_pace(pace);
+    }
+}
+
+/// Sets the timer of this thread to tick every so many periods.
+fn set_pace(pace: u32) {
+    let Some(timer) = TIMER.get() else { return };
+    PACE.with(|current| current.store(pace, Relaxed));
+    let period_ns = PERIOD_NS.with(|period| period.load(Relaxed)).saturating_mul(u64::from(pace));
     let period = libc::timespec {
         tv_sec: (period_ns / 1_000_000_000).cast_signed(),
         tv_nsec: (period_ns % 1_000_000_000).cast_signed(),
@@ -273,21 +332,23 @@ extern "C" fn on_signal(_: c_int) {
     // SAFETY: valid as long as the thread.
     let errno = unsafe { *place };
     let watch = CURRENT.with(|current| current.load(Relaxed));
+    let periods = PACE.with(|pace| pace.load(Relaxed));
+    calm_down();
     // SAFETY: a current watch belongs to a state that runs on this thread, below this handler.
     match unsafe { watch.as_ref() } {
         Some(watch) => {
-            IDLE_TICKS.with(|idle| idle.store(0, Relaxed));
-            watch.on_tick();
+            IDLE_PERIODS.with(|idle| idle.store(0, Relaxed));
+            watch.on_tick(periods);
         }
-        None => on_idle_tick(),
+        None => on_idle_tick(periods),
     }
     // SAFETY: as above.
     unsafe { *place = errno };
 }
 
-fn on_idle_tick() {
-    let idle = IDLE_TICKS.with(|idle| idle.load(Relaxed)) + 1;
-    IDLE_TICKS.with(|ticks| ticks.store(idle, Relaxed));
+fn on_idle_tick(periods: u32) {
+    let idle = IDLE_PERIODS.with(|idle| idle.load(Relaxed)).saturating_add(periods);
+    IDLE_PERIODS.with(|ticks| ticks.store(idle, Relaxed));
     let period_ns = PERIOD_NS.with(|period| period.load(Relaxed));
     if u128::from(period_ns) * u128::from(idle) >= TICK_IDLE.as_nanos() {
         start_timer(0);
