@@ -9,7 +9,7 @@ use crate::engine::host::{Answer, Host, Level, Part};
 pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
-pub(super) const CHUNKS: [(&CStr, &str); 14] = [
+pub(super) const CHUNKS: [(&CStr, &str); 15] = [
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
@@ -22,6 +22,7 @@ pub(super) const CHUNKS: [(&CStr, &str); 14] = [
     (c"=[library] pattern", include_str!("../library/pattern.lua")),
     (c"=[library] matching", include_str!("../library/matching.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
+    (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] modules", include_str!("../library/modules.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
 ];

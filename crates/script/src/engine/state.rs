@@ -77,6 +77,8 @@ impl State {
             (c"message_size", limits::MESSAGE_SIZE as f64),
             (c"message_values", limits::MESSAGE_VALUES as f64),
             (c"message_depth", limits::MESSAGE_DEPTH as f64),
+            (c"crypto_piece", limits::CRYPTO_PIECE_SIZE as f64),
+            (c"random_size", limits::RANDOM_SIZE as f64),
             (c"seed", (settings.seed % (1 << 53)) as f64),
         ];
         let built = lua.build(&library::CHUNKS, &names, &numbers, library::KEPT);

@@ -14,6 +14,7 @@ use mlua_sys::lua_State;
 
 use crate::engine::escape;
 use crate::engine::ffi::context::Context;
+use crate::engine::ffi::crypto;
 use crate::engine::ffi::stack::{Inside, Type};
 use crate::engine::host::{Answer, Host, Level, Part, Shape};
 
@@ -30,7 +31,7 @@ pub(super) fn install(inside: Inside) {
     let write: extern "C" fn(*const u8, u32, *mut u8, u32) = escape_write;
     let pointers: [(&CStr, *mut c_void); 2] =
         [(c"escape_measure", measure as *mut c_void), (c"escape_write", write as *mut c_void)];
-    for (name, pointer) in pointers {
+    for (name, pointer) in pointers.into_iter().chain(crypto::pointers()) {
         inside.push_pointer(pointer);
         inside.set_field(-2, name);
     }

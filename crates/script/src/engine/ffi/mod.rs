@@ -10,6 +10,7 @@
 
 mod calls;
 mod context;
+mod crypto;
 mod functions;
 mod lua;
 mod stack;
