@@ -34,6 +34,9 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     for root in roots {
         println!("  serves {}", root.display());
     }
+    if let Some(warning) = &data.secret.warning {
+        println!("  warning: {warning}");
+    }
     look_at_pages(&data)
 }
 

@@ -124,3 +124,11 @@ pub const CRYPTO_PIECE_SIZE: usize = 48 * 1024;
 
 /// Random bytes of one call (1 KiB, some microseconds in the kernel). Beyond: an error in the page.
 pub const RANDOM_SIZE: usize = 1024;
+
+/// Bytes of a signed cookie, name and value (4 KiB: what browsers keep, RFC 6265, 6.1). Beyond: an error in the page, and such
+/// a cookie from a client is none.
+pub const COOKIE_SIZE: usize = 4 * 1024;
+
+/// Time for which a session is good after it was sent (14 days), and a signed cookie without an age of its own, where
+/// nothing else is configured. Beyond: it is none.
+pub const SESSION_AGE: Duration = Duration::from_secs(14 * 86_400);

@@ -85,6 +85,8 @@ pub const PAGE_SLICE: Duration = script::limits::SLICE;
 pub const PAGE_CPU_BUDGET: Duration = script::limits::CPU_BUDGET;
 /// 30 s for a page from its start to its end, waits included; with more it is ended and answered 503.
 pub const PAGE_DEADLINE: Duration = Duration::from_secs(30);
+/// 14 days for which a session of pages is good after it was sent; then it is none.
+pub const PAGE_SESSION_AGE: Duration = script::limits::SESSION_AGE;
 /// 64 MiB for all pages of one scheduler, with their code; the page that asks for more is ended and answered 503.
 pub const PAGE_MEMORY: u64 = script::limits::MEMORY_SIZE as u64;
 
@@ -119,6 +121,8 @@ pub const PAGE_CPU_BUDGET_MIN: Duration = Duration::from_millis(1);
 pub const PAGE_CPU_BUDGET_MAX: Duration = Duration::from_secs(600);
 /// 4 MiB for the pages of a scheduler; a configuration with less is refused: the library of pages has no room in it.
 pub const PAGE_MEMORY_MIN: u64 = 4 * MIB;
+/// 1 s of a session; a configuration with less is refused: every session would be over at once.
+pub const PAGE_SESSION_AGE_MIN: Duration = Duration::from_secs(1);
 /// 64 GiB for the pages of a scheduler; a configuration with more is refused.
 pub const PAGE_MEMORY_MAX: u64 = 64 * 1024 * MIB;
 
@@ -170,6 +174,12 @@ pub const INHERITED_MAX: u32 = 64;
 
 // ---- Pages ----
 
+/// 64 KiB of a file of secrets; a longer one is refused: it is another file.
+pub const SECRET_FILE_SIZE: u64 = 64 * 1024;
+/// 32 bytes of a secret; a shorter one is refused, as who has a cookie could guess it.
+pub const SECRET_SIZE_MIN: usize = 32;
+/// 16 secrets; a file with more is refused: each is tried for each cookie that is wrong.
+pub const SECRETS_MAX: usize = 16;
 /// 10,000 pages below one root; the others are not found, and the log says so.
 pub const PAGES_MAX: usize = 10_000;
 /// 1 MiB of a page's source; a longer page is answered 500, and the log says why.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use script::engine::EngineError;
 
 use crate::config::{Config, ConfigErrors, Overrides};
-use crate::pages::{self, Before};
+use crate::pages::{self, Before, Secret, SecretError};
 use crate::site::SiteData;
 
 /// The file that is looked for in the served directory.
@@ -46,6 +46,8 @@ pub enum LoadError {
     },
     /// The configuration is wrong.
     Config(ConfigErrors),
+    /// There is nothing to sign cookies with.
+    Secret(SecretError),
     /// There are pages, and nothing that can run them.
     Engine(EngineError),
 }
@@ -66,6 +68,7 @@ impl fmt::Display for LoadError {
                 Ok(())
             }
             Self::Config(errors) => errors.fmt(formatter),
+            Self::Secret(error) => error.fmt(formatter),
             Self::Engine(error) => error.fmt(formatter),
         }
     }
@@ -80,7 +83,7 @@ impl LoadError {
             Self::Directory { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::Config(_) | Self::Engine(_) => false,
+            Self::Config(_) | Self::Secret(_) | Self::Engine(_) => false,
         }
     }
 }
@@ -98,6 +101,8 @@ impl Source {
         for path in data.directories() {
             look_at_directory(path)?;
         }
+        data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
+            .map_err(LoadError::Secret)?;
         data.pages = pages::load(&data.roots, &data.rules, before, &data.config.pages)
             .map_err(LoadError::Engine)?;
         Ok(data)

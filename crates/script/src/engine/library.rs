@@ -4,12 +4,14 @@ use std::ffi::CStr;
 use std::time::Duration;
 
 use crate::engine::host::{Answer, Host, Level, Part};
+use crate::engine::settings::Settings;
+use crate::limits;
 
 /// How the names of the library's chunks begin; tracebacks leave them out.
 pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
-pub(super) const CHUNKS: [(&CStr, &str); 15] = [
+pub(super) const CHUNKS: [(&CStr, &str); 16] = [
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
@@ -23,12 +25,38 @@ pub(super) const CHUNKS: [(&CStr, &str); 15] = [
     (c"=[library] matching", include_str!("../library/matching.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
+    (c"=[library] cookies", include_str!("../library/cookies.lua")),
     (c"=[library] modules", include_str!("../library/modules.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
 ];
 
 /// What the engine keeps of the library's table.
 pub(super) const KEPT: [&CStr; 5] = [c"loop", c"environment", c"modules", c"forget", c"withdraw"];
+
+/// The numbers that the library goes by.
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 19] {
+    [
+        (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
+        (c"load_size", limits::LOAD_SIZE as f64),
+        (c"sort_size", limits::SORT_SIZE as f64),
+        (c"text_size", limits::REPEATED_SIZE as f64),
+        (c"pattern_steps", limits::PATTERN_STEPS as f64),
+        (c"escaped_size", limits::ESCAPED_SIZE as f64),
+        (c"escapes_kept", limits::ESCAPES_KEPT as f64),
+        (c"json_depth", limits::JSON_DEPTH as f64),
+        (c"pattern_size", limits::PATTERN_SIZE as f64),
+        (c"patterns_kept", limits::PATTERNS_KEPT as f64),
+        (c"message_size", limits::MESSAGE_SIZE as f64),
+        (c"message_values", limits::MESSAGE_VALUES as f64),
+        (c"message_depth", limits::MESSAGE_DEPTH as f64),
+        (c"crypto_piece", limits::CRYPTO_PIECE_SIZE as f64),
+        (c"random_size", limits::RANDOM_SIZE as f64),
+        (c"cookie_size", limits::COOKIE_SIZE as f64),
+        (c"session_age", settings.session_age.as_secs() as f64),
+        (c"secure_cookies", f64::from(settings.secure_cookies)),
+        (c"seed", (settings.seed % (1 << 53)) as f64),
+    ]
+}
 
 /// A page whose loop ends by itself, but only after a hundred slices or so.
 pub(super) const PROOF: &str = "return function()

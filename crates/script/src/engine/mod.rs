@@ -8,6 +8,7 @@ mod error;
 mod escape;
 mod ffi;
 mod host;
+mod keys;
 mod library;
 mod load;
 mod report;
@@ -17,6 +18,7 @@ mod state;
 
 pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use host::{Answer, Host, Level, Part};
+pub use keys::Keys;
 pub use run::{Handler, Output, Reply, Run, Step, Wait};
 pub use settings::{Code, Settings};
 pub use state::State;

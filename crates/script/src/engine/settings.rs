@@ -24,6 +24,10 @@ pub struct Settings {
     pub memory_bytes: usize,
     /// How Lua code is run.
     pub code: Code,
+    /// How long sessions are good, and signed cookies for which a page says nothing.
+    pub session_age: Duration,
+    /// Whether browsers are to send cookies over TLS only, where a page says nothing.
+    pub secure_cookies: bool,
     /// What `math.random` starts from.
     pub seed: u64,
 }
@@ -35,6 +39,8 @@ impl Default for Settings {
             cpu_budget: limits::CPU_BUDGET,
             memory_bytes: limits::MEMORY_SIZE,
             code: Code::Native,
+            session_age: limits::SESSION_AGE,
+            secure_cookies: false,
             seed: 0,
         }
     }

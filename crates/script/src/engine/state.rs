@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::engine::error::{EngineError, Fault, ScriptError};
 use crate::engine::ffi::{CallFault, Coroutine, Lua, Outcome, Reference};
 use crate::engine::host::{Host, Part};
+use crate::engine::keys::Keys;
 use crate::engine::library;
 use crate::engine::report;
 use crate::engine::run::{Bin, Budget, Handler, Output, Reply, Run, Step, Wait};
@@ -63,24 +64,7 @@ impl State {
             lua.interpret();
         }
         let names: Vec<&str> = Part::ALL.iter().map(|(name, _)| *name).collect();
-        let numbers = [
-            (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
-            (c"load_size", limits::LOAD_SIZE as f64),
-            (c"sort_size", limits::SORT_SIZE as f64),
-            (c"text_size", limits::REPEATED_SIZE as f64),
-            (c"pattern_steps", limits::PATTERN_STEPS as f64),
-            (c"escaped_size", limits::ESCAPED_SIZE as f64),
-            (c"escapes_kept", limits::ESCAPES_KEPT as f64),
-            (c"json_depth", limits::JSON_DEPTH as f64),
-            (c"pattern_size", limits::PATTERN_SIZE as f64),
-            (c"patterns_kept", limits::PATTERNS_KEPT as f64),
-            (c"message_size", limits::MESSAGE_SIZE as f64),
-            (c"message_values", limits::MESSAGE_VALUES as f64),
-            (c"message_depth", limits::MESSAGE_DEPTH as f64),
-            (c"crypto_piece", limits::CRYPTO_PIECE_SIZE as f64),
-            (c"random_size", limits::RANDOM_SIZE as f64),
-            (c"seed", (settings.seed % (1 << 53)) as f64),
-        ];
+        let numbers = library::numbers(&settings);
         let built = lua.build(&library::CHUNKS, &names, &numbers, library::KEPT);
         let [body, environment, modules, forget, withdraw] =
             built.map_err(|fault| match fault {
@@ -152,6 +136,11 @@ impl State {
     #[must_use]
     pub fn used_ns(&self) -> u64 {
         self.ticks_used.saturating_mul(self.tick_ns)
+    }
+
+    /// Sets the keys that cookies are signed with from now on; without any, a page that signs fails.
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.lua.set_keys(keys);
     }
 
     /// Starts a page.

@@ -18,6 +18,8 @@ kit.request_meta = {
       value = ask(part)
     elseif name == "json" then
       value = kit.decode_json(request.body)
+    elseif name == "signed_cookies" then
+      value = kit.signed_cookies(request)
     end
     rawset(request, name, value)
     return value
@@ -73,49 +75,14 @@ function methods.redirect(response, target, status)
   response.headers.location = target
 end
 
-local same_sites = { Strict = true, Lax = true, None = true }
-
--- A cookie as the wire can carry it (RFC 6265, 4.1.1), kept from scripts and from other sites unless told otherwise.
-local function cookie_of(name, value, options)
-  if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
-    error("not the name of a cookie: " .. tostring(name), 3)
-  end
-  value = type(value) == "number" and tostring(value) or value
-  if type(value) ~= "string" or find(value, '[%c%s",;\\\127-\255]') then
-    error("the value of the cookie '" .. name .. "' holds what a cookie cannot: encode it", 3)
-  end
-  local line, count = { name, "=", value }, 3
-  local function add(attribute, what)
-    if type(what) ~= "string" or find(what, "[%c;]") then
-      error("the " .. attribute .. " of the cookie '" .. name .. "' is not right: " .. tostring(what), 4)
-    end
-    line[count + 1], line[count + 2], line[count + 3], line[count + 4] = "; ", attribute, "=", what
-    count = count + 4
-  end
-  add("Path", options.path or "/")
-  if options.domain then
-    add("Domain", options.domain)
-  end
-  if options.max_age then
-    add("Max-Age", ("%d"):format(options.max_age))
-  end
-  local same_site = options.same_site or "Lax"
-  if not same_sites[same_site] then
-    error("same_site is Strict, Lax or None, not " .. tostring(same_site), 3)
-  end
-  add("SameSite", same_site)
-  local flags = (options.http_only == false and "" or "; HttpOnly") .. (options.secure and "; Secure" or "")
-  return concat(line) .. flags
-end
-
--- Sets a cookie. Options: path, domain, max_age (s), same_site, secure, and http_only, which is on.
+-- Sets a cookie. Options: signed, path, domain, max_age (s), same_site, secure, and http_only, which is on.
 function methods.cookie(response, name, value, options)
   local cookies = rawget(response, 3)
   if not cookies then
     cookies = {}
     rawset(response, 3, cookies)
   end
-  cookies[#cookies + 1] = cookie_of(name, value, options or {})
+  cookies[#cookies + 1] = kit.cookie_line(name, value, options or {})
 end
 
 local function checked_status(status, level)

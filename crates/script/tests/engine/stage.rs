@@ -10,11 +10,15 @@ use script::engine::{
 /// More steps than any test needs.
 const STEPS_MAX: usize = 100_000;
 
-/// A host with one request, a clock that stands, and a log that is kept.
+/// A host with one request, a clock that stands unless it is moved, and a log that is kept.
 #[derive(Default)]
 pub(crate) struct Desk {
     pub(crate) asked: Vec<Part>,
     pub(crate) log: Vec<(Level, String)>,
+    /// Of the next request.
+    pub(crate) cookies: Vec<(String, String)>,
+    /// What the clock went on by.
+    pub(crate) passed: Duration,
 }
 
 impl Host for Desk {
@@ -29,7 +33,12 @@ impl Host for Desk {
                 answer.field(b"page", b"2");
             }
             Part::Headers => answer.field(b"host", b"example.org"),
-            Part::Cookies => answer.fields(),
+            Part::Cookies => {
+                answer.fields();
+                for (name, value) in &self.cookies {
+                    answer.field(name.as_bytes(), value.as_bytes());
+                }
+            }
             Part::Body => answer.text(br#"{"a":[1,2]}"#),
             Part::Form => answer.field(b"agreed", b"yes"),
             Part::QueryText | Part::Peer => {}
@@ -37,7 +46,7 @@ impl Host for Desk {
     }
 
     fn now(&mut self) -> Duration {
-        Duration::from_millis(1_000_000_000_500)
+        Duration::from_millis(1_000_000_000_500) + self.passed
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {
@@ -118,6 +127,17 @@ impl Stage {
     pub(crate) fn body(&mut self, code: &str) -> String {
         let page = self.load(code);
         self.play(&page).unwrap().body
+    }
+
+    /// The cookies that the last page set, as a browser takes them: name, value, and attributes as they are.
+    pub(crate) fn cookies_set(&self) -> Vec<(String, String, String)> {
+        let lines = self.output.fields().filter(|(name, _)| *name == "set-cookie");
+        let split = |line: &str| {
+            let (pair, attributes) = line.split_once("; ").unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            (name.to_owned(), value.to_owned(), attributes.to_owned())
+        };
+        lines.map(|(_, line)| split(line)).collect()
     }
 
     /// Loads and plays a page that fails.

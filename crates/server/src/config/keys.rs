@@ -132,7 +132,17 @@ pub(super) static CACHE_CONTROL: SectionKeys =
 
 pub(super) static PAGES: SectionKeys = SectionKeys {
     name: "[pages]",
-    keys: &["enabled", "native", "slice", "cpu_budget", "deadline", "memory"],
+    keys: &[
+        "enabled",
+        "native",
+        "slice",
+        "cpu_budget",
+        "deadline",
+        "memory",
+        "secret_file",
+        "session_age",
+        "secure_cookies",
+    ],
 };
 
 pub(super) static LIMITS: SectionKeys = SectionKeys {

@@ -2,17 +2,18 @@
 //!
 //! Owns the keys of that section. The defaults and the bounds of the bounds are in [`crate::limits`].
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use script::engine::Code;
 
 use super::section::Section;
-use super::value::{boolean, deadline, duration_within, size_within};
+use super::value::{boolean, deadline, duration_within, path, size_within};
 use super::{Overrides, Problems};
 use crate::limits;
 
 /// `[pages]`. Sizes are bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages {
     /// Whether there are pages at all; their sources are hidden in any case.
     pub enabled: bool,
@@ -26,6 +27,12 @@ pub struct Pages {
     pub deadline: Duration,
     /// Memory for all pages of one scheduler, with their code; who asks for more gets 503.
     pub memory: u64,
+    /// The file with the secrets that cookies are signed with; `None` for one that ends with the server.
+    pub secret_file: Option<PathBuf>,
+    /// How long sessions are good.
+    pub session_age: Duration,
+    /// Whether browsers are to send the cookies of pages over TLS only, where a page says nothing.
+    pub secure_cookies: bool,
     /// What a client sees of a page that failed. No key: the command line says it.
     pub errors: PageErrors,
 }
@@ -49,6 +56,9 @@ impl Default for Pages {
             cpu_budget: limits::PAGE_CPU_BUDGET,
             deadline: limits::PAGE_DEADLINE,
             memory: limits::PAGE_MEMORY,
+            secret_file: None,
+            session_age: limits::PAGE_SESSION_AGE,
+            secure_cookies: false,
             errors: PageErrors::Hidden,
         }
     }
@@ -62,6 +72,8 @@ impl Pages {
             cpu_budget: self.cpu_budget,
             memory_bytes: usize::try_from(self.memory).unwrap_or(usize::MAX),
             code: self.code,
+            session_age: self.session_age,
+            secure_cookies: self.secure_cookies,
             seed,
         }
     }
@@ -70,6 +82,7 @@ impl Pages {
 /// Reads the section over the defaults.
 pub(super) fn read(
     section: Option<Section<'_>>,
+    base: &Path,
     overrides: &Overrides,
     problems: &mut Problems,
 ) -> Pages {
@@ -89,6 +102,11 @@ pub(super) fn read(
     section.read_into("memory", &mut pages.memory, problems, |item| {
         size_within(item, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX)
     });
+    pages.secret_file = section.read("secret_file", problems, |item| path(item, base));
+    section.read_into("session_age", &mut pages.session_age, problems, |item| {
+        duration_within(item, limits::PAGE_SESSION_AGE_MIN..=limits::DEADLINE_MAX)
+    });
+    section.read_into("secure_cookies", &mut pages.secure_cookies, problems, boolean);
     // The default budget is more than any slice: only one that is written can be too short to be noticed.
     if let Some(item) = section.item("cpu_budget").filter(|_| pages.cpu_budget < pages.slice) {
         let (budget, slice) = (pages.cpu_budget.as_micros(), pages.slice.as_micros());

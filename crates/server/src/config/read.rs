@@ -92,7 +92,7 @@ fn read_top(
         headers: field::headers(top, problems),
         file_cache,
         media_types: files::media_types(top, problems),
-        pages: pages::read(pages_section, overrides, problems),
+        pages: pages::read(pages_section, base, overrides, problems),
         limits: limits::read(limits_section, problems),
         log: log::read(log_section, base, problems),
         admin: log::read_admin(admin_section, base, overrides, problems),

@@ -8,17 +8,20 @@ use std::sync::Arc;
 use script::engine::EngineError;
 
 use super::scan::walk;
+use super::secret::Secret;
 use super::set::{Compiler, PageSet, Problem};
 use crate::config;
 use crate::files::rules::{FileRules, Root};
 
-/// The pages that were there before, by root.
+/// The pages that were there before, by root, and their secret.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before<'a> {
     /// The roots.
     pub roots: &'a [Root],
     /// The pages of each of them.
     pub sets: &'a [Arc<PageSet>],
+    /// What cookies are signed with; `None` at the start.
+    pub secret: Option<&'a Secret>,
 }
 
 impl<'a> Before<'a> {

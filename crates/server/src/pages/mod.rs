@@ -15,6 +15,7 @@ mod post;
 mod process;
 mod runner;
 mod scan;
+mod secret;
 mod set;
 mod waits;
 
@@ -26,4 +27,5 @@ pub use load::{Before, PageProblem, Served, load, problems};
 pub use post::Letter;
 pub use process::Undelivered;
 pub use runner::{Moment, Runner, Turnout};
+pub use secret::{Secret, SecretError, SecretFault};
 pub use set::{Page, PageSet, Problem};

@@ -9,7 +9,9 @@ use ahash::HashMap;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use script::engine::{Code, EngineError, Host, Output, Run, ScriptError, Settings, State, Step};
+use script::engine::{
+    Code, EngineError, Host, Keys, Output, Run, ScriptError, Settings, State, Step,
+};
 
 use super::alarms::Alarms;
 use super::counts::{Counters, PagesReport, RowIndex};
@@ -92,6 +94,11 @@ impl Runner {
         };
         runner.load(sets);
         Ok(runner)
+    }
+
+    /// Sets what cookies are signed with from now on.
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.engine.set_keys(keys);
     }
 
     /// What the page that is done wrote.

@@ -175,6 +175,10 @@ fn openings(
     if let Some(path) = source.config_path() {
         openings.read.extend(directories_of(&path));
     }
+    // Read again by a reload; a new one is a new file of that name.
+    if let Some(path) = &data.config.pages.secret_file {
+        openings.read.extend(directories_of(path));
+    }
     if let Some(LogTarget::File(path)) = log {
         openings.write.extend(directories_of(path));
     }

@@ -31,7 +31,7 @@ impl LivePages {
         let mut pages =
             Self { sets: Arc::default(), problems: Vec::new(), edits: 0, follower: None };
         pages.take_over(&data.roots, data.pages.clone().into());
-        warn_of_cut(data);
+        warn(data);
         pages
     }
 
@@ -44,13 +44,13 @@ impl LivePages {
 
     /// For a configuration that is read anew.
     pub(super) fn before<'a>(&'a self, data: &'a SiteData) -> Before<'a> {
-        Before { roots: &data.roots, sets: &self.sets }
+        Before { roots: &data.roots, sets: &self.sets, secret: Some(&data.secret) }
     }
 
     /// Another configuration is in force, and the schedulers have its pages.
     pub(super) fn adopt(&mut self, data: &SiteData, post: &mut Post) {
         self.take_over(&data.roots, data.pages.clone().into());
-        warn_of_cut(data);
+        warn(data);
         self.follow(&data.roots);
         self.report(post);
     }
@@ -132,7 +132,10 @@ impl LivePages {
     }
 }
 
-fn warn_of_cut(data: &SiteData) {
+fn warn(data: &SiteData) {
+    if let Some(warning) = &data.secret.warning {
+        diagnostic::write(Level::Warn, format_args!("{warning}"));
+    }
     for (root, _) in data.roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
         diagnostic::write(
             Level::Warn,

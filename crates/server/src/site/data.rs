@@ -13,7 +13,7 @@ use crate::files::rules::{
     RootIndex,
 };
 use crate::http::{ListenerRules, Settings};
-use crate::pages::PageSet;
+use crate::pages::{PageSet, Secret};
 use crate::route::{HostId, Table};
 
 /// A configuration in force.
@@ -35,6 +35,8 @@ pub struct SiteData {
     pub settings: Arc<Settings>,
     /// The pages of each root, as they were when the configuration was read.
     pub pages: Vec<Arc<PageSet>>,
+    /// What pages sign cookies with.
+    pub secret: Secret,
 }
 
 impl SiteData {
@@ -59,8 +61,8 @@ impl SiteData {
         let roots = configured.iter().map(root_of).collect();
         let rules = configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
         let settings = Arc::new(settings_of(&config));
-        let pages = Vec::new();
-        Ok(Self { generation, config, table, roots, rules, configured, settings, pages })
+        let (pages, secret) = (Vec::new(), Secret::default());
+        Ok(Self { generation, config, table, roots, rules, configured, settings, pages, secret })
     }
 
     /// The root that serves by these rules.

@@ -175,6 +175,9 @@ impl Site {
             }
         }
         self.load_pages(&data.pages);
+        if let Some(runner) = &mut self.runner {
+            runner.set_keys(data.secret.keys.clone());
+        }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
@@ -271,8 +274,9 @@ fn runner_of(
     }
     let settings = data.config.pages.engine_settings(seed as u64);
     let deadline_ns = u64::try_from(data.config.pages.deadline.as_nanos()).unwrap_or(u64::MAX);
-    let runner =
+    let mut runner =
         Runner::new(sets, settings, deadline_ns, schedulers).map_err(std::io::Error::other)?;
+    runner.set_keys(data.secret.keys.clone());
     Ok(Some(Box::new(runner)))
 }
 

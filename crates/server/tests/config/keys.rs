@@ -259,7 +259,7 @@ fn the_keys_of_limits() {
 fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\n",
+         memory = \"8 MiB\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n",
     );
     assert_eq!(
         config.pages,
@@ -270,6 +270,9 @@ fn the_keys_of_pages() {
             cpu_budget: Duration::from_secs(1),
             deadline: Duration::from_secs(5),
             memory: 8 << 20,
+            secret_file: Some("/base/../key".into()),
+            session_age: Duration::from_secs(3600),
+            secure_cookies: true,
             errors: PageErrors::Hidden,
         }
     );

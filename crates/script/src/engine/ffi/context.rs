@@ -12,6 +12,7 @@ use mlua_sys::lua_State;
 
 use crate::engine::ffi::tick::Watch;
 use crate::engine::host::{Answer, Host};
+use crate::engine::keys::Keys;
 
 /// A host without its lifetime.
 pub(super) type HostPart = NonNull<dyn Host>;
@@ -47,6 +48,8 @@ pub(super) struct Context {
     pub(super) panic: RefCell<Option<Box<dyn Any + Send>>>,
     /// The last answer of a host; kept for its room.
     pub(super) answer: RefCell<Answer>,
+    /// What cookies are signed with.
+    pub(super) keys: RefCell<Keys>,
     pub(super) watch: Watch,
 }
 
@@ -61,6 +64,7 @@ impl Context {
             host: Cell::new(None),
             panic: RefCell::new(None),
             answer: RefCell::default(),
+            keys: RefCell::default(),
             watch: Watch::new(state),
         }
     }

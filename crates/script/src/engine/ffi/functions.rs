@@ -20,8 +20,15 @@ use crate::engine::host::{Answer, Host, Level, Part, Shape};
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 5] =
-        [(c"ask", ask), (c"log", log), (c"now", now), (c"find", find), (c"load", load)];
+    let functions: [(&CStr, api::lua_CFunction); 7] = [
+        (c"ask", ask),
+        (c"log", log),
+        (c"now", now),
+        (c"find", find),
+        (c"load", load),
+        (c"sign", sign),
+        (c"verify", verify),
+    ];
     for (name, function) in functions {
         inside.push_function(function);
         inside.set_field(-2, name);
@@ -203,6 +210,29 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
     inside.push_nil();
     inside.swap();
     2
+}
+
+/// `sign(name, expires, value)`: the code of a cookie.
+unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
+    let code = Context::of(state).keys.borrow().sign(name, inside.number_at(2) as u64, value);
+    match code {
+        Some(code) => inside.push_bytes(&code),
+        None => raise(state, "there is no secret to sign cookies with"),
+    }
+    1
+}
+
+/// `verify(name, expires, value, code)`: 1 where the code is that of the cookie, else 0.
+unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
+    let code = inside.bytes_at(4).unwrap_or_default();
+    let keys = Context::of(state).keys.borrow();
+    let is_signed = keys.verify(name, inside.number_at(2) as u64, value, code);
+    inside.push_number(f64::from(u8::from(is_signed)));
+    1
 }
 
 /// How many bytes a text has with its escapes.

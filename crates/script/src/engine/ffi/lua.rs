@@ -17,6 +17,7 @@ use crate::engine::ffi::functions;
 use crate::engine::ffi::stack::{Inside, Stack, Status};
 use crate::engine::ffi::tick::Ticker;
 use crate::engine::host::Host;
+use crate::engine::keys::Keys;
 use crate::limits;
 
 /// Room on a stack for what is pushed between two looks.
@@ -101,6 +102,11 @@ impl Lua {
     /// Bytes that Lua may have.
     pub(in crate::engine) fn memory_bound(&self) -> usize {
         self.context().memory.bound()
+    }
+
+    /// Sets the keys that cookies are signed with.
+    pub(in crate::engine) fn set_keys(&mut self, keys: Keys) {
+        self.context().keys.replace(keys);
     }
 
     /// Sets how long a resume may take.

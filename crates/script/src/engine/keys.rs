@@ -1,0 +1,130 @@
+//! The secret that cookies are signed with.
+//!
+//! Owns what is signed: a name, a time of expiry and a value, in one form that cannot be read two ways. Never knows the
+//! time; never shows a key.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use crate::engine::crypto::{self, HASH_SIZE};
+
+/// What is signed begins with this, so that no other use of the same keys gives the same codes.
+const PURPOSE: &[u8] = b"velodrome page cookie 1\0";
+
+/// Keys: the first signs, all of them verify. Engines that share them take each other's cookies.
+#[derive(Clone)]
+pub struct Keys(Arc<[Hmac<Sha256>]>);
+
+impl Keys {
+    /// Keys from secrets, the newest first. Without any nothing can be signed.
+    pub fn new<Secret: AsRef<[u8]>>(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let key = |secret: Secret| {
+            Hmac::new_from_slice(secret.as_ref()).expect("HMAC takes keys of any length")
+        };
+        Self(secrets.into_iter().map(key).collect())
+    }
+
+    /// One key that nobody knows. None where the operating system has no random bytes.
+    #[must_use]
+    pub fn random() -> Option<Self> {
+        let mut secret = [0; HASH_SIZE];
+        crypto::fill_with_random(&mut secret).then(|| Self::new([secret]))
+    }
+
+    /// The code of a cookie by the newest key; None where there is no key.
+    pub(super) fn sign(&self, name: &[u8], expires: u64, value: &[u8]) -> Option<[u8; HASH_SIZE]> {
+        let code = code_of(self.0.first()?, name, expires, value);
+        Some(code.finalize().into_bytes().into())
+    }
+
+    /// Whether a code is that of this cookie by any of the keys.
+    pub(super) fn verify(&self, name: &[u8], expires: u64, value: &[u8], code: &[u8]) -> bool {
+        self.0.iter().any(|key| code_of(key, name, expires, value).verify_slice(code).is_ok())
+    }
+}
+
+fn code_of(key: &Hmac<Sha256>, name: &[u8], expires: u64, value: &[u8]) -> Hmac<Sha256> {
+    let mut code = key.clone();
+    code.update(PURPOSE);
+    // What has no fixed length goes last, or tells its length.
+    code.update(&(name.len() as u64).to_be_bytes());
+    code.update(name);
+    code.update(&expires.to_be_bytes());
+    code.update(value);
+    code
+}
+
+impl Default for Keys {
+    /// None at all.
+    fn default() -> Self {
+        Self(Arc::new([]))
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Keys({})", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn no_part_can_be_moved_into_another() {
+        let keys = Keys::new(["one key"]);
+        let sign = |name: &str, expires, value: &str| {
+            keys.sign(name.as_bytes(), expires, value.as_bytes()).unwrap()
+        };
+        let code = sign("ab", 1, "cd");
+        for (name, expires, value) in
+            [("a", 1, "bcd"), ("abc", 1, "d"), ("ab", 2, "cd"), ("ab", 1, "c"), ("AB", 1, "cd")]
+        {
+            assert_ne!(code, sign(name, expires, value));
+        }
+    }
+
+    #[test]
+    fn the_first_key_signs_and_all_verify() {
+        let [old, new] = [Keys::new(["old"]), Keys::new(["new"])];
+        let both = Keys::new(["new", "old"]);
+        let by = |keys: &Keys| keys.sign(b"n", 9, b"v").unwrap();
+        assert_eq!(by(&both), by(&new));
+        assert!(both.verify(b"n", 9, b"v", &by(&old)) && both.verify(b"n", 9, b"v", &by(&new)));
+        assert!(!new.verify(b"n", 9, b"v", &by(&old)));
+        assert_eq!(Keys::default().sign(b"n", 9, b"v"), None);
+        assert!(!Keys::default().verify(b"n", 9, b"v", &by(&old)));
+    }
+
+    #[test]
+    fn random_keys_differ_and_none_is_shown() {
+        let [one, other] = [Keys::random().unwrap(), Keys::random().unwrap()];
+        assert_ne!(one.sign(b"n", 9, b"v"), other.sign(b"n", 9, b"v"));
+        assert_eq!(format!("{:?}", Keys::new(["secret", "older"])), "Keys(2)");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_signed_verifies_and_nothing_else_does(
+            secret in proptest::collection::vec(any::<u8>(), 0..100),
+            name in proptest::collection::vec(any::<u8>(), 0..20),
+            expires in any::<u64>(),
+            value in proptest::collection::vec(any::<u8>(), 0..100),
+            flipped in 0_usize..HASH_SIZE * 8,
+        ) {
+            let keys = Keys::new([secret]);
+            let mut code = keys.sign(&name, expires, &value).unwrap();
+            prop_assert!(keys.verify(&name, expires, &value, &code));
+            prop_assert!(!keys.verify(&name, expires.wrapping_add(1), &value, &code));
+            prop_assert!(!keys.verify(&name, expires, &value, &code[1..]));
+            code[flipped / 8] ^= 1 << (flipped % 8);
+            prop_assert!(!keys.verify(&name, expires, &value, &code));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+-- Cookies as lines of an answer, and signed ones both ways.
+--
+-- Owns the form of a signed cookie: value, time of expiry and code, the first and the last in base64url. The code is that of
+-- keys.rs. Cookies come from clients: what is not in exactly this form is no cookie.
+
+local kit = ...
+
+local type, tostring, error, tonumber, setmetatable, rawset = type, tostring, error, tonumber, setmetatable, rawset
+local concat, find, match, format, floor = table.concat, string.find, string.match, string.format, math.floor
+local now, sign, verify = kit.now, kit.sign, kit.verify
+local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
+local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
+
+-- A value with its time and the code of both, for a cookie of this name. `kept_as` is the name that is signed.
+function kit.signed(name, kept_as, value, expires, level)
+  local token = base64url(value) .. "." .. format("%d", expires) .. "."
+  local code = sign(kept_as, expires, value)
+  token = token .. base64url(code)
+  local size = #name + #token
+  if size > size_max then
+    error("the cookie '" .. name .. "' would have " .. size .. " bytes, signed; browsers keep " .. size_max, level)
+  end
+  return token
+end
+
+-- What `signed` was given, and until when it is good; nil where it was not given it, or that was too long ago.
+function kit.verified(kept_as, token)
+  if #token > size_max then
+    return nil
+  end
+  local value, digits, code = match(token, "^([%w_-]*)%.([1-9]%d*)%.([%w_-]+)$")
+  if not value or #digits > 15 then
+    return nil
+  end
+  local expires = tonumber(digits)
+  value, code = unbase64url(value), unbase64url(code)
+  if not value or not code or expires <= now() or verify(kept_as, expires, value, code) == 0 then
+    return nil
+  end
+  return value, expires
+end
+
+-- The cookies of a request that are signed, each verified when it is looked at.
+function kit.signed_cookies(request)
+  return setmetatable({}, {
+    __index = function(cookies, name)
+      local token = request.cookies[name]
+      local value = token and kit.verified(name, token)
+      if value then
+        rawset(cookies, name, value)
+      end
+      return value
+    end,
+    __metatable = false,
+  })
+end
+
+local same_sites = { Strict = true, Lax = true, None = true }
+
+-- When a cookie that is signed now is no longer good: with the browser's own copy, or after the age of a session.
+local function expiry_of(options)
+  local age = options.max_age or age_default
+  local expires = floor(now() + age)
+  return expires > 0 and expires or 1
+end
+
+-- A cookie as the wire can carry it (RFC 6265, 4.1.1), kept from scripts and from other sites unless told otherwise.
+function kit.cookie_line(name, value, options)
+  if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+    error("not the name of a cookie: " .. tostring(name), 3)
+  end
+  local age = options.max_age
+  if age ~= nil and (type(age) ~= "number" or age ~= age or age > 1e12) then
+    error("max_age is a number of seconds, not " .. tostring(age), 3)
+  end
+  value = type(value) == "number" and tostring(value) or value
+  if type(value) == "string" and options.signed then
+    value = kit.signed(name, name, value, expiry_of(options), 4)
+  end
+  if type(value) ~= "string" or find(value, '[%c%s",;\\\127-\255]') then
+    error("the value of the cookie '" .. name .. "' holds what a cookie cannot: encode it, or sign it", 3)
+  end
+  local line, count = { name, "=", value }, 3
+  local function add(attribute, what)
+    if type(what) ~= "string" or find(what, "[%c;]") then
+      error("the " .. attribute .. " of the cookie '" .. name .. "' is not right: " .. tostring(what), 4)
+    end
+    line[count + 1], line[count + 2], line[count + 3], line[count + 4] = "; ", attribute, "=", what
+    count = count + 4
+  end
+  add("Path", options.path or "/")
+  if options.domain then
+    add("Domain", options.domain)
+  end
+  if age then
+    add("Max-Age", format("%d", age))
+  end
+  local same_site = options.same_site or "Lax"
+  if not same_sites[same_site] then
+    error("same_site is Strict, Lax or None, not " .. tostring(same_site), 3)
+  end
+  add("SameSite", same_site)
+  local secure = options.secure
+  if secure == nil then
+    secure = is_secure
+  end
+  return concat(line) .. (options.http_only == false and "" or "; HttpOnly") .. (secure and "; Secure" or "")
+end
