@@ -11,7 +11,7 @@ use crate::limits;
 pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
-pub(super) const CHUNKS: [(&CStr, &str); 16] = [
+pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
@@ -26,6 +26,7 @@ pub(super) const CHUNKS: [(&CStr, &str); 16] = [
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] cookies", include_str!("../library/cookies.lua")),
+    (c"=[library] session", include_str!("../library/session.lua")),
     (c"=[library] modules", include_str!("../library/modules.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
 ];
@@ -96,7 +97,8 @@ mod tests {
         let is_named = |name: &CStr| {
             names.iter().any(|wanted| name.to_str().is_ok_and(|name| name.ends_with(wanted)))
         };
-        let mut chunks: Vec<_> = CHUNKS.into_iter().filter(|(name, _)| is_named(name)).collect();
+        let mut chunks: Vec<_> =
+            CHUNKS.iter().copied().filter(|(name, _)| is_named(name)).collect();
         chunks.push((c"=agreement", include_str!("../library/tests/agreement.lua")));
         let numbers = [
             (c"pattern_steps", 0.0),

@@ -65,7 +65,7 @@ impl State {
         }
         let names: Vec<&str> = Part::ALL.iter().map(|(name, _)| *name).collect();
         let numbers = library::numbers(&settings);
-        let built = lua.build(&library::CHUNKS, &names, &numbers, library::KEPT);
+        let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
         let [body, environment, modules, forget, withdraw] =
             built.map_err(|fault| match fault {
                 CallFault::OutOfMemory => memory,

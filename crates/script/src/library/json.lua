@@ -298,6 +298,8 @@ end
 
 local pcall = pcall
 
+kit.encode_json = encode
+
 -- `request.json`.
 function kit.decode_json(text)
   return placed(pcall(decode, text))

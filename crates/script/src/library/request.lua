@@ -6,9 +6,13 @@ local kit = ...
 
 local ask = kit.ask
 local type, tostring, error, rawset, rawget, setmetatable = type, tostring, error, rawset, rawget, setmetatable
-local concat, find = table.concat, string.find
+local concat, find, lower = table.concat, string.find, string.lower
 
 local parts = kit.parts
+
+-- Where a request keeps its session.
+local SESSION = {}
+kit.session_place = SESSION
 
 kit.request_meta = {
   __index = function(request, name)
@@ -20,9 +24,18 @@ kit.request_meta = {
       value = kit.decode_json(request.body)
     elseif name == "signed_cookies" then
       value = kit.signed_cookies(request)
+    elseif name == "session" then
+      return kit.session_of(request)
     end
     rawset(request, name, value)
     return value
+  end,
+  __newindex = function(request, name, value)
+    if name == "session" then
+      kit.set_session(request, value)
+    else
+      rawset(request, name, value)
+    end
   end,
   __metatable = false,
 }
@@ -108,8 +121,17 @@ kit.response_meta = {
   __metatable = false,
 }
 
+local function has_field(store, wanted)
+  for name in pairs(store or {}) do
+    if lower(name) == wanted then
+      return true
+    end
+  end
+  return false
+end
+
 -- What was set, for the host: a status or nil, and names and values as lines or nil.
-function kit.finish(response)
+function kit.finish(request, response)
   -- A later request may be given the same place.
   rawset(response, 1, nil)
   local store = rawget(response, 2)
@@ -118,8 +140,8 @@ function kit.finish(response)
   if status ~= nil then
     checked_status(status, 0)
   end
-  local cookies = rawget(response, 3)
-  if not store and not cookies then
+  local cookies, session = rawget(response, 3), rawget(request, SESSION)
+  if not store and not cookies and not session then
     return status
   end
   local lines, count = {}, 0
@@ -132,6 +154,16 @@ function kit.finish(response)
   end
   for index = 1, cookies and #cookies or 0 do
     add("set-cookie", cookies[index])
+  end
+  if session then
+    local line = kit.session_line(session)
+    if line then
+      add("set-cookie", line)
+    end
+    -- What was made for one browser is kept by that one alone.
+    if not has_field(store, "cache-control") then
+      add("cache-control", "private")
+    end
   end
   return status, concat(lines)
 end

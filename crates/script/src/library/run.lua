@@ -29,10 +29,11 @@ local room_kept = kit.buffer_kept
 
 local function serve(page, context)
   local response = setmetatable({ context.out }, response_meta)
-  context.request, context.response = setmetatable({}, request_meta), response
+  local request = setmetatable({}, request_meta)
+  context.request, context.response = request, response
   context.content, context.blocks, context.name = nil, nil, nil
   kit.run_page(page, context)
-  return finish(response)
+  return finish(request, response)
 end
 
 -- The page that a chunk gives. It sees the names of its own environment.

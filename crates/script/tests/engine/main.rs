@@ -11,6 +11,7 @@ mod patterns;
 mod processes;
 mod running;
 mod sandbox;
+mod sessions;
 mod slices;
 mod stage;
 mod stress;

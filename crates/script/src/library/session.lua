@@ -1,0 +1,81 @@
+-- `request.session`: a table that comes back with the next request of the same browser, as JSON in one signed cookie.
+--
+-- Owns when it is read (at the first look) and when it is sent (when it is another one, or half of its time is over).
+
+local kit = ...
+
+local type, error, pcall, next, tostring, rawget, rawset = type, error, pcall, next, tostring, rawget, rawset
+local floor = math.floor
+local now, age = kit.now, kit.session_age
+
+local NAME = "session"
+-- What is signed in the place of the name is no name of a cookie, so that no cookie that a page signs is a session.
+local KEPT_AS = "session="
+
+-- Where a request keeps its session; nobody else has this key.
+local PLACE = kit.session_place
+
+-- As JSON. The order of an unchanged table's fields does not change.
+local function text_of(values)
+  for name in next, values do
+    if type(name) ~= "string" then
+      error("request.session has fields with names, not with a " .. type(name) .. ": " .. tostring(name), 0)
+    end
+  end
+  local fine, text = pcall(kit.encode_json, values)
+  if not fine then
+    error("request.session: " .. text, 0)
+  end
+  return text
+end
+
+-- What the client sent: values, and until when they are good; nil where that is no session.
+local function received(request)
+  local token = request.cookies[NAME]
+  local text, expires
+  if token then
+    text, expires = kit.verified(KEPT_AS, token)
+  end
+  if not text then
+    return nil
+  end
+  return kit.decode_json(text), expires
+end
+
+-- The session of a request, which is empty where none came.
+function kit.session_of(request)
+  local kept = rawget(request, PLACE)
+  if not kept then
+    local values, expires = received(request)
+    kept = { values = values or {} }
+    if values then
+      kept.before = text_of(values)
+      kept.is_old = expires - now() < age / 2
+    end
+    rawset(request, PLACE, kept)
+  end
+  return kept.values
+end
+
+-- Puts another one in its place; nil ends it.
+function kit.set_session(request, values)
+  if values ~= nil and type(values) ~= "table" then
+    error("request.session is a table, not a " .. type(values), 3)
+  end
+  kit.session_of(request)
+  rawget(request, PLACE).values = values or {}
+end
+
+-- The cookie of a session that somebody looked at; nil where it is what the client has already.
+function kit.session_line(kept)
+  local values = kept.values
+  if next(values) == nil then
+    return kept.before and kit.cookie_line(NAME, "", { max_age = 0 })
+  end
+  local text = text_of(values)
+  if text == kept.before and not kept.is_old then
+    return nil
+  end
+  local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age), 0)
+  return kit.cookie_line(NAME, token, { max_age = age })
+end
