@@ -112,11 +112,12 @@ impl KneeReport {
         };
         let (good, bad) = (told(self.found.last_good_per_s), told(self.found.first_bad_per_s));
         match self.found.end {
-            End::Found => ("KNEE", format!("holds at {good}, broken at {bad}")),
-            End::NeverBroke => ("NO KNEE", format!("holds at {good}, the highest rate tried")),
-            End::BrokenFromStart if self.is_silent() => {
+            // Also where the generator or its host was in doubt: there is nothing that they could have falsified.
+            End::BrokenFromStart | End::GeneratorLimit if self.is_silent() => {
                 ("INVALID", format!("no request was answered at {bad}, the lowest rate tried"))
             }
+            End::Found => ("KNEE", format!("holds at {good}, broken at {bad}")),
+            End::NeverBroke => ("NO KNEE", format!("holds at {good}, the highest rate tried")),
             End::BrokenFromStart => ("NO KNEE", format!("broken at {bad}, the lowest rate tried")),
             End::GeneratorLimit => (
                 "INVALID",
@@ -156,17 +157,15 @@ impl KneeReport {
 impl Step {
     /// Judges the measurement at a rate.
     pub fn of(rate_per_s: f64, report: &Report, objectives: &[Objective]) -> Step {
-        let mut reasons: Vec<String> = report
-            .runs
-            .iter()
-            .flat_map(|run| broken(run, objectives))
-            .chain(of_server(report))
-            .collect();
-        let mut outcome = if reasons.is_empty() { Outcome::Held } else { Outcome::Broken };
+        let broken = report.runs.iter().flat_map(|run| broken(run, objectives));
+        let of_server: Vec<String> = of_server(report).chain(broken).collect();
         let untrusted: Vec<String> = untrusted(report).collect();
-        if !untrusted.is_empty() {
-            (outcome, reasons) = (Outcome::Untrusted, untrusted);
-        }
+        let (mut outcome, reasons) = match (of_server.is_empty(), untrusted.is_empty()) {
+            (true, true) => (Outcome::Held, Vec::new()),
+            (false, true) => (Outcome::Broken, of_server),
+            _ if is_unanswered(report) => (silence(report), [of_server, untrusted].concat()),
+            (_, false) => (Outcome::Untrusted, untrusted),
+        };
         if report.ended == Ended::Interrupted {
             outcome = Outcome::Stopped;
         }
@@ -220,6 +219,19 @@ fn broken(run: &RunReport, objectives: &[Objective]) -> Vec<String> {
         reasons.push(format!("{} requests were left over", count(left_over)));
     }
     reasons
+}
+
+/// Whether no run had an answer.
+fn is_unanswered(report: &Report) -> bool {
+    report.runs.iter().all(|run| run.requests.answered == 0)
+}
+
+/// Whose doing it is that nothing was answered, though the result is in doubt: what the host did to times and rates is no
+/// excuse, and a generator that hardly asked is one.
+fn silence(report: &Report) -> Outcome {
+    let is_excuse = |code| matches!(code, ReasonCode::GeneratorBusy | ReasonCode::SentLate);
+    let is_excused = report.verdict.reasons.iter().any(|reason| is_excuse(reason.code));
+    if is_excused { Outcome::Untrusted } else { Outcome::Broken }
 }
 
 /// Reasons of the verdict that are the server's doing.

@@ -107,7 +107,6 @@ impl Verdict {
             let text = "no run was finished".to_owned();
             reasons.push(everywhere((ReasonCode::NothingAnswered, text)));
         }
-        reasons.extend(coarse_clock(host).map(everywhere));
         notes.extend(slow_clock(host).map(everywhere));
         if ended == Ended::Interrupted {
             let text = "partial: it was stopped before its planned end".to_owned();
@@ -118,6 +117,8 @@ impl Verdict {
             reasons.extend(against(run).map(numbered));
             notes.extend(remarks(run).map(numbered));
         }
+        // After the runs: that nobody answered is a fact whatever the clock, and comes first.
+        reasons.extend(coarse_clock(host).map(everywhere));
         let state = if reasons.is_empty() { State::Valid } else { State::Invalid };
         Verdict { state, reasons, notes }
     }

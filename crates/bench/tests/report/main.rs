@@ -2,6 +2,7 @@
 
 mod figures;
 mod html;
+mod knee;
 mod sample;
 mod schema;
 mod text;
