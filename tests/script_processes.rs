@@ -58,9 +58,9 @@ fn a_process_answers_pages_of_every_scheduler_and_outlives_its_request() {
         schedulers.insert(scheduler_of(own).to_owned());
         assert!(sum < 100_000, "all connections go to one scheduler");
     }
-    assert_eq!(text(&server.get(&format!("/tell?to={name}&text=end"))), "told");
-    let gone = || text(&server.get(&format!("/add?to={name}&number=5"))).to_owned();
-    until("the process has ended", || (gone().starts_with("the process has ended")).then_some(()));
+    let end = || text(&server.get(&format!("/tell?to={name}&text=end"))).to_owned();
+    assert_eq!(end(), "told");
+    until("the process has ended", || (end() == "the process has ended").then_some(()));
     assert_eq!(server.count("/pages/spawned"), 1);
 }
 

@@ -8,6 +8,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two looks at a condition.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
+/// Most that counts from one look to the next: a host that was paused meanwhile, or at work for others, has let nobody do
+/// what is waited for.
+const LOOK_MAX: Duration = Duration::from_secs(1);
+
 /// Looks until there is something to see.
 pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     within(PATIENCE, what, look)
@@ -15,13 +19,16 @@ pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
 
 /// Looks until there is something to see, no longer than that.
 pub(crate) fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
+    let (mut waited, mut before) = (Duration::ZERO, Instant::now());
     loop {
         if let Some(seen) = look() {
             return seen;
         }
-        assert!(began.elapsed() < limit, "waited {limit:?} in vain for: {what}");
+        assert!(waited < limit, "waited {limit:?} in vain for: {what}");
         pace(LOOK_AGAIN);
+        let now = Instant::now();
+        waited += (now - before).min(LOOK_MAX);
+        before = now;
     }
 }
 

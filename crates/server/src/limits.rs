@@ -184,6 +184,8 @@ pub const SECRETS_MAX: usize = 16;
 pub const PAGES_MAX: usize = 10_000;
 /// 1 MiB of a page's source; a longer page is answered 500, and the log says why.
 pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
+/// 16 KiB of a page's source are read at a time; few pages take more than one read.
+pub const PAGE_READ_BYTES: usize = 16 * 1024;
 /// 100,000 names below a root are looked at for pages; what is behind them is not found, and the log says so.
 pub const PAGE_ENTRIES_MAX: usize = 100_000;
 /// 32 directories deep pages are looked for; what is deeper is not found, and the log says so.
@@ -197,15 +199,18 @@ pub const FAULT_LINES: usize = 7;
 pub const FAULT_LINE_CHARACTERS: usize = 400;
 /// 4,000 characters of the message of a page that failed; the rest is not shown to its author.
 pub const FAULT_MESSAGE_CHARACTERS: usize = 4_000;
-/// 50 ms without a change: then an edit is taken as complete, and the pages are read again.
-pub const PAGE_QUIET: Duration = Duration::from_millis(50);
+/// 10 ms without a change: then an edit is taken as complete, and the pages are read again. An editor that takes longer
+/// between two steps of saving shows what is in between to who asks right then.
+pub const PAGE_QUIET: Duration = Duration::from_millis(10);
 /// 500 ms after the first change the pages are read again, even when the changes do not end.
 pub const PAGE_QUIET_MAX: Duration = Duration::from_millis(500);
-/// 4 times as long as it took, nobody reads the pages again: whoever makes directories without end takes a fifth of one
-/// processor at most.
+/// 4 times the CPU time that it took, nobody reads the pages again: whoever makes directories without end takes a fifth of
+/// one processor at most.
 pub const PAGE_REST_FACTOR: u64 = 4;
-/// 1 s: no longer do edits wait because reading was slow; the host may have been, and not the reading.
+/// 1 s: no longer do edits wait because reading was much work.
 pub const PAGE_REST_MAX: Duration = Duration::from_secs(1);
+/// 1 s after pages could not be read for want of something, they are tried again; the old ones are served meanwhile.
+pub const PAGE_RETRY: Duration = Duration::from_secs(1);
 /// 8,192 directories are watched for edits of pages; edits in others are found at a reload, and the log says so.
 pub const PAGE_WATCHES_MAX: usize = 8_192;
 /// 100,000 page processes of one scheduler that were spawned or have a name; one more fails, and its page is told.

@@ -1,6 +1,7 @@
 //! The library's Lua code, in the order in which it is loaded.
 
 use std::ffi::CStr;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::engine::host::{Answer, Host, Level, Part};
@@ -70,6 +71,10 @@ end";
 
 /// Slices in which it is seen to be interrupted.
 pub(super) const PROOF_SLICES: usize = 3;
+
+/// Whether native code was seen to be interrupted in any engine of this process. It is a matter of the build, and to see it
+/// takes real ticks: once is enough.
+pub(super) static IS_PROVEN: AtomicBool = AtomicBool::new(false);
 
 /// The host while there is no request.
 pub(super) struct NoHost;

@@ -3,6 +3,7 @@
 //! Owns the life of runs, from a coroutine of the pool back into it. Never decides when a run goes on.
 
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::engine::error::{EngineError, Fault, ScriptError};
@@ -51,7 +52,7 @@ pub struct State {
 }
 
 impl State {
-    /// Makes an engine, and proves that it can interrupt native code.
+    /// Makes an engine. The first one of the process proves that it can interrupt native code.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ impl State {
         if settings.code == Code::Bytecode {
             lua.interpret();
         }
-        let names: Vec<&str> = Part::ALL.iter().map(|(name, _)| *name).collect();
+        let names = Part::ALL.map(|(name, _)| name);
         let numbers = library::numbers(&settings);
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
         let [body, environment, modules, forget, withdraw] =
@@ -88,7 +89,7 @@ impl State {
             cpu_budget: settings.cpu_budget,
             collect_above: settings.memory_bytes / 4 * 3,
         };
-        state.prove()?;
+        state.prove(settings.code)?;
         state.lua.set_slice(settings.slice);
         state.ticks_max = ticks_max;
         state.ticks_used = 0;
@@ -97,7 +98,10 @@ impl State {
 
     /// Runs a loop of native code that ends by itself, late, and sees it interrupted more often than the one time
     /// that comes anyway: when the loop is over.
-    fn prove(&mut self) -> Result<(), EngineError> {
+    fn prove(&mut self, code: Code) -> Result<(), EngineError> {
+        if library::IS_PROVEN.load(Relaxed) {
+            return Ok(());
+        }
         let bytes = self.lua.memory_bound();
         let fault = |error: Box<ScriptError>| match error.fault {
             Fault::Memory => EngineError::Memory { bytes },
@@ -117,6 +121,7 @@ impl State {
                 }
             };
         }
+        library::IS_PROVEN.store(code == Code::Native, Relaxed);
         Ok(())
     }
 

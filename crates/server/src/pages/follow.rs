@@ -13,7 +13,7 @@ use super::name::PageName;
 use super::set::PageSet;
 use crate::files::rules::Root;
 use crate::limits::{
-    PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_REST_MAX, PAGE_WATCHES_MAX,
+    PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_REST_MAX, PAGE_RETRY, PAGE_WATCHES_MAX,
 };
 
 /// The directories that are watched.
@@ -131,9 +131,14 @@ impl Follower {
         Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))
     }
 
-    /// The pages have been read again; what changes from now on is another edit.
-    pub fn rest(&mut self, began_ns: u64, ended_ns: u64) {
-        self.edits.rest(began_ns, ended_ns);
+    /// The pages have been read again, which took so much CPU time; what changes from now on is another edit.
+    pub fn rest(&mut self, used_ns: u64, now_ns: u64) {
+        self.edits.rest(used_ns, now_ns);
+    }
+
+    /// The pages could not be read: they are to be read again later, whether they change until then or not.
+    pub fn retry(&mut self, now_ns: u64) {
+        self.edits.retry(now_ns);
     }
 }
 
@@ -176,11 +181,15 @@ impl Edits {
         Some(quiet_ns.min(most_ns).max(self.rest_ns))
     }
 
-    fn rest(&mut self, began_ns: u64, ended_ns: u64) {
-        let took_ns = ended_ns.saturating_sub(began_ns);
+    fn rest(&mut self, used_ns: u64, now_ns: u64) {
         self.seen_ns = None;
-        let rest_ns = took_ns.saturating_mul(PAGE_REST_FACTOR).min(nanoseconds(PAGE_REST_MAX));
-        self.rest_ns = ended_ns.saturating_add(rest_ns);
+        let rest_ns = used_ns.saturating_mul(PAGE_REST_FACTOR).min(nanoseconds(PAGE_REST_MAX));
+        self.rest_ns = now_ns.saturating_add(rest_ns);
+    }
+
+    fn retry(&mut self, now_ns: u64) {
+        self.see(now_ns);
+        self.rest_ns = now_ns.saturating_add(nanoseconds(PAGE_RETRY));
     }
 }
 
@@ -201,10 +210,10 @@ mod tests {
         let mut edits = Edits::default();
         assert_eq!(edits.due_ns(), None);
         edits.see(1000 * MS);
-        assert_eq!(edits.due_ns(), Some(1050 * MS));
-        edits.see(1040 * MS);
-        assert_eq!(edits.due_ns(), Some(1090 * MS));
-        for at_ms in (1080..1500).step_by(40) {
+        assert_eq!(edits.due_ns(), Some(1010 * MS));
+        edits.see(1008 * MS);
+        assert_eq!(edits.due_ns(), Some(1018 * MS));
+        for at_ms in (1016..1500).step_by(8) {
             edits.see(at_ms * MS);
         }
         assert_eq!(edits.due_ns(), Some(1500 * MS));
@@ -214,13 +223,24 @@ mod tests {
     fn reading_again_takes_a_part_of_the_time_only() {
         let mut edits = Edits::default();
         edits.see(0);
-        edits.rest(50 * MS, 150 * MS);
+        edits.rest(100 * MS, 150 * MS);
         assert_eq!(edits.due_ns(), None);
         edits.see(160 * MS);
         assert_eq!(edits.due_ns(), Some((150 + 100 * PAGE_REST_FACTOR) * MS));
-        edits.rest(0, 60_000 * MS);
+        edits.rest(60_000 * MS, 60_000 * MS);
         edits.see(60_001 * MS);
-        assert_eq!(edits.due_ns(), Some(61_000 * MS), "a slow host is not waited for");
+        assert_eq!(edits.due_ns(), Some(61_000 * MS), "an author does not wait for long");
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_tried_again() {
+        let mut edits = Edits::default();
+        edits.see(1000 * MS);
+        edits.rest(MS, 1020 * MS);
+        edits.retry(1020 * MS);
+        assert_eq!(edits.due_ns(), Some(2020 * MS));
+        edits.rest(MS, 2030 * MS);
+        assert_eq!(edits.due_ns(), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sys::file::{Directory, Kind};
 
 use super::name::PageName;
 use crate::files::rules::Root;
-use crate::limits::{PAGE_BYTES_MAX, PAGE_DEPTH_MAX, PAGE_ENTRIES_MAX, PAGES_MAX};
+use crate::limits::{PAGE_BYTES_MAX, PAGE_DEPTH_MAX, PAGE_ENTRIES_MAX, PAGE_READ_BYTES, PAGES_MAX};
 
 /// A page as it was found.
 #[derive(Debug)]
@@ -99,9 +99,9 @@ fn is_hidden(relative: &str) -> bool {
 fn read(directory: &Directory, relative: &str, root: &Root) -> Result<String, Unreadable> {
     let handle =
         directory.open_beneath(Path::new(relative), root.symlinks).map_err(Unreadable::Failed)?;
-    let mut bytes = vec![0; PAGE_BYTES_MAX + 1];
-    let mut length = 0;
-    while length < bytes.len() {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while length <= PAGE_BYTES_MAX {
+        bytes.resize((length + PAGE_READ_BYTES).min(PAGE_BYTES_MAX + 1), 0);
         match handle.read_at(&mut bytes[length..], length as u64) {
             Ok(0) => break,
             Ok(count) => length += count,

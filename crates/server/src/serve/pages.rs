@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runtime::diagnostic::{self, Level};
+use sys::accounting::thread_cpu_ns;
 use sys::clock::monotonic_ns;
 
 use super::signals::Post;
@@ -21,6 +22,8 @@ pub(super) struct LivePages {
     sets: Arc<[Arc<PageSet>]>,
     problems: Vec<PageProblem>,
     edits: u64,
+    /// Why the pages could not be read when they were to be read last.
+    failure: Option<String>,
     /// None before there are others to tell.
     follower: Option<Follower>,
 }
@@ -28,8 +31,13 @@ pub(super) struct LivePages {
 impl LivePages {
     /// Those of the first configuration. What is wrong with them is told.
     pub(super) fn new(data: &SiteData) -> Self {
-        let mut pages =
-            Self { sets: Arc::default(), problems: Vec::new(), edits: 0, follower: None };
+        let mut pages = Self {
+            sets: Arc::default(),
+            problems: Vec::new(),
+            edits: 0,
+            failure: None,
+            follower: None,
+        };
         pages.take_over(&data.roots, data.pages.clone().into());
         warn(data);
         pages
@@ -74,19 +82,16 @@ impl LivePages {
 
     /// Reads the pages again, and hands them to the schedulers when there is anything new.
     pub(super) fn read_again(&mut self, data: &SiteData, post: &mut Post) {
-        let began_ns = monotonic_ns();
+        let before_ns = thread_cpu_ns();
         let loaded = pages::load(&data.roots, &data.rules, self.before(data), &data.config.pages);
         if let Some(follower) = &mut self.follower {
-            follower.rest(began_ns, monotonic_ns());
+            follower.rest(thread_cpu_ns().saturating_sub(before_ns), monotonic_ns());
         }
         let sets: Arc<[Arc<PageSet>]> = match loaded {
             Ok(sets) => sets.into(),
-            Err(error) => {
-                let level = Level::Error;
-                diagnostic::write(level, format_args!("the pages stay as they were: {error}"));
-                return;
-            }
+            Err(error) => return self.fail(error.to_string()),
         };
+        self.failure = None;
         let is_same = self.sets.iter().zip(&*sets).all(|(one, other)| one.is_same(other));
         self.take_over(&data.roots, sets);
         self.follow(&data.roots);
@@ -103,6 +108,18 @@ impl LivePages {
             format_args!("pages were edited: {} are in force", self.count()),
         );
         self.report(post);
+    }
+
+    /// Nobody edits a page once more because it could not be read: that is tried again, and told once.
+    fn fail(&mut self, failure: String) {
+        if let Some(follower) = &mut self.follower {
+            follower.retry(monotonic_ns());
+        }
+        if self.failure.as_ref() != Some(&failure) {
+            let level = Level::Error;
+            diagnostic::write(level, format_args!("the pages stay as they were: {failure}"));
+        }
+        self.failure = Some(failure);
     }
 
     /// Takes pages over; what is newly wrong with some is told.
