@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod config;
+pub mod fetch;
 pub mod file_helper;
 pub mod files;
 pub mod http;
@@ -12,6 +13,7 @@ pub mod limits;
 pub mod load;
 pub mod log_writer;
 pub mod message;
+pub mod name_helper;
 pub mod pages;
 pub mod route;
 pub mod sandbox;

@@ -228,3 +228,38 @@ pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
 /// 64 times that nobody waits for any more are kept, and as many as there are processes that wait; more are looked
 /// for and dropped.
 pub const STALE_ALARMS: usize = 64;
+
+// ---- Fetches of pages ----
+
+/// 1,024 fetches under way on one scheduler; one more fails with "too many fetches at once".
+pub const FETCHES: usize = 1_024;
+/// 256 MiB of requests and answers of all fetches of a scheduler; the fetch that needs more fails with "too many fetches
+/// at once".
+pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;
+/// 8 MiB of a body, sent or received; a fetch with a longer one fails.
+pub const FETCH_BODY_SIZE: usize = 8 * 1024 * 1024;
+/// 64 KiB of the head of an answer, interim answers before it included; a fetch with a longer one fails.
+pub const FETCH_HEAD_SIZE: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
+/// 8 KiB of a URL; a fetch of a longer one fails.
+pub const FETCH_URL_SIZE: usize = 8 * 1024;
+/// 32 letters of a method; a fetch with a longer one fails.
+pub const FETCH_METHOD_SIZE: usize = 32;
+/// 64 KiB of a request are handed to its connection at a time; the rest follows when these have left.
+pub const FETCH_PIECE_BYTES: usize = 64 * 1024;
+/// 32 idle connections to one address; one more is closed after its answer.
+pub const FETCH_IDLE_PER_HOST: usize = 32;
+/// 256 idle connections of a scheduler; one more is closed after its answer.
+pub const FETCH_IDLE: usize = 256;
+/// 30 s for which a connection of fetches may be idle; then it is closed.
+pub const FETCH_IDLE_TIME: Duration = Duration::from_secs(30);
+/// 1,024 names of hosts are remembered by a scheduler, or being looked up; with more, those that are known are forgotten, and
+/// where all are being looked up, one more fetch fails with "too many fetches at once".
+pub const FETCH_NAMES: usize = 1_024;
+/// 30 s for which the addresses of a name are believed; then it is looked up again.
+pub const FETCH_NAME_AGE: Duration = Duration::from_secs(30);
+/// 2 s for which it is believed that a name has no address; then it is looked up again.
+pub const FETCH_NO_NAME_AGE: Duration = Duration::from_secs(2);
+/// 16 addresses of a name; others are not tried.
+pub const FETCH_ADDRESSES: usize = 16;
+/// 2 threads that look names up: one name may take many seconds. Consequence: a third such name waits.
+pub const NAME_HELPERS: usize = 2;

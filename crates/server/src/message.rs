@@ -7,8 +7,9 @@ use std::sync::Arc;
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 
+use crate::fetch::{Found, Question};
 use crate::files::cache::CacheStats;
-use crate::files::{Found, Job, Warm, Warmed};
+use crate::files::{self, Job, Warm, Warmed};
 use crate::http::HttpStats;
 use crate::pages::{Letter, PageProblem, PageSet, PagesReport};
 use crate::site::SiteData;
@@ -24,6 +25,10 @@ pub enum Message {
     Warm(Box<WarmFor>),
     /// From a file helper: it is, or cannot be.
     Warmed(ProcessId, Warmed),
+    /// To a name helper: look a host up.
+    Resolve(Question),
+    /// From a name helper: its addresses.
+    Resolved(Question, Found),
     /// To the log writer: lines, and how many.
     Lines(Vec<u8>, u64),
     /// To the log writer: open the file anew.
@@ -79,7 +84,7 @@ pub struct FoundFile {
     /// The job.
     pub job: Job,
     /// What was found.
-    pub found: Found,
+    pub found: files::Found,
 }
 
 /// A region to be read for a process that waits.

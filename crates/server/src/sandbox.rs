@@ -44,6 +44,19 @@ impl Sandbox {
 /// The newest set of rights this knows; older kernels enforce what they know of it.
 const RIGHTS: ABI = ABI::V3;
 
+/// What the C library reads to look a host's name up, where pages may fetch: its own table, whom to ask, and how. Those that
+/// are links lead into one of the directories.
+pub const NAME_SERVICE: [&str; 8] = [
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/resolv.conf",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager",
+];
+
 /// Closes everything but the openings, for this thread and those it starts from now on.
 pub fn enter(openings: &Openings) -> Sandbox {
     match restrict(openings) {

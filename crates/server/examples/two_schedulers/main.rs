@@ -313,7 +313,12 @@ fn main() -> io::Result<()> {
     let mut remotes = Vec::new();
     for (number, mailbox) in mailboxes.into_iter().enumerate() {
         let data = Arc::clone(&data);
-        let named = Helpers { schedulers: 2, files: vec![Endpoint(2)], log: Some(Endpoint(3)) };
+        let named = Helpers {
+            schedulers: 2,
+            files: vec![Endpoint(2)],
+            names: Vec::new(),
+            log: Some(Endpoint(3)),
+        };
         remotes.push(Remote::start(move || Seated::new(number, &data, named, mailbox, counter))?);
     }
     let kinds = kinds();

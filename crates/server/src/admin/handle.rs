@@ -241,7 +241,9 @@ impl Application for Admin {
             | Message::Pages { .. }
             | Message::Letter(_)
             | Message::AskReport
-            | Message::AskLogReport => {}
+            | Message::AskLogReport
+            | Message::Resolve(_)
+            | Message::Resolved(..) => {}
         }
     }
 

@@ -87,6 +87,7 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
         "cpu": facts.cpus.get(number),
         "configuration": report.generation,
         "connections": report.processes,
+        "processes": processes(facts, runtime),
         "turns": turns(facts, runtime),
         "time": time(facts, runtime),
         "network": network(runtime),
@@ -143,6 +144,12 @@ fn page_counts(counts: &PageCounts, waiting: u64) -> Value {
         "slices": counts.slices,
         "cpu_us": counts.cpu_ns / 1_000,
     })
+}
+
+/// How many processes there are of each kind.
+fn processes(facts: &Facts, stats: &Stats) -> Value {
+    let of_kind = |(kind, count): (&&str, u64)| ((*kind).to_owned(), json!(count));
+    Value::Object(facts.kinds.iter().zip(stats.processes).map(of_kind).collect())
 }
 
 fn turns(facts: &Facts, stats: &Stats) -> Value {

@@ -139,6 +139,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
         "cpu_budget",
         "deadline",
         "memory",
+        "fetch",
         "secret_file",
         "session_age",
         "secure_cookies",

@@ -9,6 +9,7 @@
 
 mod address;
 mod choice;
+mod fetch;
 mod field;
 mod files;
 mod glob;
@@ -32,6 +33,7 @@ mod target;
 mod value;
 
 pub use address::{Address, AddressError};
+pub use fetch::{FetchRule, FetchRules};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
 pub use keys::{SECTIONS, SectionKeys};

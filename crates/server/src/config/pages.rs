@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use script::engine::Code;
 
+use super::fetch::{self, FetchRules};
 use super::section::Section;
 use super::value::{boolean, deadline, duration_within, path, size_within};
 use super::{Overrides, Problems};
@@ -27,6 +28,8 @@ pub struct Pages {
     pub deadline: Duration,
     /// Memory for all pages of one scheduler, with their code; who asks for more gets 503.
     pub memory: u64,
+    /// Which targets pages may fetch from.
+    pub fetch: FetchRules,
     /// The file with the secrets that cookies are signed with; `None` for one that ends with the server.
     pub secret_file: Option<PathBuf>,
     /// How long sessions are good.
@@ -56,6 +59,7 @@ impl Default for Pages {
             cpu_budget: limits::PAGE_CPU_BUDGET,
             deadline: limits::PAGE_DEADLINE,
             memory: limits::PAGE_MEMORY,
+            fetch: FetchRules::All,
             secret_file: None,
             session_age: limits::PAGE_SESSION_AGE,
             secure_cookies: false,
@@ -102,6 +106,7 @@ pub(super) fn read(
     section.read_into("memory", &mut pages.memory, problems, |item| {
         size_within(item, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX)
     });
+    fetch::read_into(&mut pages.fetch, &section, problems);
     pages.secret_file = section.read("secret_file", problems, |item| path(item, base));
     section.read_into("session_age", &mut pages.session_age, problems, |item| {
         duration_within(item, limits::PAGE_SESSION_AGE_MIN..=limits::DEADLINE_MAX)

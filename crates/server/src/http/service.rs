@@ -1,7 +1,9 @@
 //! HTTP as a service of one scheduler: what all its connections share.
 //!
-//! Owns the settings, the prepared reply pieces, the log and the counters. Its processes are [`Connection`]s.
+//! Owns the settings, the prepared reply pieces, the log, the counters and the client that fetches from other servers. Its
+//! processes are clients' connections and those of that client.
 
+use std::io;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
@@ -16,11 +18,13 @@ use wire::http::status::Status;
 use super::application::{Answer, AnswerContext, Application};
 use super::connection::Connection;
 use super::log::{AccessLine, AccessLog};
+use super::process::Process;
 use super::reply::{BodyUse, Persistence, Reply, ReplyParts};
 use super::request::Request;
 use super::settings::Settings;
 use super::stats::HttpStats;
 use crate::config::Network;
+use crate::fetch::Client;
 
 /// A request and its number on its connection.
 pub(super) struct Asked<'r> {
@@ -46,6 +50,7 @@ pub struct Http<A> {
     parts: ReplyParts,
     log: Option<AccessLog>,
     stats: HttpStats,
+    client: Client,
     /// Which configured listener each of this scheduler's own is; empty: they are the same.
     listeners: Vec<usize>,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
@@ -61,6 +66,7 @@ impl<A: Application> Http<A> {
             parts: ReplyParts::new(),
             log,
             stats: HttpStats::default(),
+            client: Client::default(),
             listeners: Vec::new(),
             slots: None,
         }
@@ -79,6 +85,16 @@ impl<A: Application> Http<A> {
     /// What was counted.
     pub fn stats(&self) -> &HttpStats {
         &self.stats
+    }
+
+    /// What fetches from other servers.
+    pub fn client_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// The application and what fetches for it.
+    pub fn parts_mut(&mut self) -> (&mut A, &mut Client) {
+        (&mut self.application, &mut self.client)
     }
 
     /// Room for a head's fields: made once, because clearing it for every request would cost more than parsing.
@@ -242,17 +258,17 @@ impl<A: Application> Http<A> {
 }
 
 impl<A: Application> Service for Http<A> {
-    type Process = Connection;
+    type Process = Process;
     type Message = A::Message;
 
-    const KINDS: &'static [&'static str] = &["http"];
+    const KINDS: &'static [&'static str] = Process::KINDS;
 
     #[inline]
-    fn kind(_process: &Connection) -> usize {
-        0
+    fn kind(process: &Process) -> usize {
+        process.kind()
     }
 
-    fn is_idle(process: &Connection) -> bool {
+    fn is_idle(process: &Process) -> bool {
         process.is_idle()
     }
 
@@ -261,14 +277,24 @@ impl<A: Application> Service for Http<A> {
         listener: ListenerIndex,
         peer: Peer,
         context: &mut Context<'_, A::Message>,
-    ) -> Option<Connection> {
-        Connection::new(self, listener, peer, context)
+    ) -> Option<Process> {
+        Connection::new(self, listener, peer, context).map(Process::Connection)
+    }
+
+    fn on_connect(
+        &mut self,
+        ticket: u64,
+        begun: Result<(), io::ErrorKind>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Option<Process> {
+        let outbound = self.client.on_connect(ticket, begun, context)?;
+        Some(Process::Outbound(Box::new(outbound)))
     }
 
     #[inline]
     fn on_input(
         &mut self,
-        process: &mut Connection,
+        process: &mut Process,
         input: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
@@ -277,7 +303,7 @@ impl<A: Application> Service for Http<A> {
 
     fn on_event(
         &mut self,
-        process: &mut Connection,
+        process: &mut Process,
         event: Event,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
@@ -286,15 +312,15 @@ impl<A: Application> Service for Http<A> {
 
     fn on_cold_file(
         &mut self,
-        _process: &Connection,
+        _process: &Process,
         region: &FileRegion,
         context: &mut Context<'_, A::Message>,
     ) -> bool {
         self.application.on_cold_file(region, context)
     }
 
-    fn on_close(&mut self, process: Connection, _reason: CloseReason) {
-        process.leave(self);
+    fn on_close(&mut self, process: Process, reason: CloseReason) {
+        process.on_close(self, reason);
     }
 
     fn on_message(
@@ -308,6 +334,7 @@ impl<A: Application> Service for Http<A> {
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, A::Message>) {
         A::on_turn_end(self, context);
+        self.client.end_turn(context);
     }
 
     fn on_stop(&mut self, context: &mut ServiceContext<'_, A::Message>) {

@@ -27,8 +27,8 @@ use sys::pollset::epoll::Epoll;
 
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::config::{
-    AccessLog as AccessLogTarget, Address, Config, DescriptorTables, LogFormat, PageErrors,
-    Steering,
+    AccessLog as AccessLogTarget, Address, Config, DescriptorTables, FetchRules, LogFormat,
+    PageErrors, Steering,
 };
 use crate::file_helper::FileHelper;
 use crate::http::{self, AccessLog, Http};
@@ -36,6 +36,7 @@ use crate::limits;
 use crate::load::Source;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
+use crate::name_helper::NameHelper;
 use crate::pages::Before;
 use crate::sandbox::{self, Openings, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
@@ -179,6 +180,9 @@ fn openings(
     if let Some(path) = &data.config.pages.secret_file {
         openings.read.extend(directories_of(path));
     }
+    if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {
+        openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
+    }
     if let Some(LogTarget::File(path)) = log {
         openings.write.extend(directories_of(path));
     }
@@ -202,11 +206,12 @@ fn directories_of(path: &Path) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// The endpoints and their seats: schedulers first, then control, file helpers, log writer, main.
+/// The endpoints and their seats: schedulers first, then control, file and name helpers, log writer, main.
 struct Crew {
     schedulers: usize,
     log: Option<Endpoint>,
     files: Vec<Endpoint>,
+    names: Vec<Endpoint>,
     seats: Vec<Option<Seat<Message>>>,
 }
 
@@ -218,11 +223,13 @@ impl Crew {
             Endpoint(u16::try_from(roles.len() - 1).unwrap_or(u16::MAX))
         };
         let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
+        let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
         let log = has_log.then(&mut helper);
         // The main thread has to reach the log writer, and helpers do not reach each other.
         roles.push(Role::Scheduler);
         let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
-        Ok(Self { schedulers, log, files, seats: seats.into_iter().map(Some).collect() })
+        let seats = seats.into_iter().map(Some).collect();
+        Ok(Self { schedulers, log, files, names, seats })
     }
 
     fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
@@ -243,8 +250,12 @@ impl Crew {
     }
 
     fn helpers(&self) -> Helpers {
-        let schedulers = u16::try_from(self.schedulers).unwrap_or(u16::MAX);
-        Helpers { schedulers, files: self.files.clone(), log: self.log }
+        Helpers {
+            schedulers: u16::try_from(self.schedulers).unwrap_or(u16::MAX),
+            files: self.files.clone(),
+            names: self.names.clone(),
+            log: self.log,
+        }
     }
 
     fn start_helpers(&mut self, log: Option<LogTarget>) -> Result<signals::Helpers, ServeError> {
@@ -252,6 +263,11 @@ impl Crew {
             let seat = self.take(usize::from(endpoint.0))?;
             // A file helper holds nothing that must be finished: it ends with the process.
             let _detached = helper::spawn(&format!("files-{number}"), seat, FileHelper::new)
+                .map_err(ServeError::Thread)?;
+        }
+        for (number, endpoint) in self.names.clone().into_iter().enumerate() {
+            let seat = self.take(usize::from(endpoint.0))?;
+            let _detached = helper::spawn(&format!("names-{number}"), seat, || NameHelper)
                 .map_err(ServeError::Thread)?;
         }
         let mut writer: Option<JoinHandle<()>> = None;
@@ -299,6 +315,7 @@ fn launch_schedulers(
         let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
         let mut http = Http::new(site, Arc::clone(&data.settings), log);
         http.set_listeners(listeners.configured(endpoint));
+        http.client_mut().set_rules(data.config.pages.fetch.clone());
         Ok(http)
     };
     launch::launch(&plan, seats, make).map_err(ServeError::Launch)

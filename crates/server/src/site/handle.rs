@@ -12,6 +12,7 @@ use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::data::SiteData;
+use super::endpoints::Helpers;
 use super::file::remember;
 use super::script;
 use super::waiting::Waiting;
@@ -25,17 +26,6 @@ use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
 use crate::pages::{Letter, PageSet, Runner, Undelivered};
 use crate::route::RuleId;
-
-/// Who helps the schedulers.
-#[derive(Clone, Debug)]
-pub struct Helpers {
-    /// How many schedulers there are to help, which are the first endpoints.
-    pub schedulers: u16,
-    /// File helpers.
-    pub files: Vec<Endpoint>,
-    /// The log writer, when there is an access log.
-    pub log: Option<Endpoint>,
-}
 
 /// The site of one scheduler.
 pub struct Site {
@@ -333,6 +323,9 @@ impl Application for Site {
                 http.set_settings(Arc::clone(&data.settings));
                 http.application_mut().on_reload(data, context);
             }
+            Message::Resolved(name, found) => {
+                http.client_mut().learn(&name, found, context.now.monotonic_ns);
+            }
             Message::Drain { deadline_ms, idle_grace_ms } => {
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
@@ -350,6 +343,7 @@ impl Application for Site {
             // Not for a scheduler.
             Message::LookUp(_)
             | Message::Warm(_)
+            | Message::Resolve(_)
             | Message::Lines(..)
             | Message::ReopenLog
             | Message::StopLog

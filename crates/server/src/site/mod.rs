@@ -5,6 +5,7 @@
 
 mod answer;
 mod data;
+mod endpoints;
 mod file;
 mod handle;
 mod page;
@@ -17,7 +18,8 @@ use sys::pollset::epoll::Epoll;
 use crate::http::Http;
 
 pub use data::SiteData;
-pub use handle::{Helpers, Site};
+pub use endpoints::Helpers;
+pub use handle::Site;
 
 // What an idle connection costs: its slot and nothing else (`tests/idle_memory.rs` counts the heap).
 const _: () = assert!(Scheduler::<Epoll, Http<Site>>::slot_bytes() <= 128);

@@ -7,9 +7,9 @@ use std::time::Duration;
 use runtime::diagnostic::Level;
 use script::engine::Code;
 use server::config::{
-    AccessLog, Address, CacheRule, Config, DescriptorTables, ErrorPage, FileRules, Header,
-    HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method, Overrides, PageErrors,
-    Pages, Respond, RouteAction, Steering,
+    AccessLog, Address, CacheRule, Config, DescriptorTables, ErrorPage, FetchRules, FileRules,
+    Header, HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method, Overrides,
+    PageErrors, Pages, Respond, RouteAction, Steering,
 };
 
 use super::{config, errors};
@@ -259,7 +259,7 @@ fn the_keys_of_limits() {
 fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n",
+         memory = \"8 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n",
     );
     assert_eq!(
         config.pages,
@@ -270,6 +270,7 @@ fn the_keys_of_pages() {
             cpu_budget: Duration::from_secs(1),
             deadline: Duration::from_secs(5),
             memory: 8 << 20,
+            fetch: FetchRules::None,
             secret_file: Some("/base/../key".into()),
             session_age: Duration::from_secs(3600),
             secure_cookies: true,

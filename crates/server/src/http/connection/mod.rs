@@ -313,7 +313,7 @@ impl Connection {
             Event::InputEnded if self.phase == Phase::Waiting => Next::Park,
             Event::InputEnded => Next::Finish,
             Event::DeadlineReached => self.on_deadline(http, context),
-            // It makes no connections.
+            // It was accepted.
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
             Event::Overloaded => {
                 self.leave(http);

@@ -1,0 +1,328 @@
+//! The fetches of one scheduler, from what was asked to what came of it.
+//!
+//! Owns what is under way and its bounds, and which connection works for whom. What it wants of the scheduler it says at the
+//! end of a turn; outcomes are fetched from it there, too.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use ahash::HashMap;
+use runtime::service::{Command, Context, Next, Progress, ServiceContext};
+use runtime::slots::ProcessId;
+
+use super::answer::{Answer, Cut, Extent, Reading};
+use super::failure::Failure;
+use super::names::{Found, Names, Question};
+use super::outbound::{Outbound, Past};
+use super::pool::{Kept, Pool};
+use super::request::{Asked, Prepared, Repeatable};
+use crate::config::FetchRules;
+use crate::http::milliseconds;
+use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES, FETCHES};
+
+/// Who asked: a number that means something to him alone. He has one fetch at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owner(pub u64);
+
+/// What came of a fetch.
+pub type Outcome = (Owner, Result<Answer, Failure>);
+
+/// A fetch; no number is used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Number(pub(super) u64);
+
+/// A fetch under way.
+#[derive(Debug)]
+pub(super) struct Fetch {
+    owner: Owner,
+    pub(super) request: Prepared,
+    deadline_ns: u64,
+    /// Addresses of the host that were not tried yet, the next one last.
+    pub(super) untried: Vec<IpAddr>,
+    pub(super) connection: Option<ProcessId>,
+    /// Bytes of the request that are on their way.
+    sent: usize,
+    reading: Reading,
+    /// What counts of it for [`FETCH_HELD_BYTES`].
+    held_bytes: usize,
+}
+
+/// What came behind an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Nothing,
+    Bytes,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The other side has said that nothing more comes.
+    Orderly,
+    /// It broke, or was closed here.
+    Broken,
+}
+
+/// The fetches of one scheduler.
+#[derive(Debug, Default)]
+pub struct Client {
+    pub(super) rules: FetchRules,
+    pub(super) names: Names,
+    pub(super) pool: Pool,
+    pub(super) fetches: HashMap<Number, Fetch>,
+    by_owner: HashMap<Owner, Number>,
+    deadlines: BTreeSet<(u64, Number)>,
+    /// Idle connections that are about to begin with a fetch.
+    pub(super) assigned: HashMap<ProcessId, Number>,
+    pub(super) commands: Vec<Command>,
+    outcomes: Vec<Outcome>,
+    held_bytes: usize,
+    last: u64,
+}
+
+impl Client {
+    /// Says what may be fetched from now on.
+    pub fn set_rules(&mut self, rules: FetchRules) {
+        self.rules = rules;
+    }
+
+    /// Begins a fetch. One of the same owner that is under way is given up.
+    pub fn begin(&mut self, owner: Owner, asked: &Asked, now_ns: u64) {
+        self.give_up(owner);
+        if self.fetches.len() >= FETCHES {
+            self.outcomes.push((owner, Err(Failure::TooMany)));
+            return;
+        }
+        let request = match Prepared::of(asked) {
+            Ok(request) => request,
+            Err(failure) => {
+                self.outcomes.push((owner, Err(failure)));
+                return;
+            }
+        };
+        self.last += 1;
+        let number = Number(self.last);
+        let timeout_ns = u64::try_from(asked.timeout.as_nanos()).unwrap_or(u64::MAX);
+        let deadline_ns = now_ns.saturating_add(timeout_ns);
+        let reading = Reading::new(request.method);
+        let fetch = Fetch {
+            owner,
+            request,
+            deadline_ns,
+            untried: Vec::new(),
+            connection: None,
+            sent: 0,
+            reading,
+            held_bytes: 0,
+        };
+        self.deadlines.insert((deadline_ns, number));
+        self.by_owner.insert(owner, number);
+        let (host, size) = (fetch.request.target.host.clone(), fetch.request.bytes.len());
+        self.fetches.insert(number, fetch);
+        match self.hold(number, size) {
+            Ok(()) => self.find(number, &host, now_ns),
+            Err(failure) => self.fail(number, failure),
+        }
+    }
+
+    /// Nobody wants what this owner asked for any more: its connection is closed.
+    pub fn give_up(&mut self, owner: Owner) {
+        if let Some(number) = self.by_owner.get(&owner).copied() {
+            self.drop_fetch(number);
+        }
+        self.outcomes.retain(|(of, _)| *of != owner);
+    }
+
+    /// Names that a helper is to look up; what cannot be sent stays for the next turn.
+    pub fn questions(&mut self) -> &mut Vec<Question> {
+        self.names.questions()
+    }
+
+    /// A helper has looked a name up.
+    pub fn learn(&mut self, name: &Question, found: Found, now_ns: u64) {
+        for number in self.names.learn(name, found, now_ns) {
+            // Whoever waited may be gone.
+            if let Some(fetch) = self.fetches.get(&number) {
+                let host = fetch.request.target.host.clone();
+                self.find(number, &host, now_ns);
+            }
+        }
+    }
+
+    /// Ends what has taken too long, and gives what has come of all that ended since the last call.
+    pub fn outcomes(&mut self, now_ns: u64) -> Vec<Outcome> {
+        while let Some((due_ns, number)) = self.deadlines.first().copied()
+            && due_ns <= now_ns
+        {
+            self.fail(number, Failure::Timeout);
+        }
+        std::mem::take(&mut self.outcomes)
+    }
+
+    /// How many fetches are under way.
+    pub fn under_way(&self) -> usize {
+        self.fetches.len()
+    }
+
+    /// A turn ends: what is wanted of the scheduler is said.
+    pub(crate) fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        for command in self.commands.drain(..) {
+            context.command(command);
+        }
+        if !self.outcomes.is_empty() {
+            context.wake_at_ns(context.now.monotonic_ns);
+        }
+        if let Some((due_ns, _)) = self.deadlines.first() {
+            context.wake_at_ns(*due_ns);
+        }
+    }
+
+    /// The fetch that an idle connection is to work for.
+    pub(super) fn assigned_to(&mut self, connection: ProcessId) -> Option<Number> {
+        self.assigned.remove(&connection)
+    }
+
+    /// A connection is not to be used again.
+    pub(super) fn forget_idle(&mut self, outbound: &Outbound) {
+        self.pool.remove(outbound.address, outbound.id);
+    }
+
+    /// Begins to send a request.
+    pub(super) fn send<M>(&mut self, outbound: &Outbound, context: &mut Context<'_, M>) -> Next {
+        context.clear_deadline();
+        self.send_more(outbound, context)
+    }
+
+    /// Sends as much of a request as the outbox takes.
+    pub(super) fn send_more<M>(
+        &mut self,
+        outbound: &Outbound,
+        context: &mut Context<'_, M>,
+    ) -> Next {
+        let Some(number) = outbound.fetch else { return Next::Read };
+        let Some(fetch) = self.fetches.get_mut(&number) else { return Next::Abort };
+        while !context.output_is_full()
+            && let Some(rest) = fetch.request.bytes.get(fetch.sent..)
+            && !rest.is_empty()
+        {
+            let piece = rest.get(..FETCH_PIECE_BYTES).unwrap_or(rest);
+            context.output.put(piece);
+            fetch.sent += piece.len();
+        }
+        Next::Read
+    }
+
+    /// Bytes of an answer came.
+    pub(super) fn take_input<M>(
+        &mut self,
+        number: Number,
+        outbound: &mut Outbound,
+        input: &[u8],
+        context: &mut Context<'_, M>,
+    ) -> Progress {
+        let aborted = Progress { consumed: input.len(), next: Next::Abort };
+        let Some(fetch) = self.fetches.get_mut(&number) else { return aborted };
+        let before = fetch.reading.body_bytes();
+        let taken = fetch.reading.take(input);
+        let more = fetch.reading.body_bytes().saturating_sub(before);
+        match taken.and_then(|taken| self.hold(number, more).map(|()| taken)) {
+            Ok((consumed, Extent::Partial)) => Progress { consumed, next: Next::Read },
+            Ok((consumed, Extent::Whole)) => {
+                let after = if consumed < input.len() { After::Bytes } else { After::Nothing };
+                let next = self.settle(number, outbound, after, context);
+                Progress { consumed: input.len(), next }
+            }
+            Err(failure) => {
+                outbound.fetch = None;
+                self.fail(number, failure);
+                aborted
+            }
+        }
+    }
+
+    /// An answer is whole: its connection is kept where it can be used again.
+    fn settle<M>(
+        &mut self,
+        number: Number,
+        outbound: &mut Outbound,
+        after: After,
+        context: &mut Context<'_, M>,
+    ) -> Next {
+        outbound.fetch = None;
+        outbound.past = Past::Used;
+        let Some(fetch) = self.remove(number) else { return Next::Abort };
+        let is_sent = fetch.sent == fetch.request.bytes.len();
+        // Bytes behind an answer were asked for by nobody: the next one could be anything.
+        let is_clean = after == After::Nothing && fetch.reading.is_persistent();
+        self.outcomes.push((fetch.owner, Ok(fetch.reading.finish())));
+        if !is_sent {
+            return Next::Abort;
+        }
+        let is_usable = is_clean && !context.is_draining();
+        if is_usable && self.pool.put(outbound.address, outbound.id) == Kept::Yes {
+            context.set_deadline_after_ms(milliseconds(FETCH_IDLE_TIME));
+            return Next::Read;
+        }
+        Next::Finish
+    }
+
+    /// A connection has ended. It may have lasted long enough.
+    pub(super) fn ended(&mut self, number: Number, outbound: &Outbound, end: End) {
+        let Some(fetch) = self.fetches.get_mut(&number) else { return };
+        fetch.connection = None;
+        match (end, fetch.reading.close()) {
+            (End::Orderly, Ok(())) => {
+                if let Some(fetch) = self.remove(number) {
+                    self.outcomes.push((fetch.owner, Ok(fetch.reading.finish())));
+                }
+            }
+            // The other side gave the connection up while it was idle, and knows nothing of the request: RFC 9112, 9.3.1.
+            (_, Err(Cut::BeforeFirstByte))
+                if outbound.past == Past::Used
+                    && (fetch.request.repeatable == Repeatable::Yes || fetch.sent == 0) =>
+            {
+                fetch.sent = 0;
+                fetch.reading = Reading::new(fetch.request.method);
+                self.connect(number);
+            }
+            _ => self.fail(number, Failure::Closed),
+        }
+    }
+
+    /// A fetch has come to nothing.
+    pub(super) fn fail(&mut self, number: Number, failure: Failure) {
+        if let Some(owner) = self.drop_fetch(number) {
+            self.outcomes.push((owner, Err(failure)));
+        }
+    }
+
+    /// Forgets a fetch and closes its connection; gives whose it was.
+    fn drop_fetch(&mut self, number: Number) -> Option<Owner> {
+        let fetch = self.remove(number)?;
+        if let Some(connection) = fetch.connection {
+            self.assigned.remove(&connection);
+            self.commands.push(Command::Close(connection));
+        }
+        Some(fetch.owner)
+    }
+
+    fn remove(&mut self, number: Number) -> Option<Fetch> {
+        let fetch = self.fetches.remove(&number)?;
+        self.by_owner.remove(&fetch.owner);
+        self.deadlines.remove(&(fetch.deadline_ns, number));
+        self.held_bytes -= fetch.held_bytes;
+        Some(fetch)
+    }
+
+    /// Counts bytes that are held for a fetch, where there is room for them.
+    fn hold(&mut self, number: Number, bytes: usize) -> Result<(), Failure> {
+        if self.held_bytes + bytes > FETCH_HELD_BYTES {
+            return Err(Failure::TooMany);
+        }
+        if let Some(fetch) = self.fetches.get_mut(&number) {
+            fetch.held_bytes += bytes;
+            self.held_bytes += bytes;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! Requests to other servers: HTTP/1.1 over connections that a scheduler opens and keeps.
+//!
+//! Owns a fetch from its URL to its answer or its failure: names, the pool of idle connections, deadlines. Knows nothing of
+//! pages; whoever asks has a number of his own and gets the outcome at the end of a turn. Makes no system call: names are
+//! looked up by a helper, connections begun by the runtime.
+
+mod answer;
+mod client;
+mod failure;
+mod names;
+mod outbound;
+mod pool;
+mod request;
+mod url;
+mod way;
+
+pub use answer::Answer;
+pub use client::{Client, Outcome, Owner};
+pub use failure::Failure;
+pub use names::{Found, Question, resolve};
+pub use outbound::Outbound;
+pub use request::Asked;

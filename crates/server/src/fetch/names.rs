@@ -1,0 +1,161 @@
+//! Names of hosts and their addresses, for as long as they are believed.
+//!
+//! Owns what is known, who waits for what, and which questions are to be asked. A helper thread answers them
+//! ([`resolve`]); never asks by itself.
+
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+use ahash::HashMap;
+
+use super::client::Number;
+use crate::limits::{FETCH_ADDRESSES, FETCH_NAME_AGE, FETCH_NAMES, FETCH_NO_NAME_AGE};
+
+/// A name that is to be looked up.
+pub type Question = Arc<str>;
+
+/// The addresses of a name; none where it has none, or nobody could say.
+pub type Found = Option<Arc<[IpAddr]>>;
+
+/// What is known of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Its addresses; at least one.
+    Addresses(Arc<[IpAddr]>),
+    /// It has none.
+    Nothing,
+    /// It is being looked up.
+    Later,
+    /// Too many names are being looked up.
+    NoRoom,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Asked(Vec<Number>),
+    Answered { found: Found, until_ns: u64 },
+}
+
+/// The names of one scheduler.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    entries: HashMap<Question, Entry>,
+    questions: Vec<Question>,
+}
+
+impl Names {
+    /// What is known of a name. Where it is looked up, this one waits for it.
+    pub(super) fn look_up(&mut self, name: &str, number: Number, now_ns: u64) -> Known {
+        match self.entries.get_mut(name) {
+            Some(Entry::Asked(waiting)) => {
+                waiting.push(number);
+                return Known::Later;
+            }
+            Some(Entry::Answered { found, until_ns }) if *until_ns > now_ns => {
+                return found.clone().map_or(Known::Nothing, Known::Addresses);
+            }
+            Some(Entry::Answered { .. }) | None => {}
+        }
+        if !self.has_room(now_ns) {
+            return Known::NoRoom;
+        }
+        let name: Question = name.into();
+        self.entries.insert(Arc::clone(&name), Entry::Asked(vec![number]));
+        self.questions.push(name);
+        Known::Later
+    }
+
+    fn has_room(&mut self, now_ns: u64) -> bool {
+        if self.entries.len() < FETCH_NAMES {
+            return true;
+        }
+        self.entries.retain(|_, entry| match entry {
+            Entry::Asked(_) => true,
+            Entry::Answered { until_ns, .. } => *until_ns > now_ns,
+        });
+        if self.entries.len() >= FETCH_NAMES {
+            self.entries.retain(|_, entry| matches!(entry, Entry::Asked(_)));
+        }
+        self.entries.len() < FETCH_NAMES
+    }
+
+    /// What is to be asked; what cannot be asked now is put back.
+    pub(super) fn questions(&mut self) -> &mut Vec<Question> {
+        &mut self.questions
+    }
+
+    /// A name was looked up; gives who waited for it.
+    pub(super) fn learn(&mut self, name: &Question, found: Found, now_ns: u64) -> Vec<Number> {
+        let age = if found.is_some() { FETCH_NAME_AGE } else { FETCH_NO_NAME_AGE };
+        let age_ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
+        let entry = Entry::Answered { found, until_ns: now_ns.saturating_add(age_ns) };
+        match self.entries.insert(Arc::clone(name), entry) {
+            Some(Entry::Asked(waiting)) => waiting,
+            Some(Entry::Answered { .. }) | None => Vec::new(),
+        }
+    }
+}
+
+/// Looks a name up as this host does: its own table, then whoever it asks. Blocks, perhaps for long.
+pub fn resolve(name: &str) -> Found {
+    let found = (name, 0).to_socket_addrs().ok()?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in found.map(|found| found.ip()) {
+        if addresses.len() < FETCH_ADDRESSES && !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    (!addresses.is_empty()).then(|| addresses.into())
+}
+
+#[cfg(test)]
+#[cfg(not(miri))]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn some() -> Found {
+        Some([IpAddr::from([10, 0, 0, 1])].into())
+    }
+
+    #[test]
+    fn a_name_is_asked_for_once_and_believed_for_a_while() {
+        let mut names = Names::default();
+        assert_eq!(names.look_up("a.b", Number(1), 0), Known::Later);
+        assert_eq!(names.look_up("a.b", Number(2), 0), Known::Later);
+        let questions = std::mem::take(names.questions());
+        assert_eq!(questions, ["a.b".into()]);
+        assert_eq!(names.learn(&questions[0], some(), 5), [Number(1), Number(2)]);
+        assert_eq!(
+            names.look_up("a.b", Number(3), 29 * SECOND_NS),
+            Known::Addresses(some().unwrap())
+        );
+        assert_eq!(names.look_up("a.b", Number(4), 31 * SECOND_NS), Known::Later);
+        assert_eq!(names.learn(&questions[0], None, 31 * SECOND_NS), [Number(4)]);
+        assert_eq!(names.look_up("a.b", Number(5), 31 * SECOND_NS + 1), Known::Nothing);
+        assert_eq!(names.look_up("a.b", Number(6), 40 * SECOND_NS), Known::Later);
+        assert_eq!(names.questions().len(), 2);
+    }
+
+    #[test]
+    fn there_are_so_many_names_and_no_more() {
+        let mut names = Names::default();
+        for number in 0..FETCH_NAMES as u64 {
+            assert_eq!(names.look_up(&number.to_string(), Number(number), 0), Known::Later);
+        }
+        assert_eq!(names.look_up("more", Number(0), 0), Known::NoRoom);
+        // One that is known makes room: it can be asked for again.
+        names.learn(&"7".into(), some(), 0);
+        assert_eq!(names.look_up("more", Number(0), 1), Known::Later);
+        assert_eq!(names.look_up("7", Number(0), 1), Known::NoRoom);
+    }
+
+    #[test]
+    fn this_host_knows_itself() {
+        let found = resolve("localhost").unwrap();
+        assert!(found.iter().all(IpAddr::is_loopback), "{found:?}");
+        // Longer than a label may be: nobody is asked.
+        assert_eq!(resolve(&"a".repeat(64)), None);
+    }
+}

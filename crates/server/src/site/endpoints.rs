@@ -1,0 +1,18 @@
+//! Who helps schedulers with what may block.
+//!
+//! Owns the list alone.
+
+use runtime::mailbox::Endpoint;
+
+/// Who helps the schedulers.
+#[derive(Clone, Debug)]
+pub struct Helpers {
+    /// How many schedulers there are to help, which are the first endpoints.
+    pub schedulers: u16,
+    /// File helpers.
+    pub files: Vec<Endpoint>,
+    /// Name helpers.
+    pub names: Vec<Endpoint>,
+    /// The log writer, when there is an access log.
+    pub log: Option<Endpoint>,
+}

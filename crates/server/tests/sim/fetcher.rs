@@ -1,0 +1,170 @@
+//! A scheduler that fetches, and the other servers of its world, played by hand.
+//!
+//! Owns the passing of time on this stage. Never knows what should come of a fetch.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runtime::mailbox::{Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::service::{Command, ServiceContext};
+use server::fetch::{Answer, Asked, Client, Failure, Outcome, Owner};
+use server::http::{
+    Answer as Answered, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings,
+};
+use sys::connect::RemoteAddress;
+use sys::pollset::sim::{ClientId, Faults, Sim, World};
+
+/// An application that answers nobody and keeps what its fetches came to.
+#[derive(Default)]
+pub(crate) struct Fetcher {
+    outcomes: Vec<Outcome>,
+    commands: Vec<Command>,
+}
+
+/// There are no messages.
+#[derive(Debug)]
+pub(crate) enum NoMessage {}
+
+impl Application for Fetcher {
+    type Message = NoMessage;
+
+    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+        BodyPolicy::Ignore
+    }
+
+    fn on_request(
+        &mut self,
+        _request: &Request<'_>,
+        _reply: &mut Reply<'_>,
+        _context: &mut AnswerContext<'_, NoMessage>,
+    ) -> Answered {
+        Answered::Done
+    }
+
+    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, NoMessage>) {
+        let (fetcher, client) = http.parts_mut();
+        fetcher.outcomes.extend(client.outcomes(context.now.monotonic_ns));
+        for command in fetcher.commands.drain(..) {
+            context.command(command);
+        }
+    }
+}
+
+/// A scheduler in a world with another server at [`remote`].
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) scheduler: Scheduler<Sim, Http<Fetcher>>,
+}
+
+/// Where the other server is.
+pub(crate) fn remote() -> RemoteAddress {
+    address([10, 0, 0, 9])
+}
+
+pub(crate) fn address(ip: [u8; 4]) -> RemoteAddress {
+    RemoteAddress::Tcp(SocketAddr::from((ip, 80)))
+}
+
+/// A request for something there.
+pub(crate) fn get(path: &str) -> Asked {
+    Asked {
+        method: "GET".into(),
+        url: format!("http://10.0.0.9{path}").into_bytes(),
+        fields: Vec::new(),
+        body: None,
+        timeout: Duration::from_secs(10),
+    }
+}
+
+impl Stage {
+    pub(crate) fn new(seed: u64, faults: Faults) -> Self {
+        let world = World::new(seed, faults);
+        let mut seats = mesh::<NoMessage>(&[Role::Scheduler], Waking::Driven).unwrap();
+        let mailbox = seats.remove(0).mailbox;
+        let http = Http::new(Fetcher::default(), Arc::new(Settings::default()), None);
+        let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
+        let scheduler = Scheduler::new(world.pollset(0), http, mailbox, settings);
+        world.listen_remote(&remote());
+        Self { world, scheduler }
+    }
+
+    pub(crate) fn client(&mut self) -> &mut Client {
+        self.scheduler.service().client_mut()
+    }
+
+    /// Begins a fetch and turns until there is nothing to do.
+    pub(crate) fn begin(&mut self, owner: u64, asked: &Asked) {
+        let now_ns = self.world.now_ns();
+        self.client().begin(Owner(owner), asked, now_ns);
+        self.turn();
+    }
+
+    pub(crate) fn learn(&mut self, name: &str, addresses: Option<&[IpAddr]>) {
+        let now_ns = self.world.now_ns();
+        self.client().learn(&name.into(), addresses.map(Into::into), now_ns);
+        self.turn();
+    }
+
+    pub(crate) fn drain(&mut self) {
+        let command = Command::Drain { deadline_ms: 10_000, idle_grace_ms: 5_000 };
+        self.scheduler.service().application_mut().commands.push(command);
+        self.turn();
+    }
+
+    pub(crate) fn turn(&mut self) {
+        for _ in 0..10_000 {
+            self.scheduler.turn(Waiting::Forbidden).unwrap();
+            if self.scheduler.next_due_ns() != Some(0) && !self.world.is_ready(0) {
+                return;
+            }
+        }
+        panic!("it spins");
+    }
+
+    /// Turns at every time at which something happens, for so long.
+    pub(crate) fn turn_for(&mut self, nanoseconds: u64) {
+        let until_ns = self.world.now_ns() + nanoseconds;
+        loop {
+            self.turn();
+            let times = [self.scheduler.next_due_ns(), self.world.next_event_ns(), Some(until_ns)];
+            let next_ns = times.into_iter().flatten().min().unwrap().max(self.world.now_ns() + 1);
+            if next_ns > until_ns {
+                return;
+            }
+            self.world.advance(next_ns - self.world.now_ns());
+        }
+    }
+
+    /// The other end of a connection that was just made.
+    pub(crate) fn accept(&mut self) -> ClientId {
+        self.accepted().expect("a connection waits at the remote")
+    }
+
+    /// The same where there may be none.
+    pub(crate) fn accepted(&mut self) -> Option<ClientId> {
+        self.world.accept_remote(&remote()).map(|(client, _)| client)
+    }
+
+    /// What has come at the other end, as text.
+    pub(crate) fn received(&self, client: ClientId) -> String {
+        String::from_utf8(self.world.client_received(client)).unwrap()
+    }
+
+    pub(crate) fn answer(&mut self, client: ClientId, bytes: &[u8]) {
+        self.world.client_send(client, bytes);
+        self.turn();
+    }
+
+    /// What came of fetches since the last call.
+    pub(crate) fn outcomes(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
+        let outcomes = std::mem::take(&mut self.scheduler.service().application_mut().outcomes);
+        outcomes.into_iter().map(|(Owner(owner), result)| (owner, result)).collect()
+    }
+
+    /// Living processes that are connections to others.
+    pub(crate) fn outbound(&self) -> u64 {
+        self.scheduler.stats().processes[1]
+    }
+}

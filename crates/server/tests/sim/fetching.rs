@@ -1,0 +1,314 @@
+//! Fetches: connections made, used again and given up, and what comes of each.
+//!
+//! The other server is played by the tests, byte by byte, in a quiet world.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use server::config::{Config, FetchRules, Overrides};
+use server::fetch::{Answer, Asked, Failure, Owner};
+use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults};
+
+use crate::fetcher::{Stage, address, get};
+use crate::small::pattern;
+use crate::world::{MILLISECOND_NS, SECOND_NS};
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+fn quiet() -> Stage {
+    Stage::new(1, Faults::none())
+}
+
+fn ok() -> Result<Answer, Failure> {
+    let fields = b"content-length\n2\n".to_vec();
+    Ok(Answer { status: 200, fields, body: b"ok".to_vec() })
+}
+
+fn post() -> Asked {
+    Asked { method: "POST".into(), body: Some(b"body".into()), ..get("/") }
+}
+
+/// A stage with one idle connection, and its other end.
+fn with_idle() -> (Stage, ClientId) {
+    let mut stage = quiet();
+    stage.begin(1, &get("/first"));
+    let client = stage.accept();
+    assert!(stage.received(client).starts_with("GET /first HTTP/1.1\r\nHost: 10.0.0.9\r\n"));
+    stage.answer(client, OK);
+    assert_eq!(stage.outcomes(), [(1, ok())]);
+    assert_eq!(stage.outbound(), 1, "it is kept");
+    (stage, client)
+}
+
+#[test]
+fn a_connection_is_used_again_until_it_was_idle_for_too_long() {
+    let (mut stage, client) = with_idle();
+    stage.begin(2, &post());
+    assert_eq!(stage.accepted(), None, "no other one is made");
+    assert!(stage.received(client).ends_with("\r\n\r\nbody"));
+    stage.answer(client, OK);
+    assert_eq!(stage.outcomes(), [(2, ok())]);
+    stage.turn_for(29 * SECOND_NS);
+    assert_eq!(stage.outbound(), 1);
+    stage.turn_for(2 * SECOND_NS);
+    assert_eq!(stage.outbound(), 0);
+    assert_eq!(stage.world.client_state(client), ClientState::EndedByServer);
+    stage.begin(3, &get("/"));
+    let other = stage.accept();
+    stage.answer(other, OK);
+    assert_eq!(stage.outcomes(), [(3, ok())]);
+}
+
+#[test]
+fn answers_that_say_so_are_the_last_of_their_connection() {
+    let answers: [&[u8]; 4] = [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok more",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n",
+    ];
+    for text in answers {
+        let mut stage = quiet();
+        stage.begin(1, &get("/"));
+        let client = stage.accept();
+        stage.answer(client, text);
+        let outcome = stage.outcomes().remove(0).1.unwrap();
+        assert_eq!((outcome.status, &outcome.body[..]), (200, &b"ok"[..]));
+        assert_eq!(stage.outbound(), 0);
+    }
+    // What comes to an idle one was asked for by nobody.
+    let (mut stage, client) = with_idle();
+    stage.answer(client, OK);
+    assert_eq!((stage.outbound(), stage.outcomes()), (0, Vec::new()));
+}
+
+#[test]
+fn a_connection_that_was_given_up_while_idle_is_replaced() {
+    let (mut stage, client) = with_idle();
+    stage.world.client_close(client);
+    stage.turn();
+    assert_eq!(stage.outbound(), 0, "its end was seen");
+    stage.begin(2, &post());
+    let other = stage.accept();
+    stage.answer(other, OK);
+    assert_eq!(stage.outcomes(), [(2, ok())]);
+}
+
+#[test]
+fn what_may_be_sent_twice_is_where_a_used_connection_ends_before_the_answer() {
+    for end in ["orderly", "reset"] {
+        let (mut stage, client) = with_idle();
+        stage.begin(2, &get("/second"));
+        assert!(stage.received(client).starts_with("GET /second"));
+        match end {
+            "orderly" => stage.world.client_end_output(client),
+            _ => stage.world.client_reset(client),
+        }
+        stage.turn();
+        let other = stage.accept();
+        assert!(stage.received(other).starts_with("GET /second"), "{end}");
+        // Once is enough: this one was fresh.
+        stage.world.client_end_output(other);
+        stage.turn();
+        assert_eq!(stage.outcomes(), [(2, Err(Failure::Closed))], "{end}");
+    }
+    let (mut stage, client) = with_idle();
+    stage.begin(2, &post());
+    stage.world.client_end_output(client);
+    stage.turn();
+    assert_eq!((stage.outcomes(), stage.accepted()), (vec![(2, Err(Failure::Closed))], None));
+    // An answer has begun: the request was taken.
+    let (mut stage, client) = with_idle();
+    stage.begin(2, &get("/"));
+    stage.answer(client, b"H");
+    stage.world.client_end_output(client);
+    stage.turn();
+    assert_eq!((stage.outcomes(), stage.accepted()), (vec![(2, Err(Failure::Closed))], None));
+}
+
+#[test]
+fn a_body_lasts_until_an_orderly_end_and_no_other() {
+    let mut stage = quiet();
+    for (owner, expected) in [(1, 200), (2, 0)] {
+        stage.begin(owner, &get("/"));
+        let client = stage.accept();
+        stage.answer(client, b"HTTP/1.1 200 OK\r\n\r\nso far");
+        if owner == 1 {
+            stage.world.client_end_output(client);
+        } else {
+            stage.world.client_reset(client);
+        }
+        stage.turn();
+        let (_, result) = stage.outcomes().remove(0);
+        assert_eq!(result.map_or(0, |answer| answer.status), expected);
+    }
+}
+
+#[test]
+fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
+    let brief = |asked: Asked| Asked { timeout: Duration::from_millis(500), ..asked };
+    // The name is not looked up.
+    let mut stage = quiet();
+    stage.begin(1, &brief(Asked { url: b"http://a.test/".into(), ..get("/") }));
+    assert_eq!(std::mem::take(stage.client().questions()), ["a.test".into()]);
+    // The connection does not stand.
+    let unanswered = Faults { unanswered: ALWAYS, ..Faults::none() };
+    stage.world.set_faults(unanswered);
+    stage.begin(2, &brief(get("/")));
+    stage.world.set_faults(Faults::none());
+    // The answer does not come, or not all of it.
+    stage.begin(3, &brief(get("/")));
+    stage.begin(4, &brief(get("/")));
+    let (silent, slow) = (stage.accept(), stage.accept());
+    stage.answer(slow, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no");
+    stage.turn_for(499 * MILLISECOND_NS);
+    assert_eq!(stage.outcomes(), []);
+    assert_eq!(stage.outbound(), 3);
+    stage.turn_for(2 * MILLISECOND_NS);
+    let outcomes = stage.outcomes();
+    assert_eq!(outcomes, [1, 2, 3, 4].map(|owner| (owner, Err(Failure::Timeout))));
+    assert_eq!((stage.outbound(), stage.client().under_way()), (0, 0));
+    for client in [silent, slow] {
+        assert_ne!(stage.world.client_state(client), ClientState::Open);
+    }
+    // Late is late.
+    stage.learn("a.test", Some(&[IpAddr::from([10, 0, 0, 9])]));
+    assert_eq!((stage.outcomes(), stage.accepted()), (Vec::new(), None));
+}
+
+#[test]
+fn what_is_given_up_comes_to_nothing() {
+    let (mut stage, client) = with_idle();
+    stage.begin(2, &get("/"));
+    stage.begin(3, &get("/"));
+    let other = stage.accept();
+    for owner in [2, 3, 4] {
+        stage.client().give_up(Owner(owner));
+    }
+    stage.turn();
+    assert_eq!((stage.outbound(), stage.client().under_way()), (0, 0));
+    for client in [client, other] {
+        assert_ne!(stage.world.client_state(client), ClientState::Open);
+    }
+    // Begun and given up in one turn; and who asks anew gets his new answer, whatever the old connection does.
+    let now_ns = stage.world.now_ns();
+    stage.client().begin(Owner(5), &get("/old"), now_ns);
+    stage.begin(5, &get("/new"));
+    let (old, client) = (stage.accept(), stage.accept());
+    assert_eq!(stage.received(old), "", "it was begun already");
+    assert_ne!(stage.world.client_state(old), ClientState::Open);
+    assert!(stage.received(client).starts_with("GET /new"));
+    assert_eq!(stage.accepted(), None);
+    stage.answer(client, OK);
+    assert_eq!(stage.outcomes(), [(5, ok())]);
+}
+
+#[test]
+fn addresses_are_tried_in_their_order() {
+    let mut stage = quiet();
+    let named = Asked { url: b"http://a.test/".into(), ..get("/") };
+    stage.begin(1, &named);
+    stage.begin(2, &named);
+    assert_eq!(std::mem::take(stage.client().questions()), ["a.test".into()], "asked once");
+    stage.learn("a.test", Some(&[[10, 0, 0, 8].into(), [10, 0, 0, 9].into()]));
+    for _ in 0..2 {
+        let client = stage.accept();
+        assert!(stage.received(client).contains("\r\nHost: a.test\r\n"));
+        stage.answer(client, OK);
+    }
+    assert_eq!(stage.outcomes().len(), 2);
+    // Known by now, and there is a connection to one of them.
+    stage.begin(3, &named);
+    assert_eq!((stage.accepted(), stage.outbound()), (None, 2));
+    // None of these listens.
+    stage.begin(4, &Asked { url: b"http://b.test/".into(), ..get("/") });
+    stage.learn("b.test", Some(&[[10, 0, 0, 7].into(), [10, 0, 0, 8].into()]));
+    assert_eq!(stage.outcomes(), [(4, Err(Failure::Refused))]);
+    stage.begin(5, &Asked { url: b"http://c.test/".into(), ..get("/") });
+    stage.learn("c.test", None);
+    assert_eq!(stage.outcomes(), [(5, Err(Failure::NameNotFound))]);
+}
+
+#[test]
+fn there_is_room_for_so_many_and_no_more() {
+    let mut stage = quiet();
+    let now_ns = stage.world.now_ns();
+    for owner in 0..1025 {
+        stage.client().begin(Owner(owner), &get("/"), now_ns);
+    }
+    stage.turn();
+    assert_eq!(stage.outcomes(), [(1024, Err(Failure::TooMany))]);
+    assert_eq!((stage.client().under_way(), stage.outbound()), (1024, 1024));
+    let mut clients = Vec::new();
+    while let Some(client) = stage.accepted() {
+        clients.push(client);
+        stage.answer(client, OK);
+    }
+    assert_eq!((clients.len(), stage.outcomes().len()), (1024, 1024));
+    assert_eq!(stage.outbound(), 32, "the others are not kept");
+}
+
+#[test]
+fn a_request_longer_than_an_outbox_is_sent_as_it_is_taken() {
+    let mut stage = quiet();
+    let body = pattern(3_000_000);
+    stage.begin(1, &Asked { method: "POST".into(), body: Some(body.clone()), ..get("/") });
+    let client = stage.accept();
+    let mut received = Vec::new();
+    loop {
+        let more = stage.world.client_received(client);
+        if more.is_empty() {
+            break;
+        }
+        received.extend(more);
+        stage.turn_for(MILLISECOND_NS);
+    }
+    assert!(received.ends_with(&body) && received.len() < body.len() + 300);
+    stage.answer(client, OK);
+    assert_eq!(stage.outcomes(), [(1, ok())]);
+}
+
+#[test]
+fn draining_closes_idle_connections_at_once_and_lets_others_finish() {
+    let (mut stage, idle) = with_idle();
+    stage.begin(2, &get("/"));
+    let _ = stage.received(idle);
+    stage.begin(3, &get("/"));
+    let busy = stage.accept();
+    stage.answer(busy, OK);
+    assert_eq!(stage.outcomes(), [(3, ok())]);
+    stage.drain();
+    assert_eq!(stage.outbound(), 1, "the one that works");
+    stage.answer(idle, OK);
+    assert_eq!(stage.outcomes(), [(2, ok())]);
+    assert_eq!(stage.outbound(), 0);
+}
+
+#[test]
+fn only_what_is_allowed_is_asked_and_connected_to() {
+    let mut stage = quiet();
+    stage.world.listen_remote(&address([10, 0, 0, 8]));
+    stage.client().set_rules(rules("[pages]\nfetch = [\"a.test\", \"10.0.0.9\"]\n"));
+    let to = |host: &str| Asked { url: format!("http://{host}/").into_bytes(), ..get("/") };
+    stage.begin(1, &to("10.0.0.8"));
+    assert_eq!(stage.outcomes(), [(1, Err(Failure::NotAllowed))]);
+    stage.begin(2, &to("b.test"));
+    stage.learn("b.test", Some(&[[10, 0, 0, 8].into(), [127, 0, 0, 1].into()]));
+    assert_eq!(stage.outcomes(), [(2, Err(Failure::NotAllowed))]);
+    // One of its addresses is.
+    stage.begin(3, &to("c.test"));
+    stage.learn("c.test", Some(&[[10, 0, 0, 8].into(), [10, 0, 0, 9].into()]));
+    let client = stage.accept();
+    stage.answer(client, OK);
+    assert_eq!(stage.outcomes(), [(3, ok())]);
+    // By its name it may lead anywhere.
+    stage.begin(4, &to("a.test"));
+    stage.learn("a.test", Some(&[[10, 0, 0, 8].into()]));
+    assert!(stage.world.accept_remote(&address([10, 0, 0, 8])).is_some());
+}
+
+fn rules(text: &str) -> FetchRules {
+    let root = std::env::temp_dir();
+    let read = Config::from_text(text, "velodrome.toml", &root, &Overrides::default());
+    read.unwrap().pages.fetch
+}
