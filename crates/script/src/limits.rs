@@ -71,6 +71,9 @@ pub const MESSAGE_VALUES: usize = 10_000;
 /// itself.
 pub const MESSAGE_DEPTH: usize = 50;
 
+/// Time that a fetch of a page may take where it says nothing else (10 s). Beyond: it fails, and the page is told so.
+pub const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Texts of one reply to a waiting page (6): the stack has room for them. Beyond: nothing of ours does.
 pub const REPLY_TEXTS: usize = 6;
 

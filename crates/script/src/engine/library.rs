@@ -28,6 +28,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] cookies", include_str!("../library/cookies.lua")),
     (c"=[library] session", include_str!("../library/session.lua")),
+    (c"=[library] fetch", include_str!("../library/fetch.lua")),
     (c"=[library] modules", include_str!("../library/modules.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
 ];
@@ -36,7 +37,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
 pub(super) const KEPT: [&CStr; 5] = [c"loop", c"environment", c"modules", c"forget", c"withdraw"];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 19] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 20] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -56,6 +57,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 19] {
         (c"cookie_size", limits::COOKIE_SIZE as f64),
         (c"session_age", settings.session_age.as_secs() as f64),
         (c"secure_cookies", f64::from(settings.secure_cookies)),
+        (c"fetch_timeout", limits::FETCH_TIMEOUT.as_secs_f64()),
         (c"seed", (settings.seed % (1 << 53)) as f64),
     ]
 }

@@ -6,6 +6,7 @@
 mod crypto;
 mod error;
 mod escape;
+mod fetch;
 mod ffi;
 mod host;
 mod keys;
@@ -17,6 +18,7 @@ mod settings;
 mod state;
 
 pub use error::{EngineError, Fault, Frame, ScriptError};
+pub use fetch::Fetch;
 pub use host::{Answer, Host, Level, Part};
 pub use keys::Keys;
 pub use run::{Handler, Output, Reply, Run, Step, Wait};

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::engine::error::ScriptError;
+use crate::engine::fetch::Fetch;
 use crate::engine::ffi::{Coroutine, Reference};
 
 /// What handles leave behind when they are dropped; the state takes it away at its next call.
@@ -128,6 +129,9 @@ pub enum Wait {
     },
     /// A message: resume with its text, or with [`Reply::Nothing`] when so much time has passed.
     Receive(Option<Duration>),
+    /// Another server's answer: resume with its status, its fields (names in small letters, and values, a line each) and
+    /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text.
+    Fetch(Box<Fetch>),
 }
 
 /// The answer to a [`Wait`], and what a slice is resumed with.

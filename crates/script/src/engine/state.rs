@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::engine::error::{EngineError, Fault, ScriptError};
+use crate::engine::fetch::Fetch;
 use crate::engine::ffi::{CallFault, Coroutine, Lua, Outcome, Reference};
 use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
@@ -23,6 +24,7 @@ const NAME: u8 = 5;
 const SEND: u8 = 6;
 const RECEIVE: u8 = 7;
 const SPAWN: u8 = 8;
+const FETCH: u8 = 20;
 
 /// What the loop of run.lua takes after a job that is a process of its own.
 const SPAWNED: f64 = 2.0;
@@ -362,6 +364,7 @@ fn wait_of(tag: u8, coroutine: &Coroutine) -> Wait {
             let seconds = stack.number_at(2);
             Wait::Receive((seconds >= 0.0).then(|| time(seconds)))
         }
+        FETCH => Wait::Fetch(Box::new(Fetch::of(stack))),
         tag => unreachable!("the library yields no tag {tag}"),
     }
 }

@@ -5,6 +5,7 @@
 mod calls;
 mod cookies;
 mod crypto;
+mod fetch;
 mod memory;
 mod parts;
 mod patterns;

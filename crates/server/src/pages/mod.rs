@@ -6,6 +6,7 @@
 mod alarms;
 mod counts;
 mod fault_page;
+mod fetches;
 mod follow;
 mod host;
 mod load;

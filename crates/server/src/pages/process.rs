@@ -12,6 +12,7 @@ use runtime::slots::{ProcessId, Slots};
 use script::engine::{Reply, Run};
 
 use super::counts::RowIndex;
+use super::fetches::Fetched;
 use super::set::Page;
 use crate::limits::{
     ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
@@ -54,6 +55,8 @@ pub(super) enum Delivery {
     Done,
     /// It failed.
     Failed(&'static str),
+    /// Another server has answered, or has not.
+    Fetched(Box<Fetched>),
 }
 
 impl Delivery {
@@ -62,6 +65,7 @@ impl Delivery {
         match delivery {
             Some(Self::Text(text)) => resume(Reply::Texts(&[text])),
             Some(Self::Failed(why)) => resume(Reply::Failed(why)),
+            Some(Self::Fetched(fetched)) => fetched.reply_to(resume),
             Some(Self::Done) | None => resume(Reply::Nothing),
         }
     }

@@ -15,6 +15,7 @@ use script::engine::{
 
 use super::alarms::Alarms;
 use super::counts::{Counters, PagesReport, RowIndex};
+use super::fetches::Fetches;
 use super::loaded::Loaded;
 use super::post::Outgoing;
 use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Underway};
@@ -56,6 +57,7 @@ pub struct Runner {
     /// Who goes on at the end of the turn.
     pub(super) ready: Vec<Key>,
     pub(super) outgoing: Outgoing,
+    pub(super) fetches: Fetches,
     /// Errors of processes that answer no request.
     pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     output: Output,
@@ -85,6 +87,7 @@ impl Runner {
             alarms: Alarms::default(),
             ready: Vec::new(),
             outgoing: Outgoing::default(),
+            fetches: Fetches::default(),
             failures: Vec::new(),
             output: Output::default(),
             deadline_ns,
@@ -146,6 +149,7 @@ impl Runner {
         let Underway { run, life, delivery, .. } = waits;
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).late += 1;
+            self.fetches.unwant(key);
             return Turnout::Late(self.end(life));
         }
         if let Some(mailbox) = life.mailbox {
@@ -243,7 +247,9 @@ impl Runner {
 
     /// Nobody wants the answer any more: the page ends where it is.
     pub fn forget(&mut self, process: ProcessId) {
-        if let Some(gone) = self.underway.remove(&Key::Request(process)) {
+        let key = Key::Request(process);
+        if let Some(gone) = self.underway.remove(&key) {
+            self.fetches.unwant(key);
             self.counters.of(gone.life.row).cancelled += 1;
             self.end(gone.life);
         }

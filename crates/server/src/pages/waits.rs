@@ -1,4 +1,4 @@
-//! What pages wait for: time, messages, processes of their own.
+//! What pages wait for: time, messages, processes of their own. Other servers have a file of their own (`fetches`).
 //!
 //! Owns what each wait means. Never resumes a request: it says who is ready.
 
@@ -44,6 +44,7 @@ impl Runner {
         };
         Some(match wait {
             Wait::Sleep(time) => Met::Later { due_ns: at(time) },
+            Wait::Fetch(fetch) => self.begin_fetch(*fetch, key, life, moment),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;
                 Met::Now(name_of(moment, mailbox))
@@ -100,7 +101,7 @@ impl Runner {
     }
 
     /// Gives a process what it waits for.
-    fn hand_over(&mut self, key: Key, delivery: Delivery) {
+    pub(super) fn hand_over(&mut self, key: Key, delivery: Delivery) {
         if let Some(underway) = self.underway.get_mut(&key) {
             underway.delivery = Some(delivery);
             self.ready.push(key);

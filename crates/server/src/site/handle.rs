@@ -14,7 +14,6 @@ use wire::http::status::Status;
 use super::data::SiteData;
 use super::endpoints::Helpers;
 use super::file::remember;
-use super::script;
 use super::waiting::Waiting;
 use crate::files::cache::Cache;
 use crate::files::error_page::{self, ErrorPages};
@@ -368,12 +367,8 @@ impl Application for Site {
     }
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
-        if let Some(runner) = &mut http.application_mut().runner {
-            runner.wake(context);
-            for (page, error) in runner.take_failures() {
-                script::tell(&page, &script::told(&error));
-            }
-        }
+        let (site, client) = http.parts_mut();
+        site.end_turn_of_pages(client, context);
         Self::hand_over_log(http, context, When::Due);
     }
 

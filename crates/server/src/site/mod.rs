@@ -10,6 +10,7 @@ mod file;
 mod handle;
 mod page;
 mod script;
+mod turn;
 mod waiting;
 
 use runtime::scheduler::Scheduler;

@@ -1,0 +1,37 @@
+//! What a page asks another server for.
+//!
+//! Owns the crossing of the request. Never asks: that is the host's business.
+
+use std::time::Duration;
+
+use crate::engine::ffi::Stack;
+
+/// A request of a page to another server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fetch {
+    /// The method, in capitals.
+    pub method: String,
+    /// The URL, as the page has it.
+    pub url: Vec<u8>,
+    /// Names and values of fields, a line each.
+    pub fields: Vec<u8>,
+    /// The body, if there is one.
+    pub body: Option<Vec<u8>>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+impl Fetch {
+    /// What fetch.lua yielded behind the tag.
+    pub(super) fn of(stack: Stack) -> Self {
+        let bytes = |index| stack.bytes_at(index).unwrap_or_default().to_vec();
+        let timeout = Duration::try_from_secs_f64(stack.number_at(5)).unwrap_or(Duration::MAX);
+        Self {
+            method: String::from_utf8_lossy(&bytes(2)).into_owned(),
+            url: bytes(3),
+            fields: bytes(4),
+            body: stack.bytes_at(6).map(<[u8]>::to_vec),
+            timeout,
+        }
+    }
+}

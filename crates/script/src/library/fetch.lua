@@ -1,0 +1,116 @@
+-- `fetch`: asks another server, and waits for its answer.
+--
+-- Owns what a page may say of a request, and what it gets of an answer. The host knows how to ask.
+
+local kit = ...
+
+local yield = coroutine.yield
+local type, tostring, tonumber, error, pairs, setmetatable = type, tostring, tonumber, error, pairs, setmetatable
+local concat, find, gmatch = table.concat, string.find, string.gmatch
+local lower, upper = string.lower, string.upper
+
+local FETCH = 20
+local timeout_usual = kit.fetch_timeout
+
+local options_known = { body = true, headers = true, json = true, method = true, timeout = true }
+
+-- Fields as lines. Level 3 is the page: whoever calls `fetch`.
+local function lines_of(headers, is_json)
+  if type(headers) ~= "table" then
+    error("fetch: 'headers' must be a table", 3)
+  end
+  local lines, count = {}, 0
+  for name, value in pairs(headers) do
+    if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+      error("fetch: not a header name: " .. tostring(name), 3)
+    end
+    if type(value) == "number" then
+      value = tostring(value)
+    end
+    if type(value) ~= "string" or find(value, "[%z\r\n]") then
+      error("fetch: the value of '" .. name .. "' must be a string of one line", 3)
+    end
+    is_json = is_json and lower(name) ~= "content-type"
+    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", value, "\n"
+    count = count + 4
+  end
+  if is_json then
+    lines[count + 1] = "content-type\napplication/json\n"
+  end
+  return concat(lines)
+end
+
+local function body_of(options)
+  local body, value = options.body, options.json
+  if value ~= nil then
+    if body ~= nil then
+      error("fetch takes 'body' or 'json', not both", 3)
+    end
+    return kit.encode_json(value)
+  end
+  if type(body) == "number" then
+    body = tostring(body)
+  end
+  if body ~= nil and type(body) ~= "string" then
+    error("fetch: 'body' must be a string, not a " .. type(body), 3)
+  end
+  return body
+end
+
+local function method_of(options, body)
+  local method = options.method or (body and "POST" or "GET")
+  if type(method) ~= "string" or not find(method, "^%a+$") then
+    error("fetch: not a method: " .. tostring(method), 3)
+  end
+  return upper(method)
+end
+
+local function timeout_of(options)
+  local timeout = options.timeout or timeout_usual
+  if type(timeout) ~= "number" or not (timeout > 0) then
+    error("fetch: 'timeout' must be seconds above 0, not " .. tostring(timeout), 3)
+  end
+  return timeout
+end
+
+local answer_meta = {
+  __index = {
+    json = function(answer)
+      -- No tail call: an error names the line of whoever called this.
+      local value = kit.decode_json(answer.body)
+      return value
+    end,
+  },
+  __metatable = false,
+}
+
+-- What the host replied. What cannot be fetched is no error of the page: it gets nil and why.
+local function answered(failure, status, lines, body)
+  if failure then
+    return nil, failure
+  end
+  local headers = {}
+  for name, value in gmatch(lines, "([^\n]*)\n([^\n]*)\n") do
+    headers[name] = value
+  end
+  return setmetatable({ status = tonumber(status), headers = headers, body = body }, answer_meta)
+end
+
+kit.publish("fetch", function(url, options)
+  if type(url) ~= "string" then
+    error("fetch takes a URL, not a " .. type(url), 2)
+  end
+  options = options or {}
+  if type(options) ~= "table" then
+    error("fetch: the options must be a table, not a " .. type(options), 2)
+  end
+  for name in pairs(options) do
+    if not options_known[name] then
+      error("fetch has no option '" .. tostring(name) .. "'", 2)
+    end
+  end
+  local body = body_of(options)
+  local method, timeout = method_of(options, body), timeout_of(options)
+  local lines = lines_of(options.headers or {}, options.json ~= nil)
+  return answered(yield(FETCH, method, url, lines, timeout, body))
+end)

@@ -1,0 +1,85 @@
+//! `fetch`: what goes to the host, and what a page gets for its answer.
+
+use std::time::Duration;
+
+use script::engine::{Fetch, Reply, Step, Wait};
+
+use crate::stage::Stage;
+
+const ANSWER: Reply<'_> = Reply::Texts(&[b"200", b"x-a\nb c\nx-empty\n\nx-a\nlast\n", b"[1, 2]"]);
+
+/// Plays a page that fetches, with this reply to each; gives what was fetched and what it wrote.
+fn played(code: &str, reply: Reply<'_>) -> (Vec<Fetch>, String) {
+    let mut stage = Stage::new();
+    let page = stage.load(code);
+    let mut fetches = Vec::new();
+    let mut step = stage.start(&page);
+    loop {
+        step = match step {
+            Step::Waits(run, Wait::Fetch(fetch)) => {
+                fetches.push(*fetch);
+                stage.state.resume(run, reply, &mut stage.desk, &mut stage.output)
+            }
+            Step::Done => break,
+            Step::Failed(error) => panic!("{error}"),
+            _ => panic!("it only fetches"),
+        };
+    }
+    (fetches, String::from_utf8(stage.output.body).unwrap())
+}
+
+#[test]
+fn a_request_goes_out_as_the_page_says() {
+    let code = "fetch('http://a/x\\0y')
+        fetch('b', { method = 'put', headers = { ['X-A'] = 1 }, body = '\\0', timeout = 0.5 })
+        fetch('c', { json = { 1 } }) fetch('d', { body = 12, method = 'GET' })";
+    let (fetches, _) = played(code, ANSWER);
+    let usual = Fetch {
+        method: "GET".into(),
+        url: b"http://a/x\0y".into(),
+        timeout: Duration::from_secs(10),
+        ..Fetch::default()
+    };
+    let expected = [
+        usual.clone(),
+        Fetch {
+            method: "PUT".into(),
+            url: b"b".into(),
+            fields: b"X-A\n1\n".into(),
+            body: Some(b"\0".into()),
+            timeout: Duration::from_millis(500),
+        },
+        Fetch {
+            method: "POST".into(),
+            url: b"c".into(),
+            fields: b"content-type\napplication/json\n".into(),
+            body: Some(b"[1]".into()),
+            ..usual.clone()
+        },
+        Fetch { url: b"d".into(), body: Some(b"12".into()), ..usual },
+    ];
+    assert_eq!(fetches, expected);
+}
+
+#[test]
+fn an_answer_is_a_table_and_a_failure_nil_and_why() {
+    let code = "local a, why = fetch('u') _b:put(tostring(a and a.status), tostring(why))
+        if a then _b:put(' ', a.headers['x-a'], ' [', a.headers['x-empty'], '] ', a.body, ' ', a:json()[2]) end";
+    assert_eq!(played(code, ANSWER).1, "200nil last [] [1, 2] 2");
+    assert_eq!(played(code, Reply::Failed("timeout")).1, "niltimeout");
+    let code = "local f, why = pcall(function() return assert(fetch('u')) end) _b:put(why)";
+    assert_eq!(played(code, Reply::Failed("timeout")).1, "timeout");
+}
+
+#[test]
+fn it_waits_wherever_it_stands() {
+    let code = "local function one() return fetch('u').status end
+        local list = { 2, 1 }
+        table.sort(list, function(a, b) return one() and a < b end)
+        local inner = coroutine.wrap(function() coroutine.yield(one()) coroutine.wrap(one)() end)
+        _b:put(list[1], inner(), tostring((inner())), (('x'):gsub('x', one)),
+            tostring(setmetatable({}, { __index = one }).x), select(2, pcall(one)))";
+    let (fetches, written) = played(code, ANSWER);
+    assert_eq!(written, "1200nil200200200");
+    assert!(fetches.len() >= 6);
+}

@@ -1,0 +1,44 @@
+//! What pages do at the end of a turn.
+//!
+//! Owns the order: who has got something goes on, and then what pages want of others is begun.
+
+use runtime::mailbox::Mailbox;
+use runtime::service::ServiceContext;
+
+use super::handle::Site;
+use super::script;
+use crate::fetch::Client;
+use crate::message::Message;
+
+impl Site {
+    /// Lets pages go on, and what they fetch.
+    pub(super) fn end_turn_of_pages(
+        &mut self,
+        client: &mut Client,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        let Some(runner) = &mut self.runner else { return };
+        let now_ns = context.now.monotonic_ns;
+        runner.take_fetched(client, now_ns);
+        runner.wake(context);
+        for (page, error) in runner.take_failures() {
+            script::tell(&page, &script::told(&error));
+        }
+        runner.begin_fetches(client, now_ns);
+        self.ask_names(client, context.mail);
+    }
+
+    /// Has names looked up; those for which no helper has room wait for the next turn.
+    fn ask_names(&mut self, client: &mut Client, mail: &mut Mailbox<Message>) {
+        let questions = client.questions();
+        while let Some(name) = questions.pop()
+            && let Some(helper) = self.helpers.names.first()
+        {
+            if let Err(Message::Resolve(name)) = mail.send(*helper, Message::Resolve(name)) {
+                questions.push(name);
+                return;
+            }
+            self.helpers.names.rotate_left(1);
+        }
+    }
+}
