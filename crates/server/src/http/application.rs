@@ -20,7 +20,16 @@ pub enum Answer {
     Done,
     /// Something has to come first; nothing was written. The connection waits until its process is resumed
     /// ([`runtime::service::Command::Resume`]) and then asks again with the same request.
+    ///
+    /// After a part: nothing more was written.
     Wait,
+    /// A part of the reply is written ([`Reply::begin_parts`], [`Reply::part`]), and more follows. The same request is asked
+    /// again as soon as the client has taken what was written, and not before: who produces parts without end has no more
+    /// than one in memory.
+    Part,
+    /// The rest will not come: what was written is sent, and the connection ends so that the client sees that the reply is
+    /// cut.
+    Cut,
 }
 
 /// Whether an answer is still wanted.
@@ -69,7 +78,7 @@ pub trait Application: Sized {
         "text/plain; charset=utf-8"
     }
 
-    /// The client of a request that waits has ended its side of the connection. Nothing more will come from it, and most
+    /// The client of a request that waits, or whose reply is sent in parts, has ended its side of the connection. Nothing more will come from it, and most
     /// clients that do this do not want the answer either.
     fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
         Interest::Kept

@@ -14,18 +14,20 @@ mod request;
 mod service;
 mod settings;
 mod stats;
+mod stream;
 
 pub use application::{Answer, AnswerContext, Application, BodyPolicy, Interest};
 pub use connection::Connection;
 pub use function::{Function, serve};
 pub use log::{AccessLine, AccessLog, LogFormat};
 pub use process::Process;
-pub use reply::{Reply, Stream};
+pub use reply::Reply;
 pub use request::Request;
 pub use service::Http;
 pub(crate) use settings::milliseconds;
 pub use settings::{ListenerRules, Settings};
 pub use stats::HttpStats;
+pub use stream::{Added, Stream};
 
 pub use wire::http::head::Version;
 pub use wire::http::method::Method;

@@ -7,6 +7,7 @@ use runtime::slots::ProcessId;
 use wire::http::body::BodyDecoder;
 
 use super::reply::BodyUse;
+use super::stream::Begun;
 
 /// A request kept across turns.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(super) struct Pending {
     pub(super) began_ns: u64,
     /// Body bytes received, framing included.
     pub(super) received: u64,
+    /// What was sent of its answer, when that is sent in parts.
+    pub(super) begun: Option<Begun>,
 }
 
 /// What becomes of the body's bytes.
@@ -47,6 +50,7 @@ impl Pending {
             rest: BodyRest::Read,
             began_ns: now.monotonic_ns,
             received: 0,
+            begun: None,
         }
     }
 

@@ -69,7 +69,7 @@ impl Process {
 
     pub(super) fn on_close<A: Application>(self, http: &mut Http<A>, reason: CloseReason) {
         match self {
-            Self::Connection(connection) => connection.leave(http),
+            Self::Connection(mut connection) => connection.leave(http),
             Self::Outbound(outbound) => outbound.on_close(http.client_mut(), reason),
         }
     }

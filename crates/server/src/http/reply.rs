@@ -1,15 +1,17 @@
 //! Writing a reply: status, fields, body, straight into the turn's output.
 //!
-//! Owns the framing of replies: length, chunks or close, and that HEAD gets the fields of GET without the body.
+//! Owns the head, and bodies of known length; that HEAD gets the fields of GET without the body. Bodies whose length is not
+//! known are the business of `stream`.
 //! The plain path copies a few prepared pieces and allocates nothing.
 
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
-use wire::http::body::{write_chunk, write_last_chunk};
 use wire::http::head::Version;
 use wire::http::method::Method;
 use wire::http::response::{HeadWriter, InvalidField, append_field};
 use wire::http::status::Status;
+
+use super::stream::StreamFraming;
 
 /// Whether the client gets a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +121,8 @@ pub struct Reply<'a> {
     pub(super) status: Option<Status>,
     /// Body bytes, for the log.
     pub(super) body_bytes: u64,
+    /// How its parts are framed, when it is sent in parts.
+    pub(super) framing: Option<StreamFraming>,
 }
 
 impl Reply<'_> {
@@ -179,29 +183,6 @@ impl Reply<'_> {
         } else {
             self.end_head();
         }
-    }
-
-    /// Begins a body whose length is not known: in chunks, or to an HTTP/1.0 client until the close.
-    pub fn stream(&mut self, status: Status, content_type: &'static str) -> Stream<'_> {
-        let chunked = self.version == Version::Http11;
-        if !chunked {
-            self.persistence = Persistence::Closed;
-        }
-        self.begin(status);
-        let out = self.output.buffer();
-        out.extend_from_slice(b"Content-Type: ");
-        out.extend_from_slice(content_type.as_bytes());
-        out.extend_from_slice(b"\r\n");
-        if chunked {
-            out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
-        }
-        self.end_head();
-        let framing = match (self.body_use, chunked) {
-            (BodyUse::Omit, _) => StreamFraming::Omitted,
-            (BodyUse::Send, true) => StreamFraming::Chunked,
-            (BodyUse::Send, false) => StreamFraming::UntilClose,
-        };
-        Stream { output: self.output, framing, body_bytes: &mut self.body_bytes, ended: false }
     }
 
     /// Begins a head: status line, date, and what the connection has to say. Fields follow, then one of the
@@ -294,58 +275,7 @@ impl Reply<'_> {
     }
 
     /// RFC 9110 section 8.6: no length in 1xx, 204 and, without the representation, 304.
-    fn has_length(status: Status) -> bool {
+    pub(super) fn has_length(status: Status) -> bool {
         !(status.code() < 200 || status == Status::NO_CONTENT || status == Status::NOT_MODIFIED)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StreamFraming {
-    Chunked,
-    UntilClose,
-    Omitted,
-}
-
-/// A body in the making. Dropped, it is ended without trailers.
-pub struct Stream<'r> {
-    output: &'r mut Output,
-    framing: StreamFraming,
-    body_bytes: &'r mut u64,
-    ended: bool,
-}
-
-impl Stream<'_> {
-    /// Adds bytes.
-    pub fn write(&mut self, bytes: &[u8]) {
-        *self.body_bytes += bytes.len() as u64;
-        match self.framing {
-            StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
-            StreamFraming::UntilClose => self.output.put(bytes),
-            StreamFraming::Omitted => {}
-        }
-    }
-
-    /// Ends the body with trailers; they reach HTTP/1.1 clients only.
-    ///
-    /// # Errors
-    /// When a trailer cannot stand in a head; the body is ended without any then.
-    pub fn end(mut self, trailers: &[(&str, &[u8])]) -> Result<(), InvalidField> {
-        self.ended = true;
-        if self.framing != StreamFraming::Chunked {
-            return Ok(());
-        }
-        let written = write_last_chunk(self.output.buffer(), trailers);
-        if written.is_err() {
-            self.ended = false;
-        }
-        written
-    }
-}
-
-impl Drop for Stream<'_> {
-    fn drop(&mut self) {
-        if !self.ended && self.framing == StreamFraming::Chunked {
-            write_last_chunk(self.output.buffer(), &[]).expect("no trailers, nothing to refuse");
-        }
     }
 }

@@ -9,20 +9,23 @@ use std::sync::Arc;
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
-    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::slots::ProcessId;
 use sys::socket::Peer;
-use wire::http::head::{FieldSlots, Version};
+use wire::http::head::{self, FieldSlots, Head, Version};
 use wire::http::status::Status;
 
 use super::application::{Answer, AnswerContext, Application};
 use super::connection::Connection;
 use super::log::{AccessLine, AccessLog};
+use super::pending::Pending;
 use super::process::Process;
 use super::reply::{BodyUse, Persistence, Reply, ReplyParts};
 use super::request::Request;
 use super::settings::Settings;
 use super::stats::HttpStats;
+use super::stream::{Begun, StreamFraming};
 use crate::config::Network;
 use crate::fetch::Client;
 
@@ -39,8 +42,19 @@ pub(super) enum Outcome {
     Kept,
     /// That was the last one.
     Closed,
-    /// Nothing was written yet.
+    /// Nothing was written, or nothing more.
     Wait,
+    /// A part was written.
+    Part(Begun),
+    /// The rest will not come: the connection ends in this way.
+    Cut(Next),
+}
+
+/// An answer that was cut with its connection.
+struct CutShort {
+    pending: Box<Pending>,
+    begun: Begun,
+    peer: Peer,
 }
 
 /// The HTTP service of one scheduler.
@@ -55,6 +69,10 @@ pub struct Http<A> {
     listeners: Vec<usize>,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
+    /// Processes whose client has taken a part.
+    taken: Vec<ProcessId>,
+    /// Answers to be logged as they are.
+    cut_short: Vec<CutShort>,
 }
 
 impl<A: Application> Http<A> {
@@ -69,6 +87,8 @@ impl<A: Application> Http<A> {
             client: Client::default(),
             listeners: Vec::new(),
             slots: None,
+            taken: Vec::new(),
+            cut_short: Vec::new(),
         }
     }
 
@@ -159,7 +179,18 @@ impl<A: Application> Http<A> {
         } else {
             Persistence::Kept
         };
-        self.answer_with(asked, head, persistence, context)
+        self.answer_with(asked, head, persistence, None, context)
+    }
+
+    /// Has the rest of an answer made of which parts were sent.
+    pub(super) fn go_on(
+        &mut self,
+        asked: &Asked<'_>,
+        head: &[u8],
+        begun: Begun,
+        context: &mut Context<'_, A::Message>,
+    ) -> Outcome {
+        self.answer_with(asked, head, begun.persistence, Some(begun), context)
     }
 
     /// Has a request answered whose body will not be read.
@@ -169,7 +200,7 @@ impl<A: Application> Http<A> {
         head: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Outcome {
-        self.answer_with(asked, head, Persistence::Closed, context)
+        self.answer_with(asked, head, Persistence::Closed, None, context)
     }
 
     #[inline(always)]
@@ -178,6 +209,7 @@ impl<A: Application> Http<A> {
         asked: &Asked<'_>,
         head: &[u8],
         persistence: Persistence,
+        begun: Option<Begun>,
         context: &mut Context<'_, A::Message>,
     ) -> Outcome {
         self.parts.set_second(context.now.unix_seconds);
@@ -189,30 +221,76 @@ impl<A: Application> Http<A> {
             version: request.version(),
             body_use,
             persistence,
-            status: None,
-            body_bytes: 0,
+            status: begun.map(|begun| begun.status),
+            body_bytes: begun.map_or(0, |begun| begun.body_bytes),
+            framing: begun.and_then(|begun| begun.framing),
         };
         let mut answer_context =
             AnswerContext { id: context.id, now: context.now, mail: context.mail };
-        match self.application.on_request(request, &mut reply, &mut answer_context) {
+        let answer = self.application.on_request(request, &mut reply, &mut answer_context);
+        match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
                 return Outcome::Wait;
             }
-            Answer::Done => {}
+            Answer::Part => {
+                if let Some(status) = reply.status {
+                    return Outcome::Part(reply.begun(status));
+                }
+            }
+            Answer::Done | Answer::Cut => {}
         }
         if reply.status.is_none() {
             // The application said done and wrote nothing: its mistake, and the client must not hang for it.
             reply.empty(Status::INTERNAL_SERVER_ERROR);
         }
+        if answer == Answer::Done {
+            reply.end_parts();
+        }
         let status = reply.status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (closed, body_bytes) = (reply.persistence == Persistence::Closed, reply.body_bytes);
+        let framing = reply.framing;
         self.stats.count(status);
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body_bytes };
             log.write(&AccessLine::of(request, head, status, body_bytes, context.now));
         }
+        if answer == Answer::Cut {
+            return Outcome::Cut(StreamFraming::cut(framing));
+        }
         if closed { Outcome::Closed } else { Outcome::Kept }
+    }
+
+    /// The client has taken a part: the next one is asked for when others had their turn.
+    pub(super) fn note_taken(&mut self, process: ProcessId) {
+        self.taken.push(process);
+    }
+
+    /// The connection of an answer that was begun has ended, or is about to. Counted and logged at the end of the turn: not
+    /// everybody who ends one knows the time.
+    pub(super) fn note_cut(&mut self, pending: Box<Pending>, begun: Begun, peer: Peer) {
+        self.cut_short.push(CutShort { pending, begun, peer });
+    }
+
+    fn settle(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+        for process in self.taken.drain(..) {
+            context.command(Command::Resume(process));
+        }
+        for CutShort { pending, begun, peer } in std::mem::take(&mut self.cut_short) {
+            self.stats.count(begun.status);
+            let Some(log) = &mut self.log else { continue };
+            let (status, bytes, now) = (begun.status, begun.body_bytes, context.now);
+            let mut slots = FieldSlots::new();
+            match head::parse(&pending.head, &self.settings.head, &mut slots) {
+                Ok(Head::Complete { request, .. }) => {
+                    let listener = ListenerIndex(0);
+                    let request = Request { head: &request, body: &[], peer, listener };
+                    log.write(&AccessLine::of(&request, &pending.head, status, bytes, now));
+                }
+                // Limit lowered by a reload meanwhile.
+                _ => log.write(&AccessLine::of_refused(peer, status, bytes, now)),
+            }
+        }
     }
 
     /// Writes the reply to something that is no request, or one that came too late.
@@ -237,6 +315,7 @@ impl<A: Application> Http<A> {
             persistence: Persistence::Closed,
             status: None,
             body_bytes: 0,
+            framing: None,
         };
         reply.begin(status);
         if status == Status::SERVICE_UNAVAILABLE {
@@ -333,11 +412,15 @@ impl<A: Application> Service for Http<A> {
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+        if !(self.taken.is_empty() && self.cut_short.is_empty()) {
+            self.settle(context);
+        }
         A::on_turn_end(self, context);
         self.client.end_turn(context);
     }
 
     fn on_stop(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+        self.settle(context);
         A::on_stop(self, context);
     }
 }

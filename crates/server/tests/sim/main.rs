@@ -2,7 +2,7 @@
 //!
 //! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are who uses the server, `expected`
 //! what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands of seeds), `deadlines`,
-//! `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `full_mailboxes`, `endings` (drain and reload), `refusals` and `panics`. A seed that fails is printed with the
+//! `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `full_mailboxes`, `endings` (drain and reload), `refusals`, `parts` and `panics`. A seed that fails is printed with the
 //! command that replays it, and stays in `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
@@ -18,6 +18,7 @@ mod fetcher;
 mod fetching;
 mod full_mailboxes;
 mod panics;
+mod parts;
 mod refusals;
 mod response;
 mod seeds;

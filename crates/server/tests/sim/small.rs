@@ -10,12 +10,14 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use server::http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request, Settings,
+    Status,
 };
 use sys::pollset::sim::Random;
 
 use crate::client::Step;
 use crate::expected::Expected;
+use crate::parts::{Due, Parts};
 use crate::world::{MILLISECOND_NS, Setting, Stage};
 
 /// What the main thread tells a scheduler.
@@ -32,6 +34,7 @@ pub(crate) const BODY_MAXIMUM: u64 = 200_000;
 pub(crate) struct Small {
     waiting: Vec<(u64, ProcessId)>,
     ready: Vec<ProcessId>,
+    pub(crate) parts: Parts,
 }
 
 /// Bytes that differ at every place.
@@ -39,7 +42,7 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|place| b'a' + u8::try_from((place * 7 + place / 26) % 26).unwrap()).collect()
 }
 
-fn number(query: Option<&str>) -> usize {
+pub(crate) fn number(query: Option<&str>) -> usize {
     query.and_then(|query| query.parse().ok()).unwrap_or_default()
 }
 
@@ -66,6 +69,28 @@ pub(crate) fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
     }
 }
 
+impl Small {
+    fn answer_in_parts(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Order>,
+    ) -> Answer {
+        let due = match self.ready.iter().position(|ready| *ready == context.id) {
+            Some(place) => {
+                self.ready.swap_remove(place);
+                Due::Now
+            }
+            None => Due::NotYet,
+        };
+        let answer = self.parts.answer(request, reply, context.id, due);
+        if answer == Answer::Wait && request.path() != "/stuck" {
+            self.waiting.push((context.now.monotonic_ns + 3 * MILLISECOND_NS, context.id));
+        }
+        answer
+    }
+}
+
 impl Application for Small {
     type Message = Order;
 
@@ -82,6 +107,9 @@ impl Application for Small {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Order>,
     ) -> Answer {
+        if Parts::has(request.path()) {
+            return self.answer_in_parts(request, reply, context);
+        }
         if !matches!(request.path(), "/wait" | "/wait-ignoring") {
             answer(request, reply);
             return Answer::Done;
@@ -94,6 +122,15 @@ impl Application for Small {
         let due_ns = context.now.monotonic_ns + number(request.query()) as u64 * MILLISECOND_NS;
         self.waiting.push((due_ns, context.id));
         Answer::Wait
+    }
+
+    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+        self.parts.interest(process)
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        self.parts.forget(process);
+        self.waiting.retain(|(_, waits)| *waits != process);
     }
 
     fn on_message(
@@ -178,7 +215,7 @@ fn size(random: &mut Random) -> usize {
 /// A request that a correct client sends and keeps the connection after.
 pub(crate) fn exchange(random: &mut Random) -> Exchange {
     let plain = |request, body: &[u8]| Exchange { request, expected: Expected::new(200, body) };
-    match random.below(10) {
+    match random.below(12) {
         0 => plain(get("/plaintext"), b"Hello, World!"),
         1 => plain(get("/json"), br#"{"message":"Hello, World!"}"#),
         2 => {
@@ -207,6 +244,14 @@ pub(crate) fn exchange(random: &mut Random) -> Exchange {
             let request = b"HEAD /bytes?12345 HTTP/1.1\r\nHost: example.test\r\n\r\n".to_vec();
             Exchange { request, expected: Expected::new(200, pattern(12_345)).head() }
         }
+        9 => {
+            let length = size(random);
+            plain(get(&format!("/parts?{length}")), &pattern(length))
+        }
+        10 => {
+            let request = b"HEAD /parts?4500 HTTP/1.1\r\nHost: example.test\r\n\r\n".to_vec();
+            Exchange { request, expected: Expected::status(200).head() }
+        }
         _ => {
             // A small body that nobody wants is read and thrown away.
             let request = post("/plaintext", &pattern(random.index(3_000)));
@@ -218,7 +263,7 @@ pub(crate) fn exchange(random: &mut Random) -> Exchange {
 /// A request after which the server ends the connection.
 pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
     let hello: Rc<[u8]> = Rc::from(*b"Hello, World!");
-    let (request, expected): (Vec<u8>, _) = match random.below(7) {
+    let (request, expected): (Vec<u8>, _) = match random.below(8) {
         0 => {
             let head = "GET /plaintext HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n";
             (head.into(), Expected::new(200, hello).last())
@@ -232,6 +277,10 @@ pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
         4 => {
             let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n";
             (head.into(), Expected::status(413).last())
+        }
+        6 => {
+            let head = "GET /parts?5000 HTTP/1.0\r\n\r\n";
+            (head.into(), Expected::new(200, pattern(5000)).last())
         }
         5 => {
             // Too large to be thrown away: answered at once, then the connection is closed.

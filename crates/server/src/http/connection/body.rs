@@ -4,7 +4,7 @@
 
 use runtime::service::{Context, Next};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
-use wire::http::head::{self, FieldSlots, Framing, Head};
+use wire::http::head::{self, Framing};
 use wire::http::refusal::Refusal;
 use wire::http::status::Status;
 
@@ -70,7 +70,7 @@ impl Connection {
 
     /// What follows an answer to a request whose body stays unread: what comes behind its head is never taken for
     /// a request, also when the answer has to wait.
-    fn after_unread<A: Application>(
+    pub(super) fn after_unread<A: Application>(
         &mut self,
         http: &mut Http<A>,
         outcome: Outcome,
@@ -78,15 +78,18 @@ impl Connection {
         available: usize,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
-        if outcome == Outcome::Wait {
-            let pending =
-                Pending { rest: BodyRest::Unread, ..Pending::new(head, context.id, context.now) };
-            self.pending = Some(Box::new(pending));
-            self.wait(http, context);
-            return Step::Stop { consumed: head.len(), next: Next::Park };
-        }
+        let next = match outcome {
+            Outcome::Wait | Outcome::Part(_) => {
+                let pending = Pending::new(head, context.id, context.now);
+                let pending = Box::new(Pending { rest: BodyRest::Unread, ..pending });
+                self.ask_later(pending, outcome, http, context);
+                return Step::Stop { consumed: head.len(), next: Next::Park };
+            }
+            Outcome::Cut(next) => next,
+            Outcome::Kept | Outcome::Closed => Next::Linger,
+        };
         self.phase = Phase::Over;
-        Step::Stop { consumed: available, next: Next::Linger }
+        Step::Stop { consumed: available, next }
     }
 
     /// Body bytes: decode and keep them; at the end answer.
@@ -151,39 +154,6 @@ impl Connection {
             }
             Err(refusal) => self.refuse(http, refusal.status(), available, context),
         }
-    }
-
-    /// Asks the application about a request that was kept.
-    pub(super) fn ask_pending<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        consumed: usize,
-        available: usize,
-        context: &mut Context<'_, A::Message>,
-    ) -> Step {
-        let Some(pending) = self.pending.take() else { return Step::Partial };
-        let mut slots = FieldSlots::new();
-        let Ok(Head::Complete { request, .. }) =
-            head::parse(&pending.head, &http.settings().head, &mut slots)
-        else {
-            // Limit lowered by a reload meanwhile: the request no longer fits.
-            let status = Status::REQUEST_HEADER_FIELDS_TOO_LARGE;
-            return self.refuse_with(http, status, pending.body_use(), available, context);
-        };
-        let asked = self.asked(&request, &pending.body);
-        let outcome = match pending.rest {
-            BodyRest::Read => http.answer(&asked, &pending.head, context),
-            BodyRest::Unread => http.answer_and_close(&asked, &pending.head, context),
-        };
-        if outcome == Outcome::Wait {
-            self.pending = Some(pending);
-            self.wait(http, context);
-            return Step::Stop { consumed, next: Next::Park };
-        }
-        if pending.rest == BodyRest::Unread {
-            return self.after_unread(http, outcome, &[], available, context);
-        }
-        self.after_answer(http, outcome, &[], consumed, available, context)
     }
 }
 

@@ -4,6 +4,7 @@
 //! `Http` (the service) owns what all connections of a scheduler share. Never looks into a request beyond its
 //! framing; the application answers.
 
+mod asking;
 mod body;
 
 use std::net::IpAddr;
@@ -35,6 +36,8 @@ enum Phase {
     Body,
     /// The application has to be asked again.
     Waiting,
+    /// A part of an answer is on its way; when the client has taken it, the application has to be asked again.
+    Sending,
     /// The last reply was sent.
     Over,
 }
@@ -123,7 +126,7 @@ impl Connection {
                 Phase::Proxy => self.take_proxy_header(http, rest),
                 Phase::Idle | Phase::Head(_) => self.take_head(http, rest, slots, context),
                 Phase::Body => self.take_body(http, rest, context),
-                Phase::Waiting => Step::Stop { consumed: 0, next: Next::Park },
+                Phase::Waiting | Phase::Sending => Step::Stop { consumed: 0, next: Next::Park },
                 Phase::Over => Step::Stop { consumed: 0, next: Next::Linger },
             };
             match step {
@@ -229,12 +232,16 @@ impl Connection {
                 self.wait(http, context);
                 Step::Stop { consumed, next: Next::Park }
             }
+            Outcome::Part(begun) => {
+                let pending = Pending::new(head, context.id, context.now);
+                self.send_part(Box::new(pending), begun, http, context);
+                Step::Stop { consumed, next: Next::Park }
+            }
+            Outcome::Cut(next) => {
+                self.phase = Phase::Over;
+                Step::Stop { consumed: available, next }
+            }
         }
-    }
-
-    fn wait<A: Application>(&mut self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
-        self.phase = Phase::Waiting;
-        context.set_deadline_after_ms(http.settings().answer_deadline_ms);
     }
 
     #[inline]
@@ -291,18 +298,20 @@ impl Connection {
     ) -> Next {
         match event {
             Event::Resumed if self.phase == Phase::Waiting => {
-                match self.ask_pending(http, 0, 0, context) {
-                    Step::Stop { next, .. } => next,
-                    Step::Consumed(_) | Step::Partial => Next::Read,
-                }
+                self.ask_pending(http, 0, 0, context).next()
             }
-            Event::PeerFinished if self.phase == Phase::Waiting => {
+            Event::PeerFinished if self.is_asking() => {
                 match http.application_mut().on_peer_finished(context.id) {
                     Interest::Kept => Next::Park,
                     Interest::Lost => Next::Abort,
                 }
             }
             Event::Resumed | Event::Draining | Event::PeerFinished => self.unchanged(),
+            Event::OutputDrained if self.phase == Phase::Sending => {
+                self.wait(http, context);
+                http.note_taken(context.id);
+                Next::Park
+            }
             Event::OutputDrained => {
                 if self.phase == Phase::Idle {
                     // The keep-alive time begins when the reply has left.
@@ -310,7 +319,7 @@ impl Connection {
                 }
                 self.unchanged()
             }
-            Event::InputEnded if self.phase == Phase::Waiting => Next::Park,
+            Event::InputEnded if self.is_asking() => Next::Park,
             Event::InputEnded => Next::Finish,
             Event::DeadlineReached => self.on_deadline(http, context),
             // It was accepted.
@@ -323,18 +332,9 @@ impl Connection {
         }
     }
 
-    /// It ends; nothing more is asked about a request that waits.
-    pub(super) fn leave<A: Application>(&self, http: &mut Http<A>) {
-        if let Some(pending) = &self.pending
-            && self.phase == Phase::Waiting
-        {
-            http.application_mut().on_gone(pending.process);
-        }
-    }
-
     fn unchanged(&self) -> Next {
         match self.phase {
-            Phase::Waiting => Next::Park,
+            Phase::Waiting | Phase::Sending => Next::Park,
             Phase::Over => Next::Finish,
             Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Body => Next::Read,
         }
@@ -362,10 +362,9 @@ impl Connection {
                 http.stats_mut().body_timeouts += 1;
                 self.time_out(http, Status::REQUEST_TIMEOUT, context)
             }
-            Phase::Waiting => {
+            Phase::Waiting | Phase::Sending => {
                 http.stats_mut().waits_expired += 1;
-                http.application_mut().on_gone(context.id);
-                self.time_out(http, Status::GATEWAY_TIMEOUT, context)
+                self.give_up(http, Status::GATEWAY_TIMEOUT, 0, context).next()
             }
             Phase::Over => Next::Finish,
         }
@@ -377,9 +376,16 @@ impl Connection {
         status: Status,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        match self.refuse(http, status, 0, context) {
-            Step::Stop { next, .. } => next,
-            Step::Consumed(_) | Step::Partial => Next::Linger,
+        self.refuse(http, status, 0, context).next()
+    }
+}
+
+impl Step {
+    /// What an event that led to it leads to.
+    fn next(&self) -> Next {
+        match self {
+            Self::Stop { next, .. } => *next,
+            Self::Consumed(_) | Self::Partial => Next::Read,
         }
     }
 }

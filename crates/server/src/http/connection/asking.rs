@@ -1,0 +1,128 @@
+//! A request that the application is asked about more than once: it waits, or its answer is sent in parts.
+//!
+//! Owns the way from one call to the next, and what an end before the last one means. Never writes a reply.
+
+use runtime::service::{Context, Next};
+use wire::http::head::{self, FieldSlots, Head};
+use wire::http::status::Status;
+
+use super::{Connection, Phase, Step};
+use crate::http::application::Application;
+use crate::http::pending::{BodyRest, Pending};
+use crate::http::service::{Http, Outcome};
+use crate::http::stream::{Begun, StreamFraming};
+
+impl Connection {
+    /// Asks the application about a request that was kept.
+    pub(super) fn ask_pending<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        consumed: usize,
+        available: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let Some(pending) = self.pending.take() else { return Step::Partial };
+        let mut slots = FieldSlots::new();
+        let Ok(Head::Complete { request, .. }) =
+            head::parse(&pending.head, &http.settings().head, &mut slots)
+        else {
+            // Limit lowered by a reload meanwhile: the request no longer fits.
+            self.pending = Some(pending);
+            let status = Status::REQUEST_HEADER_FIELDS_TOO_LARGE;
+            return self.give_up(http, status, available, context);
+        };
+        let asked = self.asked(&request, &pending.body);
+        let outcome = match (pending.begun, pending.rest) {
+            (Some(begun), _) => http.go_on(&asked, &pending.head, begun, context),
+            (None, BodyRest::Read) => http.answer(&asked, &pending.head, context),
+            (None, BodyRest::Unread) => http.answer_and_close(&asked, &pending.head, context),
+        };
+        if matches!(outcome, Outcome::Wait | Outcome::Part(_)) {
+            self.ask_later(pending, outcome, http, context);
+            return Step::Stop { consumed, next: Next::Park };
+        }
+        if pending.rest == BodyRest::Unread {
+            return self.after_unread(http, outcome, &[], available, context);
+        }
+        self.after_answer(http, outcome, &[], consumed, available, context)
+    }
+
+    /// A request that is not answered, or not to its end, is kept.
+    pub(super) fn ask_later<A: Application>(
+        &mut self,
+        pending: Box<Pending>,
+        outcome: Outcome,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        if let Outcome::Part(begun) = outcome {
+            self.send_part(pending, begun, http, context);
+        } else {
+            self.pending = Some(pending);
+            self.wait(http, context);
+        }
+    }
+
+    /// A part was written: the next one follows when it is sent, or in the next turn where there was nothing to send.
+    pub(super) fn send_part<A: Application>(
+        &mut self,
+        mut pending: Box<Pending>,
+        begun: Begun,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        pending.begun = Some(begun);
+        self.pending = Some(pending);
+        self.wait(http, context);
+        if context.output.is_empty() {
+            http.note_taken(context.id);
+        } else {
+            self.phase = Phase::Sending;
+        }
+    }
+
+    /// The application has to be asked again.
+    pub(super) fn wait<A: Application>(
+        &mut self,
+        http: &Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        self.phase = Phase::Waiting;
+        context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+    }
+
+    /// Nothing more is asked about a request that waits: it is refused, or its answer is cut where that was begun.
+    pub(super) fn give_up<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        status: Status,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let Some(pending) = &self.pending else { return Step::Partial };
+        let (body_use, begun) = (pending.body_use(), pending.begun);
+        self.leave(http);
+        let Some(begun) = begun else {
+            return self.refuse_with(http, status, body_use, consumed, context);
+        };
+        self.phase = Phase::Over;
+        Step::Stop { consumed, next: StreamFraming::cut(begun.framing) }
+    }
+
+    /// Whether the application has to be asked again.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self.phase, Phase::Waiting | Phase::Sending)
+    }
+
+    /// It ends; nothing more is asked about a request that waits.
+    pub(in crate::http) fn leave<A: Application>(&mut self, http: &mut Http<A>) {
+        if !self.is_asking() {
+            return;
+        }
+        let Some(pending) = self.pending.take() else { return };
+        http.application_mut().on_gone(pending.process);
+        if let Some(begun) = pending.begun {
+            http.note_cut(pending, begun, self.peer());
+        }
+    }
+}

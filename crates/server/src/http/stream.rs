@@ -1,0 +1,169 @@
+//! Bodies whose length is not known when the head is written: in chunks, or to an HTTP/1.0 client until the close.
+//!
+//! Owns the framing of such a body, written in one call ([`Stream`]) or in parts across calls ([`Reply::begin_parts`]).
+//! Never decides when a part is asked for.
+
+use runtime::output::Output;
+use runtime::service::Next;
+use wire::http::body::{write_chunk, write_last_chunk};
+use wire::http::head::Version;
+use wire::http::response::InvalidField;
+use wire::http::status::Status;
+
+use super::reply::{BodyUse, Persistence, Reply};
+
+/// How the end of a body shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamFraming {
+    /// By the last chunk.
+    Chunked,
+    /// By the end of the connection.
+    UntilClose,
+    /// There is no body.
+    Omitted,
+}
+
+impl StreamFraming {
+    /// How a connection ends whose answer is cut, so that its client sees that (RFC 9112 section 8): without the last chunk;
+    /// where the close is the end of the body, by a reset in its place.
+    pub(super) fn cut(framing: Option<Self>) -> Next {
+        match framing {
+            Some(Self::UntilClose) => Next::Abort,
+            Some(Self::Chunked | Self::Omitted) | None => Next::Linger,
+        }
+    }
+}
+
+/// An answer that was begun in an earlier call and is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Begun {
+    pub(super) status: Status,
+    pub(super) body_bytes: u64,
+    pub(super) framing: Option<StreamFraming>,
+    pub(super) persistence: Persistence,
+}
+
+impl Reply<'_> {
+    /// Begins a body whose length is not known: in chunks, or to an HTTP/1.0 client until the close.
+    pub fn stream(&mut self, status: Status, content_type: &'static str) -> Stream<'_> {
+        let framing = self.begin_unmeasured(status);
+        let out = self.output.buffer();
+        out.extend_from_slice(b"Content-Type: ");
+        out.extend_from_slice(content_type.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        self.end_head();
+        Stream { output: self.output, framing, body_bytes: &mut self.body_bytes, ended: false }
+    }
+
+    /// Begins the head of an answer that is sent in parts: fields, [`Reply::end_head`] and the first [`Reply::part`] follow,
+    /// then [`Answer::Part`](super::Answer::Part).
+    pub fn begin_parts(&mut self, status: Status) {
+        self.framing = Some(self.begin_unmeasured(status));
+    }
+
+    /// Begins a head, with what says how its body ends.
+    fn begin_unmeasured(&mut self, status: Status) -> StreamFraming {
+        // RFC 9112 section 6.1: no transfer coding where there is no body, whatever the method.
+        let has_body = Self::has_length(status) && status != Status::RESET_CONTENT;
+        let chunked = self.version == Version::Http11;
+        if has_body && !chunked {
+            self.persistence = Persistence::Closed;
+        }
+        self.begin(status);
+        if has_body && chunked {
+            self.output.put(b"Transfer-Encoding: chunked\r\n");
+        } else if status == Status::RESET_CONTENT {
+            self.output.put(b"Content-Length: 0\r\n");
+        }
+        match (has_body, self.body_use) {
+            (false, _) | (true, BodyUse::Omit) => StreamFraming::Omitted,
+            (true, BodyUse::Send) if chunked => StreamFraming::Chunked,
+            (true, BodyUse::Send) => StreamFraming::UntilClose,
+        }
+    }
+
+    /// Whether its head is written, in this call or in an earlier one: what is left is [`Reply::part`].
+    pub fn is_begun(&self) -> bool {
+        self.status.is_some()
+    }
+
+    /// Adds a part of the body, where there is a body. Says whether anything was added.
+    pub fn part(&mut self, bytes: &[u8]) -> Added {
+        let framing = self.framing.unwrap_or(StreamFraming::Omitted);
+        if bytes.is_empty() || framing == StreamFraming::Omitted {
+            return Added::Nothing;
+        }
+        self.body_bytes += bytes.len() as u64;
+        match framing {
+            StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
+            StreamFraming::UntilClose | StreamFraming::Omitted => self.output.put(bytes),
+        }
+        Added::Bytes
+    }
+
+    /// Ends the parts, if there were any.
+    pub(super) fn end_parts(&mut self) {
+        if self.framing == Some(StreamFraming::Chunked) {
+            write_last_chunk(self.output.buffer(), &[]).expect("no trailers, nothing to refuse");
+        }
+    }
+
+    /// What of it counts for the rest.
+    pub(super) fn begun(&self, status: Status) -> Begun {
+        let (framing, persistence) = (self.framing, self.persistence);
+        Begun { status, body_bytes: self.body_bytes, framing, persistence }
+    }
+}
+
+/// What a part came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// Bytes for the client.
+    Bytes,
+    /// Nothing: it was empty, or the answer has no body.
+    Nothing,
+}
+
+/// A body in the making. Dropped, it is ended without trailers.
+pub struct Stream<'r> {
+    output: &'r mut Output,
+    framing: StreamFraming,
+    body_bytes: &'r mut u64,
+    ended: bool,
+}
+
+impl Stream<'_> {
+    /// Adds bytes.
+    pub fn write(&mut self, bytes: &[u8]) {
+        *self.body_bytes += bytes.len() as u64;
+        match self.framing {
+            StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
+            StreamFraming::UntilClose => self.output.put(bytes),
+            StreamFraming::Omitted => {}
+        }
+    }
+
+    /// Ends the body with trailers; they reach HTTP/1.1 clients only.
+    ///
+    /// # Errors
+    /// When a trailer cannot stand in a head; the body is ended without any then.
+    pub fn end(mut self, trailers: &[(&str, &[u8])]) -> Result<(), InvalidField> {
+        self.ended = true;
+        if self.framing != StreamFraming::Chunked {
+            return Ok(());
+        }
+        let written = write_last_chunk(self.output.buffer(), trailers);
+        if written.is_err() {
+            self.ended = false;
+        }
+        written
+    }
+}
+
+impl Drop for Stream<'_> {
+    fn drop(&mut self) {
+        if !self.ended && self.framing == StreamFraming::Chunked {
+            write_last_chunk(self.output.buffer(), &[]).expect("no trailers, nothing to refuse");
+        }
+    }
+}
