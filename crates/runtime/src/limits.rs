@@ -33,7 +33,8 @@ pub const INBOX_BYTES: usize = 128 * 1024;
 /// Consequence: `Context::output_is_full` turns true; a service that goes on anyway meets [`OUTBOX_BYTES`].
 pub const OUTBOX_HIGH_WATER_BYTES: usize = 256 * 1024;
 
-/// Bytes a process may have queued in its outbox (file regions and shared bytes count by reference: 64 each).
+/// Bytes a process may have queued in its outbox when it adds more (file regions and shared bytes count by reference: 64
+/// each). What one run puts out at once is taken whatever its size: its memory was there already.
 ///
 /// Consequence: the connection is closed, with reason `OutboxFull`.
 pub const OUTBOX_BYTES: usize = 4 * 1024 * 1024;

@@ -59,17 +59,19 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.wait_for_room(id);
             return;
         }
+        let has_more = process.outbox.is_some() && !self.output.is_empty();
         self.queue_output(id);
         let Some(process) = self.table.lookup(id) else { return };
-        if process.flags.has(Flags::WANTS_ROOM) {
-            // The peer has no room: trying again before the pollset says otherwise would be a call in vain.
-            self.check_outbox(id);
-        } else {
+        // A peer without room: trying again before the pollset says otherwise would be a call in vain.
+        if !process.flags.has(Flags::WANTS_ROOM) {
             self.transmit_outbox(id);
+        }
+        if has_more {
+            self.check_outbox(id);
         }
     }
 
-    /// Holds an outbox that waits to its bound.
+    /// Holds an outbox to which more was added to its bound.
     fn check_outbox(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
         let queued = process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes());
@@ -120,10 +122,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 self.stop_waiting_for_room(id);
                 self.on_sent(id, Drained::AfterWaiting);
             }
-            Transmitted::Blocked => {
-                self.wait_for_room(id);
-                self.check_outbox(id);
-            }
+            Transmitted::Blocked => self.wait_for_room(id),
             Transmitted::Budget => self.queue(id),
             Transmitted::Cold => {
                 process.flags.set(Flags::COLD);

@@ -212,3 +212,16 @@ fn an_answer_that_does_not_come_is_given_up() {
     let expired: u64 = stage.sum(|scheduler| scheduler.stats().deadlines);
     assert_eq!(expired, 1);
 }
+
+#[test]
+fn an_answer_larger_than_any_queue_reaches_a_slow_reader_whole() {
+    let length = 3 * runtime::limits::OUTBOX_BYTES / 2;
+    let (stage, _) = play(vec![
+        Step::Pace(100_000, 10 * MILLISECOND_NS),
+        Step::Send([get(&format!("/bytes?{length}")), get("/plaintext")].concat()),
+        Step::Expect(Expected::new(200, pattern(length))),
+        Step::Expect(Expected::new(200, *b"Hello, World!")),
+        Step::Close,
+    ]);
+    assert_eq!(stage.closed(CloseReason::OutboxFull), 0);
+}
