@@ -83,6 +83,11 @@ impl Run {
     pub fn page(&self) -> &str {
         &self.name
     }
+
+    /// Gives it its CPU budget anew.
+    pub fn renew_budget(&mut self) {
+        self.ticks = 0;
+    }
 }
 
 impl Drop for Run {
@@ -132,6 +137,9 @@ pub enum Wait {
     /// Another server's answer: resume with its status, its fields (names in small letters, and values, a line each) and
     /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text.
     Fetch(Box<Fetch>),
+    /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with
+    /// [`Reply::Nothing`] when it was taken.
+    Flush,
 }
 
 /// The answer to a [`Wait`], and what a slice is resumed with.

@@ -24,7 +24,8 @@ const NAME: u8 = 5;
 const SEND: u8 = 6;
 const RECEIVE: u8 = 7;
 const SPAWN: u8 = 8;
-const FETCH: u8 = 20;
+const FETCH: u8 = 10;
+const FLUSH: u8 = 9;
 
 /// What the loop of run.lua takes after a job that is a process of its own.
 const SPAWNED: f64 = 2.0;
@@ -223,7 +224,14 @@ impl State {
             run.coroutine = Some(coroutine);
             return Step::Sliced(run);
         }
-        match coroutine.stack.number_at(1) as u8 {
+        let tag = coroutine.stack.number_at(1) as u8;
+        if tag != DONE && run.ticks > self.ticks_max {
+            // Who waits before each slice is over uses its time, too.
+            let error = report::out_of_time(&run.name, coroutine.stack, self.cpu_budget);
+            self.lua.drop_coroutine(coroutine);
+            return Step::Failed(error);
+        }
+        match tag {
             DONE => {
                 output.take(&coroutine);
                 coroutine.stack.truncate(0);
@@ -239,6 +247,9 @@ impl State {
             },
             tag => {
                 let wait = wait_of(tag, &coroutine);
+                if wait == Wait::Flush {
+                    output.take(&coroutine);
+                }
                 coroutine.stack.truncate(0);
                 run.wait_with(coroutine, &wait);
                 Step::Waits(run, wait)
@@ -359,6 +370,7 @@ fn wait_of(tag: u8, coroutine: &Coroutine) -> Wait {
     match tag {
         SLEEP => Wait::Sleep(time(stack.number_at(2))),
         NAME => Wait::Name,
+        FLUSH => Wait::Flush,
         SEND => Wait::Send { to: text(2), message: text(3) },
         RECEIVE => {
             let seconds = stack.number_at(2);

@@ -9,7 +9,7 @@ local type, tostring, tonumber, error, pairs, setmetatable = type, tostring, ton
 local concat, find, gmatch = table.concat, string.find, string.gmatch
 local lower, upper = string.lower, string.upper
 
-local FETCH = 20
+local FETCH = 10
 local timeout_usual = kit.fetch_timeout
 
 local options_known = { body = true, headers = true, json = true, method = true, timeout = true }

@@ -127,6 +127,9 @@ function kit.environment_of(site, file)
     if context.layout then
       error("the page has a layout already", 2)
     end
+    if kit.is_sent(context.response) then
+      error("the page was sent in part: a layout is named before the first flush", 2)
+    end
     context.layout, context.layout_arguments = find(site, directory, target, 2), arguments
   end
   return setmetatable(environment, getmetatable(kit.environment))

@@ -54,12 +54,26 @@ local function checked(name, value)
   return value
 end
 
+-- Whether the head was sent. Its status is kept in the same place from then on.
+local function is_sent(response)
+  return rawget(response, 4) ~= nil
+end
+kit.is_sent = is_sent
+
+-- Nothing of the head can be changed any more when it was sent. Raised where the page does so.
+local function changed_head(response)
+  if is_sent(response) then
+    error("the head was sent: status and headers are set before the first flush", 3)
+  end
+end
+
 local function fields_of(response)
   local store = {}
   rawset(response, 2, store)
   local fields = setmetatable({}, {
     __index = store,
     __newindex = function(_, name, value)
+      changed_head(response)
       if value ~= nil then
         value = checked(name, value)
       end
@@ -72,6 +86,7 @@ local function fields_of(response)
 end
 
 local methods = {}
+kit.response_methods = methods
 
 -- Adds to the page's output.
 function methods.write(response, ...)
@@ -84,12 +99,14 @@ end
 
 -- Sends the client elsewhere; the rest of the page still runs.
 function methods.redirect(response, target, status)
+  changed_head(response)
   response.status = status or 302
   response.headers.location = target
 end
 
 -- Sets a cookie. Options: signed, path, domain, max_age (s), same_site, secure, and http_only, which is on.
 function methods.cookie(response, name, value, options)
+  changed_head(response)
   local cookies = rawget(response, 3)
   if not cookies then
     cookies = {}
@@ -109,6 +126,8 @@ kit.response_meta = {
   __index = function(response, name)
     if name == "headers" then
       return fields_of(response)
+    elseif name == "status" then
+      return rawget(response, 4) or nil
     end
     return methods[name]
   end,
@@ -116,6 +135,7 @@ kit.response_meta = {
     if name ~= "status" then
       error("'response." .. tostring(name) .. "' cannot be set: there are status and headers", 2)
     end
+    changed_head(response)
     rawset(response, name, checked_status(value, 3))
   end,
   __metatable = false,
@@ -130,10 +150,14 @@ local function has_field(store, wanted)
   return false
 end
 
+-- The head is sent. Where there is no status any more, setting it is seen.
+function kit.close_head(response)
+  rawset(response, 4, rawget(response, "status") or false)
+  rawset(response, "status", nil)
+end
+
 -- What was set, for the host: a status or nil, and names and values as lines or nil.
 function kit.finish(request, response)
-  -- A later request may be given the same place.
-  rawset(response, 1, nil)
   local store = rawget(response, 2)
   local status = rawget(response, "status")
   -- rawset goes past the checks at the assignment, so what goes out is checked once more.

@@ -1,17 +1,17 @@
--- The loop that every coroutine of a run is in: take a job, run it, hand over what it wrote.
+-- The loop that every coroutine of a run is in: take a job, run it, hand over what it wrote, at its end or before.
 --
 -- Owns the tags of what is yielded to the host (state.rs knows them). A yield without values is the end of a slice.
 
 local kit = ...
 
 local yield, running = coroutine.yield, coroutine.running
-local setmetatable, setfenv, type = setmetatable, setfenv, type
+local setmetatable, setfenv, rawset, type, error = setmetatable, setfenv, rawset, type, error
 local library = require("string.buffer")
 local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
-local DONE, LOADED = 1, 2
+local DONE, LOADED, FLUSH = 1, 2, 9
 local LOAD, SPAWNED = 1, 2
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses.
@@ -24,7 +24,7 @@ local tops = setmetatable({}, { __mode = "k" })
 kit.tops = tops
 
 local request_meta, response_meta = kit.request_meta, kit.response_meta
-local escape, text_of, finish = kit.escape, kit.text_of, kit.finish
+local escape, text_of, finish, is_sent = kit.escape, kit.text_of, kit.finish, kit.is_sent
 local room_kept = kit.buffer_kept
 
 local function serve(page, context)
@@ -33,7 +33,44 @@ local function serve(page, context)
   context.request, context.response = request, response
   context.content, context.blocks, context.name = nil, nil, nil
   kit.run_page(page, context)
-  return finish(request, response)
+  -- A later request may be given the same place.
+  rawset(response, 1, nil)
+  if is_sent(response) then
+    kit.check_session(request)
+  else
+    return finish(request, response)
+  end
+end
+
+-- Empties a buffer whose bytes the host has copied.
+local function empty(out, length)
+  if length > room_kept then
+    free(out)
+  else
+    reset(out)
+  end
+end
+
+-- Hands over what is written so far, the head with it at the first time, and goes on when the client has taken it.
+function kit.response_methods.flush()
+  local context = kit.contexts[running()]
+  if context.layout then
+    error("what is in a layout cannot be sent before it: flush in the layout", 2)
+  end
+  local response = context.response
+  local status, fields
+  if not is_sent(response) then
+    status, fields = finish(context.request, response)
+    kit.close_head(response)
+    kit.note_session(context.request)
+  end
+  local out = context.out
+  local start, length = ref(out)
+  local failure = yield(FLUSH, start, length, status, fields)
+  empty(out, length)
+  if failure then
+    error(failure, 2)
+  end
 end
 
 -- The page that a chunk gives. It sees the names of its own environment.
@@ -78,10 +115,8 @@ function kit.loop(job, kind, file, site)
       job, kind, file, site = yield(DONE, start, length, status, fields)
       if context.is_shared then
         context = new_context()
-      elseif length > room_kept then
-        free(out)
       else
-        reset(out)
+        empty(out, length)
       end
     end
   end

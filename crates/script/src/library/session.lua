@@ -79,3 +79,23 @@ function kit.session_line(kept)
   local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age), 0)
   return kit.cookie_line(NAME, token, { max_age = age })
 end
+
+local function state_of(kept)
+  return next(kept.values) == nil and "" or text_of(kept.values)
+end
+
+-- The head is sent, and with it what there is of the session now.
+function kit.note_session(request)
+  local kept = rawget(request, PLACE)
+  if kept then
+    kept.sent = state_of(kept)
+  end
+end
+
+-- An answer ends whose head was sent before: what the session has become since could not be kept.
+function kit.check_session(request)
+  local kept = rawget(request, PLACE)
+  if kept and state_of(kept) ~= (kept.sent or kept.before or "") then
+    error("request.session was changed behind the first flush: it is not kept", 0)
+  end
+end

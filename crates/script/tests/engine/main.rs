@@ -6,6 +6,7 @@ mod calls;
 mod cookies;
 mod crypto;
 mod fetch;
+mod flush;
 mod memory;
 mod parts;
 mod patterns;

@@ -6,7 +6,7 @@ use script::template::{Escape, lower};
 use crate::stage::Stage;
 
 /// Loads pages by name and text, as a server does; gives the last one.
-fn site(stage: &mut Stage, pages: &[(&str, &str)]) -> Handler {
+pub(crate) fn site(stage: &mut Stage, pages: &[(&str, &str)]) -> Handler {
     let mut last = None;
     for (name, text) in pages {
         let extension = name.rsplit('.').next().unwrap();

@@ -27,7 +27,7 @@ pub(super) enum Key {
     Spawned(ProcessId),
 }
 
-/// What stays the same as long as it is under way.
+/// What is known of it as long as it is under way, whatever it does.
 pub(super) struct Life {
     pub(super) page: Arc<Page>,
     pub(super) row: RowIndex,
@@ -35,6 +35,45 @@ pub(super) struct Life {
     pub(super) deadline_ns: u64,
     /// Its mailbox, from the first time somebody may write to it.
     pub(super) mailbox: Option<ProcessId>,
+    /// Whether its client was given something to take.
+    pub(super) progress: Progress,
+    /// From when on it has its CPU budget anew.
+    budget_due_ns: u64,
+}
+
+/// What its client was sent since it went on last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Nothing.
+    None,
+    /// A part of the answer.
+    PartSent,
+}
+
+impl Life {
+    pub(super) fn new(
+        page: Arc<Page>,
+        row: RowIndex,
+        deadline_ns: u64,
+        mailbox: Option<ProcessId>,
+    ) -> Self {
+        let (progress, budget_due_ns) = (Progress::None, deadline_ns);
+        Self { page, row, deadline_ns, mailbox, progress, budget_due_ns }
+    }
+
+    /// It goes on. Whose client has taken a part since has its time anew, so that there may be answers without an end; and
+    /// its CPU budget once in each such span, so that none takes more of a core for being one.
+    pub(super) fn note_taken(&mut self, run: &mut Run, now_ns: u64, span_ns: u64) {
+        if self.progress == Progress::None {
+            return;
+        }
+        self.progress = Progress::None;
+        self.deadline_ns = now_ns.saturating_add(span_ns);
+        if now_ns >= self.budget_due_ns {
+            self.budget_due_ns = self.deadline_ns;
+            run.renew_budget();
+        }
+    }
 }
 
 /// One that does not run now.

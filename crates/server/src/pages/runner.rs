@@ -10,7 +10,7 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{
-    Code, EngineError, Host, Keys, Output, Run, ScriptError, Settings, State, Step,
+    Code, EngineError, Host, Keys, Output, Run, ScriptError, Settings, State, Step, Wait,
 };
 
 use super::alarms::Alarms;
@@ -18,7 +18,7 @@ use super::counts::{Counters, PagesReport, RowIndex};
 use super::fetches::Fetches;
 use super::loaded::Loaded;
 use super::post::Outgoing;
-use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Underway};
+use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway};
 use super::set::{Page, PageSet};
 use super::waits::Met;
 use crate::files::RootIndex;
@@ -32,6 +32,8 @@ pub enum Turnout {
     Done(Arc<Page>),
     /// It goes on later: the process is resumed.
     Wait,
+    /// It goes on when the client has taken the part of its answer that is in [`Runner::output`].
+    Part(Arc<Page>),
     /// It ended badly, or there is no code of it.
     Failed(Arc<Page>, Option<Box<ScriptError>>),
     /// It took longer than a page may.
@@ -134,7 +136,7 @@ impl Runner {
         let before_ns = self.engine.used_ns();
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let life = Life { page, row, deadline_ns, mailbox: None };
+        let life = Life::new(page, row, deadline_ns, None);
         self.count(row, &step, before_ns);
         Some(self.proceed(key, life, step, host, moment))
     }
@@ -146,7 +148,8 @@ impl Runner {
             self.underway.insert(key, waits);
             return Turnout::Wait;
         }
-        let Underway { run, life, delivery, .. } = waits;
+        let Underway { mut run, mut life, delivery, .. } = waits;
+        life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).late += 1;
             self.fetches.unwant(key);
@@ -194,6 +197,9 @@ impl Runner {
                 Step::Failed(error) => return Turnout::Failed(self.end(life), Some(error)),
                 Step::Sliced(run) => return self.yield_turn(key, run, life, None),
                 Step::Spawned { parent, child } => (parent, self.adopt(child, &life, moment)),
+                Step::Waits(run, Wait::Flush) if matches!(key, Key::Request(_)) => {
+                    return self.send_part(key, run, life);
+                }
                 Step::Waits(run, wait) => match self.meet(wait, key, &mut life, moment) {
                     Met::Now(delivery) => (run, delivery),
                     Met::Later { due_ns } => {
@@ -209,6 +215,21 @@ impl Runner {
                 return self.yield_turn(key, run, life, Some(delivery));
             }
             step = self.resume(run, life.row, Some(&delivery), host);
+        }
+    }
+
+    /// Its connection asks again when the client has taken what is in the output.
+    fn send_part(&mut self, key: Key, run: Run, life: Life) -> Turnout {
+        let page = Arc::clone(&life.page);
+        let delivery = Some(Delivery::Done);
+        let _waits = self.keep(key, Underway { run, life, due_ns: u64::MAX, delivery });
+        Turnout::Part(page)
+    }
+
+    /// Bytes of a page's answer were sent: when it goes on, its client has taken them.
+    pub fn note_sent(&mut self, process: ProcessId) {
+        if let Some(underway) = self.underway.get_mut(&Key::Request(process)) {
+            underway.life.progress = Progress::PartSent;
         }
     }
 

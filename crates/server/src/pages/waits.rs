@@ -45,6 +45,10 @@ impl Runner {
         Some(match wait {
             Wait::Sleep(time) => Met::Later { due_ns: at(time) },
             Wait::Fetch(fetch) => self.begin_fetch(*fetch, key, life, moment),
+            // That of a request goes to its client.
+            Wait::Flush => Met::Now(Delivery::Failed(
+                "a spawned process has no client: what it prints cannot be sent",
+            )),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;
                 Met::Now(name_of(moment, mailbox))
@@ -130,12 +134,7 @@ impl Runner {
             return Delivery::Failed("there are too many processes");
         };
         self.counters.of(parent.row).spawned += 1;
-        let life = Life {
-            page: Arc::clone(&parent.page),
-            row: parent.row,
-            deadline_ns: u64::MAX,
-            mailbox: Some(mailbox),
-        };
+        let life = Life::new(Arc::clone(&parent.page), parent.row, u64::MAX, Some(mailbox));
         let _waits = self.yield_turn(key, child, life, None);
         name_of(moment, mailbox)
     }

@@ -84,6 +84,10 @@ impl Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if reply.is_begun() && !self.is_page_underway(context.id) {
+            // Only pages answer in parts, and this one is gone.
+            return Answer::Cut;
+        }
         let target = match request.head.target {
             Target::Origin(target) => target,
             Target::Asterisk => return answer_server_options(reply),
@@ -118,7 +122,8 @@ impl Site {
             Framing::Length(size) => size,
             Framing::None | Framing::Chunked => request.body.len() as u64,
         };
-        if body_size > found.body_size {
+        // A page that has begun to answer has the body.
+        if body_size > found.body_size && !exchange.reply.is_begun() {
             exchange.reply.close();
             return self.refuse(Status::CONTENT_TOO_LARGE, b"", &found, &mut exchange, context);
         }

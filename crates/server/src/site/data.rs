@@ -12,7 +12,8 @@ use crate::files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
     RootIndex,
 };
-use crate::http::{ListenerRules, Settings};
+use crate::http::{ListenerRules, Settings, milliseconds};
+use crate::limits::ANSWER_DEADLINE;
 use crate::pages::{PageSet, Secret};
 use crate::route::{HostId, Table};
 
@@ -122,7 +123,6 @@ fn settings_of(config: &Config) -> Settings {
     let limits = &config.limits;
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let small = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    let own = Settings::default();
     Settings {
         head: wire::http::head::HeadLimits {
             head_size: size(limits.head_size),
@@ -137,13 +137,16 @@ fn settings_of(config: &Config) -> Settings {
             trailer_size: small(limits.trailer_size),
         },
         unread_body_size: limits.unread_body_size,
-        header_deadline_ms: crate::http::milliseconds(limits.header_deadline),
-        body_idle_ms: crate::http::milliseconds(limits.body_idle),
+        header_deadline_ms: milliseconds(limits.header_deadline),
+        body_idle_ms: milliseconds(limits.body_idle),
         body_rate: limits.body_rate,
-        keep_alive_ms: limits.keep_alive.map(crate::http::milliseconds),
+        keep_alive_ms: limits.keep_alive.map(milliseconds),
         requests_per_connection: limits
             .requests_per_connection
             .map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        // Who waits for a page waits as long as a page may take.
+        answer_deadline_ms: milliseconds(ANSWER_DEADLINE.max(config.pages.deadline))
+            .saturating_add(1000),
         listeners: config
             .listeners
             .iter()
@@ -151,6 +154,5 @@ fn settings_of(config: &Config) -> Settings {
                 proxy_protocol_from: listener.proxy_protocol_from.clone().into(),
             })
             .collect(),
-        ..own
     }
 }

@@ -16,7 +16,7 @@ use super::answer::{Exchange, PATH_RULES, route_request};
 use super::handle::Site;
 use crate::config::PageErrors;
 use crate::files::RootIndex;
-use crate::http::{Answer, AnswerContext, BodyPolicy, Request};
+use crate::http::{Added, Answer, AnswerContext, BodyPolicy, Request};
 use crate::message::Message;
 use crate::pages::{FaultReport, Moment, Page, PageSet, RequestHost, Runner, Turnout};
 use crate::route::{Action, Found};
@@ -90,7 +90,7 @@ impl Site {
             let endpoint = context.mail.endpoint();
             let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
             let turnout = runner.run(context.id, (root, index), &mut host, moment);
-            self.answer_turnout(turnout, &runner, root, found, exchange, context)
+            self.answer_turnout(turnout, &mut runner, root, found, exchange, context)
         };
         self.runner = Some(runner);
         answer
@@ -112,7 +112,7 @@ impl Site {
     fn answer_turnout(
         &mut self,
         turnout: Option<Turnout>,
-        runner: &Runner,
+        runner: &mut Runner,
         root: RootIndex,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
@@ -122,6 +122,12 @@ impl Site {
             Some(Turnout::Done(page)) => {
                 write(runner.output(), &page, exchange);
                 return Answer::Done;
+            }
+            Some(Turnout::Part(page)) => {
+                if write_part(runner.output(), &page, exchange) == Added::Bytes {
+                    runner.note_sent(context.id);
+                }
+                return Answer::Part;
             }
             Some(Turnout::Wait) => return Answer::Wait,
             Some(Turnout::Failed(page, Some(error))) => {
@@ -140,8 +146,13 @@ impl Site {
                 let status = Status::SERVICE_UNAVAILABLE;
                 (status, self.shown(&FaultReport::of_late(&page), status, runner.pages(root)))
             }
+            None if exchange.reply.is_begun() => return Answer::Cut,
             None => return self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
         };
+        if exchange.reply.is_begun() {
+            // There is no other answer any more.
+            return Answer::Cut;
+        }
         self.answer_fault(status, shown, found, exchange, context)
     }
 
@@ -199,11 +210,51 @@ pub(super) fn tell(page: &Page, what: &str) {
     );
 }
 
+/// The whole answer of a page, or the rest of one that was begun.
 fn write(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) {
-    let status = output.status.and_then(Status::from_code).unwrap_or(Status::OK);
+    if exchange.reply.is_begun() {
+        exchange.reply.part(&output.body);
+        return;
+    }
+    let status = status_set(output);
     exchange.reply.begin(status);
+    if !has_body(status) {
+        write_fields(output, None, exchange);
+        if status == Status::RESET_CONTENT {
+            // RFC 9112 section 6.3: without a length it would last until the close.
+            exchange.reply.end_head_with_length(0);
+        } else {
+            exchange.reply.end_head();
+        }
+        return;
+    }
+    write_fields(output, Some(page), exchange);
+    exchange.reply.end_head_with_length(output.body.len() as u64);
+    exchange.reply.body(&output.body);
+}
+
+/// A part of the answer of a page, with the head where that was not sent.
+fn write_part(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) -> Added {
+    if !exchange.reply.is_begun() {
+        let status = status_set(output);
+        exchange.reply.begin_parts(status);
+        write_fields(output, has_body(status).then_some(page), exchange);
+        exchange.reply.end_head();
+    }
+    exchange.reply.part(&output.body)
+}
+
+fn status_set(output: &Output) -> Status {
+    output.status.and_then(Status::from_code).unwrap_or(Status::OK)
+}
+
+fn has_body(status: Status) -> bool {
+    !matches!(status.code(), 204 | 205 | 304)
+}
+
+/// The fields that the configuration and the page set, and the type of a page that set none.
+fn write_fields(output: &Output, typed_by: Option<&Page>, exchange: &mut Exchange<'_, '_>) {
     exchange.configured_fields();
-    let has_body = !matches!(status.code(), 204 | 205 | 304);
     let mut typed = false;
     for (name, value) in output.fields() {
         typed |= name.eq_ignore_ascii_case("content-type");
@@ -212,13 +263,7 @@ fn write(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) {
             let _valid = exchange.reply.field(name, value.as_bytes());
         }
     }
-    if !has_body {
-        exchange.reply.end_head();
-        return;
-    }
-    if !typed {
+    if let Some(page) = typed_by.filter(|_| !typed) {
         let _valid = exchange.reply.field("Content-Type", page.media_type.as_bytes());
     }
-    exchange.reply.end_head_with_length(output.body.len() as u64);
-    exchange.reply.body(&output.body);
 }
