@@ -44,8 +44,8 @@ pub(super) enum Outcome {
     Closed,
     /// Nothing was written, or nothing more.
     Wait,
-    /// A part was written.
-    Part(Begun),
+    /// A part was written; [`Http::take_begun`] has what was begun.
+    Part,
     /// The rest will not come: the connection ends in this way.
     Cut(Next),
 }
@@ -69,6 +69,8 @@ pub struct Http<A> {
     listeners: Vec<usize>,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
+    /// What the part that was just written began. Not in the outcome, which every answer has.
+    begun: Option<Begun>,
     /// Processes whose client has taken a part.
     taken: Vec<ProcessId>,
     /// Answers to be logged as they are.
@@ -87,6 +89,7 @@ impl<A: Application> Http<A> {
             client: Client::default(),
             listeners: Vec::new(),
             slots: None,
+            begun: None,
             taken: Vec::new(),
             cut_short: Vec::new(),
         }
@@ -235,7 +238,8 @@ impl<A: Application> Http<A> {
             }
             Answer::Part => {
                 if let Some(status) = reply.status {
-                    return Outcome::Part(reply.begun(status));
+                    self.begun = Some(reply.begun(status));
+                    return Outcome::Part;
                 }
             }
             Answer::Done | Answer::Cut => {}
@@ -259,6 +263,11 @@ impl<A: Application> Http<A> {
             return Outcome::Cut(StreamFraming::cut(framing));
         }
         if closed { Outcome::Closed } else { Outcome::Kept }
+    }
+
+    /// What was begun by the part that was just written.
+    pub(super) fn take_begun(&mut self) -> Option<Begun> {
+        self.begun.take()
     }
 
     /// The client has taken a part: the next one is asked for when others had their turn.

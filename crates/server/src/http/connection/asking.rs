@@ -10,7 +10,7 @@ use super::{Connection, Phase, Step};
 use crate::http::application::Application;
 use crate::http::pending::{BodyRest, Pending};
 use crate::http::service::{Http, Outcome};
-use crate::http::stream::{Begun, StreamFraming};
+use crate::http::stream::StreamFraming;
 
 impl Connection {
     /// Asks the application about a request that was kept.
@@ -37,7 +37,7 @@ impl Connection {
             (None, BodyRest::Read) => http.answer(&asked, &pending.head, context),
             (None, BodyRest::Unread) => http.answer_and_close(&asked, &pending.head, context),
         };
-        if matches!(outcome, Outcome::Wait | Outcome::Part(_)) {
+        if matches!(outcome, Outcome::Wait | Outcome::Part) {
             self.ask_later(pending, outcome, http, context);
             return Step::Stop { consumed, next: Next::Park };
         }
@@ -55,8 +55,8 @@ impl Connection {
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) {
-        if let Outcome::Part(begun) = outcome {
-            self.send_part(pending, begun, http, context);
+        if outcome == Outcome::Part {
+            self.send_part(pending, http, context);
         } else {
             self.pending = Some(pending);
             self.wait(http, context);
@@ -67,11 +67,10 @@ impl Connection {
     pub(super) fn send_part<A: Application>(
         &mut self,
         mut pending: Box<Pending>,
-        begun: Begun,
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) {
-        pending.begun = Some(begun);
+        pending.begun = http.take_begun();
         self.pending = Some(pending);
         self.wait(http, context);
         if context.output.is_empty() {

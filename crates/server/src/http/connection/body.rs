@@ -79,7 +79,7 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         let next = match outcome {
-            Outcome::Wait | Outcome::Part(_) => {
+            Outcome::Wait | Outcome::Part => {
                 let pending = Pending::new(head, context.id, context.now);
                 let pending = Box::new(Pending { rest: BodyRest::Unread, ..pending });
                 self.ask_later(pending, outcome, http, context);

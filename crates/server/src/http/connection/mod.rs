@@ -232,9 +232,9 @@ impl Connection {
                 self.wait(http, context);
                 Step::Stop { consumed, next: Next::Park }
             }
-            Outcome::Part(begun) => {
+            Outcome::Part => {
                 let pending = Pending::new(head, context.id, context.now);
-                self.send_part(Box::new(pending), begun, http, context);
+                self.send_part(Box::new(pending), http, context);
                 Step::Stop { consumed, next: Next::Park }
             }
             Outcome::Cut(next) => {
