@@ -5,7 +5,8 @@
 local kit = ...
 
 local yield = coroutine.yield
-local type, tostring, tonumber, error, pairs, setmetatable = type, tostring, tonumber, error, pairs, setmetatable
+local type, tostring, tonumber, error, pcall, pairs = type, tostring, tonumber, error, pcall, pairs
+local setmetatable = setmetatable
 local concat, find, gmatch = table.concat, string.find, string.gmatch
 local lower, upper = string.lower, string.upper
 
@@ -46,7 +47,11 @@ local function body_of(options)
     if body ~= nil then
       error("fetch takes 'body' or 'json', not both", 3)
     end
-    return kit.encode_json(value)
+    local fine, text = pcall(kit.encode_json, value)
+    if not fine then
+      error("fetch: " .. text, 3)
+    end
+    return text
   end
   if type(body) == "number" then
     body = tostring(body)

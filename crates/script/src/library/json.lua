@@ -305,11 +305,6 @@ function kit.decode_json(text)
   return placed(pcall(decode, text))
 end
 
--- The option `json` of `fetch`.
-function kit.encode_json(value)
-  return placed(pcall(encode, value))
-end
-
 kit.publish("json", kit.seal("json", {
   null = null,
   array = function(list)
