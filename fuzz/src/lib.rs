@@ -10,6 +10,7 @@ pub mod config_file;
 pub mod connection;
 pub mod cutting;
 pub mod log_escape;
+pub mod multipart;
 pub mod mutation;
 pub mod precondition;
 pub mod proxy_header;
@@ -47,6 +48,7 @@ macro_rules! targets {
 targets!(
     request_head,
     chunked_body,
+    multipart,
     target_path,
     range,
     precondition,

@@ -52,6 +52,15 @@ pub const CHUNK_EXTENSION_SIZE: u32 = 4 * 1024;
 /// Bytes of the whole trailer section of a body. Beyond: 431 and close.
 pub const TRAILER_SIZE: u32 = 8 * 1024;
 
+/// Bytes of the head of one part of a form with files, its empty line included. Beyond: 400, and the rest is not read.
+pub const PART_HEAD_SIZE: usize = 8 * 1024;
+
+/// Bytes of a part's name, of its file name and of its media type. Beyond: 400, and the rest is not read.
+pub const PART_NAME_SIZE: usize = 1024;
+
+/// Parts of one form with files. Beyond: 400, and the rest is not read.
+pub const PARTS_MAX: usize = 1000;
+
 /// Bytes of chunk extensions, and of a trailer section, that a body may have whatever the configuration
 /// says, because a decoder counts them in 16 bits. A larger configured bound counts as this one. Beyond: as
 /// for [`CHUNK_EXTENSION_SIZE`] and [`TRAILER_SIZE`].

@@ -9,6 +9,7 @@ pub mod date;
 pub mod encoding;
 pub mod head;
 pub mod method;
+pub mod multipart;
 pub mod range;
 pub mod received;
 pub mod refusal;

@@ -1,0 +1,285 @@
+//! Forms with files: `multipart/form-data` (RFC 7578, RFC 2046 section 5.1).
+//!
+//! Owns where parts begin and end, and what their heads say. Lends pieces of the caller's buffer and keeps no data: between
+//! two reads it remembers a place in the grammar and the head of the part that has begun. Never decides what becomes of
+//! a part.
+
+mod head;
+mod parameters;
+
+use std::fmt;
+
+use memchr::memmem::{self, Finder};
+
+use crate::limits;
+use head::Head;
+pub use head::PartHead;
+pub use parameters::Boundary;
+
+/// Why a body is no form with files. The sender is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MultipartError {
+    /// The media type names no boundary.
+    MissingBoundary,
+    /// The boundary is longer than 70 characters, or has one that it cannot have.
+    InvalidBoundary,
+    /// A delimiter is followed by something else than a line end or two dashes.
+    InvalidDelimiter,
+    /// The head of a part is larger than [`limits::PART_HEAD_SIZE`].
+    PartHeadTooLarge,
+    /// The head of a part breaks the rules of fields.
+    InvalidPartHead,
+    /// The head of a part does not say `Content-Disposition: form-data` with a name, once.
+    UnnamedPart,
+    /// A name, a file name or a media type is longer than [`limits::PART_NAME_SIZE`].
+    NameTooLong,
+    /// There are more parts than [`limits::PARTS_MAX`].
+    TooManyParts,
+}
+
+impl MultipartError {
+    /// The rule in a few words, for a log.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::MissingBoundary => "the media type names no boundary",
+            Self::InvalidBoundary => "the boundary is not one",
+            Self::InvalidDelimiter => "a delimiter does not end its line",
+            Self::PartHeadTooLarge => "the head of a part is too large",
+            Self::InvalidPartHead => "the head of a part is not right",
+            Self::UnnamedPart => "a part has no name",
+            Self::NameTooLong => "a part's name is too long",
+            Self::TooManyParts => "there are too many parts",
+        }
+    }
+}
+
+impl fmt::Display for MultipartError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.text())
+    }
+}
+
+impl std::error::Error for MultipartError {}
+
+/// What the next bytes of the input are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'b> {
+    /// A part begins.
+    Part(PartHead<'b>),
+    /// Data of the part, never empty. It is in the input, or it is the beginning of a delimiter which was none.
+    Data(&'b [u8]),
+    /// The part is whole.
+    PartEnd,
+    /// All of the input was consumed and the form is not over.
+    NeedMore,
+    /// The form is over. What follows it in the body means nothing (RFC 2046 section 5.1.1).
+    End,
+}
+
+/// A place in the grammar of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Before the first delimiter: what stands there means nothing.
+    Preamble,
+    /// Behind a delimiter.
+    Delimited,
+    /// Behind a delimiter and a dash.
+    Dash,
+    /// Blanks behind a delimiter, which gateways may add.
+    Padding,
+    /// Behind the carriage return that ends a delimiter.
+    LineFeed,
+    /// In the head of a part.
+    Head,
+    /// In the data of a part.
+    Data,
+    Over,
+}
+
+/// Follows one form through its reads.
+#[derive(Clone, Debug)]
+pub struct MultipartDecoder {
+    /// Finds CR LF, two dashes and the boundary.
+    delimiter: Finder<'static>,
+    place: Place,
+    /// How much of the delimiter the input has ended with.
+    matched: usize,
+    /// How much of that was lent by what stood before: it counts for the delimiter, but is no data.
+    lent: usize,
+    parts: usize,
+    head: Head,
+}
+
+/// How a search for the delimiter went on.
+enum Sought {
+    /// So much of the input is data, and then so much is held back or done with.
+    Data { from: Source, size: usize, consumed: usize },
+    /// The delimiter ends here.
+    Found(usize),
+    /// All of the input may belong to a delimiter.
+    Held,
+}
+
+/// Where data lies.
+enum Source {
+    Input,
+    /// In the delimiter, from there.
+    Delimiter(usize),
+}
+
+impl MultipartDecoder {
+    /// Begins a form.
+    #[must_use]
+    pub fn new(boundary: &Boundary) -> Self {
+        let delimiter = [b"\r\n--", boundary.as_bytes()].concat();
+        Self {
+            delimiter: Finder::new(&delimiter).into_owned(),
+            place: Place::Preamble,
+            // The first delimiter may stand at the very beginning, without the line end that belongs to it.
+            matched: 2,
+            lent: 2,
+            parts: 0,
+            head: Head::default(),
+        }
+    }
+
+    /// Whether the form is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.place == Place::Over
+    }
+
+    /// Takes the next piece off the front of the input; gives how many bytes were consumed for it. Call again with the
+    /// rest, until [`Piece::NeedMore`] or [`Piece::End`].
+    ///
+    /// # Errors
+    /// The body is no such form. The decoder is of no use after that.
+    pub fn next<'b>(&'b mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), MultipartError> {
+        let mut at = 0;
+        loop {
+            let rest = input.get(at..).unwrap_or_default();
+            match self.place {
+                Place::Over => return Ok((at, Piece::End)),
+                _ if rest.is_empty() => return Ok((at, Piece::NeedMore)),
+                Place::Preamble | Place::Data => match self.seek(rest) {
+                    Sought::Held => return Ok((input.len(), Piece::NeedMore)),
+                    Sought::Found(end) => {
+                        at += end;
+                        let had_part = self.place == Place::Data;
+                        self.place = Place::Delimited;
+                        if had_part {
+                            return Ok((at, Piece::PartEnd));
+                        }
+                    }
+                    Sought::Data { from, size, consumed } => {
+                        at += consumed;
+                        if self.place == Place::Data && size > 0 {
+                            let data = match from {
+                                Source::Input => rest.get(..size),
+                                Source::Delimiter(begin) => {
+                                    self.delimiter.needle().get(begin..begin + size)
+                                }
+                            };
+                            return Ok((at, Piece::Data(data.unwrap_or_default())));
+                        }
+                    }
+                },
+                Place::Head => {
+                    let (consumed, is_whole) = self.head.take(rest)?;
+                    at += consumed;
+                    if is_whole {
+                        self.begin_data()?;
+                        return Ok((at, Piece::Part(self.head.read()?)));
+                    }
+                }
+                Place::Delimited | Place::Dash | Place::Padding | Place::LineFeed => {
+                    self.step(rest.first().copied().unwrap_or_default())?;
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    /// A head is whole: data follows, or at once a delimiter, whose line end is the one that ended the head (the grammar
+    /// of `body-part` in RFC 2046 section 5.1.1).
+    fn begin_data(&mut self) -> Result<(), MultipartError> {
+        self.parts += 1;
+        if self.parts > limits::PARTS_MAX {
+            return Err(MultipartError::TooManyParts);
+        }
+        (self.matched, self.lent) = (2, 2);
+        self.place = Place::Data;
+        Ok(())
+    }
+
+    /// Takes one byte behind a delimiter.
+    fn step(&mut self, byte: u8) -> Result<(), MultipartError> {
+        self.place = match (self.place, byte) {
+            (Place::Delimited, b'-') => Place::Dash,
+            (Place::Dash, b'-') => Place::Over,
+            (Place::Delimited | Place::Padding, b' ' | b'\t') => Place::Padding,
+            (Place::Delimited | Place::Padding, b'\r') => Place::LineFeed,
+            (Place::LineFeed, b'\n') => {
+                self.head.clear();
+                Place::Head
+            }
+            _ => return Err(MultipartError::InvalidDelimiter),
+        };
+        Ok(())
+    }
+
+    /// Looks for the delimiter at the front of input that is not empty.
+    fn seek(&mut self, input: &[u8]) -> Sought {
+        if self.matched > 0 {
+            return self.go_on(input);
+        }
+        let delimiter = self.delimiter.needle();
+        match self.delimiter.find(input) {
+            Some(0) => Sought::Found(delimiter.len()),
+            Some(at) => Sought::Data { from: Source::Input, size: at, consumed: at },
+            None => {
+                self.matched = held_back(delimiter, input);
+                self.lent = 0;
+                match input.len() - self.matched {
+                    0 => Sought::Held,
+                    size => Sought::Data { from: Source::Input, size, consumed: input.len() },
+                }
+            }
+        }
+    }
+
+    /// The input before ended with a beginning of the delimiter.
+    fn go_on(&mut self, input: &[u8]) -> Sought {
+        let delimiter = self.delimiter.needle();
+        let wanted = delimiter.get(self.matched..).unwrap_or_default();
+        let same = wanted.iter().zip(input).take_while(|(one, other)| one == other).count();
+        let matched = self.matched + same;
+        if matched == delimiter.len() {
+            self.matched = 0;
+            return Sought::Found(same);
+        }
+        if same == input.len() {
+            self.matched = matched;
+            return Sought::Held;
+        }
+        // It was none. A carriage return stands at the front of a delimiter only: none begins within what was held back.
+        self.matched = 0;
+        let (begin, size) = (self.lent, matched.saturating_sub(self.lent));
+        Sought::Data { from: Source::Delimiter(begin), size, consumed: same }
+    }
+}
+
+/// How many bytes at the end of the input, in which there is no delimiter, may be the beginning of one.
+fn held_back(delimiter: &[u8], input: &[u8]) -> usize {
+    let tail = input.get(input.len().saturating_sub(delimiter.len() - 1)..).unwrap_or_default();
+    // As a carriage return stands at its front only, the last one decides.
+    let begin = memchr::memrchr(b'\r', tail).unwrap_or(tail.len());
+    let candidate = tail.get(begin..).unwrap_or_default();
+    if delimiter.starts_with(candidate) { candidate.len() } else { 0 }
+}
+
+/// Finds the empty line that ends a head.
+fn find_head_end(bytes: &[u8]) -> Option<usize> {
+    memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4)
+}

@@ -1,0 +1,146 @@
+//! The head of a part: its fields, and the names in them.
+//!
+//! Owns the rules of a part's fields. Only `Content-Disposition` and `Content-Type` mean something (RFC 7578 section 4.8).
+
+use super::parameters::{Parameters, decode, split_value};
+use super::{MultipartError, find_head_end};
+use crate::limits;
+
+/// What the head of a part says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartHead<'b> {
+    /// The name of the form's field. Bytes as the client sent them, in UTF-8 where it is a browser.
+    pub name: &'b [u8],
+    /// The name that the client has for the file; `None` where the part is no file.
+    pub file_name: Option<&'b [u8]>,
+    /// The media type, empty where none is named.
+    pub media_type: &'b [u8],
+}
+
+/// The head of a part while it comes, and then what it says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Head {
+    bytes: Vec<u8>,
+    name: Vec<u8>,
+    file_name: Vec<u8>,
+    media_type: Vec<u8>,
+}
+
+impl Head {
+    /// Forgets the one before.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.name.clear();
+        self.file_name.clear();
+        self.media_type.clear();
+    }
+
+    /// Takes from the front of the input what belongs to the head; gives how much, and whether the head is whole.
+    pub(super) fn take(&mut self, input: &[u8]) -> Result<(usize, bool), MultipartError> {
+        let before = self.bytes.len();
+        let room = limits::PART_HEAD_SIZE.saturating_sub(before);
+        let taken = input.get(..room).unwrap_or(input);
+        self.bytes.extend_from_slice(taken);
+        let sought_from = before.saturating_sub(3);
+        let found = find_head_end(self.bytes.get(sought_from..).unwrap_or_default());
+        if let Some(end) = found {
+            let end = sought_from + end;
+            self.bytes.truncate(end);
+            return Ok((end - before, true));
+        }
+        if self.bytes.len() >= limits::PART_HEAD_SIZE {
+            return Err(MultipartError::PartHeadTooLarge);
+        }
+        Ok((taken.len(), false))
+    }
+
+    /// Reads a head that is whole.
+    pub(super) fn read(&mut self) -> Result<PartHead<'_>, MultipartError> {
+        let (mut has_disposition, mut has_type) = (false, false);
+        let (mut has_name, mut has_file_name) = (false, false);
+        let bytes = std::mem::take(&mut self.bytes);
+        let fields = bytes.strip_suffix(b"\r\n\r\n").unwrap_or_default();
+        for line in Lines(Some(fields)) {
+            let (name, value) = field(line)?;
+            if name.eq_ignore_ascii_case(b"content-disposition") {
+                if std::mem::replace(&mut has_disposition, true) {
+                    return Err(MultipartError::InvalidPartHead);
+                }
+                (has_name, has_file_name) = self.read_disposition(value)?;
+            } else if name.eq_ignore_ascii_case(b"content-type") {
+                if std::mem::replace(&mut has_type, true) {
+                    return Err(MultipartError::InvalidPartHead);
+                }
+                self.media_type.extend_from_slice(value);
+            }
+        }
+        // Kept for its room.
+        self.bytes = bytes;
+        let texts = [&self.name, &self.file_name, &self.media_type];
+        if texts.iter().any(|text| text.len() > limits::PART_NAME_SIZE) {
+            return Err(MultipartError::NameTooLong);
+        }
+        if !has_name {
+            return Err(MultipartError::UnnamedPart);
+        }
+        Ok(PartHead {
+            name: &self.name,
+            file_name: has_file_name.then_some(&self.file_name),
+            media_type: &self.media_type,
+        })
+    }
+
+    /// Gives whether there is a name, and a file name. `filename*` means nothing here: RFC 7578 section 4.2 forbids it.
+    fn read_disposition(&mut self, value: &[u8]) -> Result<(bool, bool), MultipartError> {
+        let (kind, parameters) = split_value(value);
+        if !kind.eq_ignore_ascii_case(b"form-data") {
+            return Err(MultipartError::UnnamedPart);
+        }
+        let (mut has_name, mut has_file_name) = (false, false);
+        for parameter in Parameters::of(parameters) {
+            let (name, value) = parameter.ok_or(MultipartError::InvalidPartHead)?;
+            let (known, text) = if name.eq_ignore_ascii_case(b"name") {
+                (&mut has_name, &mut self.name)
+            } else if name.eq_ignore_ascii_case(b"filename") {
+                (&mut has_file_name, &mut self.file_name)
+            } else {
+                continue;
+            };
+            if std::mem::replace(known, true) {
+                return Err(MultipartError::InvalidPartHead);
+            }
+            decode(value, text);
+        }
+        Ok((has_name, has_file_name))
+    }
+}
+
+/// Lines between CR LF.
+struct Lines<'b>(Option<&'b [u8]>);
+
+impl<'b> Iterator for Lines<'b> {
+    type Item = &'b [u8];
+
+    fn next(&mut self) -> Option<&'b [u8]> {
+        let rest = self.0?;
+        match memchr::memmem::find(rest, b"\r\n") {
+            Some(end) => {
+                self.0 = rest.get(end + 2..);
+                rest.get(..end)
+            }
+            None => self.0.take(),
+        }
+    }
+}
+
+/// A field line as its name and value. A line that goes on with the one before has a blank for its name's beginning.
+fn field(line: &[u8]) -> Result<(&[u8], &[u8]), MultipartError> {
+    let colon = memchr::memchr(b':', line).ok_or(MultipartError::InvalidPartHead)?;
+    let (name, value) = line.split_at(colon);
+    let value = value.get(1..).unwrap_or_default().trim_ascii();
+    let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+    let is_valid = !name.is_empty()
+        && name.iter().all(|byte| byte.is_ascii_graphic())
+        && !value.iter().any(is_control);
+    if is_valid { Ok((name, value)) } else { Err(MultipartError::InvalidPartHead) }
+}

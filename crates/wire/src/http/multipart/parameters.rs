@@ -1,0 +1,171 @@
+//! Parameters of a field's value, as `Content-Type` and `Content-Disposition` have them, and the boundary.
+//!
+//! Owns how a quoted name is read: browsers, curl and libraries write it in three ways.
+
+use super::MultipartError;
+
+/// Most characters of a boundary (RFC 2046 section 5.1.1).
+const BOUNDARY_SIZE: usize = 70;
+
+/// What stands between the parts of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boundary(Vec<u8>);
+
+impl Boundary {
+    /// The boundary that a `Content-Type` names; `None` where the body is no `multipart/form-data`.
+    ///
+    /// # Errors
+    /// It is one, and its boundary is missing or not right.
+    pub fn of_content_type(value: &[u8]) -> Result<Option<Self>, MultipartError> {
+        let (media_type, parameters) = split_value(value);
+        if !media_type.eq_ignore_ascii_case(b"multipart/form-data") {
+            return Ok(None);
+        }
+        for parameter in Parameters::of(parameters) {
+            let (name, value) = parameter.ok_or(MultipartError::InvalidBoundary)?;
+            if name.eq_ignore_ascii_case(b"boundary") {
+                let mut boundary = Vec::new();
+                unquote(value, &mut boundary);
+                return Self::new(boundary).map(Some);
+            }
+        }
+        Err(MultipartError::MissingBoundary)
+    }
+
+    fn new(boundary: Vec<u8>) -> Result<Self, MultipartError> {
+        let is_valid = (1..=BOUNDARY_SIZE).contains(&boundary.len())
+            && boundary.iter().all(|byte| is_boundary_character(*byte))
+            && boundary.last() != Some(&b' ');
+        if is_valid { Ok(Self(boundary)) } else { Err(MultipartError::InvalidBoundary) }
+    }
+
+    /// Its characters.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// `bchars` of RFC 2046 section 5.1.1.
+fn is_boundary_character(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(&byte)
+}
+
+/// The value of a field up to its parameters, and these.
+pub(super) fn split_value(value: &[u8]) -> (&[u8], &[u8]) {
+    let end = memchr::memchr(b';', value).unwrap_or(value.len());
+    let (kind, parameters) = value.split_at(end);
+    (kind.trim_ascii(), parameters)
+}
+
+/// A parameter's value as it was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Written<'b> {
+    Token(&'b [u8]),
+    /// Without its quotation marks.
+    Quoted(&'b [u8]),
+}
+
+/// Names and values of parameters, `None` where there is something else.
+pub(super) struct Parameters<'b> {
+    rest: &'b [u8],
+}
+
+impl<'b> Parameters<'b> {
+    /// Those that stand here, each with a semicolon before it.
+    pub(super) fn of(rest: &'b [u8]) -> Self {
+        Self { rest }
+    }
+
+    fn parameter(&mut self) -> Option<(&'b [u8], Written<'b>)> {
+        let equals = memchr::memchr(b'=', self.rest)?;
+        let name = self.rest.get(..equals)?.trim_ascii();
+        if name.is_empty() || name.iter().any(|byte| b"; \t\"".contains(byte)) {
+            return None;
+        }
+        let value = self.rest.get(equals + 1..)?.trim_ascii_start();
+        if let Some(quoted) = value.strip_prefix(b"\"") {
+            let end = end_of_quoted(quoted)?;
+            self.rest = quoted.get(end + 1..)?.trim_ascii_start();
+            return Some((name, Written::Quoted(quoted.get(..end)?)));
+        }
+        let (token, rest) = split_value(value);
+        self.rest = rest;
+        let is_token = !token.is_empty() && !token.iter().any(|byte| b" \t\"".contains(byte));
+        is_token.then_some((name, Written::Token(token)))
+    }
+}
+
+impl<'b> Iterator for Parameters<'b> {
+    type Item = Option<(&'b [u8], Written<'b>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let is_separated = self.rest.first() == Some(&b';');
+        self.rest = self.rest.get(1..).unwrap_or_default().trim_ascii_start();
+        if is_separated && self.rest.is_empty() {
+            // A semicolon at the end, as some senders write it.
+            return None;
+        }
+        let parameter = if is_separated { self.parameter() } else { None };
+        if parameter.is_none() {
+            self.rest = &[];
+        }
+        Some(parameter)
+    }
+}
+
+/// Where the quotation mark is that ends a value. One behind a backslash does not, unless it is the last: browsers write
+/// a backslash as it is, also at the end of a name.
+fn end_of_quoted(text: &[u8]) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'"' if !is_escaped => return Some(at),
+            b'"' if memchr::memchr(b'"', text.get(at + 1..)?).is_none() => return Some(at),
+            _ => is_escaped = *byte == b'\\' && !is_escaped,
+        }
+    }
+    None
+}
+
+/// Appends a value with its escapes taken away: of a quotation mark and of a backslash, as RFC 9110 section 5.6.4 has
+/// it for them. A backslash before anything else is one, as browsers mean it.
+fn unquote(written: Written<'_>, out: &mut Vec<u8>) {
+    let quoted = match written {
+        Written::Token(token) => return out.extend_from_slice(token),
+        Written::Quoted(quoted) => quoted,
+    };
+    let mut rest = quoted;
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        match (byte, behind.split_first()) {
+            (b'\\', Some((escaped @ (b'"' | b'\\'), behind))) => {
+                out.push(*escaped);
+                rest = behind;
+            }
+            _ => out.push(*byte),
+        }
+    }
+}
+
+/// Appends the name in a value: unquoted, and with the three characters back that browsers write percent-encoded
+/// (HTML, "multipart/form-data encoding algorithm"). No other `%` means anything.
+pub(super) fn decode(written: Written<'_>, out: &mut Vec<u8>) {
+    let begin = out.len();
+    unquote(written, out);
+    let escaped = out.split_off(begin);
+    let mut rest = escaped.as_slice();
+    while let Some((byte, behind)) = rest.split_first() {
+        let decoded = match (byte, behind.get(..2)) {
+            (b'%', Some(b"22")) => Some(b'"'),
+            (b'%', Some(b"0D" | b"0d")) => Some(b'\r'),
+            (b'%', Some(b"0A" | b"0a")) => Some(b'\n'),
+            _ => None,
+        };
+        out.push(decoded.unwrap_or(*byte));
+        rest = if decoded.is_some() { behind.get(2..).unwrap_or_default() } else { behind };
+    }
+}
