@@ -49,8 +49,25 @@ pub enum BodyPolicy {
         /// Most bytes.
         limit: u64,
     },
+    /// Hand it over as it comes, up to so many bytes; more is refused with 413. Nothing of it is kept here: the request
+    /// is asked about without a body.
+    Stream {
+        /// Most bytes.
+        limit: u64,
+    },
     /// It does not matter: answer first, then discard a small one or close.
     Ignore,
+}
+
+/// What an application says to a piece of a body that is handed over to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intake {
+    /// Go on.
+    More,
+    /// No more now. The connection reads nothing until its process is resumed, and then asks again with an empty piece.
+    Pause,
+    /// No more at all: the request is asked about now, and its connection ends with the answer.
+    Enough,
 }
 
 /// Who answers the requests of one scheduler.
@@ -60,6 +77,25 @@ pub trait Application: Sized {
 
     /// What to do with the body of this request, asked before the body is read.
     fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy;
+
+    /// A body is about to be handed over ([`BodyPolicy::Stream`]). From now on there is an answer to this request, or
+    /// [`on_gone`](Self::on_gone).
+    fn begin_body(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> Intake {
+        Intake::More
+    }
+
+    /// The next piece of such a body: all of it is taken, whatever is said to it. An empty one asks whether a pause is over.
+    fn on_body(
+        &mut self,
+        _piece: &[u8],
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> Intake {
+        Intake::More
+    }
 
     /// Answers a request.
     fn on_request(
@@ -84,7 +120,8 @@ pub trait Application: Sized {
         Interest::Kept
     }
 
-    /// A request that waited is not asked again: its connection has ended, or was answered without the application.
+    /// A request that waited, or whose body was handed over, is not asked about again: its connection has ended, or was
+    /// answered without the application.
     fn on_gone(&mut self, _process: ProcessId) {}
 
     /// A message came. `http` is the service around this application: settings, log and counters.

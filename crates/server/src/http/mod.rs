@@ -16,7 +16,7 @@ mod settings;
 mod stats;
 mod stream;
 
-pub use application::{Answer, AnswerContext, Application, BodyPolicy, Interest};
+pub use application::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest};
 pub use connection::Connection;
 pub use function::{Function, serve};
 pub use log::{AccessLine, AccessLog, LogFormat};

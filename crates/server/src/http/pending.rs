@@ -1,6 +1,6 @@
 //! A request that cannot be answered yet: its body is still coming, or the application waits for something.
 //!
-//! Owns copies of the head and body, because the bytes they came in are lent for one call only.
+//! Owns copies of the head and of a body that is collected, because the bytes they came in are lent for one call only.
 
 use runtime::clock::Now;
 use runtime::slots::ProcessId;
@@ -20,6 +20,8 @@ pub(super) struct Pending {
     pub(super) body: Vec<u8>,
     /// What still reads the body; `None` once it is whole.
     pub(super) decoder: Option<BodyDecoder>,
+    /// Where its bytes go.
+    pub(super) delivery: Delivery,
     /// Whether the connection can go on after the answer.
     pub(super) rest: BodyRest,
     /// When the body began to come.
@@ -28,6 +30,20 @@ pub(super) struct Pending {
     pub(super) received: u64,
     /// What was sent of its answer, when that is sent in parts.
     pub(super) begun: Option<Begun>,
+}
+
+/// Where a body goes as it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Delivery {
+    /// It is kept until it is whole.
+    Collected,
+    /// To the application.
+    HandedOver,
+    /// The same; the application wants no more since then.
+    Paused {
+        /// Since when, of the monotonic clock.
+        since_ns: u64,
+    },
 }
 
 /// What becomes of the body's bytes.
@@ -47,6 +63,7 @@ impl Pending {
             head: head.to_vec(),
             body: Vec::new(),
             decoder: None,
+            delivery: Delivery::Collected,
             rest: BodyRest::Read,
             began_ns: now.monotonic_ns,
             received: 0,
@@ -59,6 +76,24 @@ impl Pending {
         // A head that was accepted: its method is the first word, in upper case, perhaps behind empty lines.
         let is_head = self.head.trim_ascii_start().starts_with(b"HEAD ");
         if is_head { BodyUse::Omit } else { BodyUse::Send }
+    }
+
+    /// Whether the application has got, or will get, the body piece by piece.
+    pub(super) fn is_handed_over(&self) -> bool {
+        self.delivery != Delivery::Collected
+    }
+
+    /// Whether the application wants no more of the body now.
+    pub(super) fn is_paused(&self) -> bool {
+        matches!(self.delivery, Delivery::Paused { .. })
+    }
+
+    /// The application wants more again. The pause was not the sender's: it does not count as slowness.
+    pub(super) fn end_pause(&mut self, now_ns: u64) {
+        if let Delivery::Paused { since_ns } = self.delivery {
+            self.began_ns = self.began_ns.saturating_add(now_ns.saturating_sub(since_ns));
+            self.delivery = Delivery::HandedOver;
+        }
     }
 
     /// Whether a body comes slower than the floor, once the time for a pause is over.

@@ -16,7 +16,7 @@ use sys::socket::Peer;
 use wire::http::head::{self, FieldSlots, Head, Version};
 use wire::http::status::Status;
 
-use super::application::{Answer, AnswerContext, Application};
+use super::application::{Answer, AnswerContext, Application, Intake};
 use super::connection::Connection;
 use super::log::{AccessLine, AccessLog};
 use super::pending::Pending;
@@ -164,6 +164,28 @@ impl<A: Application> Http<A> {
         let configured = self.listeners.get(own).copied().unwrap_or(own);
         let rules = self.settings.listeners.get(configured);
         rules.map_or(&[], |rules| &rules.proxy_protocol_from)
+    }
+
+    /// Tells the application of a body that is handed over to it.
+    pub(super) fn begin_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Intake {
+        let (id, now) = (context.id, context.now);
+        let mut context = AnswerContext { id, now, mail: context.mail };
+        self.application.begin_body(request, &mut context)
+    }
+
+    /// Hands a piece of a body over to the application.
+    pub(super) fn hand_over(
+        &mut self,
+        piece: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Intake {
+        let (id, now) = (context.id, context.now);
+        let mut context = AnswerContext { id, now, mail: context.mail };
+        self.application.on_body(piece, &mut context)
     }
 
     /// Has a request answered.

@@ -225,3 +225,16 @@ fn an_answer_larger_than_any_queue_reaches_a_slow_reader_whole() {
     ]);
     assert_eq!(stage.closed(CloseReason::OutboxFull), 0);
 }
+
+#[test]
+fn a_body_that_is_handed_over_has_the_deadline_of_one_that_is_collected() {
+    let request = post("/taken", &pattern(100));
+    let (most, rest) = request.split_at(request.len() - 20);
+    let (_, took_ns) = play(vec![
+        Step::Send(most.to_vec()),
+        Step::Pause(20 * SECOND_NS),
+        Step::Send(rest[..10].to_vec()),
+        timed_out(),
+    ]);
+    assert_about(took_ns, 20 + 30);
+}

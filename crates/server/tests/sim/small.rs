@@ -10,8 +10,8 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use server::http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request, Settings,
-    Status,
+    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
+    Settings, Status,
 };
 use sys::pollset::sim::Random;
 
@@ -35,7 +35,20 @@ pub(crate) struct Small {
     waiting: Vec<(u64, ProcessId)>,
     ready: Vec<ProcessId>,
     pub(crate) parts: Parts,
+    /// Bodies that are handed over.
+    pub(crate) taken: Vec<Taken>,
 }
+
+/// A body that is handed over, or was.
+pub(crate) struct Taken {
+    id: ProcessId,
+    body: Vec<u8>,
+    /// Of which no more is taken.
+    most: usize,
+}
+
+/// Bytes of a body after each of which the application pauses.
+const PAUSE_EACH: usize = 10_000;
 
 /// Bytes that differ at every place.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
@@ -97,8 +110,42 @@ impl Application for Small {
     fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
         match request.path() {
             "/echo" | "/wait" => BodyPolicy::Collect { limit: BODY_MAXIMUM },
+            "/taken" => BodyPolicy::Stream { limit: BODY_MAXIMUM },
             _ => BodyPolicy::Ignore,
         }
+    }
+
+    fn begin_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Order>,
+    ) -> Intake {
+        assert!(self.taken.iter().all(|taken| taken.id != context.id), "one body at a time");
+        let most = request.query().map_or(usize::MAX, |most| most.parse().unwrap());
+        self.taken.push(Taken { id: context.id, body: Vec::new(), most });
+        if most == 0 { Intake::Enough } else { Intake::More }
+    }
+
+    fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Order>) -> Intake {
+        let taken = self.taken.iter_mut().find(|taken| taken.id == context.id);
+        let taken = taken.expect("a body begins before its pieces come");
+        if piece.is_empty() {
+            let ready = self.ready.iter().position(|ready| *ready == context.id);
+            let ready = ready.expect("it is resumed when it is to go on");
+            self.ready.swap_remove(ready);
+            return Intake::More;
+        }
+        let pauses_before = taken.body.len() / PAUSE_EACH;
+        taken.body.extend_from_slice(piece);
+        if taken.body.len() > taken.most {
+            return Intake::Enough;
+        }
+        if taken.body.len() / PAUSE_EACH == pauses_before {
+            return Intake::More;
+        }
+        let pause_ns = (taken.body.len() % 50) as u64 * MILLISECOND_NS;
+        self.waiting.push((context.now.monotonic_ns + pause_ns, context.id));
+        Intake::Pause
     }
 
     fn on_request(
@@ -109,6 +156,14 @@ impl Application for Small {
     ) -> Answer {
         if Parts::has(request.path()) {
             return self.answer_in_parts(request, reply, context);
+        }
+        if let Some(place) = self.taken.iter().position(|taken| taken.id == context.id) {
+            let Taken { body, most, .. } = self.taken.swap_remove(place);
+            match body.len() > most || most == 0 {
+                true => reply.empty(Status::CONTENT_TOO_LARGE),
+                false => reply.send(Status::OK, "application/octet-stream", &body),
+            }
+            return Answer::Done;
         }
         if !matches!(request.path(), "/wait" | "/wait-ignoring") {
             answer(request, reply);
@@ -130,6 +185,7 @@ impl Application for Small {
 
     fn on_gone(&mut self, process: ProcessId) {
         self.parts.forget(process);
+        self.taken.retain(|taken| taken.id != process);
         self.waiting.retain(|(_, waits)| *waits != process);
     }
 
@@ -215,7 +271,7 @@ fn size(random: &mut Random) -> usize {
 /// A request that a correct client sends and keeps the connection after.
 pub(crate) fn exchange(random: &mut Random) -> Exchange {
     let plain = |request, body: &[u8]| Exchange { request, expected: Expected::new(200, body) };
-    match random.below(12) {
+    match random.below(14) {
         0 => plain(get("/plaintext"), b"Hello, World!"),
         1 => plain(get("/json"), br#"{"message":"Hello, World!"}"#),
         2 => {
@@ -239,6 +295,14 @@ pub(crate) fn exchange(random: &mut Random) -> Exchange {
             let wait_ms = random.below(300);
             plain(post(&format!("/wait?{wait_ms}"), &body), &body)
         }
+        10 => {
+            let body = pattern(size(random));
+            plain(post("/taken", &body), &body)
+        }
+        11 => {
+            let body = pattern(size(random));
+            plain(post_chunked("/taken", &body, random), &body)
+        }
         7 => Exchange { request: get("/other"), expected: Expected::new(404, *b"") },
         8 => {
             let request = b"HEAD /bytes?12345 HTTP/1.1\r\nHost: example.test\r\n\r\n".to_vec();
@@ -248,7 +312,7 @@ pub(crate) fn exchange(random: &mut Random) -> Exchange {
             let length = size(random);
             plain(get(&format!("/parts?{length}")), &pattern(length))
         }
-        10 => {
+        12 => {
             let request = b"HEAD /parts?4500 HTTP/1.1\r\nHost: example.test\r\n\r\n".to_vec();
             Exchange { request, expected: Expected::status(200).head() }
         }
@@ -263,7 +327,7 @@ pub(crate) fn exchange(random: &mut Random) -> Exchange {
 /// A request after which the server ends the connection.
 pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
     let hello: Rc<[u8]> = Rc::from(*b"Hello, World!");
-    let (request, expected): (Vec<u8>, _) = match random.below(8) {
+    let (request, expected): (Vec<u8>, _) = match random.below(10) {
         0 => {
             let head = "GET /plaintext HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n";
             (head.into(), Expected::new(200, hello).last())
@@ -278,7 +342,7 @@ pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
             let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n";
             (head.into(), Expected::status(413).last())
         }
-        6 => {
+        8 => {
             let head = "GET /parts?5000 HTTP/1.0\r\n\r\n";
             (head.into(), Expected::new(200, pattern(5000)).last())
         }
@@ -290,6 +354,16 @@ pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
                 Step::Expect(Expected::new(200, hello).last()),
                 Step::ExpectEnd,
             ];
+        }
+        6 => {
+            // The rest of it is thrown away while the answer leaves.
+            let request = post("/taken?5000", &pattern(5_001 + random.index(50_000)));
+            (request, Expected::status(413).last())
+        }
+        7 => {
+            let head =
+                "POST /taken HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\nx";
+            (head.into(), Expected::status(400).last())
         }
         _ => {
             let request =

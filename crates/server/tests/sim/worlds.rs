@@ -126,7 +126,13 @@ fn reasons<A: Application>(stage: &Stage<A>) -> String {
 fn small_world(seed: u64) -> u64 {
     let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
     let drawn = draw(seed, &repertoire);
-    play(&mut small::stage(&drawn.setting, Settings::default()), drawn)
+    let mut stage = small::stage(&drawn.setting, Settings::default());
+    let digest = play(&mut stage, drawn);
+    for scheduler in &mut stage.schedulers {
+        let taken = &scheduler.service().application().taken;
+        assert!(taken.is_empty(), "a body is held whose connection has ended");
+    }
+    digest
 }
 
 fn site_world(seed: u64) -> u64 {

@@ -115,6 +115,7 @@ impl Connection {
 
     /// It ends; nothing more is asked about a request that waits.
     pub(in crate::http) fn leave<A: Application>(&mut self, http: &mut Http<A>) {
+        self.leave_body(http);
         if !self.is_asking() {
             return;
         }

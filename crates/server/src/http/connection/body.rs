@@ -1,6 +1,7 @@
 //! The body of a request: whether it is read, kept until it is whole, or left unread.
 //!
-//! Owns the way from a head that announces a body to the answer. Never interprets body bytes.
+//! Owns the way from a head that announces a body to the answer; `handover` has that of a body the application is given
+//! piece by piece. Never interprets body bytes.
 
 use runtime::service::{Context, Next};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
@@ -27,7 +28,7 @@ impl Connection {
         let asked = self.asked(request, &[]);
         let policy = http.application_mut().body_policy(&asked.request);
         let limit = match policy {
-            BodyPolicy::Collect { limit } => limit,
+            BodyPolicy::Collect { limit } | BodyPolicy::Stream { limit } => limit,
             BodyPolicy::Ignore => http.settings().unread_body_size,
         };
         let unread = policy == BodyPolicy::Ignore
@@ -47,6 +48,9 @@ impl Connection {
                 return self.refuse_with(http, refusal.status(), body_use, input.len(), context);
             }
         };
+        if let BodyPolicy::Stream { .. } = policy {
+            return self.begin_handover(http, request, decoder, (input, length), context);
+        }
         if let Some(body) = whole_body(request.framing, &input[length..]) {
             let asked = self.asked(request, body);
             let outcome = http.answer(&asked, head, context);
@@ -102,6 +106,9 @@ impl Connection {
         let Some(pending) = &mut self.pending else {
             return Step::Stop { consumed: 0, next: Next::Abort };
         };
+        if pending.is_handed_over() {
+            return self.hand_over_body(http, input, context);
+        }
         let mut consumed = 0;
         let ended = loop {
             let Some(decoder) = &mut pending.decoder else { break Ok(true) };
@@ -121,7 +128,8 @@ impl Connection {
         self.after_body_bytes(http, ended, consumed, input.len(), context)
     }
 
-    fn after_body_bytes<A: Application>(
+    /// What follows body bytes that were read: `Ok(true)` where they were the last.
+    pub(super) fn after_body_bytes<A: Application>(
         &mut self,
         http: &mut Http<A>,
         ended: Result<bool, Refusal>,

@@ -6,6 +6,7 @@
 
 mod asking;
 mod body;
+mod handover;
 
 use std::net::IpAddr;
 
@@ -283,6 +284,7 @@ impl Connection {
         consumed: usize,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
+        self.leave_body(http);
         self.pending = None;
         self.phase = Phase::Over;
         http.refuse(self.peer(), status, body_use, context);
@@ -300,6 +302,7 @@ impl Connection {
             Event::Resumed if self.phase == Phase::Waiting => {
                 self.ask_pending(http, 0, 0, context).next()
             }
+            Event::Resumed if self.is_paused() => self.resume_body(http, context),
             Event::PeerFinished if self.is_asking() => {
                 match http.application_mut().on_peer_finished(context.id) {
                     Interest::Kept => Next::Park,
@@ -335,6 +338,7 @@ impl Connection {
     fn unchanged(&self) -> Next {
         match self.phase {
             Phase::Waiting | Phase::Sending => Next::Park,
+            Phase::Body if self.is_paused() => Next::Park,
             Phase::Over => Next::Finish,
             Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Body => Next::Read,
         }
@@ -357,6 +361,10 @@ impl Connection {
             Phase::Head(_) => {
                 http.stats_mut().header_timeouts += 1;
                 self.time_out(http, Status::REQUEST_TIMEOUT, context)
+            }
+            Phase::Body if self.is_paused() => {
+                http.stats_mut().waits_expired += 1;
+                self.time_out(http, Status::GATEWAY_TIMEOUT, context)
             }
             Phase::Body => {
                 http.stats_mut().body_timeouts += 1;

@@ -1,0 +1,156 @@
+//! A body that the application is given as it comes.
+//!
+//! Owns when it is given more: as long as it says so. A connection whose application pauses reads nothing, so the
+//! sender is held up by the kernel; what is kept of the body is at most the rest of one receive.
+
+use runtime::service::{Context, Next};
+use wire::http::body::{BodyDecoder, Piece};
+use wire::http::head;
+
+use super::{Connection, Phase, Step};
+use crate::http::application::{Application, Intake};
+use crate::http::pending::{BodyRest, Delivery, Pending};
+use crate::http::service::Http;
+
+impl Connection {
+    /// A head came whose body is handed over; `length` bytes of the input are the head.
+    pub(super) fn begin_handover<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        request: &head::Request<'_, '_>,
+        decoder: BodyDecoder,
+        (input, length): (&[u8], usize),
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let (head, body) = input.split_at(length);
+        let intake = http.begin_body(&self.asked(request, &[]).request, context);
+        self.pending = Some(Box::new(Pending {
+            decoder: Some(decoder),
+            delivery: Delivery::HandedOver,
+            ..Pending::new(head, context.id, context.now)
+        }));
+        self.phase = Phase::Body;
+        if request.expects_continue && body.is_empty() && intake != Intake::Enough {
+            context.output.put(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        let step = match intake {
+            // A body without a byte is over before any comes.
+            Intake::More => self.hand_over_body(http, body, context),
+            Intake::Pause => self.pause_body(http, 0, context),
+            Intake::Enough => self.leave_rest(http, 0, body.len(), context),
+        };
+        match step {
+            Step::Consumed(count) => Step::Consumed(length + count),
+            Step::Stop { consumed, next } => Step::Stop { consumed: length + consumed, next },
+            Step::Partial => Step::Consumed(length),
+        }
+    }
+
+    /// Body bytes: hands them over until the application or the body says that it is enough.
+    pub(super) fn hand_over_body<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let Some(pending) = &mut self.pending else {
+            return Step::Stop { consumed: 0, next: Next::Abort };
+        };
+        if pending.is_paused() {
+            return Step::Stop { consumed: 0, next: Next::Park };
+        }
+        let mut consumed = 0;
+        let mut intake = Intake::More;
+        let ended = loop {
+            let Some(decoder) = &mut pending.decoder else { break Ok(true) };
+            match decoder.next(&input[consumed..]) {
+                Ok((count, piece)) => {
+                    consumed += count;
+                    match piece {
+                        Piece::Data(data) => intake = http.hand_over(data, context),
+                        Piece::NeedMore => break Ok(false),
+                        Piece::End => break Ok(true),
+                    }
+                }
+                Err(refusal) => break Err(refusal),
+            }
+            if intake != Intake::More {
+                break Ok(false);
+            }
+        };
+        pending.received += consumed as u64;
+        match intake {
+            Intake::More => self.after_body_bytes(http, ended, consumed, input.len(), context),
+            Intake::Pause => self.pause_body(http, consumed, context),
+            Intake::Enough => self.leave_rest(http, consumed, input.len(), context),
+        }
+    }
+
+    /// The application wants no more for now.
+    fn pause_body<A: Application>(
+        &mut self,
+        http: &Http<A>,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        if let Some(pending) = &mut self.pending {
+            pending.delivery = Delivery::Paused { since_ns: context.now.monotonic_ns };
+        }
+        // The sender is not to blame for this time: the deadline is that of an answer.
+        context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+        Step::Stop { consumed, next: Next::Park }
+    }
+
+    /// The application wants no more at all: it is asked for its answer, after which the connection ends.
+    fn leave_rest<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        consumed: usize,
+        available: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        if let Some(pending) = &mut self.pending {
+            pending.decoder = None;
+            pending.rest = BodyRest::Unread;
+        }
+        self.ask_pending(http, consumed, available, context)
+    }
+
+    /// The process was resumed: does the application want more?
+    pub(super) fn resume_body<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        let step = match http.hand_over(&[], context) {
+            Intake::Pause => return Next::Park,
+            Intake::Enough => self.leave_rest(http, 0, 0, context),
+            Intake::More => {
+                if let Some(pending) = &mut self.pending {
+                    pending.end_pause(context.now.monotonic_ns);
+                }
+                self.hand_over_body(http, &[], context)
+            }
+        };
+        match step {
+            Step::Stop { next, .. } => next,
+            Step::Consumed(_) | Step::Partial => Next::Read,
+        }
+    }
+
+    /// Whether the application paused a body.
+    pub(super) fn is_paused(&self) -> bool {
+        let is_paused = self.pending.as_ref().is_some_and(|pending| pending.is_paused());
+        is_paused && self.phase == Phase::Body
+    }
+
+    /// A body that is being handed over ends before it is whole.
+    pub(super) fn leave_body<A: Application>(&self, http: &mut Http<A>) {
+        if let Some(pending) = &self.pending
+            && self.phase == Phase::Body
+            && pending.is_handed_over()
+        {
+            http.application_mut().on_gone(pending.process);
+        }
+    }
+}
