@@ -25,6 +25,8 @@ pub const SEEDS: &[&[u8]] = &[
     b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\nPOST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab\
       GET /stream HTTP/1.1\r\nHost: a\r\n\r\n\xff\x30\x07",
     b"POST /ignored HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nGET GET /many HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"POST /taken HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n\
+      POST /taken HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\nGET /taken HTTP/1.1\r\nHost: a\r\n\r\n",
     b"POST /ignored HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     b"POST /very-late HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nGET /nothing HTTP/1.1",
     b"GET /stream HTTP/1.0\r\n\r\nGET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
@@ -41,6 +43,7 @@ pub const WORDS: &[&[u8]] = &[
     b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n",
     b"POST /very-late HTTP/1.1\r\nHost: a\r\n",
     b"POST /ignored HTTP/1.1\r\nHost: a\r\n",
+    b"POST /taken HTTP/1.1\r\nHost: a\r\n",
     b"POST / HTTP/1.1\r\nHost: a\r\n",
     b"HEAD / HTTP/1.1\r\nHost: a\r\n",
     b"GET /nothing HTTP/1.0\r\n",

@@ -1,13 +1,14 @@
 //! An application that shows each request what was understood of it, in every way there is to answer.
 //!
 //! Owns the answers and what they have to be. The first letter of the path says how: `stream`, `wait`, `ignored`,
-//! `very-late` (ignored and waited for), `nothing`, `many` bytes; all others get an echo.
+//! `very-late` (ignored and waited for), `nothing`, `many` bytes, `taken` (the body piece by piece, with a pause after each);
+//! all others get an echo.
 
 use conformance::Response;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use server::http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Method, Reply, Request, Status,
+    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Method, Reply, Request, Status,
 };
 
 use super::expected::Asked;
@@ -34,6 +35,7 @@ pub(super) enum Way {
     VeryLate,
     Nothing,
     Many,
+    Taken,
 }
 
 impl Way {
@@ -46,6 +48,7 @@ impl Way {
             Some(b'v') => Self::VeryLate,
             Some(b'n') => Self::Nothing,
             Some(b'm') => Self::Many,
+            Some(b't') => Self::Taken,
             _ => Self::Echo,
         }
     }
@@ -57,6 +60,7 @@ impl Way {
     pub(super) fn body_policy(self) -> BodyPolicy {
         match self {
             Self::Ignored | Self::VeryLate => BodyPolicy::Ignore,
+            Self::Taken => BodyPolicy::Stream { limit: COLLECTED_MAX },
             _ => BodyPolicy::Collect { limit: COLLECTED_MAX },
         }
     }
@@ -67,6 +71,15 @@ impl Way {
 pub(super) struct Echo {
     waiting: Vec<ProcessId>,
     ready: Vec<ProcessId>,
+    taken: Vec<(ProcessId, Vec<u8>)>,
+}
+
+impl Echo {
+    /// Whether a process was resumed since it began to wait.
+    fn take_ready(&mut self, id: ProcessId) -> bool {
+        let place = self.ready.iter().position(|ready| *ready == id);
+        place.map(|place| self.ready.swap_remove(place)).is_some()
+    }
 }
 
 /// What never comes.
@@ -80,6 +93,32 @@ impl Application for Echo {
         Way::of_target(request.target()).body_policy()
     }
 
+    fn begin_body(
+        &mut self,
+        _request: &Request<'_>,
+        context: &mut AnswerContext<'_, NoMessage>,
+    ) -> Intake {
+        assert!(self.taken.iter().all(|(id, _)| *id != context.id), "one body at a time");
+        self.taken.push((context.id, Vec::new()));
+        Intake::More
+    }
+
+    fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, NoMessage>) -> Intake {
+        let mut taken = self.taken.iter_mut();
+        let (_, body) = taken.find(|(id, _)| *id == context.id).expect("a body that was begun");
+        body.extend_from_slice(piece);
+        if piece.is_empty() {
+            assert!(self.take_ready(context.id), "it goes on when it is resumed");
+            return Intake::More;
+        }
+        self.waiting.push(context.id);
+        Intake::Pause
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        self.taken.retain(|(id, _)| *id != process);
+    }
+
     fn on_request(
         &mut self,
         request: &Request<'_>,
@@ -88,13 +127,16 @@ impl Application for Echo {
     ) -> Answer {
         let way = Way::of_target(request.target());
         if way.waits() {
-            let Some(place) = self.ready.iter().position(|ready| *ready == context.id) else {
+            if !self.take_ready(context.id) {
                 self.waiting.push(context.id);
                 return Answer::Wait;
-            };
-            self.ready.swap_remove(place);
+            }
         }
-        let content = content(request.method(), request.target(), request.body);
+        let place = self.taken.iter().position(|(id, _)| *id == context.id);
+        let taken = place.map(|place| self.taken.swap_remove(place).1);
+        assert!(taken.is_none() || request.body.is_empty(), "it is handed over and not kept");
+        let body = taken.as_deref().unwrap_or(request.body);
+        let content = content(request.method(), request.target(), body);
         match way {
             Way::Nothing => {}
             Way::Many => {
@@ -112,7 +154,7 @@ impl Application for Echo {
                 content.chunks(PIECE_BYTES).for_each(|piece| stream.write(piece));
                 stream.end(&[("checksum", b"none")]).expect("a trailer that may stand there");
             }
-            Way::Echo | Way::Wait | Way::Ignored | Way::VeryLate => {
+            Way::Echo | Way::Wait | Way::Ignored | Way::VeryLate | Way::Taken => {
                 reply.send(Status::OK, "application/octet-stream", &content);
             }
         }
