@@ -21,7 +21,7 @@ use rustix::io::{Errno, ReadWriteFlags};
 const RESOLVE_TRIES: usize = 16;
 
 /// Bytes of directory records read by one system call. Smaller costs more calls, larger more memory.
-const RECORDS_SIZE: usize = 32 * 1024;
+pub(crate) const RECORDS_SIZE: usize = 32 * 1024;
 
 /// What a symbolic link means on the way to a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

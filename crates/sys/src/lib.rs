@@ -17,6 +17,7 @@ pub mod pollset;
 pub mod ring;
 pub mod signal;
 pub mod socket;
+pub mod spool;
 pub mod terminal;
 pub mod text;
 pub mod thread;

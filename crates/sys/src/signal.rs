@@ -117,6 +117,13 @@ pub fn ignore_broken_pipe() {
     assert_ne!(before, libc::SIG_ERR, "signal(2) fails only for an unknown signal");
 }
 
+/// A write beyond the largest size of a file (`RLIMIT_FSIZE`) gives EFBIG and does not end the process.
+pub fn ignore_file_size() {
+    // SAFETY: SIG_IGN is no handler of ours: nothing runs when the signal arrives.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    assert_ne!(before, libc::SIG_ERR, "signal(2) fails only for an unknown signal");
+}
+
 /// Waits for one of the signals, which have to be blocked in every thread.
 ///
 /// # Errors
