@@ -285,7 +285,7 @@ fn chromium_shows_the_site_of_the_examples() {
     assert!(size > 10_000, "{size} bytes: {}", errors_of(&output));
     assert_eq!(server.count("/http/by_class/4xx"), 0, "everything the page wants is there");
     assert!(server.count("/http/by_class/2xx") > 1, "the page and its parts");
-    for path in ["/arguments?lap=2", "/form", "/slow?seconds=0.01"] {
+    for path in ["/arguments?lap=2", "/form", "/upload", "/slow?seconds=0.01"] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }
 }

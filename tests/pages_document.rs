@@ -32,12 +32,16 @@ fn of_kind(kind: &str) -> Vec<Block> {
     blocks().into_iter().filter_map(named).collect()
 }
 
+/// A site with a directory for uploads.
+fn plan() -> Plan {
+    let plan = Plan::new().config("[pages]\nuploads = \"uploads\"\n");
+    std::fs::create_dir(plan.directory.join("uploads")).unwrap();
+    plan
+}
+
 fn site() -> Server {
     let pages = of_kind("html page ");
-    pages
-        .iter()
-        .fold(Plan::new(), |plan, (name, text)| plan.file(name, format!("{text}\n")))
-        .start()
+    pages.iter().fold(plan(), |plan, (name, text)| plan.file(name, format!("{text}\n"))).start()
 }
 
 /// The commands of a console block, each with what it prints.

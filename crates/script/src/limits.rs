@@ -135,3 +135,7 @@ pub const COOKIE_SIZE: usize = 4 * 1024;
 /// Time for which a session is good after it was sent (14 days), and a signed cookie without an age of its own, where
 /// nothing else is configured. Beyond: it is none.
 pub const SESSION_AGE: Duration = Duration::from_secs(14 * 86_400);
+
+/// Bytes of a form's file that `file:read` gives (1 MiB). Beyond: what is behind them is not read, so that a file of
+/// any size takes no more of the pages' memory.
+pub const FILE_READ_SIZE: usize = 1024 * 1024;

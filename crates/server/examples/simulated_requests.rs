@@ -167,7 +167,8 @@ fn site() -> io::Result<Stage<Http<Site>>> {
     std::fs::write(root.join("page.html"), [b'x'; FILE_BYTES])?;
     let data = Arc::new(compile(&root)?);
     let settings = Arc::clone(&data.settings);
-    let helpers = Helpers { schedulers: 1, files: vec![Endpoint(1)], names: Vec::new(), log: None };
+    let (files, names, uploads) = (vec![Endpoint(1)], Vec::new(), Vec::new());
+    let helpers = Helpers { schedulers: 1, files, names, uploads, log: None };
     let mut stage = Stage::new(Http::new(Site::open(data, helpers, 0)?, settings, None))?;
     let client = stage.connect()?;
     stage.exchange(client, FILE)?;

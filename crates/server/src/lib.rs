@@ -19,3 +19,4 @@ pub mod route;
 pub mod sandbox;
 pub mod serve;
 pub mod site;
+pub mod uploads;

@@ -90,6 +90,9 @@ pub const PAGE_SESSION_AGE: Duration = script::limits::SESSION_AGE;
 /// 64 MiB for all pages of one scheduler, with their code; the page that asks for more is ended and answered 503.
 pub const PAGE_MEMORY: u64 = script::limits::MEMORY_SIZE as u64;
 
+/// 1 GiB for a form with files, where `[pages]` names a directory for them; a larger one is answered 413.
+pub const UPLOAD_SIZE: u64 = 1024 * MIB;
+
 // ---- What the configuration itself may ask for ----
 
 /// 1 MiB of `velodrome.toml`; a longer file is refused before it is read as TOML.
@@ -125,6 +128,11 @@ pub const PAGE_MEMORY_MIN: u64 = 4 * MIB;
 pub const PAGE_SESSION_AGE_MIN: Duration = Duration::from_secs(1);
 /// 64 GiB for the pages of a scheduler; a configuration with more is refused.
 pub const PAGE_MEMORY_MAX: u64 = 64 * 1024 * MIB;
+
+/// 1 KiB for a form with files; a configuration that allows less is refused: no form would fit.
+pub const UPLOAD_SIZE_MIN: u64 = KIB;
+/// 16 TiB for a form with files; a configuration that allows more is refused.
+pub const UPLOAD_SIZE_MAX: u64 = 16 * 1024 * 1024 * MIB;
 
 // ---- Routes ----
 
@@ -263,3 +271,16 @@ pub const FETCH_NO_NAME_AGE: Duration = Duration::from_secs(2);
 pub const FETCH_ADDRESSES: usize = 16;
 /// 2 threads that look names up: one name may take many seconds. Consequence: a third such name waits.
 pub const NAME_HELPERS: usize = 2;
+
+// ---- Forms with files ----
+
+/// 64 KiB of a file are written at once; a larger one goes to its helper in so many pieces.
+pub const UPLOAD_BLOCK_SIZE: usize = 64 * 1024;
+/// 4 pieces of one form are with the helper or on their way; with more of them its connection is not read.
+pub const UPLOAD_BLOCKS: usize = 4;
+/// 2 threads write the files of forms, where a directory is named for them; a slow disk holds up forms, and nobody else.
+pub const UPLOAD_HELPERS: usize = 2;
+/// 1 MiB of a file is given to a page by `file:read`; what is behind it is not read.
+pub const UPLOAD_READ_SIZE: usize = script::limits::FILE_READ_SIZE;
+/// 255 bytes of the name a file is saved by, as file systems have it; with a longer one it is not saved.
+pub const UPLOAD_NAME_SIZE: usize = 255;

@@ -44,6 +44,11 @@ pub enum LoadError {
         /// Why.
         error: io::Error,
     },
+    /// There is no directory for uploads where one is named.
+    Uploads {
+        /// Which.
+        path: PathBuf,
+    },
     /// The configuration is wrong.
     Config(ConfigErrors),
     /// There is nothing to sign cookies with.
@@ -67,6 +72,11 @@ impl fmt::Display for LoadError {
                 }
                 Ok(())
             }
+            Self::Uploads { path } => write!(
+                formatter,
+                "`uploads` in [pages]: `{}` is no directory; make it, for the server's user to write to",
+                path.display()
+            ),
             Self::Config(errors) => errors.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
             Self::Engine(error) => error.fmt(formatter),
@@ -83,7 +93,7 @@ impl LoadError {
             Self::Directory { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::Config(_) | Self::Secret(_) | Self::Engine(_) => false,
+            Self::Uploads { .. } | Self::Config(_) | Self::Secret(_) | Self::Engine(_) => false,
         }
     }
 }
@@ -103,6 +113,9 @@ impl Source {
         }
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
+        if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
+            return Err(LoadError::Uploads { path: path.to_path_buf() });
+        }
         data.pages = pages::load(&data.roots, &data.rules, before, &data.config.pages)
             .map_err(LoadError::Engine)?;
         Ok(data)

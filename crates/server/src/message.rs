@@ -13,6 +13,7 @@ use crate::files::{self, Job, Warm, Warmed};
 use crate::http::HttpStats;
 use crate::pages::{Letter, PageProblem, PageSet, PagesReport};
 use crate::site::SiteData;
+use crate::uploads::{Order, Report};
 
 /// A message between schedulers, helpers, the control scheduler and the main thread.
 #[derive(Debug)]
@@ -29,6 +30,10 @@ pub enum Message {
     Resolve(Question),
     /// From a name helper: its addresses.
     Resolved(Question, Found),
+    /// To an upload helper: do something with a file of a form.
+    Upload(Box<Order>),
+    /// From an upload helper: what became of it.
+    Uploaded(Box<Report>),
     /// To the log writer: lines, and how many.
     Lines(Vec<u8>, u64),
     /// To the log writer: open the file anew.

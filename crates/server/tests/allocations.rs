@@ -157,7 +157,8 @@ fn a_cached_file_allocates_nothing() {
     std::fs::write(root.join("page.html"), [b'x'; 1406]).unwrap();
     let config = Config::without_file(&root, &Overrides::default()).unwrap();
     let data = Arc::new(SiteData::compile(config, 1).unwrap());
-    let helpers = Helpers { schedulers: 1, files: vec![Endpoint(1)], names: Vec::new(), log: None };
+    let (files, names, uploads) = (vec![Endpoint(1)], Vec::new(), Vec::new());
+    let helpers = Helpers { schedulers: 1, files, names, uploads, log: None };
     let mut bench = Bench::new(Site::open(data, helpers, 0).unwrap());
     let request: &[u8] = b"GET /page.html HTTP/1.1\r\nHost: example.test\r\nUser-Agent: test\r\n\
                            Accept: */*\r\nAccept-Encoding: identity\r\n\r\n";

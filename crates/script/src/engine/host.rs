@@ -35,13 +35,16 @@ pub enum Part {
     Body,
     /// `request.form`: fields of a body that is a form, decoded; none where it is none.
     Form,
+    /// `request.files`: fields. `form` is a number for all of them, `count` how many there are; of each, counted from 1, there are
+    /// `1.field`, `1.name`, `1.type` and `1.size`.
+    Files,
     /// `request.peer`: text, an address.
     Peer,
 }
 
 impl Part {
     /// All parts with the names that pages know them by. A part's number is its place here, from 1.
-    pub const ALL: [(&'static str, Part); 9] = [
+    pub const ALL: [(&'static str, Part); 10] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("query", Part::Query),
@@ -50,6 +53,7 @@ impl Part {
         ("cookies", Part::Cookies),
         ("body", Part::Body),
         ("form", Part::Form),
+        ("files", Part::Files),
         ("peer", Part::Peer),
     ];
 

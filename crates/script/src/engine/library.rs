@@ -20,6 +20,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] parts", include_str!("../library/parts.lua")),
     (c"=[library] sandbox", include_str!("../library/sandbox.lua")),
     (c"=[library] coroutines", include_str!("../library/coroutines.lua")),
+    (c"=[library] uploads", include_str!("../library/uploads.lua")),
     (c"=[library] processes", include_str!("../library/processes.lua")),
     (c"=[library] sort", include_str!("../library/sort.lua")),
     (c"=[library] pattern", include_str!("../library/pattern.lua")),
@@ -37,7 +38,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
 pub(super) const KEPT: [&CStr; 5] = [c"loop", c"environment", c"modules", c"forget", c"withdraw"];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 20] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 21] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -49,6 +50,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 20] {
         (c"json_depth", limits::JSON_DEPTH as f64),
         (c"pattern_size", limits::PATTERN_SIZE as f64),
         (c"patterns_kept", limits::PATTERNS_KEPT as f64),
+        (c"file_read_size", limits::FILE_READ_SIZE as f64),
         (c"message_size", limits::MESSAGE_SIZE as f64),
         (c"message_values", limits::MESSAGE_VALUES as f64),
         (c"message_depth", limits::MESSAGE_DEPTH as f64),

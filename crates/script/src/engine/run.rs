@@ -132,6 +132,24 @@ pub enum Wait {
         /// The message; no one but the page that it is for knows what is in it.
         message: Vec<u8>,
     },
+    /// A file of its request's form to get a name: resume with [`Reply::Nothing`] when it has, else with two texts, the
+    /// second of which says why not.
+    SaveFile {
+        /// Which file.
+        file: FormFile,
+        /// The name.
+        name: Vec<u8>,
+        /// What a file that has that name means.
+        clash: Clash,
+    },
+    /// The first bytes of a file of its request's form: resume with them as a text, or with two texts, the second of which
+    /// says why not.
+    ReadFile {
+        /// Which file.
+        file: FormFile,
+        /// Most bytes.
+        most: usize,
+    },
     /// A message: resume with its text, or with [`Reply::Nothing`] when so much time has passed.
     Receive(Option<Duration>),
     /// Another server's answer: resume with its status, its fields (names in small letters, and values, a line each) and
@@ -140,6 +158,24 @@ pub enum Wait {
     /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with
     /// [`Reply::Nothing`] when it was taken.
     Flush,
+}
+
+/// A file of a form, as the host has told the page of it ([`Part::Files`](crate::engine::Part::Files)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormFile {
+    /// The form's number.
+    pub form: u64,
+    /// The file's, from 1.
+    pub number: usize,
+}
+
+/// What a file means for another that is to get its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clash {
+    /// It stays, and the other gets no name.
+    Keep,
+    /// It is replaced.
+    Replace,
 }
 
 /// The answer to a [`Wait`], and what a slice is resumed with.

@@ -13,7 +13,7 @@ use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
 use crate::engine::library;
 use crate::engine::report;
-use crate::engine::run::{Bin, Budget, Handler, Output, Reply, Run, Step, Wait};
+use crate::engine::run::{Bin, Budget, Clash, FormFile, Handler, Output, Reply, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
@@ -24,8 +24,10 @@ const NAME: u8 = 5;
 const SEND: u8 = 6;
 const RECEIVE: u8 = 7;
 const SPAWN: u8 = 8;
-const FETCH: u8 = 10;
 const FLUSH: u8 = 9;
+const FETCH: u8 = 10;
+const SAVE_FILE: u8 = 11;
+const READ_FILE: u8 = 12;
 
 /// What the loop of run.lua takes after a job that is a process of its own.
 const SPAWNED: f64 = 2.0;
@@ -367,10 +369,16 @@ fn wait_of(tag: u8, coroutine: &Coroutine) -> Wait {
     let stack = coroutine.stack;
     let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let text = |place| stack.bytes_at(place).unwrap_or_default().to_vec();
+    let file = || FormFile { form: stack.number_at(2) as u64, number: stack.number_at(3) as usize };
+    let clash = |number: f64| if number == 1.0 { Clash::Replace } else { Clash::Keep };
     match tag {
         SLEEP => Wait::Sleep(time(stack.number_at(2))),
         NAME => Wait::Name,
         FLUSH => Wait::Flush,
+        SAVE_FILE => {
+            Wait::SaveFile { file: file(), name: text(4), clash: clash(stack.number_at(5)) }
+        }
+        READ_FILE => Wait::ReadFile { file: file(), most: stack.number_at(4) as usize },
         SEND => Wait::Send { to: text(2), message: text(3) },
         RECEIVE => {
             let seconds = stack.number_at(2);

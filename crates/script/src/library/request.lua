@@ -20,6 +20,9 @@ kit.request_meta = {
     local value
     if part then
       value = ask(part)
+      if name == "files" then
+        value = kit.files_of(value)
+      end
     elseif name == "json" then
       value = kit.decode_json(request.body)
     elseif name == "signed_cookies" then

@@ -17,3 +17,4 @@ mod sessions;
 mod slices;
 mod stage;
 mod stress;
+mod uploads;

@@ -41,6 +41,22 @@ impl Host for Desk {
             }
             Part::Body => answer.text(br#"{"a":[1,2]}"#),
             Part::Form => answer.field(b"agreed", b"yes"),
+            Part::Files => {
+                let facts = [
+                    ("form", "7"),
+                    ("count", "2"),
+                    ("1.field", "photo"),
+                    ("1.name", "a.jpg"),
+                    ("1.type", "image/jpeg"),
+                    ("1.size", "10"),
+                    ("2.field", "photo"),
+                    ("2.name", "b"),
+                    ("2.size", "0"),
+                ];
+                for (name, value) in facts {
+                    answer.field(name.as_bytes(), value.as_bytes());
+                }
+            }
             Part::QueryText | Part::Peer => {}
         }
     }

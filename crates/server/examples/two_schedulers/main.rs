@@ -317,6 +317,7 @@ fn main() -> io::Result<()> {
             schedulers: 2,
             files: vec![Endpoint(2)],
             names: Vec::new(),
+            uploads: Vec::new(),
             log: Some(Endpoint(3)),
         };
         remotes.push(Remote::start(move || Seated::new(number, &data, named, mailbox, counter))?);

@@ -234,6 +234,8 @@ impl Application for Admin {
             | Message::Found(_)
             | Message::Warm(_)
             | Message::Warmed(..)
+            | Message::Upload(_)
+            | Message::Uploaded(_)
             | Message::Lines(..)
             | Message::ReopenLog
             | Message::StopLog

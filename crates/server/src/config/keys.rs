@@ -143,6 +143,8 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
         "secret_file",
         "session_age",
         "secure_cookies",
+        "uploads",
+        "upload_size",
     ],
 };
 

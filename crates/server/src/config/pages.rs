@@ -36,6 +36,10 @@ pub struct Pages {
     pub session_age: Duration,
     /// Whether browsers are to send the cookies of pages over TLS only, where a page says nothing.
     pub secure_cookies: bool,
+    /// Where the files of forms are kept; none: such forms are refused.
+    pub uploads: Option<PathBuf>,
+    /// Bytes of a form with files; more is 413.
+    pub upload_size: u64,
     /// What a client sees of a page that failed. No key: the command line says it.
     pub errors: PageErrors,
 }
@@ -63,6 +67,8 @@ impl Default for Pages {
             secret_file: None,
             session_age: limits::PAGE_SESSION_AGE,
             secure_cookies: false,
+            uploads: None,
+            upload_size: limits::UPLOAD_SIZE,
             errors: PageErrors::Hidden,
         }
     }
@@ -112,6 +118,10 @@ pub(super) fn read(
         duration_within(item, limits::PAGE_SESSION_AGE_MIN..=limits::DEADLINE_MAX)
     });
     section.read_into("secure_cookies", &mut pages.secure_cookies, problems, boolean);
+    section.read_into("uploads", &mut pages.uploads, problems, |item| path(item, base).map(Some));
+    section.read_into("upload_size", &mut pages.upload_size, problems, |item| {
+        size_within(item, limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX)
+    });
     // The default budget is more than any slice: only one that is written can be too short to be noticed.
     if let Some(item) = section.item("cpu_budget").filter(|_| pages.cpu_budget < pages.slice) {
         let (budget, slice) = (pages.cpu_budget.as_micros(), pages.slice.as_micros());

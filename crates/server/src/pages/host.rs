@@ -9,6 +9,7 @@ use runtime::diagnostic;
 use script::engine::{Answer, Host, Level, Part};
 
 use crate::http::Request;
+use crate::uploads::Form;
 
 /// The host of one call of a page.
 pub struct RequestHost<'a> {
@@ -18,6 +19,8 @@ pub struct RequestHost<'a> {
     pub path: &'a str,
     /// The turn's time.
     pub now: Now,
+    /// The form with files that came with it.
+    pub(crate) form: Option<&'a Form>,
 }
 
 impl Host for RequestHost<'_> {
@@ -55,10 +58,19 @@ impl Host for RequestHost<'_> {
             Part::Body => answer.text(request.body),
             Part::Form => {
                 answer.fields();
+                for (name, value) in self.form.iter().flat_map(|form| form.fields()) {
+                    answer.field(name, value);
+                }
                 if is_form(request) {
                     for (name, value) in form_urlencoded::parse(request.body) {
                         answer.field(name.as_bytes(), value.as_bytes());
                     }
+                }
+            }
+            Part::Files => {
+                answer.fields();
+                if let Some(form) = self.form {
+                    list_files(form, answer);
                 }
             }
             Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
@@ -71,6 +83,24 @@ impl Host for RequestHost<'_> {
 
     fn log(&mut self, level: Level, text: &[u8]) {
         write_line(level, self.path, text);
+    }
+}
+
+/// The facts of a form's files, each under its number and what it is.
+fn list_files(form: &Form, answer: &mut Answer) {
+    let files = form.files();
+    answer.field(b"form", form.number().to_string().as_bytes());
+    answer.field(b"count", files.len().to_string().as_bytes());
+    for (number, file) in (1..).zip(files) {
+        let mut fact = |what: &str, value: &[u8]| {
+            answer.field(format!("{number}.{what}").as_bytes(), value);
+        };
+        fact("field", &file.field);
+        fact("name", &file.name);
+        if !file.media_type.is_empty() {
+            fact("type", &file.media_type);
+        }
+        fact("size", file.size.to_string().as_bytes());
     }
 }
 

@@ -92,6 +92,8 @@ pub(super) enum Delivery {
     Text(Vec<u8>),
     /// It has happened, which says it all.
     Done,
+    /// It was refused, which the page may handle.
+    Refused(&'static str),
     /// It failed.
     Failed(&'static str),
     /// Another server has answered, or has not.
@@ -103,6 +105,7 @@ impl Delivery {
     pub(super) fn reply_to<T>(delivery: Option<&Self>, resume: impl FnOnce(Reply<'_>) -> T) -> T {
         match delivery {
             Some(Self::Text(text)) => resume(Reply::Texts(&[text])),
+            Some(Self::Refused(why)) => resume(Reply::Texts(&[b"", why.as_bytes()])),
             Some(Self::Failed(why)) => resume(Reply::Failed(why)),
             Some(Self::Fetched(fetched)) => fetched.reply_to(resume),
             Some(Self::Done) | None => resume(Reply::Nothing),

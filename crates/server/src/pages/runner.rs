@@ -60,6 +60,8 @@ pub struct Runner {
     pub(super) ready: Vec<Key>,
     pub(super) outgoing: Outgoing,
     pub(super) fetches: Fetches,
+    /// What pages want of the files of their forms.
+    pub(super) file_wishes: Vec<(ProcessId, Wait)>,
     /// Errors of processes that answer no request.
     pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     output: Output,
@@ -90,6 +92,7 @@ impl Runner {
             ready: Vec::new(),
             outgoing: Outgoing::default(),
             fetches: Fetches::default(),
+            file_wishes: Vec::new(),
             failures: Vec::new(),
             output: Output::default(),
             deadline_ns,

@@ -15,6 +15,7 @@ use super::post::Letter;
 use super::process::{Awaits, Delivery, Key, Life, Name, Put, Undelivered};
 use super::runner::{Moment, Runner, Turnout};
 use crate::message::Message;
+use crate::uploads::Told;
 
 /// What becomes of a wait.
 pub(super) enum Met {
@@ -63,6 +64,15 @@ impl Runner {
                     }
                 }
             }
+            Wait::SaveFile { .. } | Wait::ReadFile { .. } => match key {
+                Key::Request(process) => {
+                    self.file_wishes.push((process, wait));
+                    Met::Later { due_ns: u64::MAX }
+                }
+                Key::Spawned(_) => {
+                    Met::Now(Delivery::Failed("the files of a form are for its request alone"))
+                }
+            },
             Wait::Send { to, message } => {
                 let mailbox = self.mailbox_of(key, life)?;
                 self.send(&to, mailbox, message, moment.endpoint)
@@ -110,6 +120,21 @@ impl Runner {
             underway.delivery = Some(delivery);
             self.ready.push(key);
         }
+    }
+
+    /// What pages want of the files of their forms, since the last time: [`Wait::SaveFile`] and [`Wait::ReadFile`].
+    pub(crate) fn take_file_wishes(&mut self) -> Vec<(ProcessId, Wait)> {
+        std::mem::take(&mut self.file_wishes)
+    }
+
+    /// Tells a page what became of such a wish.
+    pub(crate) fn tell_of_file(&mut self, process: ProcessId, told: Told) {
+        let delivery = match told {
+            Ok(None) => Delivery::Done,
+            Ok(Some(bytes)) => Delivery::Text(bytes),
+            Err(why) => Delivery::Refused(why),
+        };
+        self.hand_over(Key::Request(process), delivery);
     }
 
     /// A letter has come from another scheduler.

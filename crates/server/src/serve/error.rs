@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use runtime::launch::LaunchError;
 use sys::credentials::CredentialsError;
@@ -15,6 +16,13 @@ pub enum ServeError {
     Load(LoadError),
     /// The access log cannot be opened.
     Log(io::Error),
+    /// The directory for uploads cannot be used.
+    Uploads {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// The user to become.
     User(CredentialsError),
     /// The kernel does not say how many processors there are.
@@ -38,6 +46,11 @@ impl fmt::Display for ServeError {
         match self {
             Self::Load(error) => error.fmt(formatter),
             Self::Log(error) => write!(formatter, "the access log cannot be written: {error}"),
+            Self::Uploads { path, error } => write!(
+                formatter,
+                "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to write to",
+                path.display()
+            ),
             Self::User(error) => error.fmt(formatter),
             Self::Processors(error) => {
                 write!(

@@ -6,10 +6,12 @@
 
 mod error;
 mod listeners;
+mod openings;
 mod pages;
 mod paths;
 mod signals;
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -27,8 +29,7 @@ use sys::pollset::epoll::Epoll;
 
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::config::{
-    AccessLog as AccessLogTarget, Address, Config, DescriptorTables, FetchRules, LogFormat,
-    PageErrors, Steering,
+    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
 };
 use crate::file_helper::FileHelper;
 use crate::http::{self, AccessLog, Http};
@@ -38,8 +39,9 @@ use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
 use crate::name_helper::NameHelper;
 use crate::pages::Before;
-use crate::sandbox::{self, Openings, Sandbox};
+use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
+use crate::uploads::UploadWriter;
 
 use pages::LivePages;
 
@@ -53,6 +55,7 @@ pub use paths::{control_directory, control_sockets};
 pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), ServeError> {
     sys::signal::block_all();
     sys::signal::ignore_broken_pipe();
+    sys::signal::ignore_file_size();
     runtime::panic::report_with_backtrace();
     let data = Arc::new(source.load(1, Before::default())?);
     let config = &data.config;
@@ -70,13 +73,18 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
     let control_path = paths::control_socket(config);
-    let sandbox = sandbox::enter(&openings(source, &data, log.as_ref(), control_path.as_deref()));
+    let sandbox =
+        sandbox::enter(&openings::of(source, &data, log.as_ref(), control_path.as_deref()));
     let schedulers = schedulers(config)?;
-    let mut crew = Crew::plan(schedulers, log.is_some())?;
+    let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
+    // Held until the server ends: who starts meanwhile removes nothing of it.
+    let _held = uploads.map(openings::hold_uploads).transpose()?;
+    let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
+    let mut crew = Crew::plan(schedulers, log.is_some(), upload_helpers)?;
     let mut launched = launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
     let standing = Standing::of(&data, &launched, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
-    let helpers = crew.start_helpers(log)?;
+    let helpers = crew.start_helpers(log, uploads)?;
     if let Some(user) = &user {
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
@@ -158,65 +166,18 @@ fn log_target(config: &Config) -> Option<LogTarget> {
     }
 }
 
-/// What the sandbox leaves open.
-fn openings(
-    source: &Source,
-    data: &SiteData,
-    log: Option<&LogTarget>,
-    control: Option<&Path>,
-) -> Openings {
-    let mut openings = Openings::default();
-    for directory in data.directories().chain([source.directory.as_path()]) {
-        openings.read.push(directory.to_path_buf());
-        // A root that is a link leads to another release tomorrow: to a neighbour of the one of today.
-        if directory.is_symlink() {
-            openings.read.extend(directories_of(directory));
-        }
-    }
-    if let Some(path) = source.config_path() {
-        openings.read.extend(directories_of(&path));
-    }
-    // Read again by a reload; a new one is a new file of that name.
-    if let Some(path) = &data.config.pages.secret_file {
-        openings.read.extend(directories_of(path));
-    }
-    if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {
-        openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
-    }
-    if let Some(LogTarget::File(path)) = log {
-        openings.write.extend(directories_of(path));
-    }
-    if let Some(path) = control {
-        openings.write.extend(directories_of(path));
-    }
-    for listener in &data.config.listeners {
-        if let Address::Unix(path) = &listener.address {
-            openings.write.extend(directories_of(path));
-        }
-    }
-    openings
-}
-
-/// The directory of a file, and where it is a link the one it leads to.
-fn directories_of(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let places = [Some(path.to_path_buf()), path.canonicalize().ok()];
-    places.into_iter().flatten().map(|place| match place.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    })
-}
-
-/// The endpoints and their seats: schedulers first, then control, file and name helpers, log writer, main.
+/// The endpoints and their seats: schedulers first, then control, file, name and upload helpers, log writer, main.
 struct Crew {
     schedulers: usize,
     log: Option<Endpoint>,
     files: Vec<Endpoint>,
     names: Vec<Endpoint>,
+    uploads: Vec<Endpoint>,
     seats: Vec<Option<Seat<Message>>>,
 }
 
 impl Crew {
-    fn plan(schedulers: usize, has_log: bool) -> Result<Self, ServeError> {
+    fn plan(schedulers: usize, has_log: bool, upload_helpers: usize) -> Result<Self, ServeError> {
         let mut roles = vec![Role::Scheduler; schedulers + 1];
         let mut helper = || {
             roles.push(Role::Helper);
@@ -224,12 +185,13 @@ impl Crew {
         };
         let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
         let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
+        let uploads = (0..upload_helpers).map(|_| helper()).collect();
         let log = has_log.then(&mut helper);
         // The main thread has to reach the log writer, and helpers do not reach each other.
         roles.push(Role::Scheduler);
         let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
         let seats = seats.into_iter().map(Some).collect();
-        Ok(Self { schedulers, log, files, names, seats })
+        Ok(Self { schedulers, log, files, names, uploads, seats })
     }
 
     fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
@@ -254,11 +216,26 @@ impl Crew {
             schedulers: u16::try_from(self.schedulers).unwrap_or(u16::MAX),
             files: self.files.clone(),
             names: self.names.clone(),
+            uploads: self.uploads.clone(),
             log: self.log,
         }
     }
 
-    fn start_helpers(&mut self, log: Option<LogTarget>) -> Result<signals::Helpers, ServeError> {
+    fn start_helpers(
+        &mut self,
+        log: Option<LogTarget>,
+        uploads: Option<&Path>,
+    ) -> Result<signals::Helpers, ServeError> {
+        for (number, endpoint) in self.uploads.clone().into_iter().enumerate() {
+            let seat = self.take(usize::from(endpoint.0))?;
+            let directory = uploads.map(Path::to_path_buf).unwrap_or_default();
+            let unique = RandomState::new().hash_one(number);
+            // What it leaves in the middle of a form is removed at the next start.
+            let _detached = helper::spawn(&format!("uploads-{number}"), seat, move || {
+                UploadWriter::new(directory, unique)
+            })
+            .map_err(ServeError::Thread)?;
+        }
         for (number, endpoint) in self.files.clone().into_iter().enumerate() {
             let seat = self.take(usize::from(endpoint.0))?;
             // A file helper holds nothing that must be finished: it ends with the process.
@@ -306,9 +283,8 @@ fn launch_schedulers(
     let helpers = crew.helpers();
     let seats = crew.of_schedulers()?;
     let data = Arc::clone(data);
-    let random = std::collections::hash_map::RandomState::new();
+    let random = RandomState::new();
     let make = move |endpoint: Endpoint| {
-        use std::hash::BuildHasher;
         let unique = u128::from(random.hash_one(endpoint.0)) << 64
             | u128::from(random.hash_one(!endpoint.0));
         let site = Site::open(Arc::clone(&data), helpers.clone(), unique)?;

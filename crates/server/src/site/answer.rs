@@ -122,8 +122,12 @@ impl Site {
             Framing::Length(size) => size,
             Framing::None | Framing::Chunked => request.body.len() as u64,
         };
-        // A page that has begun to answer has the body.
-        if body_size > found.body_size && !exchange.reply.is_begun() {
+        // A page that has begun to answer has the body. Of a form with files its fields are bounded by it, which is seen
+        // where they are read.
+        if body_size > found.body_size
+            && !exchange.reply.is_begun()
+            && self.uploads.form(context.id).is_none()
+        {
             exchange.reply.close();
             return self.refuse(Status::CONTENT_TOO_LARGE, b"", &found, &mut exchange, context);
         }

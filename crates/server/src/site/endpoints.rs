@@ -13,6 +13,8 @@ pub struct Helpers {
     pub files: Vec<Endpoint>,
     /// Name helpers.
     pub names: Vec<Endpoint>,
+    /// Upload helpers, when there is a directory for uploads.
+    pub uploads: Vec<Endpoint>,
     /// The log writer, when there is an access log.
     pub log: Option<Endpoint>,
 }

@@ -14,17 +14,21 @@ use wire::http::status::Status;
 use super::data::SiteData;
 use super::endpoints::Helpers;
 use super::file::remember;
+use super::log::When;
 use super::waiting::Waiting;
 use crate::files::cache::Cache;
 use crate::files::error_page::{self, ErrorPages};
 use crate::files::job::Failure;
 use crate::files::roots::Roots;
 use crate::files::{Errand, Job, Key, Warm, Warmed};
-use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request};
+use crate::http::{
+    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
+};
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
 use crate::pages::{Letter, PageSet, Runner, Undelivered};
 use crate::route::RuleId;
+use crate::uploads::Desk;
 
 /// The site of one scheduler.
 pub struct Site {
@@ -50,6 +54,8 @@ pub struct Site {
     pub(super) rewritten: Vec<ProcessId>,
     /// Processes whose file is cold and whom no helper had room for, in the order in which they asked.
     postponed: VecDeque<ProcessId>,
+    /// Forms with files that are under way.
+    pub(super) uploads: Desk,
     /// Runs pages; none where there are none.
     pub(super) runner: Option<Box<Runner>>,
 }
@@ -63,6 +69,7 @@ impl Site {
         let roots = Roots::open(&data.roots)?;
         let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        let uploads = Desk::new(helpers.uploads.clone());
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -76,6 +83,7 @@ impl Site {
             warmed: Vec::new(),
             rewritten: Vec::new(),
             postponed: VecDeque::new(),
+            uploads,
             runner,
         })
     }
@@ -224,31 +232,6 @@ impl Site {
             generation: site.data.generation,
         })
     }
-
-    /// Hands the log's lines to its writer when they are due, or when there is no later.
-    fn hand_over_log(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>, when: When) {
-        let Some(writer) = http.application().helpers.log else { return };
-        let Some(log) = http.log_mut() else { return };
-        if when == When::Due && !log.is_due(context.now) {
-            if let Some(milliseconds) = log.due_in_ms(context.now) {
-                context.wake_after_ms(milliseconds);
-            }
-            return;
-        }
-        let (lines, count) = log.take();
-        if count == 0 {
-            return;
-        }
-        if let Err(Message::Lines(lines, count)) =
-            context.mail.send(writer, Message::Lines(lines, count))
-        {
-            log.put_back(lines, count);
-            if log.is_overfull() {
-                let (_, lost) = log.take();
-                http.count_lost_lines(lost);
-            }
-        }
-    }
 }
 
 /// An engine with all pages, where there are any.
@@ -269,20 +252,23 @@ fn runner_of(
     Ok(Some(Box::new(runner)))
 }
 
-/// Whether lines may still wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    /// Until they are due.
-    Due,
-    /// No longer.
-    Now,
-}
-
 impl Application for Site {
     type Message = Message;
 
     fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
         self.body_policy_of(request)
+    }
+
+    fn begin_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Intake {
+        self.begin_form(request, context.id)
+    }
+
+    fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
+        self.uploads.take(context.id, piece, context.mail)
     }
 
     #[inline]
@@ -292,7 +278,11 @@ impl Application for Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        self.answer(request, reply, context)
+        let answer = self.answer(request, reply, context);
+        if !self.uploads.is_empty() && answer == Answer::Done {
+            self.uploads.finish(context.id);
+        }
+        answer
     }
 
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
@@ -333,6 +323,7 @@ impl Application for Site {
                 // Who asks again later finds room again.
                 let _asks_again = context.mail.send(from, Message::Report(report));
             }
+            Message::Uploaded(report) => http.application_mut().on_uploaded(*report, context),
             Message::Letter(letter) => {
                 http.application_mut().on_letter(from, *letter, context);
             }
@@ -343,6 +334,7 @@ impl Application for Site {
             Message::LookUp(_)
             | Message::Warm(_)
             | Message::Resolve(_)
+            | Message::Upload(_)
             | Message::Lines(..)
             | Message::ReopenLog
             | Message::StopLog
@@ -361,6 +353,7 @@ impl Application for Site {
     }
 
     fn on_gone(&mut self, process: ProcessId) {
+        self.uploads.finish(process);
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
         }
@@ -369,6 +362,7 @@ impl Application for Site {
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let (site, client) = http.parts_mut();
         site.end_turn_of_pages(client, context);
+        http.application_mut().uploads.on_turn_end(context);
         Self::hand_over_log(http, context, When::Due);
     }
 

@@ -3,23 +3,22 @@
 //! Owns what a page may say of its reply, and what a page that failed is answered with. Never knows how a page runs.
 
 use std::fmt::Write as _;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 use script::engine::{Fault, Output, ScriptError};
 use wire::http::status::Status;
-use wire::http::target;
 
-use super::answer::{Exchange, PATH_RULES, route_request};
+use super::answer::Exchange;
 use super::handle::Site;
 use crate::config::PageErrors;
 use crate::files::RootIndex;
-use crate::http::{Added, Answer, AnswerContext, BodyPolicy, Request};
+use crate::http::{Added, Answer, AnswerContext};
 use crate::message::Message;
 use crate::pages::{FaultReport, Moment, Page, PageSet, RequestHost, Runner, Turnout};
-use crate::route::{Action, Found};
+use crate::route::Found;
+use crate::uploads::Standing;
 
 /// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
 const FRAMING: [&str; 8] = [
@@ -47,27 +46,6 @@ impl Site {
         self.runner.as_ref().is_some_and(|runner| runner.is_underway(process))
     }
 
-    /// The body of a request is collected for a page, as far as its route allows.
-    pub(super) fn body_policy_of(&mut self, request: &Request<'_>) -> BodyPolicy {
-        if self.runner.is_none() {
-            return BodyPolicy::Ignore;
-        }
-        let (path, query) = target::split(request.target());
-        let mut scratch = Vec::new();
-        let Ok(path) = target::resolve_with(path, PATH_RULES, &mut scratch) else {
-            return BodyPolicy::Ignore;
-        };
-        let data = Rc::clone(&self.data);
-        let found = data.table.find(&route_request(request, path, query));
-        let Action::Files { rules, path } = &found.action else { return BodyPolicy::Ignore };
-        let Some(root) = self.root_of(found.rule, rules) else { return BodyPolicy::Ignore };
-        let runner = self.runner.as_ref();
-        match runner.and_then(|runner| runner.find(root, path.trim_start_matches('/'))) {
-            Some(_page) => BodyPolicy::Collect { limit: found.body_size },
-            None => BodyPolicy::Ignore,
-        }
-    }
-
     /// Answers with a page, or has the request wait for it.
     pub(super) fn answer_with_page(
         &mut self,
@@ -77,6 +55,15 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if !self.uploads.is_empty() {
+            match self.uploads.standing(context.id) {
+                Some(Standing::Coming) => return Answer::Wait,
+                Some(Standing::Refused(status)) => {
+                    return self.refuse(status, b"", found, exchange, context);
+                }
+                Some(Standing::Whole) | None => {}
+            }
+        }
         // Lent to this call: an error page needs the rest of the site.
         let Some(mut runner) = self.runner.take() else {
             return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
@@ -86,10 +73,17 @@ impl Site {
             let shown = self.shown(&report, Status::INTERNAL_SERVER_ERROR, runner.pages(root));
             self.answer_fault(Status::INTERNAL_SERVER_ERROR, shown, found, exchange, context)
         } else {
-            let mut host = RequestHost { request: exchange.request, path, now: context.now };
+            let form = self.uploads.form(context.id);
+            let (request, now) = (exchange.request, context.now);
+            let mut host = RequestHost { request, path, now, form };
             let endpoint = context.mail.endpoint();
             let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
             let turnout = runner.run(context.id, (root, index), &mut host, moment);
+            for (process, wish) in runner.take_file_wishes() {
+                if let Err(why) = self.uploads.wish(process, &wish, context.mail) {
+                    runner.tell_of_file(process, Err(why));
+                }
+            }
             self.answer_turnout(turnout, &mut runner, root, found, exchange, context)
         };
         self.runner = Some(runner);

@@ -259,7 +259,8 @@ fn the_keys_of_limits() {
 fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n",
+         memory = \"8 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n\
+         uploads = \"up\"\nupload_size = \"2 GiB\"\n",
     );
     assert_eq!(
         config.pages,
@@ -274,6 +275,8 @@ fn the_keys_of_pages() {
             secret_file: Some("/base/../key".into()),
             session_age: Duration::from_secs(3600),
             secure_cookies: true,
+            uploads: Some("/base/up".into()),
+            upload_size: 2 << 30,
             errors: PageErrors::Hidden,
         }
     );

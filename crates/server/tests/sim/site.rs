@@ -125,8 +125,8 @@ pub(crate) fn stage_with(
 ) -> Stage<Site> {
     let settings = Arc::clone(&data.settings);
     Stage::new(setting, &settings, errands, |number, files: &[Endpoint]| {
-        let helpers =
-            Helpers { schedulers: 1, files: files.to_vec(), names: Vec::new(), log: None };
+        let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
+        let helpers = Helpers { schedulers: 1, files, names, uploads, log: None };
         Site::open(Arc::clone(&data), helpers, number as u128).unwrap()
     })
 }

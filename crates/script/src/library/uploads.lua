@@ -1,0 +1,80 @@
+-- Files of a form as pages see them.
+--
+-- Owns `request.files`: files in their order, and by the names of their fields; and what is yielded for one.
+
+local kit = ...
+
+local yield, replied = coroutine.yield, kit.replied
+local error, type, tonumber, tostring, setmetatable = error, type, tonumber, tostring, setmetatable
+local read_size = kit.file_read_size
+
+local SAVE_FILE, READ_FILE = 11, 12
+
+-- Which file of which form each is. A page may hold on to one, but it cannot make one up.
+local keys = setmetatable({}, { __mode = "k" })
+
+local methods = {}
+
+local file_meta = { __index = methods, __metatable = false }
+
+local function key_of(file, what)
+  local key = keys[file]
+  if not key then
+    error(what .. " is called with a colon, as a file's: file:" .. what .. "(...)", 3)
+  end
+  return key[1], key[2]
+end
+
+-- `true`, or nil and why not.
+local function outcome(_, why)
+  if why then
+    return nil, why
+  end
+  return true
+end
+
+function methods.save(file, name, options)
+  local form, number = key_of(file, "save")
+  if type(name) ~= "string" then
+    error("save takes a name, not " .. tostring(name), 2)
+  end
+  local replaces = type(options) == "table" and options.replace and 1 or 0
+  return outcome(replied(yield(SAVE_FILE, form, number, name, replaces)))
+end
+
+-- Bytes, or nil and why not.
+local function content(bytes, why)
+  if why then
+    return nil, why
+  end
+  return bytes
+end
+
+function methods.read(file, most)
+  local form, number = key_of(file, "read")
+  if most == nil then
+    most = read_size
+  elseif type(most) ~= "number" or not (most >= 0) then
+    error("read takes a number of bytes, not " .. tostring(most), 2)
+  end
+  return content(replied(yield(READ_FILE, form, number, most < read_size and most or read_size)))
+end
+
+-- The table of what the host says: `1.name` is the name of the first.
+function kit.files_of(facts)
+  local files = {}
+  local form = facts and tonumber(facts.form)
+  for number = 1, form and tonumber(facts.count) or 0 do
+    local field = facts[number .. ".field"]
+    local file = setmetatable({
+      field = field,
+      name = facts[number .. ".name"],
+      type = facts[number .. ".type"],
+      size = tonumber(facts[number .. ".size"]),
+    }, file_meta)
+    keys[file] = { form, number }
+    files[number] = file
+    files[field] = file
+  end
+  return files
+end

@@ -1,0 +1,66 @@
+//! What the server opens of the file system for itself: what the sandbox leaves open, and the directory for uploads.
+
+use std::path::{Path, PathBuf};
+
+use super::error::ServeError;
+use crate::config::{Address, FetchRules};
+use crate::load::Source;
+use crate::log_writer::LogTarget;
+use crate::sandbox::{self, Openings};
+use crate::site::SiteData;
+use crate::uploads;
+
+/// Holds the directory for uploads, and sweeps it.
+pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
+    uploads::hold(directory)
+        .map_err(|error| ServeError::Uploads { path: directory.to_path_buf(), error })
+}
+
+/// What the sandbox leaves open.
+pub(super) fn of(
+    source: &Source,
+    data: &SiteData,
+    log: Option<&LogTarget>,
+    control: Option<&Path>,
+) -> Openings {
+    let mut openings = Openings::default();
+    for directory in data.directories().chain([source.directory.as_path()]) {
+        openings.read.push(directory.to_path_buf());
+        // A root that is a link leads to another release tomorrow: to a neighbour of the one of today.
+        if directory.is_symlink() {
+            openings.read.extend(directories_of(directory));
+        }
+    }
+    if let Some(path) = source.config_path() {
+        openings.read.extend(directories_of(&path));
+    }
+    // Read again by a reload; a new one is a new file of that name.
+    if let Some(path) = &data.config.pages.secret_file {
+        openings.read.extend(directories_of(path));
+    }
+    if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {
+        openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
+    }
+    if let Some(LogTarget::File(path)) = log {
+        openings.write.extend(directories_of(path));
+    }
+    openings.write.extend(data.config.pages.uploads.clone());
+    if let Some(path) = control {
+        openings.write.extend(directories_of(path));
+    }
+    for listener in &data.config.listeners {
+        if let Address::Unix(path) = &listener.address {
+            openings.write.extend(directories_of(path));
+        }
+    }
+    openings
+}
+
+/// The directory of a file, and where it is a link the one it leads to.
+fn directories_of(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let places = [Some(path.to_path_buf()), path.canonicalize().ok()];
+    places.into_iter().flatten().map(|place| match place.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    })
+}

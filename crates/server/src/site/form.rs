@@ -1,0 +1,75 @@
+//! Bodies of requests that a page answers: collected, or taken in as forms with files.
+//!
+//! Owns what becomes of such a body, and what pages want of files. Never reads a form itself.
+
+use std::rc::Rc;
+
+use runtime::service::ServiceContext;
+use runtime::slots::ProcessId;
+use wire::http::multipart::{Boundary, MultipartError};
+use wire::http::target;
+
+use super::answer::{PATH_RULES, route_request};
+use super::handle::Site;
+use crate::http::{BodyPolicy, Intake, Request};
+use crate::message::Message;
+use crate::route::Action;
+use crate::uploads::Report;
+
+impl Site {
+    /// The body of a request is collected for a page, as far as its route allows.
+    pub(super) fn body_policy_of(&mut self, request: &Request<'_>) -> BodyPolicy {
+        let Some(limit) = self.body_size_of_page(request) else { return BodyPolicy::Ignore };
+        if let Ok(None) = boundary_of(request) {
+            return BodyPolicy::Collect { limit };
+        }
+        let has_directory = !self.helpers.uploads.is_empty();
+        let upload_size = self.data.config.pages.upload_size;
+        BodyPolicy::Stream { limit: if has_directory { upload_size } else { limit } }
+    }
+
+    /// How large a body may be whose request a page answers.
+    fn body_size_of_page(&mut self, request: &Request<'_>) -> Option<u64> {
+        self.runner.as_ref()?;
+        let (path, query) = target::split(request.target());
+        let mut scratch = Vec::new();
+        let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
+        let data = Rc::clone(&self.data);
+        let found = data.table.find(&route_request(request, path, query));
+        let Action::Files { rules, path } = &found.action else { return None };
+        let root = self.root_of(found.rule, rules)?;
+        let runner = self.runner.as_ref()?;
+        let _page = runner.find(root, path.trim_start_matches('/'))?;
+        Some(found.body_size)
+    }
+
+    /// A form with files begins to come.
+    pub(super) fn begin_form(&mut self, request: &Request<'_>, process: ProcessId) -> Intake {
+        let allowance = self.body_size_of_page(request).unwrap_or_default();
+        let boundary = boundary_of(request);
+        let boundary = match &boundary {
+            Ok(Some(boundary)) => Ok(boundary),
+            Ok(None) => Err(MultipartError::MissingBoundary),
+            Err(error) => Err(*error),
+        };
+        self.uploads.begin(process, request.path(), boundary, allowance)
+    }
+
+    /// An upload helper has reported.
+    pub(super) fn on_uploaded(
+        &mut self,
+        report: Report,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        if let Some((process, told)) = self.uploads.on_report(report, context)
+            && let Some(runner) = &mut self.runner
+        {
+            runner.tell_of_file(process, told);
+        }
+    }
+}
+
+/// The boundary of a form with files.
+fn boundary_of(request: &Request<'_>) -> Result<Option<Boundary>, MultipartError> {
+    Boundary::of_content_type(request.field("content-type").unwrap_or_default())
+}

@@ -1,0 +1,47 @@
+//! The access log's lines on their way to its writer.
+
+use runtime::service::ServiceContext;
+
+use super::handle::Site;
+use crate::http::Http;
+use crate::message::Message;
+
+/// Whether lines may still wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Until they are due.
+    Due,
+    /// No longer.
+    Now,
+}
+
+impl Site {
+    /// Hands the log's lines to its writer when they are due, or when there is no later.
+    pub(super) fn hand_over_log(
+        http: &mut Http<Self>,
+        context: &mut ServiceContext<'_, Message>,
+        when: When,
+    ) {
+        let Some(writer) = http.application().helpers.log else { return };
+        let Some(log) = http.log_mut() else { return };
+        if when == When::Due && !log.is_due(context.now) {
+            if let Some(milliseconds) = log.due_in_ms(context.now) {
+                context.wake_after_ms(milliseconds);
+            }
+            return;
+        }
+        let (lines, count) = log.take();
+        if count == 0 {
+            return;
+        }
+        if let Err(Message::Lines(lines, count)) =
+            context.mail.send(writer, Message::Lines(lines, count))
+        {
+            log.put_back(lines, count);
+            if log.is_overfull() {
+                let (_, lost) = log.take();
+                http.count_lost_lines(lost);
+            }
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The forms of one scheduler that are under way, and the mail with the helpers.
+//!
+//! Owns which process has which form, and when it goes on. Never waits for a helper.
+
+use std::collections::VecDeque;
+
+use ahash::HashMap;
+use runtime::diagnostic::{self, Level};
+use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+use script::engine::{Clash, Wait};
+use sys::spool::{Existing, SpoolFault};
+use wire::http::multipart::{Boundary, MultipartError};
+use wire::http::status::Status;
+
+use super::fault::told;
+use super::form::{Form, Storage};
+use super::names;
+use super::order::{Act, FormId, Order, Outcome, Report};
+use crate::http::Intake;
+use crate::limits;
+use crate::message::Message;
+
+/// Milliseconds until a helper whose mailbox was full is written to again, when nothing happens until then.
+const FULL_PAUSE_MS: u64 = 10;
+
+/// How a form stands that a request came with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Its files are being written: the process is resumed.
+    Coming,
+    /// It is whole.
+    Whole,
+    /// It is refused.
+    Refused(Status),
+}
+
+/// What a page waited for: nothing to tell, or bytes; or why not.
+pub(crate) type Told = Result<Option<Vec<u8>>, &'static str>;
+
+/// A form with who has it.
+struct Held {
+    helper: Option<Endpoint>,
+    /// The path it came for, for the log.
+    path: String,
+    form: Form,
+    turn: Turn,
+    /// The helper knows of it.
+    is_known: bool,
+}
+
+/// What a form's process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// It reads.
+    Reads,
+    /// It is parked until there is room for more.
+    WaitsForRoom,
+    /// The body is over; it is parked until everything is written.
+    WaitsForEnd,
+    /// The page runs.
+    Runs,
+}
+
+/// The forms of one scheduler.
+pub(crate) struct Desk {
+    helpers: Vec<Endpoint>,
+    held: HashMap<ProcessId, Held>,
+    begun: u64,
+    /// Orders to forget a form, for helpers who had no room.
+    leaving: VecDeque<(Endpoint, Order)>,
+    /// Some helper had no room.
+    is_stalled: bool,
+}
+
+impl Desk {
+    /// A desk with these helpers; none where there is no directory for files.
+    pub(crate) fn new(helpers: Vec<Endpoint>) -> Self {
+        let (held, leaving) = (HashMap::default(), VecDeque::new());
+        Self { helpers, held, begun: 0, leaving, is_stalled: false }
+    }
+
+    /// Whether there is no form at all.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// A form begins to come. `allowance` bounds its fields and names.
+    pub(crate) fn begin(
+        &mut self,
+        process: ProcessId,
+        path: &str,
+        boundary: Result<&Boundary, MultipartError>,
+        allowance: u64,
+    ) -> Intake {
+        self.finish(process);
+        self.begun += 1;
+        let id = FormId(self.begun);
+        let turn = self.begun as usize % self.helpers.len().max(1);
+        let helper = self.helpers.get(turn).copied();
+        let storage = if helper.is_some() { Storage::Directory } else { Storage::None };
+        let form = Form::new(id, boundary, storage, allowance);
+        let held = Held { helper, path: path.to_owned(), form, turn: Turn::Reads, is_known: false };
+        let held = self.held.entry(process).insert_entry(held).into_mut();
+        held.form.intake()
+    }
+
+    /// The next bytes of a form; none, when its process was resumed.
+    pub(crate) fn take(
+        &mut self,
+        process: ProcessId,
+        bytes: &[u8],
+        mail: &mut Mailbox<Message>,
+    ) -> Intake {
+        let Some(held) = self.held.get_mut(&process) else { return Intake::Enough };
+        held.form.take(bytes);
+        self.is_stalled |= !held.send(process, mail);
+        let intake = held.form.intake();
+        held.turn = if intake == Intake::Pause { Turn::WaitsForRoom } else { Turn::Reads };
+        intake
+    }
+
+    /// How the form of a request stands, of which no more comes; `None` where there is none.
+    pub(crate) fn standing(&mut self, process: ProcessId) -> Option<Standing> {
+        let held = self.held.get_mut(&process)?;
+        held.form.end();
+        if let Some(fault) = held.form.fault() {
+            if held.turn != Turn::Runs {
+                held.turn = Turn::Runs;
+                let path = &held.path;
+                diagnostic::write(
+                    fault.level(),
+                    format_args!("{path}: the upload is refused: {fault}"),
+                );
+            }
+            return Some(Standing::Refused(fault.status()));
+        }
+        if held.turn == Turn::Runs {
+            return Some(Standing::Whole);
+        }
+        let is_written = held.form.is_written();
+        held.turn = if is_written { Turn::Runs } else { Turn::WaitsForEnd };
+        Some(if is_written { Standing::Whole } else { Standing::Coming })
+    }
+
+    /// The form of a request.
+    pub(crate) fn form(&self, process: ProcessId) -> Option<&Form> {
+        self.held.get(&process).map(|held| &held.form)
+    }
+
+    /// A page wants something of a file: it is told later ([`on_report`](Self::on_report)), or now why it gets nothing.
+    pub(crate) fn wish(
+        &mut self,
+        process: ProcessId,
+        wish: &Wait,
+        mail: &mut Mailbox<Message>,
+    ) -> Result<(), &'static str> {
+        let (Wait::SaveFile { file, .. } | Wait::ReadFile { file, .. }) = wish else {
+            return Err("it is no wish of a file");
+        };
+        let held = self.held.get_mut(&process).filter(|held| held.form.number() == file.form);
+        let held = held.ok_or("the file is one of another request")?;
+        let files = held.form.files().len();
+        let index = file.number.checked_sub(1).filter(|index| *index < files);
+        let file = index.ok_or("there is no such file")?;
+        held.form.acts.push_back(match wish {
+            Wait::SaveFile { name, clash, .. } => {
+                let existing = match clash {
+                    Clash::Keep => Existing::Kept,
+                    Clash::Replace => Existing::Replaced,
+                };
+                Act::Save { file, name: names::saved_name(name)?.to_owned(), existing }
+            }
+            Wait::ReadFile { most, .. } => {
+                Act::Read { file, most: (*most).min(limits::UPLOAD_READ_SIZE) }
+            }
+            _ => return Err("it is no wish of a file"),
+        });
+        self.is_stalled |= !held.send(process, mail);
+        Ok(())
+    }
+
+    /// A helper has reported. What a page waited for is given back, with its process.
+    pub(crate) fn on_report(
+        &mut self,
+        report: Report,
+        context: &mut ServiceContext<'_, Message>,
+    ) -> Option<(ProcessId, Told)> {
+        if self.is_stalled {
+            self.send_all(context.mail);
+        }
+        let Report { form, process, outcome } = report;
+        // Of a form that is gone nobody wants to hear.
+        let held = self.held.get_mut(&process).filter(|held| held.form.id() == form)?;
+        held.form.with_helper = held.form.with_helper.saturating_sub(1);
+        let answered = match outcome {
+            Outcome::Written(block) => {
+                held.form.take_back(block);
+                None
+            }
+            Outcome::Lost(fault) => {
+                held.form.lose(fault);
+                None
+            }
+            Outcome::Saved(saved) => Some(saved.map(|()| None).map_err(spoken)),
+            Outcome::Read(read) => Some(read.map(Some).map_err(spoken)),
+        };
+        self.is_stalled |= !held.send(process, context.mail);
+        let goes_on = match held.turn {
+            Turn::WaitsForRoom => held.form.intake() != Intake::Pause,
+            Turn::WaitsForEnd => held.form.fault().is_some() || held.form.is_written(),
+            Turn::Reads | Turn::Runs => false,
+        };
+        if goes_on {
+            context.command(Command::Resume(process));
+        }
+        answered.map(|answered| (process, answered))
+    }
+
+    /// A request is answered, or its connection gone: so are its files.
+    pub(crate) fn finish(&mut self, process: ProcessId) {
+        let Some(held) = self.held.remove(&process) else { return };
+        if let (Some(helper), true) = (held.helper, held.is_known) {
+            self.leaving
+                .push_back((helper, Order { form: held.form.id(), process, act: Act::Forget }));
+        }
+    }
+
+    /// A turn ends: what helpers had no room for is sent.
+    #[inline]
+    pub(crate) fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
+        if !self.leaving.is_empty() || self.is_stalled {
+            self.send_all(context.mail);
+            if !self.leaving.is_empty() || self.is_stalled {
+                context.wake_after_ms(FULL_PAUSE_MS);
+            }
+        }
+    }
+
+    fn send_all(&mut self, mail: &mut Mailbox<Message>) {
+        self.is_stalled = false;
+        for (process, held) in &mut self.held {
+            self.is_stalled |= !held.send(*process, mail);
+        }
+        while let Some((helper, order)) = self.leaving.pop_front() {
+            if let Err(Message::Upload(order)) = mail.send(helper, Message::Upload(Box::new(order)))
+            {
+                self.leaving.push_front((helper, *order));
+                return;
+            }
+        }
+    }
+}
+
+impl Held {
+    /// Sends what the helper may have. `false`: it has no room.
+    fn send(&mut self, process: ProcessId, mail: &mut Mailbox<Message>) -> bool {
+        let Some(helper) = self.helper else { return true };
+        while self.form.with_helper < limits::UPLOAD_BLOCKS
+            && let Some(act) = self.form.acts.pop_front()
+        {
+            let order = Box::new(Order { form: self.form.id(), process, act });
+            if let Err(Message::Upload(order)) = mail.send(helper, Message::Upload(order)) {
+                self.form.acts.push_front(order.act);
+                return false;
+            }
+            self.is_known = true;
+            self.form.with_helper += 1;
+        }
+        true
+    }
+}
+
+/// Why a page did not get what it asked for; who runs the server learns of it, too, where it is his business.
+fn spoken(fault: SpoolFault) -> &'static str {
+    if !matches!(fault, SpoolFault::Exists) {
+        diagnostic::write(Level::Error, format_args!("an upload: {}", told(fault)));
+    }
+    told(fault)
+}

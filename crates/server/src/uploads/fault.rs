@@ -1,0 +1,71 @@
+//! Why a form is refused, with which status, and in which words for the log.
+
+use std::fmt;
+
+use runtime::diagnostic::Level;
+use sys::spool::SpoolFault;
+use wire::http::multipart::MultipartError;
+use wire::http::status::Status;
+
+/// Why a form is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is none.
+    Malformed(MultipartError),
+    /// It ends before its last delimiter.
+    Cut,
+    /// Its fields and names together are larger than a body may be.
+    FieldsTooLarge,
+    /// It has a file, and there is no directory for files.
+    NoDirectory,
+    /// A file could not be written.
+    Storage(SpoolFault),
+}
+
+impl Fault {
+    pub(super) fn status(self) -> Status {
+        match self {
+            Self::Malformed(_) | Self::Cut => Status::BAD_REQUEST,
+            Self::FieldsTooLarge => Status::CONTENT_TOO_LARGE,
+            Self::NoDirectory => Status::UNSUPPORTED_MEDIA_TYPE,
+            Self::Storage(SpoolFault::Full) => Status::INSUFFICIENT_STORAGE,
+            Self::Storage(SpoolFault::Exhausted) => Status::SERVICE_UNAVAILABLE,
+            Self::Storage(_) => Status::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// How much it matters to who runs the server: nothing where only the sender is at fault.
+    pub(super) fn level(self) -> Level {
+        match self {
+            Self::Malformed(_) | Self::Cut | Self::FieldsTooLarge => Level::Debug,
+            Self::NoDirectory => Level::Warn,
+            Self::Storage(_) => Level::Error,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => write!(out, "it is no form: {error}"),
+            Self::Cut => out.write_str("it ends before its last delimiter"),
+            Self::FieldsTooLarge => out.write_str("its fields are larger than `body_size`"),
+            Self::NoDirectory => {
+                out.write_str("it has a file, and there is no directory for files: name one with `uploads` in [pages]")
+            }
+            Self::Storage(fault) => out.write_str(told(*fault)),
+        }
+    }
+}
+
+/// What stands in the way of writing.
+pub(super) fn told(fault: SpoolFault) -> &'static str {
+    match fault {
+        SpoolFault::Full => "no room is left in the directory for uploads",
+        SpoolFault::Exhausted => "out of descriptors or of memory",
+        SpoolFault::Exists => "there is a file of that name",
+        SpoolFault::NotFound => "the file, or the directory for uploads, is gone",
+        SpoolFault::Forbidden => "the server may not write to the directory for uploads",
+        SpoolFault::Storage => "the file system of the directory for uploads reports an error",
+    }
+}

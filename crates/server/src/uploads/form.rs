@@ -1,0 +1,287 @@
+//! One form: what came of it so far, and what is to be written.
+//!
+//! Owns fields and the facts of files. Data of files passes through: a block is filled, and goes to the helper.
+
+use std::collections::VecDeque;
+
+use sys::spool::SpoolFault;
+use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, PartHead, Piece};
+
+use super::fault::Fault;
+use super::names;
+use super::order::{Act, After, FormId};
+use crate::http::Intake;
+use crate::limits::{UPLOAD_BLOCK_SIZE, UPLOAD_BLOCKS};
+
+/// Bytes that a part costs besides its names and its value.
+const PART_COST: u64 = 64;
+
+/// Whether files can be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// There is a directory for them.
+    Directory,
+    /// There is none.
+    None,
+}
+
+/// A file of a form, as its client and this server know it.
+#[derive(Debug)]
+pub(crate) struct FormFile {
+    /// The name of the form's field.
+    pub(crate) field: Vec<u8>,
+    /// What its client calls it, without directories.
+    pub(crate) name: Vec<u8>,
+    /// The media type its client says.
+    pub(crate) media_type: Vec<u8>,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// Whether its client named it at all: a form in which no file was chosen has a part without a name and data.
+    is_named: bool,
+}
+
+/// What the data that comes belongs to.
+#[derive(Debug, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    /// The last field.
+    Field,
+    /// The last file.
+    File,
+}
+
+/// A form.
+#[derive(Debug)]
+pub(crate) struct Form {
+    id: FormId,
+    /// None where there is no boundary to read it by.
+    decoder: Option<MultipartDecoder>,
+    storage: Storage,
+    /// Bytes that fields and names may still have.
+    allowance: u64,
+    fields: Vec<(Vec<u8>, Vec<u8>)>,
+    files: Vec<FormFile>,
+    open: Open,
+    /// What came of the last file and was not sent to be written.
+    block: Vec<u8>,
+    /// Blocks that came back.
+    spare: Vec<Vec<u8>>,
+    /// What is to be done by the helper.
+    pub(super) acts: VecDeque<Act>,
+    /// How many acts the helper has not answered.
+    pub(super) with_helper: usize,
+    fault: Option<Fault>,
+}
+
+impl Form {
+    /// A form whose fields and names may have so many bytes.
+    pub(super) fn new(
+        id: FormId,
+        boundary: Result<&Boundary, MultipartError>,
+        storage: Storage,
+        allowance: u64,
+    ) -> Self {
+        Self {
+            id,
+            decoder: boundary.ok().map(MultipartDecoder::new),
+            storage,
+            allowance,
+            fields: Vec::new(),
+            files: Vec::new(),
+            open: Open::Nothing,
+            block: Vec::new(),
+            spare: Vec::new(),
+            acts: VecDeque::new(),
+            with_helper: 0,
+            fault: boundary.err().map(Fault::Malformed),
+        }
+    }
+
+    pub(super) fn id(&self) -> FormId {
+        self.id
+    }
+
+    /// Its number, by which its files are known as those of this request.
+    pub(crate) fn number(&self) -> u64 {
+        self.id.0
+    }
+
+    /// Names and values of the fields, in their order.
+    pub(crate) fn fields(&self) -> &[(Vec<u8>, Vec<u8>)] {
+        &self.fields
+    }
+
+    /// The files, in their order.
+    pub(crate) fn files(&self) -> &[FormFile] {
+        &self.files
+    }
+
+    /// Why it is refused.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        self.fault
+    }
+
+    /// Takes the next bytes of the body.
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        if self.fault.is_none()
+            && let Err(fault) = self.read(bytes)
+        {
+            self.fail(fault);
+        }
+    }
+
+    /// Whether more of the body may come.
+    pub(super) fn intake(&self) -> Intake {
+        if self.fault.is_some() {
+            Intake::Enough
+        } else if self.acts.len() + self.with_helper >= UPLOAD_BLOCKS {
+            Intake::Pause
+        } else {
+            Intake::More
+        }
+    }
+
+    /// The body is over: so has the form to be.
+    pub(super) fn end(&mut self) {
+        let is_over = self.decoder.as_ref().is_some_and(MultipartDecoder::is_over);
+        if self.fault.is_none() && !is_over {
+            self.fail(Fault::Cut);
+        }
+    }
+
+    /// Whether everything is written.
+    pub(super) fn is_written(&self) -> bool {
+        self.acts.is_empty() && self.with_helper == 0
+    }
+
+    /// A block was written.
+    pub(super) fn take_back(&mut self, block: Vec<u8>) {
+        if self.spare.len() < UPLOAD_BLOCKS {
+            self.spare.push(block);
+        }
+    }
+
+    /// A block was not written.
+    pub(super) fn lose(&mut self, fault: SpoolFault) {
+        if self.fault.is_none() {
+            self.fail(Fault::Storage(fault));
+        }
+    }
+
+    fn fail(&mut self, fault: Fault) {
+        self.fault = Some(fault);
+        self.acts.clear();
+        (self.block, self.spare) = (Vec::new(), Vec::new());
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        // Lent to this call: what it gives is its own, and goes to the rest of the form.
+        let Some(mut decoder) = self.decoder.take() else { return Ok(()) };
+        let mut rest = bytes;
+        let read = loop {
+            let (consumed, piece) = match decoder.next(rest) {
+                Ok(read) => read,
+                Err(error) => break Err(Fault::Malformed(error)),
+            };
+            let taken = match piece {
+                Piece::NeedMore | Piece::End => break Ok(()),
+                Piece::Part(head) => self.begin_part(&head),
+                Piece::Data(data) => self.take_data(data),
+                Piece::PartEnd => {
+                    self.end_part();
+                    Ok(())
+                }
+            };
+            if let Err(fault) = taken {
+                break Err(fault);
+            }
+            rest = rest.get(consumed..).unwrap_or_default();
+        };
+        self.decoder = Some(decoder);
+        read
+    }
+
+    fn begin_part(&mut self, head: &PartHead<'_>) -> Result<(), Fault> {
+        let file_name = head.file_name.unwrap_or_default();
+        let names = head.name.len() + file_name.len() + head.media_type.len();
+        self.spend(names as u64 + PART_COST)?;
+        if head.file_name.is_none() {
+            self.fields.push((head.name.to_vec(), Vec::new()));
+            self.open = Open::Field;
+            return Ok(());
+        }
+        let file = FormFile {
+            field: head.name.to_vec(),
+            name: names::base_name(file_name).to_vec(),
+            media_type: head.media_type.to_vec(),
+            size: 0,
+            is_named: !file_name.is_empty(),
+        };
+        if file.is_named {
+            self.need_directory()?;
+        }
+        self.files.push(file);
+        self.open = Open::File;
+        Ok(())
+    }
+
+    fn take_data(&mut self, data: &[u8]) -> Result<(), Fault> {
+        match self.open {
+            Open::Nothing => Ok(()),
+            Open::Field => {
+                self.spend(data.len() as u64)?;
+                if let Some((_, value)) = self.fields.last_mut() {
+                    value.extend_from_slice(data);
+                }
+                Ok(())
+            }
+            Open::File => {
+                self.need_directory()?;
+                if let Some(file) = self.files.last_mut() {
+                    file.size += data.len() as u64;
+                }
+                let mut rest = data;
+                while !rest.is_empty() {
+                    let room = UPLOAD_BLOCK_SIZE.saturating_sub(self.block.len()).min(rest.len());
+                    let (front, behind) = rest.split_at(room);
+                    self.block.extend_from_slice(front);
+                    rest = behind;
+                    if self.block.len() >= UPLOAD_BLOCK_SIZE {
+                        self.send_block(After::More);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn end_part(&mut self) {
+        if std::mem::replace(&mut self.open, Open::Nothing) != Open::File {
+            return;
+        }
+        if self.files.last().is_some_and(|file| !file.is_named && file.size == 0) {
+            self.files.pop();
+        } else {
+            self.send_block(After::End);
+        }
+    }
+
+    fn send_block(&mut self, after: After) {
+        let Some(file) = self.files.len().checked_sub(1) else { return };
+        let next = self.spare.pop().unwrap_or_default();
+        let bytes = std::mem::replace(&mut self.block, next);
+        self.acts.push_back(Act::Write { file, bytes, after });
+    }
+
+    fn spend(&mut self, bytes: u64) -> Result<(), Fault> {
+        self.allowance = self.allowance.checked_sub(bytes).ok_or(Fault::FieldsTooLarge)?;
+        Ok(())
+    }
+
+    fn need_directory(&self) -> Result<(), Fault> {
+        match self.storage {
+            Storage::Directory => Ok(()),
+            Storage::None => Err(Fault::NoDirectory),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! An upload helper: the thread on which the files of forms are written.
+//!
+//! Owns the files that are not saved: each has a name of its own that nobody asks for, and goes with its form. What a
+//! server left that ended in the middle goes at the start of the next one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ahash::HashMap;
+use runtime::diagnostic::{self, Level};
+use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::mailbox::{Endpoint, Mailbox};
+use sys::spool::{Holders, Spool, SpoolFault, SpoolFile};
+
+use super::names;
+use super::order::{Act, After, FormId, Order, Outcome, Report};
+use crate::message::Message;
+
+/// Holds the directory for this process, and takes away what servers left that ended in the middle of a form.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn hold(directory: &Path) -> io::Result<Spool> {
+    let spool = Spool::open(directory)?;
+    let holders = spool.hold(|spool| match sweep(spool) {
+        Ok(0) => {}
+        Ok(count) => diagnostic::write(
+            Level::Info,
+            format_args!("{}: {count} unfinished uploads were removed", directory.display()),
+        ),
+        Err(error) => diagnostic::write(
+            Level::Warn,
+            format_args!("{}: unfinished uploads stay: {error}", directory.display()),
+        ),
+    });
+    if holders == Holders::Others {
+        diagnostic::write(
+            Level::Debug,
+            format_args!(
+                "{}: another server uses it: unfinished uploads stay",
+                directory.display()
+            ),
+        );
+    }
+    Ok(spool)
+}
+
+fn sweep(spool: &Spool) -> io::Result<usize> {
+    let parts = spool.names(names::is_part_name)?;
+    for part in &parts {
+        spool.remove(part)?;
+    }
+    Ok(parts.len())
+}
+
+/// A file of a form.
+struct Stored {
+    /// Its present name.
+    name: String,
+    state: State,
+}
+
+enum State {
+    Coming(SpoolFile),
+    Whole,
+    Saved,
+}
+
+/// One upload helper.
+pub struct UploadWriter {
+    directory: PathBuf,
+    /// Opened with the first order, in this thread's table.
+    spool: Option<Spool>,
+    unique: u64,
+    made: u64,
+    forms: HashMap<(Endpoint, FormId), Vec<Stored>>,
+}
+
+impl UploadWriter {
+    /// A helper that writes to that directory. `unique` is a number which no other helper has, nor had.
+    #[must_use]
+    pub fn new(directory: PathBuf, unique: u64) -> Self {
+        Self { directory, spool: None, unique, made: 0, forms: HashMap::default() }
+    }
+
+    /// What an order comes to; `None` where nobody is to hear of it.
+    pub fn answer(&mut self, from: Endpoint, order: Order) -> Option<Report> {
+        let Order { form, process, act } = order;
+        let key = (from, form);
+        let fault = |error: io::Error| SpoolFault::of(&error);
+        let outcome = match act {
+            Act::Write { file, mut bytes, after } => match self.write(key, file, &bytes, after) {
+                Ok(()) => {
+                    bytes.clear();
+                    Outcome::Written(bytes)
+                }
+                Err(error) => Outcome::Lost(fault(error)),
+            },
+            Act::Save { file, name, existing } => {
+                let saved = self.stored(key, file).and_then(|(spool, stored)| {
+                    spool.save(&stored.name, &name, existing)?;
+                    (stored.name, stored.state) = (name, State::Saved);
+                    Ok(())
+                });
+                Outcome::Saved(saved.map_err(fault))
+            }
+            Act::Read { file, most } => {
+                let read = self
+                    .stored(key, file)
+                    .and_then(|(spool, stored)| spool.read(&stored.name, most));
+                Outcome::Read(read.map_err(fault))
+            }
+            Act::Forget => {
+                self.forget(key);
+                return None;
+            }
+        };
+        Some(Report { form, process, outcome })
+    }
+
+    fn write(
+        &mut self,
+        key: (Endpoint, FormId),
+        file: usize,
+        bytes: &[u8],
+        after: After,
+    ) -> io::Result<()> {
+        let spool = opened(&mut self.spool, &self.directory)?;
+        let files = self.forms.entry(key).or_default();
+        if file == files.len() {
+            let name = names::part_name(self.unique, self.made);
+            self.made += 1;
+            let state = State::Coming(spool.create(&name)?);
+            files.push(Stored { name, state });
+        }
+        let Some(Stored { state: state @ State::Coming(_), .. }) = files.get_mut(file) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        if let State::Coming(open) = state {
+            open.append(bytes)?;
+        }
+        if after == After::End {
+            *state = State::Whole;
+        }
+        Ok(())
+    }
+
+    fn stored(
+        &mut self,
+        key: (Endpoint, FormId),
+        file: usize,
+    ) -> io::Result<(&Spool, &mut Stored)> {
+        let spool = opened(&mut self.spool, &self.directory)?;
+        let stored = self.forms.get_mut(&key).and_then(|files| files.get_mut(file));
+        Ok((spool, stored.ok_or(io::ErrorKind::NotFound)?))
+    }
+
+    fn forget(&mut self, key: (Endpoint, FormId)) {
+        let (Some(files), Some(spool)) = (self.forms.remove(&key), &self.spool) else { return };
+        for file in files.iter().filter(|file| !matches!(file.state, State::Saved)) {
+            if let Err(error) = spool.remove(&file.name) {
+                diagnostic::write(
+                    Level::Warn,
+                    format_args!("{}: {} stays: {error}", self.directory.display(), file.name),
+                );
+            }
+        }
+    }
+}
+
+fn opened<'a>(spool: &'a mut Option<Spool>, directory: &Path) -> io::Result<&'a Spool> {
+    match spool {
+        Some(spool) => Ok(spool),
+        None => Ok(spool.insert(Spool::open(directory)?)),
+    }
+}
+
+impl Handle<Message> for UploadWriter {
+    fn on_message(
+        &mut self,
+        from: Endpoint,
+        message: Message,
+        mailbox: &mut Mailbox<Message>,
+    ) -> Onward {
+        let Message::Upload(order) = message else { return Onward::Wait };
+        if let Some(report) = self.answer(from, *order) {
+            // Given back, it has nobody to go to: whoever waits for it meets a deadline.
+            let _nobody_turns = send_patiently(mailbox, from, Message::Uploaded(Box::new(report)));
+        }
+        Onward::Wait
+    }
+}
