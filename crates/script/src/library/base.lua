@@ -4,7 +4,8 @@
 
 local kit = ...
 
-local newproxy, getmetatable = newproxy, getmetatable
+local newproxy, getmetatable, setmetatable = newproxy, getmetatable, setmetatable
+local error, tostring, rawget = error, tostring, rawget
 
 -- A library as pages see it: reads go through, nothing can be written, not even with rawset (it is no table).
 function kit.seal(name, members, call)
@@ -19,24 +20,38 @@ function kit.seal(name, members, call)
   return face
 end
 
-local environment = {}
-
-setmetatable(environment, {
-  __newindex = function(_, name)
-    error("assign to undeclared global '" .. tostring(name) .. "': declare it with local", 2)
-  end,
+-- What is not there, as somebody reads it.
+local absent = {
   __index = function(_, name)
     error("undefined global '" .. tostring(name) .. "'", 2)
   end,
-  __metatable = false,
-})
+}
+
+-- An environment with these names. It is empty itself: what is there already could be set past `__newindex`, for all
+-- who run in it later.
+function kit.environment_with(members)
+  setmetatable(members, absent)
+  return setmetatable({}, {
+    __index = members,
+    __newindex = function(_, name)
+      if rawget(members, name) ~= nil then
+        error("cannot set the global '" .. tostring(name) .. "': declare it with local", 2)
+      end
+      error("assign to undeclared global '" .. tostring(name) .. "': declare it with local", 2)
+    end,
+    __metatable = false,
+  })
+end
+
+-- The names that all pages have.
+local members = {}
+kit.members = members
+kit.environment = kit.environment_with(members)
 
 -- Gives pages a global.
 function kit.publish(name, value)
-  rawset(environment, name, value)
+  members[name] = value
 end
-
-kit.environment = environment
 
 -- Compiled modules by name; the server puts them here.
 kit.modules = {}

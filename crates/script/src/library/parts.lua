@@ -6,7 +6,6 @@
 local kit = ...
 
 local type, error, tostring, pairs, pcall, setmetatable = type, error, tostring, pairs, pcall, setmetatable
-local getmetatable = debug.getmetatable
 local match, gsub, gmatch, sub = string.match, string.gsub, string.gmatch, string.sub
 local concat = table.concat
 local running = coroutine.running
@@ -111,15 +110,16 @@ end)
 -- The environment of a page: the shared one, with what depends on where the page lies.
 function kit.environment_of(site, file)
   local directory = match(file, "^(.*/)") or ""
-  local environment = {}
-  for name, value in pairs(kit.environment) do
-    environment[name] = value
+  local names = {}
+  for name, value in pairs(kit.members) do
+    names[name] = value
   end
-  environment.include = function(target, arguments)
+  local environment = kit.environment_with(names)
+  names.include = function(target, arguments)
     local page = find(site, directory, target, 2)
     run(page, contexts[running()], arguments)
   end
-  environment.layout = function(target, arguments)
+  names.layout = function(target, arguments)
     local context = contexts[running()]
     if context.environment ~= environment then
       error("a part has no layout: the page that includes it has", 2)
@@ -132,7 +132,7 @@ function kit.environment_of(site, file)
     end
     context.layout, context.layout_arguments = find(site, directory, target, 2), arguments
   end
-  return setmetatable(environment, getmetatable(kit.environment))
+  return environment
 end
 
 -- Others of its site may include the page from now on.

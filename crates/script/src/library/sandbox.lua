@@ -17,19 +17,26 @@ local function members(source, names)
 end
 
 for name, value in pairs(members(_G, [[
-  assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select setmetatable tonumber tostring
+  assert error getmetatable ipairs next pairs pcall rawequal rawget rawset select setmetatable tonumber tostring
   type unpack xpcall
 ]])) do
   kit.publish(name, value)
 end
 kit.publish("_VERSION", "Lua 5.1")
+-- LuaJIT asks no metatable for the length of a table.
+kit.publish("rawlen", function(value)
+  if type(value) ~= "table" and type(value) ~= "string" then
+    error("rawlen takes a table or a string, not a " .. type(value), 2)
+  end
+  return #value
+end)
 
 function kit.environment_face()
-  local environment = kit.environment
+  local members = kit.members
   return kit.seal("_G", setmetatable({}, {
     -- Asking `_G` for what is not there is how programs find out.
     __index = function(_, name)
-      return rawget(environment, name)
+      return rawget(members, name)
     end,
   }))
 end

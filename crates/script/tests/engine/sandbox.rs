@@ -170,6 +170,8 @@ fn protected_functions_keep_their_meaning() {
         assert(select('#', unpack({ 1, nil, 3 }, 1, 3)) == 3)
         assert(tostring(nil) == 'nil' and tonumber('0x10') == 16)
         assert(bit.band(12, 10) == 8 and math.floor(2.5) == 2)
+        assert(rawlen({ 1, 2 }) == 2 and rawlen('abc') == 3 and not pcall(rawlen, nil))
+        assert(rawlen(setmetatable({ 1 }, { __len = function() return 9 end })) == 1)
         assert(next({}) == nil and type(collectgarbage('count')) == 'number')
         local ok, message = pcall(error, { 1 })
         assert(not ok and message[1] == 1)
@@ -216,4 +218,29 @@ fn a_name_cannot_pass_for_the_library() {
     let mut stage = Stage::new();
     let page = stage.state.load(0, "a\0b", "return function() error('x') end").unwrap();
     assert_eq!(stage.play(&page).err().unwrap().to_string(), "ab:1: x");
+}
+
+#[test]
+fn what_is_there_cannot_be_put_aside() {
+    let mut stage = Stage::new();
+    for (code, name) in [
+        ("json = nil", "json"),
+        ("function print() end", "print"),
+        ("include = 1", "include"),
+        ("load('tostring = nil')()", "tostring"),
+    ] {
+        let error = stage.failure(code);
+        assert!(
+            error
+                .message
+                .ends_with(&format!("cannot set the global '{name}': declare it with local")),
+            "{error}"
+        );
+    }
+    assert_eq!(
+        stage.body(
+            "_b:put(type(json), type(print), type(include), type(load('return tostring')()))"
+        ),
+        "userdatafunctionfunctionfunction"
+    );
 }
