@@ -40,13 +40,13 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     look_at_pages(&data)
 }
 
-/// Broken pages are errors, too, though a server would start with them.
+/// Broken pages are errors, too, and so are names that are not there, though a server would start with them.
 fn look_at_pages(data: &SiteData) -> Result<(), Failure> {
     let problems = pages::problems(&data.roots, &data.pages);
     if problems.is_empty() {
         return Ok(());
     }
-    let mut text = format!("{} broken:", count(problems.len(), "page"));
+    let mut text = format!("{} in pages:", count(problems.len(), "problem"));
     for problem in problems {
         text.push_str(&format!("\n{problem}"));
     }

@@ -21,7 +21,7 @@ pub(crate) enum Verb {
     /// Serve a directory.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),
-    /// Validate configuration and say what it means; run nothing.
+    /// Validate configuration and pages, and say what they mean; run nothing.
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
     /// Talk to a running server over its control socket.
@@ -41,7 +41,7 @@ Signals: TERM and INT drain and exit, HUP reads the configuration again, USR1 re
 Exit status: 0 drained, 1 failed, 2 wrong use.";
 
 const CHECK_EXAMPLES: &str = "Examples:
-  velodrome check site                         is site/velodrome.toml right?
+  velodrome check site                         are site/velodrome.toml and the pages of site right?
   velodrome check site --explain /img/logo.png which rule does this path meet, and why?
   velodrome check site --explain /a --host example.org --method POST
 

@@ -294,7 +294,49 @@ fn broken_pages_are_named_by_check() {
     let broken = check();
     assert_eq!(broken.status.code(), Some(1), "{broken:?}");
     let told = errors_of(&broken);
-    for words in ["2 pages broken", "site/a.page.txt:2:14: ", "site/b.page.txt:1:1: "] {
+    for words in ["2 problems in pages", "site/a.page.txt:2:14: ", "site/b.page.txt:1:1: "] {
         assert!(told.contains(words), "no `{words}` in:\n{told}");
     }
+}
+
+#[test]
+fn names_that_are_not_there_are_told_and_the_page_is_served() {
+    let page = "<% local total = 5 -%>\n<% if request.query.lap then -%>\n  <%= totl %> <%= totl * 2 %>\n<% end -%>\n<%= total %>";
+    let plan =
+        Plan::new().file("a.page.txt", page).file("b.page.txt", "<% count = tonumbr('1') %>");
+    let site = plan.directory.join("site");
+    let config = format!("--config={}", plan.directory.join("velodrome.toml").display());
+    let check = || run(Command::new(PROGRAM).arg("check").arg(&site).arg(&config));
+    let checked = check();
+    assert_eq!(checked.status.code(), Some(1), "{checked:?}");
+    let told = errors_of(&checked);
+    for words in [
+        "3 problems in pages:",
+        "site/a.page.txt:3: undefined global 'totl' (did you mean 'total'?); it is served, and fails there",
+        "site/b.page.txt:1:4: assignment to the global 'count': declare it with local; it is served",
+        "site/b.page.txt:1:12: undefined global 'tonumbr' (did you mean 'tonumber'?); it is served",
+    ] {
+        assert!(told.contains(words), "no `{words}` in:\n{told}");
+    }
+    let server = plan.start();
+    assert_eq!(text(&server.get("/a")), "5");
+    assert_eq!(server.get("/a?lap=1").status, 500);
+    let printed = server.printed_errors();
+    assert_eq!(printed.matches("velodrome: warn: ").count(), 3, "{printed}");
+    assert!(
+        printed.contains("site/a.page.txt:3: undefined global 'totl' (did you mean"),
+        "{printed}"
+    );
+    let problems = pages(&server)["problems"].take();
+    assert_eq!(problems.as_array().map(Vec::len), Some(3), "{problems}");
+    assert_eq!(problems[0]["served"], "it is served, and fails there");
+    assert_eq!((&problems[1]["line"], &problems[1]["column"]), (&1.into(), &4.into()));
+    edit(&server, "a.page.txt", &page.replace("totl", "total"));
+    expect(&server, "/a?lap=1", 200, "10");
+    edit(&server, "b.page.txt", "<% local count = tonumber('1') %>");
+    until("no problem", || (pages(&server)["problems"] == Value::Array(vec![])).then_some(()));
+    let site = server.directory().join("site");
+    let config = format!("--config={}", server.directory().join("velodrome.toml").display());
+    let checked = run(Command::new(PROGRAM).arg("check").arg(site).arg(config));
+    assert!(checked.status.success(), "{checked:?}");
 }

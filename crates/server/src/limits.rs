@@ -194,6 +194,8 @@ pub const PAGES_MAX: usize = 10_000;
 pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 /// 16 KiB of a page's source are read at a time; few pages take more than one read.
 pub const PAGE_READ_BYTES: usize = 16 * 1024;
+/// 20 names of one page that are not there are told; the others are told when these are mended.
+pub const PAGE_STRANGERS_MAX: usize = 20;
 /// 100,000 names below a root are looked at for pages; what is behind them is not found, and the log says so.
 pub const PAGE_ENTRIES_MAX: usize = 100_000;
 /// 32 directories deep pages are looked for; what is deeper is not found, and the log says so.

@@ -16,6 +16,7 @@ mod report;
 mod run;
 mod settings;
 mod state;
+mod stranger;
 
 pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::Fetch;
@@ -24,3 +25,4 @@ pub use keys::Keys;
 pub use run::{Clash, FormFile, Handler, Output, Reply, Run, Step, Wait};
 pub use settings::{Code, Settings};
 pub use state::State;
+pub use stranger::{Stranger, Use};

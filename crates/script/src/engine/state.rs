@@ -39,6 +39,8 @@ pub(super) struct Kept {
     pub(super) modules: Reference,
     pub(super) forget: Reference,
     pub(super) withdraw: Reference,
+    pub(super) strangers: Reference,
+    pub(super) globals: Reference,
 }
 
 /// An engine. It belongs to the thread that made it.
@@ -72,7 +74,7 @@ impl State {
         let names = Part::ALL.map(|(name, _)| name);
         let numbers = library::numbers(&settings);
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
-        let [body, environment, modules, forget, withdraw] =
+        let [body, environment, modules, forget, withdraw, strangers, globals] =
             built.map_err(|fault| match fault {
                 CallFault::OutOfMemory => memory,
                 // The compiler says it in words.
@@ -85,7 +87,7 @@ impl State {
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
         let mut state = State {
             lua,
-            kept: Kept { body, environment, modules, forget, withdraw },
+            kept: Kept { body, environment, modules, forget, withdraw, strangers, globals },
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,

@@ -7,6 +7,7 @@ mod cookies;
 mod crypto;
 mod fetch;
 mod flush;
+mod globals;
 mod memory;
 mod parts;
 mod patterns;

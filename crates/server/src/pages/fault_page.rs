@@ -227,7 +227,14 @@ mod tests {
     fn page(file: &str, source: &str) -> Page {
         let name = PageName::of(file).unwrap();
         let (media_type, source) = ("text/html".into(), source.to_owned());
-        Page { name, media_type, source, lua: Some("".into()), problem: None }
+        Page {
+            name,
+            media_type,
+            source,
+            lua: Some("".into()),
+            problem: None,
+            strangers: Vec::new(),
+        }
     }
 
     fn error(page: &str, line: u32, message: &str) -> ScriptError {

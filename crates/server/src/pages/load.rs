@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ahash::HashSet;
 use script::engine::EngineError;
 
 use super::scan::walk;
@@ -72,6 +73,8 @@ pub enum Served {
     LastGood,
     /// Nothing but errors: there was no good one.
     Nothing,
+    /// What is there: it fails only if it comes to that place.
+    TheSame,
 }
 
 impl Served {
@@ -80,6 +83,7 @@ impl Served {
         match self {
             Self::LastGood => "the version before is served",
             Self::Nothing => "it is answered 500",
+            Self::TheSame => "it is served, and fails there",
         }
     }
 }
@@ -97,14 +101,25 @@ impl fmt::Display for PageProblem {
 
 /// What is wrong with the pages, each told once, whatever number of routes leads to it.
 pub fn problems(roots: &[Root], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
-    let mut all: Vec<PageProblem> = Vec::new();
+    let mut all = Vec::new();
+    let mut known = HashSet::default();
     for (root, set) in roots.iter().zip(sets) {
-        for (page, problem) in set.problems() {
-            let served = if page.lua.is_some() { Served::LastGood } else { Served::Nothing };
+        for page in set.troubled() {
             let file = root.path.join(&*page.name.file).display().to_string();
-            if !all.iter().any(|known| known.file == file) {
-                all.push(PageProblem { file, problem: problem.clone(), served });
+            if !known.insert(file.clone()) {
+                continue;
             }
+            let served = match (&page.problem, &page.lua) {
+                (None, _) => Served::TheSame,
+                (Some(_), Some(_)) => Served::LastGood,
+                (Some(_), None) => Served::Nothing,
+            };
+            let problem_of = |problem: &Problem| PageProblem {
+                file: file.clone(),
+                problem: problem.clone(),
+                served,
+            };
+            all.extend(page.problem.iter().chain(&page.strangers).map(problem_of));
         }
     }
     all

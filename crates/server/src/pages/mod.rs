@@ -11,6 +11,7 @@ mod follow;
 mod host;
 mod load;
 mod loaded;
+mod mark;
 pub mod name;
 mod post;
 mod process;

@@ -373,6 +373,7 @@ mod tests {
                 source: (*source).to_owned(),
                 lua: Some(lowered.lua.into()),
                 problem: None,
+                strangers: Vec::new(),
             }));
         }
         vec![Arc::new(set)]

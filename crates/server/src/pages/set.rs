@@ -5,14 +5,15 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
-use script::engine::{EngineError, Settings, State};
+use script::engine::{EngineError, Handler, Settings, State, Stranger};
 use script::template;
 
+use super::mark::column_of;
 use super::name::PageName;
 use super::scan::{Source, Unreadable, Walked};
 use crate::files::media_type;
 use crate::files::rules::FileRules;
-use crate::limits::PAGE_BYTES_MAX;
+use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
 
 /// One page.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Page {
     pub lua: Option<Arc<str>>,
     /// What is wrong with the newest text; the code is of an older one then.
     pub problem: Option<Problem>,
+    /// Where the code will fail, if it comes to that place: globals that are not there.
+    pub strangers: Vec<Problem>,
 }
 
 /// What is wrong with a page.
@@ -96,9 +99,10 @@ impl PageSet {
         self.pages.binary_search_by(|page| (*page.name.file).cmp(file)).ok()
     }
 
-    /// The pages with something wrong.
-    pub fn problems(&self) -> impl Iterator<Item = (&Page, &Problem)> {
-        self.pages.iter().filter_map(|page| page.problem.as_ref().map(|problem| (&**page, problem)))
+    /// The pages with something wrong, or something that will be.
+    pub fn troubled(&self) -> impl Iterator<Item = &Page> {
+        let is_troubled = |page: &&Page| page.problem.is_some() || !page.strangers.is_empty();
+        self.pages.iter().map(|page| &**page).filter(is_troubled)
     }
 }
 
@@ -107,6 +111,12 @@ impl PageSet {
 pub(super) struct Compiler {
     settings: Settings,
     engine: Option<State>,
+}
+
+/// A text that is Lua.
+struct Compiled {
+    lua: Arc<str>,
+    strangers: Vec<Problem>,
 }
 
 impl Compiler {
@@ -133,20 +143,20 @@ impl Compiler {
             Err(unreadable) => Err(problem_of(unreadable)),
         };
         let source = text.unwrap_or_default();
-        Ok(Arc::new(match lowered {
-            Ok(lua) => Page { name, media_type, source, lua: Some(lua), problem: None },
+        let (lua, problem, strangers) = match lowered {
+            Ok(Compiled { lua, strangers }) => (Some(lua), None, strangers),
             Err(problem) => {
-                let lua = before.and_then(|before| before.lua.clone());
-                Page { name, media_type, source, lua, problem: Some(problem) }
+                (before.and_then(|before| before.lua.clone()), Some(problem), Vec::new())
             }
-        }))
+        };
+        Ok(Arc::new(Page { name, media_type, source, lua, problem, strangers }))
     }
 
     fn lower(
         &mut self,
         name: &PageName,
         text: &str,
-    ) -> Result<Result<Arc<str>, Problem>, EngineError> {
+    ) -> Result<Result<Compiled, Problem>, EngineError> {
         let escape = template::Escape::of_extension(name.extension());
         let lowered = match template::lower(text.as_bytes(), escape) {
             Ok(lowered) => lowered,
@@ -160,10 +170,31 @@ impl Compiler {
             None => self.engine.insert(State::new(self.settings)?),
         };
         Ok(match engine.load(0, &name.file, &lowered.lua) {
-            Ok(_compiles) => Ok(lowered.lua.into()),
+            Ok(page) => {
+                let strangers = strangers(engine, &page, text, &lowered.lua);
+                Ok(Compiled { lua: lowered.lua.into(), strangers })
+            }
             Err(error) => Err(Problem { line: error.line, column: 0, what: error.message }),
         })
     }
+}
+
+/// The globals that a page names and does not have, each with the name that was meant, where that is plain.
+fn strangers(engine: &mut State, page: &Handler, source: &str, lua: &str) -> Vec<Problem> {
+    // Where there is no memory to look, none are told: the page may be served all the same.
+    let found = engine.strangers(page).unwrap_or_default();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let known = engine.globals(page).unwrap_or_default();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let problem_of = |stranger: &Stranger| {
+        let hint = template::near_name(&stranger.name, lua, &known);
+        let hint = hint.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default();
+        let column = column_of(source, stranger.line, &stranger.name);
+        Problem { line: stranger.line, column, what: format!("{stranger}{hint}") }
+    };
+    found.iter().take(PAGE_STRANGERS_MAX).map(problem_of).collect()
 }
 
 /// Whether a page would become what it is already: broken texts are not compiled again, either.

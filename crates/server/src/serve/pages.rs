@@ -14,7 +14,7 @@ use sys::clock::monotonic_ns;
 use super::signals::Post;
 use crate::files::rules::Root;
 use crate::message::{Message, PagesRead};
-use crate::pages::{self, Before, Follower, PageProblem, PageSet};
+use crate::pages::{self, Before, Follower, PageProblem, PageSet, Served};
 use crate::site::SiteData;
 
 /// The pages in force.
@@ -126,7 +126,11 @@ impl LivePages {
     fn take_over(&mut self, roots: &[Root], sets: Arc<[Arc<PageSet>]>) {
         let problems = pages::problems(roots, &sets);
         for problem in problems.iter().filter(|problem| !self.problems.contains(problem)) {
-            diagnostic::write(Level::Error, format_args!("{problem}"));
+            let level = match problem.served {
+                Served::TheSame => Level::Warn,
+                Served::LastGood | Served::Nothing => Level::Error,
+            };
+            diagnostic::write(level, format_args!("{problem}"));
         }
         self.problems = problems;
         self.sets = sets;

@@ -221,6 +221,24 @@ impl Lua {
         })
     }
 
+    /// Calls a kept function of the library's with a kept value: the text that it gives.
+    pub(in crate::engine) fn call_for_text(
+        &mut self,
+        function: &Reference,
+        argument: &Reference,
+    ) -> Result<String, Fault> {
+        let mut text = String::new();
+        protected(self.main, &mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_registered(function.0);
+            inside.push_registered(argument.0);
+            inside.call(1, 1);
+            let bytes = inside.bytes_at(-1).unwrap_or_default();
+            text = String::from_utf8_lossy(bytes).into_owned();
+        })?;
+        Ok(text)
+    }
+
     /// Forgets a value.
     pub(in crate::engine) fn release(&mut self, reference: &Reference) {
         let released = self.with_reserve(&mut |inside| inside.unregister(reference.0));

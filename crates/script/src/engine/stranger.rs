@@ -1,0 +1,86 @@
+//! The globals that a page has, and those that it names and does not have.
+//!
+//! Owns what is told of each. Never judges whether it matters: a page that never comes to that place runs well.
+
+use std::fmt;
+
+use crate::engine::error::ScriptError;
+use crate::engine::report;
+use crate::engine::run::Handler;
+use crate::engine::state::State;
+
+/// How a global is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Its value is asked for.
+    Read,
+    /// It is set, which no page can do to any.
+    Set,
+}
+
+/// A global that a page cannot use as it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// The name.
+    pub name: String,
+    /// The first line that uses it so, from 1.
+    pub line: u32,
+    /// How.
+    pub usage: Use,
+}
+
+impl fmt::Display for Stranger {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.usage {
+            Use::Read => write!(formatter, "undefined global '{}'", self.name),
+            Use::Set => {
+                write!(formatter, "assignment to the global '{}': declare it with local", self.name)
+            }
+        }
+    }
+}
+
+impl State {
+    /// The globals that a page names and does not have, by line, each name once for reading and once for setting. Names
+    /// that are made while it runs (`_G[name]`, `load`) are not found.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no memory to look.
+    pub fn strangers(&mut self, page: &Handler) -> Result<Vec<Stranger>, Box<ScriptError>> {
+        let Some(function) = &page.reference else { return Ok(Vec::new()) };
+        let told = self.lua.call_for_text(&self.kept.strangers, function);
+        Ok(read(&told.map_err(|fault| report::of_call(fault, &page.name))?))
+    }
+
+    /// The globals that a page has, those of its libraries as `library.name`, in no particular order.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no memory to name them.
+    pub fn globals(&mut self, page: &Handler) -> Result<Vec<String>, Box<ScriptError>> {
+        let Some(function) = &page.reference else { return Ok(Vec::new()) };
+        let told = self.lua.call_for_text(&self.kept.globals, function);
+        let told = told.map_err(|fault| report::of_call(fault, &page.name))?;
+        Ok(told.lines().map(str::to_owned).collect())
+    }
+}
+
+/// Reads what globals.lua tells: a line, a use and a name, each in a line of its own. Gives the first of each kind, by
+/// line.
+fn read(told: &str) -> Vec<Stranger> {
+    let mut lines = told.lines();
+    let next = std::iter::from_fn(|| Some((lines.next()?, lines.next()?, lines.next()?)));
+    let mut all: Vec<Stranger> = next
+        .map(|(line, usage, name)| Stranger {
+            name: name.to_owned(),
+            line: line.parse().unwrap_or(0),
+            usage: if usage == "write" { Use::Set } else { Use::Read },
+        })
+        .collect();
+    let key = |one: &Stranger| (one.usage == Use::Set, one.line);
+    all.sort_by(|one, other| (&one.name, key(one)).cmp(&(&other.name, key(other))));
+    all.dedup_by(|later, first| later.name == first.name && later.usage == first.usage);
+    all.sort_by_key(|stranger| stranger.line);
+    all
+}

@@ -1,0 +1,110 @@
+//! Globals that are not there are found before a page runs.
+
+use script::engine::{Stranger, Use};
+
+use crate::stage::Stage;
+
+fn strangers(code: &str) -> Vec<(String, u32, Use)> {
+    let mut stage = Stage::new();
+    let page = stage.load(code);
+    let found = stage.state.strangers(&page).unwrap();
+    found.into_iter().map(|Stranger { name, line, usage }| (name, line, usage)).collect()
+}
+
+fn read(name: &str, line: u32) -> (String, u32, Use) {
+    (name.to_owned(), line, Use::Read)
+}
+
+fn set(name: &str, line: u32) -> (String, u32, Use) {
+    (name.to_owned(), line, Use::Set)
+}
+
+#[test]
+fn reads_and_sets_are_found_with_their_lines() {
+    assert_eq!(
+        strangers("local total = 1\n_b:put(totl)\n\ncount = totl"),
+        [read("totl", 2), set("count", 4)]
+    );
+    assert_eq!(strangers("function page() end\n_b:put(page)"), [set("page", 1), read("page", 2)]);
+    assert_eq!(strangers("return io.open('x'), os.execute"), [read("io", 1)]);
+    // Also in what can never run.
+    assert_eq!(strangers("do return end\nif 1 == 2 then x() end"), [read("x", 2)]);
+    assert_eq!(strangers("x = x + 1"), [read("x", 1), set("x", 1)]);
+}
+
+#[test]
+fn a_global_that_is_there_cannot_be_set() {
+    assert_eq!(
+        strangers("print = 1 include = 2 local json = json"),
+        [set("include", 1), set("print", 1)]
+    );
+}
+
+#[test]
+fn functions_within_functions_are_looked_at() {
+    let code = "local outer = 1
+local function one()
+  return function()
+    local inner = outer + far
+    return function() return outer, inner, farther end
+  end
+end
+return one, { two = function(...) return ..., three end }";
+    assert_eq!(strangers(code), [read("far", 4), read("farther", 5), read("three", 8)]);
+}
+
+#[test]
+fn what_is_local_is_no_global() {
+    let code = "local a, b = request, response
+for c = 1, 3 do a = c end
+for d, e in pairs({}) do b = d or e end
+local function f(g, ...) return g, f, a, ... end
+do local h = f; h.i, h['j'] = 1, { k = 2 } end
+local string = 'shadows'
+::again::
+if a then goto again end
+local text = string
+return text:len(), _b.put, _G.anything";
+    assert_eq!(strangers(code), []);
+    // Out of its scope a name is global.
+    assert_eq!(
+        strangers("do local x = 1 end\nfor y = 1, 2 do end\nreturn x, y"),
+        [read("x", 3), read("y", 3)]
+    );
+    assert_eq!(strangers("local x = x"), [read("x", 1)]);
+}
+
+#[test]
+fn every_name_that_pages_have_is_known() {
+    let mut stage = Stage::new();
+    let page = stage.load("");
+    let globals = stage.state.globals(&page).unwrap();
+    for name in ["json", "json.encode", "include", "_G", "rawlen", "math.pi", "log.warn"] {
+        assert!(globals.iter().any(|known| known == name), "{name} is not among {globals:?}");
+    }
+    let code: String = globals.iter().map(|name| format!("assert({name} ~= nil)\n")).collect();
+    let page = stage.load(&code);
+    assert_eq!(stage.state.strangers(&page).unwrap(), []);
+    stage.play(&page).unwrap();
+}
+
+#[test]
+fn many_names_and_long_code_are_no_trouble() {
+    let lines = (0..3000).map(|number| format!("first = name{number}\nfirst = nil\n"));
+    let code = format!("local first\n{}", lines.collect::<String>());
+    let found = strangers(&code);
+    assert_eq!(found.len(), 3000);
+    assert_eq!((found[0].1, found[2999].0.as_str(), found[2999].1), (2, "name2999", 6000));
+}
+
+#[test]
+fn what_code_was_compiled_natively_is_read_all_the_same() {
+    let mut stage = Stage::new();
+    let page = stage
+        .load("local sum = 0\nfor n = 1, 1e5 do sum = sum + n end\nif sum == 0 then gone() end");
+    stage.play(&page).unwrap();
+    let found = stage.state.strangers(&page).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].to_string(), "undefined global 'gone'");
+    assert_eq!(stage.failure("jit.util.funcbc(print, 1)").message, "undefined global 'jit'");
+}
