@@ -8,8 +8,15 @@ use server::site::SiteData;
 use crate::Failure;
 use crate::flags;
 
+/// What pages may use, as the Lua language server reads it.
+const DEFINITIONS: &str = include_str!("../docs/velodrome.d.lua");
+
 /// Validates, and explains a path when asked to.
 pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
+    if flags.definitions {
+        print!("{DEFINITIONS}");
+        return Ok(());
+    }
     let source = Source {
         directory: flags.source.directory.clone(),
         config: flags.source.config.clone(),

@@ -44,6 +44,7 @@ const CHECK_EXAMPLES: &str = "Examples:
   velodrome check site                         are site/velodrome.toml and the pages of site right?
   velodrome check site --explain /img/logo.png which rule does this path meet, and why?
   velodrome check site --explain /a --host example.org --method POST
+  velodrome check --definitions > velodrome.d.lua   for the Lua language server of an editor
 
 Exit status: 0 right, 1 wrong, 2 wrong use.";
 
@@ -105,6 +106,9 @@ pub(crate) struct Check {
     /// The host of the request to explain.
     #[arg(long, value_name = "NAME", requires = "explain")]
     pub(crate) host: Option<String>,
+    /// Print what pages may use, for the Lua language server of an editor.
+    #[arg(long, conflicts_with = "explain")]
+    pub(crate) definitions: bool,
     /// The method of the request to explain.
     #[arg(long, value_name = "METHOD", default_value = "GET", requires = "explain")]
     pub(crate) method: String,

@@ -9,7 +9,7 @@ mod server;
 use std::process::Command;
 
 use server::patience::until;
-use server::{Plan, Server, errors_of, has, printed_by, run};
+use server::{PROGRAM, Plan, Server, errors_of, has, printed_by, run};
 
 const DOCUMENT: &str = include_str!("../docs/pages.md");
 
@@ -60,7 +60,7 @@ fn commands(block: &str) -> Vec<(String, String)> {
 #[test]
 fn every_block_is_of_a_kind_that_is_tried() {
     for (fence, text) in blocks() {
-        let kinds = ["html page ", "console", "text log"];
+        let kinds = ["html page ", "console", "text log", "json "];
         assert!(kinds.iter().any(|kind| fence.starts_with(kind)), "```{fence}\n{text}");
     }
     assert!(of_kind("html page ").len() > 10, "the document has lost its examples");
@@ -81,4 +81,17 @@ fn what_the_document_shows_is_what_happens() {
     for line in of_kind("text log").iter().flat_map(|(_, block)| block.lines()) {
         until(line, || server.printed_errors().contains(line).then_some(()));
     }
+}
+
+#[test]
+fn the_settings_of_an_editor_name_the_definitions() {
+    let blocks = of_kind("json ");
+    let [(name, settings)] = blocks[..] else { panic!("one block of settings") };
+    let settings: serde_json::Value = serde_json::from_str(settings).unwrap();
+    let file = settings["workspace.library"][0].as_str().unwrap();
+    assert_eq!(name, ".luarc.json");
+    assert!(DOCUMENT.contains(&format!("`velodrome check --definitions > {file}`")), "{file}");
+    let printed = run(Command::new(PROGRAM).args(["check", "--definitions"]));
+    assert!(printed.status.success(), "{}", errors_of(&printed));
+    assert_eq!(printed_by(&printed), include_str!("../docs/velodrome.d.lua"));
 }

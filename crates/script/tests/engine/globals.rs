@@ -1,6 +1,6 @@
 //! Globals that are not there are found before a page runs.
 
-use script::engine::{Stranger, Use};
+use script::engine::{Part, Stranger, Use};
 
 use crate::stage::Stage;
 
@@ -107,4 +107,75 @@ fn what_code_was_compiled_natively_is_read_all_the_same() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].to_string(), "undefined global 'gone'");
     assert_eq!(stage.failure("jit.util.funcbc(print, 1)").message, "undefined global 'jit'");
+}
+
+/// What editors are told of pages.
+const DEFINITIONS: &str = include_str!("../../../../docs/velodrome.d.lua");
+
+const DOCUMENT: &str = include_str!("../../../../docs/pages.md");
+
+/// What the Lua language server knows of LuaJIT by itself.
+const OF_LUAJIT: &str = "_G _VERSION assert bit collectgarbage coroutine error getmetatable ipairs load loadstring math \
+    next pairs pcall print rawequal rawget rawlen rawset select setmetatable string table tonumber tostring type unpack \
+    xpcall";
+
+/// The names that the definitions give values to, sorted.
+fn declared() -> Vec<&'static str> {
+    let name_of = |line: &'static str| {
+        let function = line.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+        let name = function.or_else(|| line.strip_suffix(" = {}"))?;
+        (!name.contains([' ', ':'])).then_some(name)
+    };
+    let mut names: Vec<_> = DEFINITIONS.lines().filter_map(name_of).chain(["json.null"]).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_definitions_for_editors_are_what_pages_have() {
+    let mut stage = Stage::new();
+    let page = stage.load("");
+    let globals = stage.state.globals(&page).unwrap();
+    let is_of_luajit = |name: &str| {
+        let library = name.split('.').next().unwrap_or(name);
+        OF_LUAJIT.split_whitespace().any(|known| known == library)
+    };
+    let mut own: Vec<&str> =
+        globals.iter().map(String::as_str).filter(|name| !is_of_luajit(name)).collect();
+    own.sort_unstable();
+    assert_eq!(declared(), own);
+    for name in OF_LUAJIT.split_whitespace() {
+        assert!(globals.iter().any(|known| known == name), "{name} is not there");
+    }
+}
+
+#[test]
+fn the_definitions_have_every_part_of_a_request_and_what_a_response_does() {
+    let class = |name: &str| {
+        DEFINITIONS.split(&format!("---@class velodrome.{name}\n")).nth(1).unwrap_or_default()
+    };
+    let fields = class("Request").lines().map_while(|line| line.strip_prefix("---@field "));
+    let mut fields: Vec<_> = fields.filter_map(|field| field.split(' ').next()).collect();
+    // The document has a row for each.
+    let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `request."));
+    let mut rows: Vec<_> = rows.filter_map(|row| row.split('`').next()).collect();
+    fields.sort_unstable();
+    rows.sort_unstable();
+    assert_eq!(fields, rows);
+    for (part, _) in Part::ALL {
+        assert!(fields.contains(&part), "{part}");
+    }
+    let mut stage = Stage::new();
+    let methods = DEFINITIONS.lines().filter_map(|line| line.strip_prefix("function response:"));
+    let methods: Vec<_> = methods.filter_map(|method| method.split('(').next()).collect();
+    assert!(methods.contains(&"redirect"), "{methods:?}");
+    for method in methods {
+        stage.body(&format!("assert(type(response.{method}) == 'function')"));
+    }
+}
+
+#[test]
+fn the_definitions_are_lua() {
+    let mut stage = Stage::new();
+    stage.state.provide("definitions", DEFINITIONS).unwrap();
 }

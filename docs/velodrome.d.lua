@@ -1,0 +1,269 @@
+---@meta velodrome
+
+-- What pages and modules may use, for the Lua language server of an editor: completion, types, and a warning for a name
+-- that is not there. docs/pages.md tells what each thing does. Nothing of this file is ever run.
+--
+-- Not declared here is what the language server knows of LuaJIT itself: assert, pairs, string, table, math, bit,
+-- coroutine and so on.
+
+
+-- ---- The request and the response ----
+--
+-- Pages have them under the names `request` and `response`.
+
+---@class velodrome.Request
+---@field method string `"GET"`
+---@field path string the path, decoded, with the leading slash
+---@field query table<string, string> the arguments, decoded; of one name the last counts
+---@field query_text string the query as it came, without the question mark
+---@field headers table<string, string> the fields, names in small letters; of one name the last counts
+---@field cookies table<string, string> the cookies as they came; of one name the last counts
+---@field signed_cookies table<string, string> the cookies that pages signed, verified
+---@field session table what pages left for this browser; what is put there comes back with its next request
+---@field body string the body, `""` where there is none
+---@field form table<string, string> the fields of a form, decoded; of one name the last counts
+---@field json any what the body says as JSON; an error where it is none
+---@field peer string the client's IP address
+
+---@class velodrome.CookieOptions
+---@field path? string `/` unless told otherwise
+---@field domain? string
+---@field max_age? number in seconds; without it the cookie lasts as long as the browser runs
+---@field same_site? "Strict"|"Lax"|"None" `Lax` unless told otherwise
+---@field secure? boolean
+---@field http_only? boolean on unless told otherwise
+---@field signed? boolean with a code of the server's: it is read in `request.signed_cookies`
+
+---@class velodrome.Response
+---@field status integer 200 to 599; 200 where nothing is said
+---@field headers table<string, string|number|nil> the fields that are set; `nil` takes one away
+local response = {}
+
+---Prints strings and numbers as they are, like `<%- %>`.
+---@param ... string|number
+function response:write(...) end
+
+---Sets status (302 where none is named) and `Location`; the rest of the page still runs.
+---@param target string
+---@param status? integer
+function response:redirect(target, status) end
+
+---Sets a cookie, for the whole site, out of reach of scripts and of other sites' forms.
+---@param name string
+---@param value string|number
+---@param options? velodrome.CookieOptions
+function response:cookie(name, value, options) end
+
+
+-- ---- Parts and layouts ----
+
+---Prints another page in this place.
+---@param name string the file without `.page`, from where this page lies; with a leading slash from the root
+---@param arguments? any what it finds under the name `arguments`
+function include(name, arguments) end
+
+---Puts that page around this one when this one is done.
+---@param name string
+---@param arguments? any
+function layout(name, arguments) end
+
+---In a page with a layout: puts what the function prints aside, for the layout. In a layout: prints what was put aside
+---under that name, else what the function prints.
+---@param name string
+---@param body fun()
+function block(name, body) end
+
+---In a layout: what the page inside it printed, as it is.
+---@return string
+function content() end
+
+
+-- ---- Values as text ----
+
+---@class velodrome.html
+html = {}
+
+---What `<%= %>` does in HTML.
+---@param value any
+---@return string
+function html.escape(value) end
+
+---@class velodrome.json
+---@field null userdata what `null` in JSON becomes, and what becomes `null`
+json = {}
+
+---A value as JSON, in which `<` is written `\u003c`.
+---@param value any
+---@return string
+function json.encode(value) end
+
+---@param text string
+---@return any
+function json.decode(text) end
+
+---Makes a table an array, also an empty one.
+---@param list? table
+---@return table
+function json.array(list) end
+
+
+-- ---- Crypto ----
+
+---@class velodrome.crypto
+crypto = {}
+
+---SHA-256 of a text: 32 raw bytes.
+---@param text string
+---@return string
+function crypto.sha256(text) end
+
+---HMAC-SHA-256: 32 raw bytes that only who has the key can make.
+---@param key string
+---@param text string
+---@return string
+function crypto.hmac(key, text) end
+
+---Whether two strings are the same, in a time that tells nothing but their lengths.
+---@param one string
+---@param other string
+---@return boolean
+function crypto.equal(one, other) end
+
+---Random bytes of the operating system's generator.
+---@param count integer 1 to 1,024
+---@return string
+function crypto.random(count) end
+
+---@param text string
+---@return string
+function crypto.hex(text) end
+
+---@param text string
+---@return string? bytes nil where the text is none
+---@return string? problem what is wrong with it then
+function crypto.unhex(text) end
+
+---@param text string
+---@return string
+function crypto.base64(text) end
+
+---@param text string
+---@return string? bytes nil where the text is none
+---@return string? problem what is wrong with it then
+function crypto.unbase64(text) end
+
+---Without padding, for URLs, cookies and file names.
+---@param text string
+---@return string
+function crypto.base64url(text) end
+
+---@param text string
+---@return string? bytes nil where the text is none
+---@return string? problem what is wrong with it then
+function crypto.unbase64url(text) end
+
+
+-- ---- Processes and messages ----
+
+---Runs the function in a process of its own, beside the page and beyond its end.
+---@param body fun(...: any)
+---@param ... any what the function gets
+---@return string name
+function spawn(body, ...) end
+
+---The name of the own process.
+---@return string
+function self() end
+
+---Puts a message into the mailbox of a process, on whatever scheduler it is.
+---@param name string
+---@param message any a string, a number, a boolean, or a table of these
+---@return true? there nil where it could not be put there
+---@return string? reason why
+function send(name, message) end
+
+---The oldest message in the own mailbox; nil when none came in time.
+---@param seconds? number without it, as long as the page may run
+---@return any
+function receive(seconds) end
+
+
+-- ---- Time, waiting and the log ----
+
+---Waits, while others go on.
+---@param seconds number
+function sleep(seconds) end
+
+---@class velodrome.time
+time = {}
+
+---Seconds since 1970, whole.
+---@return number
+function time.now() end
+
+---@param format? string as `os.date` has it
+---@param seconds? number
+---@return string|osdate
+function time.date(format, seconds) end
+
+---A time as fields have it: `Thu, 01 Jan 1970 00:00:00 GMT`.
+---@param seconds? number
+---@return string
+function time.http(seconds) end
+
+---@class velodrome.log
+---@overload fun(...: any)
+log = {}
+
+---@param ... any
+function log.debug(...) end
+
+---@param ... any
+function log.info(...) end
+
+---@param ... any
+function log.warn(...) end
+
+---@param ... any
+function log.error(...) end
+
+---@class velodrome.os
+os = {}
+
+---@class osdate
+---@field year integer|string
+---@field month integer|string
+---@field day integer|string
+---@field hour? integer|string
+---@field min? integer|string
+---@field sec? integer|string
+---@field wday? integer|string
+---@field yday? integer|string
+---@field isdst? boolean
+
+---@param format? string
+---@param seconds? number
+---@return string|osdate
+function os.date(format, seconds) end
+
+---Seconds since 1970, whole; of a table the time that it names.
+---@param fields? osdate
+---@return number
+function os.time(fields) end
+
+---@param later number
+---@param earlier number
+---@return number
+function os.difftime(later, earlier) end
+
+---Seconds that only go forward, with fractions: the difference of two is the time in between, waits included.
+---@return number
+function os.clock() end
+
+
+-- ---- Modules ----
+
+---A module of the site; it runs when it is required for the first time.
+---@param name string
+---@return any
+function require(name) end
