@@ -199,7 +199,7 @@ fn in_development_a_page_that_fails_is_shown_to_its_author() {
     for (path, status, place, message) in [
         ("/fail", 500, "fail.page.html:2:4", "attempt to index local &#39;x&#39;"),
         ("/broken", 500, "broken.page.html:2:14", "`do` is never closed: add `end`"),
-        ("/lua", 500, "lua.page.html:2:5", "&lt;name&gt;&#39; expected near &#39;=&#39;"),
+        ("/lua", 500, "lua.page.html:2:11", "&lt;name&gt;&#39; expected near &#39;=&#39;"),
         ("/open", 500, "open.page.html:2:1", "<h1>"),
         ("/loop", 503, "loop.page.html:2:4", "used more than 2000 ms of CPU time"),
     ] {
@@ -281,4 +281,46 @@ fn pages_that_wait_are_counted_while_they_do_and_when_their_client_goes() {
     drop(waiting);
     until("it is cancelled", || (server.count("/pages/cancelled") == 1).then_some(()));
     assert_eq!(server.count("/pages/waiting"), 0);
+}
+
+#[test]
+fn a_part_that_is_broken_is_said_to_be_so() {
+    let page = ("list.page.html", "<ul>\n<% include('_row.html') %></ul>");
+    let row = ("_row.page.html", "<li>\n\n<% for lap = 1, 3 do %></li>");
+    let server = start(&[page, row]);
+    assert_eq!(server.get("/list").status, 500);
+    let told = server.printed_errors();
+    let words =
+        "list.page.html:2: part '_row.html' is broken: _row.page.html:3:19: `do` is never closed";
+    assert!(told.contains(words), "{told}");
+    server.directory().write("site/_row.page.html", "<li></li>");
+    until("the part is mended", || {
+        (text(&server.get("/list")) == "<ul>\n<li></li></ul>").then_some(())
+    });
+}
+
+#[test]
+fn endless_recursion_is_one_line_of_the_way() {
+    let page = "<% local function f(n)\n  return 1 + f(n + 1)\nend -%>\n<%= f(1) %>";
+    let server = start(&[("deep.page.html", page)]);
+    assert_eq!(server.get("/deep").status, 500);
+    let told = server.printed_errors();
+    let line = told.lines().find(|line| line.contains("stack overflow")).unwrap();
+    assert_eq!(line.matches("; from ").count(), 2, "{line}");
+    assert!(
+        line.contains("; from deep.page.html:2 (") && line.ends_with("; from deep.page.html:4"),
+        "{line}"
+    );
+}
+
+#[test]
+fn what_lua_stumbles_over_has_its_column() {
+    let page = "<h1>\n  <% local a b = = 2 %>\n</h1>";
+    let server = start(&[("lua.page.html", page), ("two.page.html", "<% x = = y = = %>")]);
+    let told = server.printed_errors();
+    assert!(told.contains("two.page.html:1: "), "{told}");
+    assert!(told.contains("lua.page.html:2: "), "{told}");
+    let server = start(&[("lua.page.html", "<p>\n<% if x ~ 1 then end %>")]);
+    let told = server.printed_errors();
+    assert!(told.contains("lua.page.html:2:9: 'then' expected near '~'"), "{told}");
 }

@@ -91,8 +91,11 @@ pub const LOAD_SIZE: usize = 256 * 1024;
 /// Bytes of a page, or of a module (1 MiB). Beyond: it is not loaded.
 pub const SOURCE_SIZE: usize = 1024 * 1024;
 
-/// Levels of a traceback that are kept. Beyond: the outer ones are left out.
-pub const TRACEBACK_LEVELS: i32 = 64;
+/// Inner levels of a traceback that are kept (48). Beyond: those up to the outermost ones are left out.
+pub const TRACEBACK_LEVELS: i32 = 48;
+
+/// Outermost levels of a traceback that are kept (16), which tell how it came to all the others.
+pub const TRACEBACK_OUTER_LEVELS: i32 = 16;
 
 /// Numbers or strings that are sorted by LuaJIT's own `table.sort` (4,000: about 1 ms). Beyond, and with a comparator:
 /// by a sort in Lua, which takes about as long and can be interrupted.

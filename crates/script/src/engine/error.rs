@@ -59,10 +59,25 @@ pub enum Fault {
 pub struct Frame {
     /// The page or module, by the name it was loaded by.
     pub page: String,
-    /// The line, from 1.
+    /// The line, from 1; 0 where it is not known.
     pub line: u32,
     /// The function's name, where it is known; else empty.
     pub function: String,
+    /// How many levels in a row are at this place: more than one where a function calls itself.
+    pub times: usize,
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.page)?;
+        if self.line != 0 {
+            write!(formatter, ":{}", self.line)?;
+        }
+        match self.times {
+            1 => Ok(()),
+            times => write!(formatter, " ({times} times)"),
+        }
+    }
 }
 
 /// Why a page did not finish. The page is at fault.

@@ -12,6 +12,11 @@ pub trait Host {
     /// The time since 1970.
     fn now(&mut self) -> Duration;
 
+    /// A time that only goes forward, as fine as there is one. What it counts from says nothing.
+    fn clock(&mut self) -> Duration {
+        self.now()
+    }
+
     /// Takes a line of the page's log. The bytes are as the page made them.
     fn log(&mut self, level: Level, text: &[u8]);
 }

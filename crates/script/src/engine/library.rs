@@ -31,13 +31,22 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] session", include_str!("../library/session.lua")),
     (c"=[library] fetch", include_str!("../library/fetch.lua")),
     (c"=[library] modules", include_str!("../library/modules.lua")),
+    (c"=[library] random", include_str!("../library/random.lua")),
     (c"=[library] globals", include_str!("../library/globals.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
 ];
 
 /// What the engine keeps of the library's table.
-pub(super) const KEPT: [&CStr; 7] =
-    [c"loop", c"environment", c"modules", c"forget", c"withdraw", c"strangers", c"globals"];
+pub(super) const KEPT: [&CStr; 8] = [
+    c"loop",
+    c"environment",
+    c"modules",
+    c"forget",
+    c"withdraw",
+    c"refuse",
+    c"strangers",
+    c"globals",
+];
 
 /// The numbers that the library goes by.
 pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 21] {

@@ -79,6 +79,13 @@ impl State {
         let _withdrawn = self.lua.call_with(&self.kept.withdraw, site.into(), name);
     }
 
+    /// Has whoever includes the page of this name told what is wrong with it: it never was good. Loading it ends that.
+    pub fn refuse(&mut self, site: u16, name: &str, why: &str) {
+        let text = format!("{}\0{why}", name.replace('\0', ""));
+        // Where there is no memory for it, the page is said not to be there.
+        let _refused = self.lua.call_with(&self.kept.refuse, site.into(), &text);
+    }
+
     /// Hands in a module that pages may `require`. It runs when it is required for the first time.
     ///
     /// # Errors

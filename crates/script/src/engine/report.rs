@@ -2,6 +2,7 @@
 //!
 //! Owns the reading of messages and stacks. Never runs anything.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::engine::error::{Fault, Frame, ScriptError};
@@ -77,11 +78,19 @@ fn placed(fault: Fault, page: &str, stack: Stack, message: String) -> Box<Script
     if let Some(innermost) = traceback.first_mut().filter(|frame| frame.line == 0) {
         // Of a function that raised the error itself Lua forgets where it was; its message tells.
         innermost.line = split_place(&message, &innermost.page).0.unwrap_or(0);
+        if let [inner, outer, ..] = &mut *traceback
+            && inner.is_at(outer)
+        {
+            outer.times += inner.times;
+            traceback.remove(0);
+        }
     }
     let mut error = plain(fault, page, "");
-    if let Some(innermost) = traceback.first() {
-        error.page.clone_from(&innermost.page);
-        error.line = innermost.line;
+    // For want of memory Lua forgets where the innermost function was, and says nothing: whoever called it is near.
+    let known = traceback.iter().find(|frame| frame.line != 0 || fault != Fault::Memory);
+    if let Some(nearest) = known.or(traceback.first()) {
+        error.page.clone_from(&nearest.page);
+        error.line = nearest.line;
     }
     // An error may speak of another level than the innermost: the place in the message counts.
     let named =
@@ -91,21 +100,58 @@ fn placed(fault: Fault, page: &str, stack: Stack, message: String) -> Box<Script
     Box::new(*error)
 }
 
-/// The levels that are pages or modules.
+/// A frame, and how many levels there are from its first to its last one, those that are no page's among them.
+struct Span {
+    frame: Frame,
+    levels: usize,
+}
+
+/// The levels that are pages or modules: of very many the innermost and the outermost.
 fn traceback(stack: Stack) -> Vec<Frame> {
-    let mut frames: Vec<Frame> = Vec::new();
-    for point in (0..limits::TRACEBACK_LEVELS).map_while(|level| stack.trace_point(level)) {
-        if point.chunk.starts_with(library::MARK) {
-            // Who the library calls has a name of the library's, which says nothing to a page's author.
-            if let Some(inner) = frames.last_mut() {
-                inner.function.clear();
-            }
-        } else if point.chunk != NATIVE {
-            let page = point.chunk.trim_start_matches(['=', '@']).to_owned();
-            frames.push(Frame { page, line: point.line, function: point.function });
+    let depth = stack.depth();
+    let inner = depth.min(limits::TRACEBACK_LEVELS);
+    let outer = inner.max(depth.saturating_sub(limits::TRACEBACK_OUTER_LEVELS));
+    let (mut spans, mut rest) = (spans(stack, 0..inner), spans(stack, outer..depth));
+    if let (Some(last), Some(first)) = (spans.last_mut(), rest.first()) {
+        // What only calls itself on both sides of the levels that were left out does so there, too.
+        let is_pure = |span: &Span| span.levels == span.frame.times && span.levels > 1;
+        let gap = usize::try_from(outer - inner).unwrap_or(0);
+        if last.frame.is_at(&first.frame) && (gap == 0 || is_pure(last)) {
+            last.frame.times += gap + first.frame.times;
+            rest.remove(0);
         }
     }
-    frames
+    spans.append(&mut rest);
+    spans.into_iter().map(|span| span.frame).collect()
+}
+
+/// The frames of these levels.
+fn spans(stack: Stack, levels: Range<i32>) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for point in levels.map_while(|level| stack.trace_point(level)) {
+        let is_library = point.chunk.starts_with(library::MARK);
+        if !is_library && point.chunk != NATIVE {
+            let page = point.chunk.trim_start_matches(['=', '@']).to_owned();
+            let frame = Frame { page, line: point.line, function: point.function, times: 1 };
+            match spans.last_mut().filter(|inner| inner.frame.is_at(&frame)) {
+                Some(inner) => inner.frame.times += 1,
+                None => spans.push(Span { frame, levels: 0 }),
+            }
+        }
+        let Some(inner) = spans.last_mut() else { continue };
+        inner.levels += 1;
+        if is_library {
+            // Who the library calls has a name of the library's, which says nothing to a page's author.
+            inner.frame.function.clear();
+        }
+    }
+    spans
+}
+
+impl Frame {
+    fn is_at(&self, other: &Frame) -> bool {
+        (self.line, &self.page, &self.function) == (other.line, &other.page, &other.function)
+    }
 }
 
 /// Splits `chunk:line: text` for any chunk whose name has no spaces.

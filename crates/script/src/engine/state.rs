@@ -39,6 +39,7 @@ pub(super) struct Kept {
     pub(super) modules: Reference,
     pub(super) forget: Reference,
     pub(super) withdraw: Reference,
+    pub(super) refuse: Reference,
     pub(super) strangers: Reference,
     pub(super) globals: Reference,
 }
@@ -74,8 +75,8 @@ impl State {
         let names = Part::ALL.map(|(name, _)| name);
         let numbers = library::numbers(&settings);
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
-        let [body, environment, modules, forget, withdraw, strangers, globals] =
-            built.map_err(|fault| match fault {
+        let [body, environment, modules, forget, withdraw, refuse, strangers, globals] = built
+            .map_err(|fault| match fault {
                 CallFault::OutOfMemory => memory,
                 // The compiler says it in words.
                 CallFault::Raised(message) if message == "not enough memory" => {
@@ -87,7 +88,7 @@ impl State {
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
         let mut state = State {
             lua,
-            kept: Kept { body, environment, modules, forget, withdraw, strangers, globals },
+            kept: Kept { body, environment, modules, forget, withdraw, refuse, strangers, globals },
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,

@@ -5,12 +5,33 @@
 
 local kit = ...
 
-local resume, yield, status, create = coroutine.resume, coroutine.yield, coroutine.status, coroutine.create
-local running = coroutine.running
+local resume, native_yield, status, create = coroutine.resume, coroutine.yield, coroutine.status, coroutine.create
+local running, isyieldable = coroutine.running, coroutine.isyieldable
+local getinfo = debug.getinfo
 local select, error, type, tostring = select, error, type, tostring
 local tops, contexts = kit.tops, kit.contexts
 
 local USER, SLEEP = 3, 4
+
+local cannot_wait = "cannot wait within string.format (__tostring) or the handler of xpcall: call it outside"
+
+local inner_cannot_wait = "what runs in the coroutine " .. cannot_wait
+
+-- Raises an error of `level` where nothing can wait.
+local function require_yieldable(name, level)
+  if not isyieldable() then
+    error(name .. " " .. cannot_wait, level + 1)
+  end
+end
+
+-- Waits for the host. Called by the functions that pages wait with, it names them in its error.
+local function yield(...)
+  if not isyieldable() then
+    require_yieldable(getinfo(2, "n").name or "a page", 3)
+  end
+  return native_yield(...)
+end
+kit.yield = yield
 
 local function tail(_, ...)
   return true, ...
@@ -25,7 +46,10 @@ function settle(inner, fine, ...)
   if (...) == USER and select("#", ...) > 0 then
     return tail(...)
   end
-  return settle(inner, resume(inner, yield(...)))
+  if not isyieldable() then
+    return false, inner_cannot_wait
+  end
+  return settle(inner, resume(inner, native_yield(...)))
 end
 
 local function safe_resume(inner, ...)
@@ -36,7 +60,8 @@ local function safe_yield(...)
   if tops[running()] then
     error("attempt to yield outside a coroutine", 2)
   end
-  return yield(USER, ...)
+  require_yieldable("coroutine.yield", 2)
+  return native_yield(USER, ...)
 end
 
 -- What a page does in a coroutine it does for the same run.
@@ -48,7 +73,8 @@ end
 
 local function unwrap(fine, ...)
   if not fine then
-    error((...), 0)
+    -- An error of the coroutine has its place.
+    error((...), (...) == inner_cannot_wait and 2 or 0)
   end
   return ...
 end

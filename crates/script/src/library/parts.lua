@@ -12,6 +12,7 @@ local running = coroutine.running
 local get = kit.buffer.get
 
 -- The functions of loaded pages: by the site they belong to, and by the name that others of that site include them by.
+-- In the place of one that never was good there is what is wrong with it.
 local sites = {}
 
 -- The environment of each, to tell the page that is run from parts of it.
@@ -51,6 +52,9 @@ end
 local function find(site, directory, target, level)
   local name = resolve(directory, target, level + 1)
   local page = sites[site][name]
+  if type(page) == "string" then
+    error("part '" .. name .. "' is broken: " .. page, level + 1)
+  end
   if not page then
     local file = gsub(name, "(%.[^./]+)$", ".page%1")
     error("there is no part '" .. name .. "': it would be the file " .. file, level + 1)
@@ -142,9 +146,19 @@ function kit.offer(site, file, page, environment)
   environments[page] = environment
 end
 
+-- Whoever includes the page of this name is told what is wrong with it. Both are one text, with a zero in between.
+function kit.refuse(site, text)
+  local file, why = match(text, "^(%Z*)%z(.*)$")
+  sites[site] = sites[site] or {}
+  sites[site][spoken(file)] = why
+end
+
 -- The page of this name can be included no more. What runs goes on.
 function kit.withdraw(site, file)
-  sites[site][spoken(file)] = nil
+  local pages = sites[site]
+  if pages then
+    pages[spoken(file)] = nil
+  end
 end
 
 -- Runs a page and then the layouts around it, the innermost first.

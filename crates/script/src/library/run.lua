@@ -31,7 +31,7 @@ local function serve(page, context)
   local response = setmetatable({ context.out }, response_meta)
   local request = setmetatable({}, request_meta)
   context.request, context.response = request, response
-  context.content, context.blocks, context.name = nil, nil, nil
+  context.content, context.blocks, context.name, context.random = nil, nil, nil, nil
   kit.run_page(page, context)
   -- A later request may be given the same place.
   rawset(response, 1, nil)

@@ -42,11 +42,10 @@ function kit.environment_face()
 end
 kit.publish("_G", kit.environment_face())
 
-kit.publish("math", kit.seal("math", members(math, [[
-  abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf pi pow rad random
-  randomseed sin sinh sqrt tan tanh
-]])))
-math.randomseed(kit.seed)
+kit.math = members(math, [[
+  abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf pi pow rad
+  sin sinh sqrt tan tanh
+]])
 
 kit.publish("bit", kit.seal("bit", members(bit, [[
   arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex
@@ -123,7 +122,7 @@ local function http_date(seconds)
 end
 kit.publish("time", kit.seal("time", { now = now, date = date_at, http = http_date }))
 kit.publish("os", kit.seal("os", {
-  clock = now,
+  clock = kit.clock,
   date = date_at,
   difftime = difference,
   time = function(fields)

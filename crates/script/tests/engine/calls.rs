@@ -388,3 +388,10 @@ fn two_engines_share_a_thread() {
     drop(one);
     assert!(matches!(other.start(&second), Step::Sliced(_)));
 }
+
+#[test]
+fn the_clock_of_os_measures_what_takes_less_than_a_second() {
+    let mut stage = Stage::new();
+    let code = "local begun = os.clock() _b:put(os.clock() - begun)";
+    assert_eq!(stage.body(code), "0.00025");
+}

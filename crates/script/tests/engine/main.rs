@@ -5,6 +5,7 @@
 mod calls;
 mod cookies;
 mod crypto;
+mod faults;
 mod fetch;
 mod flush;
 mod globals;
@@ -12,6 +13,7 @@ mod memory;
 mod parts;
 mod patterns;
 mod processes;
+mod random;
 mod running;
 mod sandbox;
 mod sessions;

@@ -147,3 +147,21 @@ fn a_part_that_was_withdrawn_is_not_there() {
     stage.state.withdraw(0, "_p.page.html");
     assert!(stage.play(&page).unwrap_err().to_string().contains("there is no part '_p.html'"));
 }
+
+#[test]
+fn a_part_that_never_was_good_is_said_to_be_broken() {
+    let mut stage = Stage::new();
+    let why = "a/_row.page.html:3: `do` is never closed";
+    stage.state.refuse(0, "a/_row.page.html", why);
+    let page = site(&mut stage, &[("a/x.page.html", "\n<% include('_row.html') %>")]);
+    let told = stage.play(&page).unwrap_err().to_string();
+    assert_eq!(told, format!("a/x.page.html:2: part 'a/_row.html' is broken: {why}"));
+    let framed = site(&mut stage, &[("y.page.html", "<% layout('a/_row.html') %>")]);
+    assert!(stage.play(&framed).unwrap_err().to_string().contains("is broken: a/_row.page.html:3"));
+    // It is mended, and goes.
+    site(&mut stage, &[("a/_row.page.html", "row")]);
+    assert_eq!(stage.play(&page).unwrap().body, "\nrow");
+    stage.state.refuse(0, "a/_row.page.html", why);
+    stage.state.withdraw(0, "a/_row.page.html");
+    assert!(stage.play(&page).unwrap_err().message.starts_with("there is no part"));
+}

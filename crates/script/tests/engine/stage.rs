@@ -19,6 +19,7 @@ pub(crate) struct Desk {
     pub(crate) cookies: Vec<(String, String)>,
     /// What the clock went on by.
     pub(crate) passed: Duration,
+    pub(crate) clock_reads: u32,
 }
 
 impl Host for Desk {
@@ -63,6 +64,11 @@ impl Host for Desk {
 
     fn now(&mut self) -> Duration {
         Duration::from_millis(1_000_000_000_500) + self.passed
+    }
+
+    fn clock(&mut self) -> Duration {
+        self.clock_reads += 1;
+        Duration::from_micros(250) * self.clock_reads
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {

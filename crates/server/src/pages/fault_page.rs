@@ -139,7 +139,7 @@ impl<'a> FaultReport<'a> {
         push(out, "<h2>Traceback, innermost first</h2>\n<ol>\n");
         for frame in self.traceback {
             push(out, "<li><code>");
-            escape_html(out, &Place { file: &frame.page, line: frame.line, column: 0 }.spoken());
+            escape_html(out, &frame.to_string());
             push(out, "</code>");
             if !frame.function.is_empty() {
                 push(out, " in <code>");
@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn error(page: &str, line: u32, message: &str) -> ScriptError {
-        let frame = Frame { page: page.to_owned(), line, function: "<f>".to_owned() };
+        let frame = Frame { page: page.to_owned(), line, function: "<f>".to_owned(), times: 1 };
         let (page, message) = (page.to_owned(), message.to_owned());
         ScriptError { fault: Fault::Runtime, page, line, message, traceback: vec![frame] }
     }

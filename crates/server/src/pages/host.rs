@@ -81,6 +81,10 @@ impl Host for RequestHost<'_> {
         Duration::from_secs(self.now.unix_seconds)
     }
 
+    fn clock(&mut self) -> Duration {
+        Duration::from_nanos(sys::clock::monotonic_ns())
+    }
+
     fn log(&mut self, level: Level, text: &[u8]) {
         write_line(level, self.path, text);
     }
@@ -119,6 +123,10 @@ impl Host for BackgroundHost<'_> {
 
     fn now(&mut self) -> Duration {
         Duration::from_secs(self.now.unix_seconds)
+    }
+
+    fn clock(&mut self) -> Duration {
+        Duration::from_nanos(sys::clock::monotonic_ns())
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {

@@ -90,12 +90,7 @@ impl Served {
 
 impl fmt::Display for PageProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { line, column, what } = &self.problem;
-        formatter.write_str(&self.file)?;
-        for place in [line, column].into_iter().take_while(|place| **place != 0) {
-            write!(formatter, ":{place}")?;
-        }
-        write!(formatter, ": {what}; {}", self.served.as_str())
+        write!(formatter, "{}{}; {}", self.file, self.problem, self.served.as_str())
     }
 }
 

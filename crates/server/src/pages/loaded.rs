@@ -54,7 +54,14 @@ impl Runner {
     fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {
         // It was compiled once where it was read: what fails here has no room, and is answered with an error.
         let site = u16::try_from(root).ok()?;
-        self.engine.load(site, &page.name.file, page.lua.as_ref()?).ok()
+        let file = &page.name.file;
+        let Some(lua) = &page.lua else {
+            if let Some(problem) = &page.problem {
+                self.engine.refuse(site, file, &format!("{file}{problem}"));
+            }
+            return None;
+        };
+        self.engine.load(site, file, lua).ok()
     }
 
     /// The page that answers a path of a root.

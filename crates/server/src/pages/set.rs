@@ -2,6 +2,7 @@
 //!
 //! Owns which page answers a path, and that a page whose new text is broken keeps its last good one. Never runs a page.
 
+use std::fmt;
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -32,7 +33,7 @@ pub struct Page {
     pub strangers: Vec<Problem>,
 }
 
-/// What is wrong with a page.
+/// What is wrong with a page. It is written behind the name of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The line, from 1; 0 where it is about the whole file.
@@ -41,6 +42,15 @@ pub struct Problem {
     pub column: u32,
     /// What, and the mend.
     pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for place in [self.line, self.column].into_iter().take_while(|place| *place != 0) {
+            write!(formatter, ":{place}")?;
+        }
+        write!(formatter, ": {}", self.what)
+    }
 }
 
 /// The pages of a root.
@@ -174,7 +184,13 @@ impl Compiler {
                 let strangers = strangers(engine, &page, text, &lowered.lua);
                 Ok(Compiled { lua: lowered.lua.into(), strangers })
             }
-            Err(error) => Err(Problem { line: error.line, column: 0, what: error.message }),
+            Err(error) => {
+                // LuaJIT names the token at which it gave up.
+                let token = error.message.rsplit_once(" near '").map(|(_, token)| token);
+                let token = token.and_then(|token| token.strip_suffix('\''));
+                let column = token.map_or(0, |token| column_of(text, error.line, token));
+                Err(Problem { line: error.line, column, what: error.message })
+            }
         })
     }
 }

@@ -192,7 +192,7 @@ fn status_of(fault: Fault) -> Status {
 pub(super) fn told(error: &ScriptError) -> String {
     let mut text = error.to_string();
     for frame in &error.traceback {
-        let _written = write!(text, "; from {}:{}", frame.page, frame.line);
+        let _written = write!(text, "; from {frame}");
     }
     text
 }

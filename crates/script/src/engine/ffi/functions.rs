@@ -20,10 +20,11 @@ use crate::engine::host::{Answer, Host, Level, Part, Shape};
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 7] = [
+    let functions: [(&CStr, api::lua_CFunction); 8] = [
         (c"ask", ask),
         (c"log", log),
         (c"now", now),
+        (c"clock", clock),
         (c"find", find),
         (c"load", load),
         (c"sign", sign),
@@ -149,6 +150,14 @@ unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
     let inside = inside_of(state);
     let now = with_host(Context::of(state), |host| host.now()).unwrap_or_default();
     inside.push_number(now.as_secs_f64());
+    1
+}
+
+/// `clock()`: seconds that only go forward, as the host tells them.
+unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
+    let inside = inside_of(state);
+    let time = with_host(Context::of(state), |host| host.clock()).unwrap_or_default();
+    inside.push_number(time.as_secs_f64());
     1
 }
 

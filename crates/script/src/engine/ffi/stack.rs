@@ -189,6 +189,25 @@ impl Stack {
         }
     }
 
+    /// How many levels the call stack has.
+    pub(in crate::engine) fn depth(self) -> i32 {
+        let (mut there, mut beyond) = (-1, 1);
+        while self.has_level(beyond) {
+            (there, beyond) = (beyond, beyond.saturating_mul(2));
+        }
+        while beyond - there > 1 {
+            let middle = there + (beyond - there) / 2;
+            if self.has_level(middle) { there = middle } else { beyond = middle }
+        }
+        beyond
+    }
+
+    fn has_level(self, level: i32) -> bool {
+        let mut record = MaybeUninit::<api::lua_Debug>::zeroed();
+        // SAFETY: the record is large enough; the call fills in which level it is, or nothing.
+        unsafe { api::lua_getstack(self.state(), level, record.as_mut_ptr()) != 0 }
+    }
+
     /// The level of the call stack, 0 being the innermost; None beyond the outermost.
     pub(in crate::engine) fn trace_point(self, level: i32) -> Option<TracePoint> {
         let mut record = MaybeUninit::<api::lua_Debug>::zeroed();
