@@ -11,10 +11,10 @@ pub(crate) mod other;
 pub(crate) mod patience;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::thread;
 
 use conformance::Response;
@@ -132,6 +132,16 @@ impl Plan {
     pub(crate) fn start(self) -> Server {
         let server = self.launch();
         server.stand()
+    }
+
+    /// Starts it and waits until it stands; its standard error is a pipe for the test to read.
+    pub(crate) fn start_with_piped_errors(self) -> (Server, BufReader<ChildStderr>) {
+        let mut command = self.command();
+        let printed = File::create(self.directory.join("stdout.txt")).unwrap();
+        self.directory.write("stderr.txt", "");
+        let mut child = command.stdout(printed).stderr(Stdio::piped()).spawn().unwrap();
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        (Server { child, announced: Vec::new(), plan: self }.stand(), errors)
     }
 
     /// Starts it without waiting.

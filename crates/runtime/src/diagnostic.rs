@@ -1,11 +1,12 @@
 //! The server's own lines on standard error: trouble that no request can be answered with, and orders carried out.
 //!
-//! Owns the least level that is written, one for the process as standard error is one. For the rare case only, never
-//! for a request: whoever reports trouble counts how often, so that it cannot flood the log.
+//! Owns the least level that is written, one for the process as standard error is one. For the rare case, and for what
+//! pages log: whoever reports trouble counts how often, so that it cannot flood the log.
 
 use std::fmt;
-use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::outlet;
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,9 +52,6 @@ pub fn set_least(level: Level) {
 /// Writes one line that begins with its level, unless it matters too little. What is not written is not formatted.
 pub fn write(level: Level, line: fmt::Arguments<'_>) {
     if level as u8 <= LEAST.load(Ordering::Relaxed) {
-        // One write, so that lines of several threads do not mix; where standard error is closed there is nobody
-        // left to tell.
-        let line = format!("velodrome: {}: {line}\n", level.as_str());
-        let _nobody_to_tell = std::io::stderr().write_all(line.as_bytes());
+        outlet::write(format!("velodrome: {}: {line}\n", level.as_str()));
     }
 }

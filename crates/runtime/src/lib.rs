@@ -11,6 +11,7 @@ pub mod launch;
 pub mod limits;
 pub mod mailbox;
 mod outbox;
+pub mod outlet;
 pub mod output;
 pub mod panic;
 mod process;

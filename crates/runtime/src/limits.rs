@@ -196,3 +196,23 @@ pub const ENDPOINTS: usize = 1024;
 ///
 /// Consequence: more are refused by the kernel, which also cuts this at `net.core.somaxconn`.
 pub const BACKLOG: u32 = 4096;
+
+/// Bytes of lines that wait for room on standard error (1 MiB).
+///
+/// Consequence: lines beyond it are lost; how many is told in their place.
+pub const OUTLET_BYTES: usize = 1024 * 1024;
+
+/// Bytes of a line that is written at once where there is any room: what a pipe with room takes as a whole (`PIPE_BUF`).
+///
+/// Consequence: a longer line goes by way of the thread that may wait.
+pub const OUTLET_DIRECT_BYTES: usize = 4096;
+
+/// How often the end of the process looks whether all lines are written (100 times).
+///
+/// Consequence: lines that nobody has read by then, after a second, are lost.
+pub const OUTLET_END_TRIES: u32 = 100;
+
+/// The pause between two of these looks (10 ms).
+///
+/// Consequence: the end of the process may come so much later than the last line.
+pub const OUTLET_END_PAUSE: Duration = Duration::from_millis(10);

@@ -3,7 +3,10 @@
 //! Owns the `libc` calls on descriptors; each is one operation. Never keeps a descriptor.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 /// Borrows a descriptor that was inherited at start, after checking that it is open.
 pub fn borrow_inherited(number: RawFd) -> io::Result<BorrowedFd<'static>> {
@@ -15,6 +18,20 @@ pub fn borrow_inherited(number: RawFd) -> io::Result<BorrowedFd<'static>> {
     // SAFETY: the number is open (checked above), it was inherited at start and nothing in the process owns or
     // closes it, so it stays open for the life of the process.
     Ok(unsafe { BorrowedFd::borrow_raw(number) })
+}
+
+/// Whether a write of up to `PIPE_BUF` bytes to this pipe, socket or file ends at once: there is room, or nobody reads any
+/// more. Does not hold for terminals, which may have room for less.
+pub fn has_room(descriptor: &impl AsFd) -> bool {
+    let mut polled = [PollFd::new(descriptor, PollFlags::OUT)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    loop {
+        match poll(&mut polled, Some(&at_once)) {
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+            Ok(ready) => return ready > 0,
+        }
+    }
 }
 
 /// `TCP_DEFER_ACCEPT`: accept a connection only once it has bytes, or after so many seconds; 0 for at once.

@@ -5,7 +5,7 @@
 
 local kit = ...
 
-local yield, running = coroutine.yield, coroutine.running
+local yield, running = kit.yield, coroutine.running
 local type, error, tostring, select, unpack, pairs = type, error, tostring, select, unpack, pairs
 local pcall = pcall
 local contexts, replied = kit.contexts, kit.replied

@@ -23,6 +23,7 @@ use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
 use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
+use runtime::outlet;
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings};
 use runtime::service::Service;
 use sys::pollset::epoll::Epoll;
@@ -96,8 +97,16 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
         );
     }
     tell(&standing.facts, control_path.as_deref());
+    if let Err(error) = outlet::open() {
+        diagnostic::write(
+            Level::Warn,
+            format_args!("schedulers wait while nobody reads standard error: {error}"),
+        );
+    }
     launched.start();
-    signals::run(source, (&data, pages), crew.main()?, launched, control, helpers)
+    let served = signals::run(source, (&data, pages), crew.main()?, launched, control, helpers);
+    outlet::finish();
+    served
 }
 
 /// What stands once everything is open.

@@ -1,0 +1,155 @@
+//! Standard error for threads that must not wait: nobody may read what it is connected to.
+//!
+//! Owns the lines that wait to be written, and the one thread that may wait with them. Never decides what is worth a
+//! line.
+//!
+//! A line is written at once where that takes no time: nothing waits before it and there is room. So it is there before
+//! whatever its thread does next, as long as somebody reads. Otherwise it goes to the thread of the outlet. Lines of one
+//! thread stay in their order. A channel of the standard library serves here, not a mailbox: any thread may have a line
+//! to write, also one that has no seat, and nobody waits for an answer.
+
+use std::io::{self, IsTerminal, Write};
+// Not on a scheduler: it is set before they run, and from then on reading it is one load.
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use crate::limits::{OUTLET_BYTES, OUTLET_DIRECT_BYTES, OUTLET_END_PAUSE, OUTLET_END_TRIES};
+
+static OUTLET: OnceLock<Outlet> = OnceLock::new();
+
+/// What waits, and who writes.
+struct Outlet {
+    sender: Sender<Waiting>,
+    /// Bytes of the lines that wait.
+    waiting_bytes: AtomicUsize,
+    /// Lines lost since that was told.
+    lost: AtomicU64,
+    /// Somebody writes.
+    is_taken: AtomicBool,
+    /// A terminal may have room for some bytes, and none for a whole line.
+    is_terminal: bool,
+}
+
+/// A line that waits.
+struct Waiting {
+    line: String,
+    /// Lines lost before it.
+    lost: u64,
+}
+
+/// From now on no line is waited for by whoever writes it.
+///
+/// # Errors
+/// When its thread cannot be started: lines are written as before.
+pub fn open() -> io::Result<()> {
+    let (sender, receiver) = channel();
+    let outlet = Outlet {
+        sender,
+        waiting_bytes: AtomicUsize::new(0),
+        lost: AtomicU64::new(0),
+        is_taken: AtomicBool::new(false),
+        is_terminal: io::stderr().is_terminal(),
+    };
+    if OUTLET.set(outlet).is_err() {
+        return Ok(());
+    }
+    // It ends with the process.
+    thread::Builder::new().name("errors".to_owned()).spawn(move || run(&receiver)).map(drop)
+}
+
+/// Writes a line, at once or as soon as there is room for it.
+pub(crate) fn write(line: String) {
+    let Some(outlet) = OUTLET.get() else { return write_now(&line) };
+    if !outlet.write_at_once(&line) {
+        outlet.put(line);
+    }
+}
+
+/// Gives what waits some time to be written, at the end of the process.
+pub fn finish() {
+    let Some(outlet) = OUTLET.get() else { return };
+    for _ in 0..OUTLET_END_TRIES {
+        if outlet.waiting_bytes.load(SeqCst) == 0 && !outlet.is_taken.load(SeqCst) {
+            return;
+        }
+        // Not on a scheduler: these have ended.
+        thread::sleep(OUTLET_END_PAUSE);
+    }
+}
+
+impl Outlet {
+    /// Writes a line if nothing is in its way.
+    fn write_at_once(&self, line: &str) -> bool {
+        if line.len() > OUTLET_DIRECT_BYTES || self.is_terminal || !self.take() {
+            return false;
+        }
+        // Read while no other can write: what this thread put there before counts until it is written.
+        let is_free = self.waiting_bytes.load(SeqCst) == 0
+            && self.lost.load(SeqCst) == 0
+            && sys::descriptor::has_room(&io::stderr());
+        if is_free {
+            write_now(line);
+        }
+        self.is_taken.store(false, SeqCst);
+        is_free
+    }
+
+    /// Becomes the one that writes, unless another is.
+    fn take(&self) -> bool {
+        self.is_taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok()
+    }
+
+    /// Hands a line to the thread that may wait; there is room for so many bytes.
+    fn put(&self, line: String) {
+        let bytes = cost(&line);
+        if self.waiting_bytes.fetch_add(bytes, SeqCst) + bytes > OUTLET_BYTES {
+            self.waiting_bytes.fetch_sub(bytes, SeqCst);
+            self.lost.fetch_add(1, SeqCst);
+            return;
+        }
+        let lost = self.lost.swap(0, SeqCst);
+        // Its thread ends with the process only.
+        let _sent = self.sender.send(Waiting { line, lost });
+    }
+}
+
+/// What a line that waits counts for.
+fn cost(line: &str) -> usize {
+    line.len() + size_of::<Waiting>()
+}
+
+/// The thread that may wait.
+fn run(receiver: &Receiver<Waiting>) {
+    let Some(outlet) = OUTLET.get() else { return };
+    while let Ok(Waiting { line, lost }) = receiver.recv() {
+        while !outlet.take() {
+            // Somebody writes a line that takes no time.
+            thread::yield_now();
+        }
+        write_loss(lost);
+        write_now(&line);
+        let before = outlet.waiting_bytes.fetch_sub(cost(&line), SeqCst);
+        if before == cost(&line) {
+            write_loss(outlet.lost.swap(0, SeqCst));
+        }
+        outlet.is_taken.store(false, SeqCst);
+    }
+}
+
+fn write_loss(lost: u64) {
+    if lost > 0 {
+        let lines = if lost == 1 { "line is" } else { "lines are" };
+        write_now(&format!(
+            "velodrome: warn: {lost} {lines} lost here: standard error was not read\n"
+        ));
+    }
+}
+
+/// In one write, so that lines of several processes do not mix; where standard error is closed there is nobody left to
+/// tell.
+fn write_now(line: &str) {
+    let _nobody_to_tell = io::stderr().write_all(line.as_bytes());
+}
