@@ -3,6 +3,7 @@
 //! Owns the connection's states and deadlines and the shape of a reply. Never touches a socket or a clock, and
 //! knows nothing of files or routes: an [`Application`] answers.
 
+mod answering;
 mod application;
 mod connection;
 mod function;

@@ -9,72 +9,42 @@ use std::sync::Arc;
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
-    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
-use wire::http::head::{self, FieldSlots, Head, Version};
-use wire::http::status::Status;
+use wire::http::head::FieldSlots;
 
-use super::application::{Answer, AnswerContext, Application, Intake};
+use super::answering::CutShort;
+use super::application::Application;
 use super::connection::Connection;
-use super::log::{AccessLine, AccessLog};
-use super::pending::Pending;
+use super::log::AccessLog;
 use super::process::Process;
-use super::reply::{BodyUse, Persistence, Reply, ReplyParts};
-use super::request::Request;
+use super::reply::ReplyParts;
 use super::settings::Settings;
 use super::stats::HttpStats;
-use super::stream::{Begun, StreamFraming};
+use super::stream::Begun;
 use crate::config::Network;
 use crate::fetch::Client;
 
-/// A request and its number on its connection.
-pub(super) struct Asked<'r> {
-    pub(super) request: Request<'r>,
-    pub(super) number: u32,
-}
-
-/// What an answer means for the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// The next request may follow.
-    Kept,
-    /// That was the last one.
-    Closed,
-    /// Nothing was written, or nothing more.
-    Wait,
-    /// A part was written; [`Http::take_begun`] has what was begun.
-    Part,
-    /// The rest will not come: the connection ends in this way.
-    Cut(Next),
-}
-
-/// An answer that was cut with its connection.
-struct CutShort {
-    pending: Box<Pending>,
-    begun: Begun,
-    peer: Peer,
-}
-
 /// The HTTP service of one scheduler.
 pub struct Http<A> {
-    application: A,
-    settings: Arc<Settings>,
-    parts: ReplyParts,
-    log: Option<AccessLog>,
-    stats: HttpStats,
+    pub(super) application: A,
+    pub(super) settings: Arc<Settings>,
+    pub(super) parts: ReplyParts,
+    pub(super) log: Option<AccessLog>,
+    pub(super) stats: HttpStats,
     client: Client,
     /// Which configured listener each of this scheduler's own is; empty: they are the same.
     listeners: Vec<usize>,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
     /// What the part that was just written began. Not in the outcome, which every answer has.
-    begun: Option<Begun>,
+    pub(super) begun: Option<Begun>,
     /// Processes whose client has taken a part.
-    taken: Vec<ProcessId>,
+    pub(super) taken: Vec<ProcessId>,
     /// Answers to be logged as they are.
-    cut_short: Vec<CutShort>,
+    pub(super) cut_short: Vec<CutShort>,
 }
 
 impl<A: Application> Http<A> {
@@ -164,206 +134,6 @@ impl<A: Application> Http<A> {
         let configured = self.listeners.get(own).copied().unwrap_or(own);
         let rules = self.settings.listeners.get(configured);
         rules.map_or(&[], |rules| &rules.proxy_protocol_from)
-    }
-
-    /// Tells the application of a body that is handed over to it.
-    pub(super) fn begin_body(
-        &mut self,
-        request: &Request<'_>,
-        context: &mut Context<'_, A::Message>,
-    ) -> Intake {
-        let (id, now) = (context.id, context.now);
-        let mut context = AnswerContext { id, now, mail: context.mail };
-        self.application.begin_body(request, &mut context)
-    }
-
-    /// Hands a piece of a body over to the application.
-    pub(super) fn hand_over(
-        &mut self,
-        piece: &[u8],
-        context: &mut Context<'_, A::Message>,
-    ) -> Intake {
-        let (id, now) = (context.id, context.now);
-        let mut context = AnswerContext { id, now, mail: context.mail };
-        self.application.on_body(piece, &mut context)
-    }
-
-    /// Has a request answered.
-    #[inline(always)]
-    pub(super) fn answer(
-        &mut self,
-        asked: &Asked<'_>,
-        head: &[u8],
-        context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
-        let full = self.settings.requests_per_connection.is_some_and(|most| asked.number >= most);
-        let persistence = if !asked.request.head.persistent || full || context.is_draining() {
-            Persistence::Closed
-        } else if asked.request.version() == Version::Http10 {
-            Persistence::KeptAlive
-        } else {
-            Persistence::Kept
-        };
-        self.answer_with(asked, head, persistence, None, context)
-    }
-
-    /// Has the rest of an answer made of which parts were sent.
-    pub(super) fn go_on(
-        &mut self,
-        asked: &Asked<'_>,
-        head: &[u8],
-        begun: Begun,
-        context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
-        self.answer_with(asked, head, begun.persistence, Some(begun), context)
-    }
-
-    /// Has a request answered whose body will not be read.
-    pub(super) fn answer_and_close(
-        &mut self,
-        asked: &Asked<'_>,
-        head: &[u8],
-        context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
-        self.answer_with(asked, head, Persistence::Closed, None, context)
-    }
-
-    #[inline(always)]
-    fn answer_with(
-        &mut self,
-        asked: &Asked<'_>,
-        head: &[u8],
-        persistence: Persistence,
-        begun: Option<Begun>,
-        context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
-        self.parts.set_second(context.now.unix_seconds);
-        let request = &asked.request;
-        let body_use = BodyUse::of_method(request.method());
-        let mut reply = Reply {
-            output: context.output,
-            parts: &mut self.parts,
-            version: request.version(),
-            body_use,
-            persistence,
-            status: begun.map(|begun| begun.status),
-            body_bytes: begun.map_or(0, |begun| begun.body_bytes),
-            framing: begun.and_then(|begun| begun.framing),
-        };
-        let mut answer_context =
-            AnswerContext { id: context.id, now: context.now, mail: context.mail };
-        let answer = self.application.on_request(request, &mut reply, &mut answer_context);
-        match answer {
-            Answer::Wait => {
-                self.stats.waited += 1;
-                return Outcome::Wait;
-            }
-            Answer::Part => {
-                if let Some(status) = reply.status {
-                    self.begun = Some(reply.begun(status));
-                    return Outcome::Part;
-                }
-            }
-            Answer::Done | Answer::Cut => {}
-        }
-        if reply.status.is_none() {
-            // The application said done and wrote nothing: its mistake, and the client must not hang for it.
-            reply.empty(Status::INTERNAL_SERVER_ERROR);
-        }
-        if answer == Answer::Done {
-            reply.end_parts();
-        }
-        let status = reply.status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
-        let (closed, body_bytes) = (reply.persistence == Persistence::Closed, reply.body_bytes);
-        let framing = reply.framing;
-        self.stats.count(status);
-        if let Some(log) = &mut self.log {
-            let body_bytes = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-            log.write(&AccessLine::of(request, head, status, body_bytes, context.now));
-        }
-        if answer == Answer::Cut {
-            return Outcome::Cut(StreamFraming::cut(framing));
-        }
-        if closed { Outcome::Closed } else { Outcome::Kept }
-    }
-
-    /// What was begun by the part that was just written.
-    pub(super) fn take_begun(&mut self) -> Option<Begun> {
-        self.begun.take()
-    }
-
-    /// The client has taken a part: the next one is asked for when others had their turn.
-    pub(super) fn note_taken(&mut self, process: ProcessId) {
-        self.taken.push(process);
-    }
-
-    /// The connection of an answer that was begun has ended, or is about to. Counted and logged at the end of the turn: not
-    /// everybody who ends one knows the time.
-    pub(super) fn note_cut(&mut self, pending: Box<Pending>, begun: Begun, peer: Peer) {
-        self.cut_short.push(CutShort { pending, begun, peer });
-    }
-
-    fn settle(&mut self, context: &mut ServiceContext<'_, A::Message>) {
-        for process in self.taken.drain(..) {
-            context.command(Command::Resume(process));
-        }
-        for CutShort { pending, begun, peer } in std::mem::take(&mut self.cut_short) {
-            self.stats.count(begun.status);
-            let Some(log) = &mut self.log else { continue };
-            let (status, bytes, now) = (begun.status, begun.body_bytes, context.now);
-            let mut slots = FieldSlots::new();
-            match head::parse(&pending.head, &self.settings.head, &mut slots) {
-                Ok(Head::Complete { request, .. }) => {
-                    let listener = ListenerIndex(0);
-                    let request = Request { head: &request, body: &[], peer, listener };
-                    log.write(&AccessLine::of(&request, &pending.head, status, bytes, now));
-                }
-                // Limit lowered by a reload meanwhile.
-                _ => log.write(&AccessLine::of_refused(peer, status, bytes, now)),
-            }
-        }
-    }
-
-    /// Writes the reply to something that is no request, or one that came too late.
-    pub(super) fn refuse(
-        &mut self,
-        peer: Peer,
-        status: Status,
-        body_use: BodyUse,
-        context: &mut Context<'_, A::Message>,
-    ) {
-        self.parts.set_second(context.now.unix_seconds);
-        self.stats.refused += 1;
-        self.stats.count(status);
-        let mut body = std::mem::take(&mut self.parts.body);
-        body.clear();
-        let content_type = self.application.error_page(status, &mut body);
-        let mut reply = Reply {
-            output: context.output,
-            parts: &mut self.parts,
-            version: Version::Http11,
-            body_use,
-            persistence: Persistence::Closed,
-            status: None,
-            body_bytes: 0,
-            framing: None,
-        };
-        reply.begin(status);
-        if status == Status::SERVICE_UNAVAILABLE {
-            reply.prepared_fields(b"Retry-After: 1\r\n");
-        }
-        reply.prepared_fields(b"Content-Type: ");
-        reply.prepared_fields(content_type.as_bytes());
-        reply.prepared_fields(b"\r\n");
-        reply.end_head_with_length(body.len() as u64);
-        if reply.sends_body() {
-            reply.output.put(&body);
-        }
-        if let Some(log) = &mut self.log {
-            let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
-            log.write(&AccessLine::of_refused(peer, status, body_bytes, context.now));
-        }
-        self.parts.body = body;
     }
 }
 

@@ -7,9 +7,10 @@ use wire::http::head::{self, FieldSlots, Head};
 use wire::http::status::Status;
 
 use super::{Connection, Phase, Step};
+use crate::http::answering::Outcome;
 use crate::http::application::Application;
 use crate::http::pending::{BodyRest, Pending};
-use crate::http::service::{Http, Outcome};
+use crate::http::service::Http;
 use crate::http::stream::StreamFraming;
 
 impl Connection {

@@ -16,11 +16,12 @@ use wire::http::head::{self, FieldSlots, Framing, Head};
 use wire::http::status::Status;
 use wire::proxy::{self, Parsed, Source};
 
+use crate::http::answering::{Asked, Outcome};
 use crate::http::application::{Application, Interest};
 use crate::http::pending::Pending;
 use crate::http::reply::BodyUse;
 use crate::http::request::Request;
-use crate::http::service::{Asked, Http, Outcome};
+use crate::http::service::Http;
 use crate::http::settings::milliseconds;
 use crate::limits;
 
