@@ -198,14 +198,21 @@ impl Connection {
     }
 
     fn fill(&mut self, deadline: Deadline) -> Fill {
-        let Some(left) = deadline.left() else { return Fill::Silence };
         if self.end.is_some() || self.received.len() >= RECEIVED_BYTES_MAX {
             return Fill::Silence;
         }
         let mut buffer = [0; READ_BYTES];
-        let outcome = match self.stream.set_read_timeout(Some(left)) {
-            Ok(()) => self.stream.read(&mut buffer),
-            Err(error) => Err(error),
+        let outcome = loop {
+            let Some(left) = deadline.left() else { return Fill::Silence };
+            let read = match self.stream.set_read_timeout(Some(left)) {
+                Ok(()) => self.stream.read(&mut buffer),
+                Err(error) => Err(error),
+            };
+            // A stop and continue interrupts a read that has a time limit: nothing the server did.
+            if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted) {
+                continue;
+            }
+            break read;
         };
         match outcome {
             Ok(0) => self.end = Some(End::Finished),
@@ -213,7 +220,6 @@ impl Connection {
                 self.received.extend_from_slice(&buffer[..count]);
                 return Fill::Bytes;
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Fill::Bytes,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 return Fill::Silence;
             }

@@ -65,7 +65,11 @@ fn try_ask(socket: &mut TcpStream, request: &[u8]) -> io::Result<String> {
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     while answer.windows(4).rev().nth(2).is_none_or(|end| end != b"\r\n\r\n") {
-        let received = socket.read(&mut buffer)?;
+        let received = match socket.read(&mut buffer) {
+            // By a stop and continue, as the socket has a time limit.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            received => received?,
+        };
         if received == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
