@@ -14,6 +14,8 @@
 ---@class velodrome.Request
 ---@field method string `"GET"`
 ---@field path string the path, decoded, with the leading slash
+---@field rest string what of the path an app module looks at: what follows the prefix of its route
+---@field parameters table<string, string> the parameters in the path of a module's route; empty in a page
 ---@field query table<string, string> the arguments, decoded; of one name the last counts
 ---@field query_text string the query as it came, without the question mark
 ---@field headers table<string, string> the fields, names in small letters; of one name the last counts
@@ -263,7 +265,7 @@ function os.clock() end
 
 -- ---- Modules ----
 
----A module of the site; it runs when it is required for the first time.
+---What an app module returned: `require("lib.laps")` is `app/lib/laps.lua`.
 ---@param name string
 ---@return any
 function require(name) end

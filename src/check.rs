@@ -49,7 +49,7 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
 
 /// Broken pages are errors, too, and so are names that are not there, though a server would start with them.
 fn look_at_pages(data: &SiteData) -> Result<(), Failure> {
-    let problems = pages::problems(&data.roots, &data.pages);
+    let problems = pages::problems(&data.page_roots, &data.pages);
     if problems.is_empty() {
         return Ok(());
     }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use script::engine::EngineError;
 
-use crate::config::{Config, ConfigErrors, Overrides};
+use crate::config::{AppDirectory, AppPresence, Config, ConfigErrors, Overrides};
+use crate::limits::APP_MAIN;
 use crate::pages::{self, Before, Secret, SecretError};
 use crate::site::SiteData;
 
@@ -53,6 +54,13 @@ pub enum LoadError {
     Config(ConfigErrors),
     /// There is nothing to sign cookies with.
     Secret(SecretError),
+    /// A root is in the directory of the app modules.
+    RootInApp {
+        /// The root.
+        root: PathBuf,
+        /// The directory.
+        app: PathBuf,
+    },
     /// There are pages, and nothing that can run them.
     Engine(EngineError),
 }
@@ -79,6 +87,13 @@ impl fmt::Display for LoadError {
             ),
             Self::Config(errors) => errors.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
+            Self::RootInApp { root, app } => write!(
+                formatter,
+                "cannot serve `{}`: it is in the directory of app modules, `{}`, of which nothing is served; \
+                 name another `app` in [pages], or another `root`",
+                root.display(),
+                app.display()
+            ),
             Self::Engine(error) => error.fmt(formatter),
         }
     }
@@ -93,7 +108,11 @@ impl LoadError {
             Self::Directory { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::Uploads { .. } | Self::Config(_) | Self::Secret(_) | Self::Engine(_) => false,
+            Self::Uploads { .. }
+            | Self::Config(_)
+            | Self::Secret(_)
+            | Self::RootInApp { .. }
+            | Self::Engine(_) => false,
         }
     }
 }
@@ -111,13 +130,14 @@ impl Source {
         for path in data.directories() {
             look_at_directory(path)?;
         }
+        look_for_app(&mut data)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });
         }
-        data.pages = pages::load(&data.roots, &data.rules, before, &data.config.pages)
-            .map_err(LoadError::Engine)?;
+        data.pages =
+            pages::load(data.places(), before, &data.config.pages).map_err(LoadError::Engine)?;
         Ok(data)
     }
 
@@ -146,6 +166,33 @@ impl Source {
 
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Takes the directory of app modules, if there is one, and sees to it that nothing in it is served.
+fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
+    let AppDirectory { path, presence } = &data.config.app;
+    let is_app = match presence {
+        AppPresence::Required => true,
+        AppPresence::WithMain => path.join(APP_MAIN).with_extension("lua").is_file(),
+    };
+    if !is_app || !data.config.pages.enabled {
+        return Ok(());
+    }
+    look_at_directory(path)?;
+    let refused = |error| LoadError::Directory { path: path.clone(), error };
+    let app = path.canonicalize().map_err(refused)?;
+    let mut below = Vec::new();
+    for root in &data.roots {
+        let refused = |error| LoadError::Directory { path: root.path.clone(), error };
+        let place = root.path.canonicalize().map_err(refused)?;
+        if place.starts_with(&app) {
+            return Err(LoadError::RootInApp { root: root.path.clone(), app: path.clone() });
+        }
+        let inside = app.strip_prefix(&place).ok();
+        below.push(inside.map(|inside| inside.to_string_lossy().into_owned()));
+    }
+    data.add_app(below.into_iter());
+    Ok(())
 }
 
 fn look_at_directory(path: &Path) -> Result<(), LoadError> {

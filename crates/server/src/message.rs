@@ -117,6 +117,8 @@ pub struct ReloadReport {
 pub struct PagesRead {
     /// How many there are, those only for others to include among them.
     pub count: usize,
+    /// How many app modules there are.
+    pub modules: usize,
     /// How often edits were taken over.
     pub edits: u64,
     /// What is wrong with some.

@@ -28,6 +28,8 @@ pub enum Part {
     Method,
     /// `request.path`: text, decoded.
     Path,
+    /// `request.rest`: text, what of the path follows the prefix of a module's route, with its slash.
+    Rest,
     /// `request.query`: fields, decoded; of one name the last counts.
     Query,
     /// `request.query_text`: text as it came, without the question mark.
@@ -49,9 +51,10 @@ pub enum Part {
 
 impl Part {
     /// All parts with the names that pages know them by. A part's number is its place here, from 1.
-    pub const ALL: [(&'static str, Part); 10] = [
+    pub const ALL: [(&'static str, Part); 11] = [
         ("method", Part::Method),
         ("path", Part::Path),
+        ("rest", Part::Rest),
         ("query", Part::Query),
         ("query_text", Part::QueryText),
         ("headers", Part::Headers),

@@ -7,14 +7,16 @@ use std::rc::Rc;
 
 use crate::engine::error::{Fault, ScriptError};
 use crate::engine::ffi::{Coroutine, Outcome, Reference};
+use crate::engine::host::Host;
 use crate::engine::library;
 use crate::engine::report;
-use crate::engine::run::{Budget, Handler, Run};
+use crate::engine::run::{Budget, Handler, Purpose, Run};
 use crate::engine::state::State;
 use crate::limits;
 
 /// What the loop of run.lua takes after a job that it is to load.
 const LOAD: f64 = 1.0;
+const LOAD_MODULE: f64 = 3.0;
 
 /// The tag of what it yields then.
 const LOADED: u8 = 2;
@@ -31,18 +33,31 @@ impl State {
         let chunk = self.compile(name, text)?;
         let coroutine = self.take_coroutine(name)?;
         self.lua.pass(&coroutine, &chunk);
-        self.lua.pass_number(&coroutine, LOAD);
         self.lua.release(&chunk);
+        self.finish_loading(coroutine, LOAD, (name, name), site.into(), &mut library::NoHost)
+    }
+
+    /// Has a loading coroutine do its job: what the loop of run.lua takes after its first value. `file` is what errors and
+    /// the handler are named by.
+    fn finish_loading(
+        &mut self,
+        coroutine: Coroutine,
+        job: f64,
+        (name, file): (&str, &str),
+        number: f64,
+        host: &mut dyn Host,
+    ) -> Result<Handler, Box<ScriptError>> {
+        self.lua.pass_number(&coroutine, job);
         if !self.lua.pass_bytes(&coroutine, name.as_bytes()) {
             self.lua.drop_coroutine(coroutine);
-            return Err(report::out_of_memory(name));
+            return Err(report::out_of_memory(file));
         }
-        self.lua.pass_number(&coroutine, site.into());
-        let name: Rc<str> = name.into();
+        self.lua.pass_number(&coroutine, number);
+        let name: Rc<str> = file.into();
         let mut run = Run::new(coroutine, name.clone(), Budget::Whole, &self.bin);
         let mut passed = 4;
         loop {
-            let (coroutine, outcome) = self.advance(&mut run, passed, &mut library::NoHost)?;
+            let (coroutine, outcome) = self.advance(&mut run, passed, host)?;
             if outcome == Outcome::Sliced {
                 run.coroutine = Some(coroutine);
                 passed = 0;
@@ -59,12 +74,14 @@ impl State {
         name: &str,
         coroutine: Coroutine,
     ) -> Result<Reference, Box<ScriptError>> {
-        let is_loaded = coroutine.stack.number_at(1) as u8 == LOADED;
-        if !is_loaded || !coroutine.stack.is_function_at(2) {
-            let message =
-                if is_loaded { "it gives no function" } else { "it waits while it is loaded" };
+        if coroutine.stack.number_at(1) as u8 != LOADED {
+            let error = report::waiting(name, coroutine.stack);
             self.lua.drop_coroutine(coroutine);
-            return Err(report::plain(Fault::Compile, name, message));
+            return Err(error);
+        }
+        if !coroutine.stack.is_function_at(2) {
+            self.lua.drop_coroutine(coroutine);
+            return Err(report::plain(Fault::Compile, name, "it gives no function"));
         }
         coroutine.stack.truncate(2);
         let kept = self.lua.keep(&coroutine);
@@ -86,22 +103,46 @@ impl State {
         let _refused = self.lua.call_with(&self.kept.refuse, site.into(), &text);
     }
 
-    /// Hands in a module that pages may `require`. It runs when it is required for the first time.
+    /// Hands in the text of a module of the next set, from that file.
     ///
     /// # Errors
     ///
     /// The text is not Lua.
-    pub fn provide(&mut self, name: &str, text: &str) -> Result<(), Box<ScriptError>> {
-        let chunk = self.compile(name, text)?;
+    pub fn provide(&mut self, name: &str, file: &str, text: &str) -> Result<(), Box<ScriptError>> {
+        let chunk = self.compile(file, text)?;
         let set = self.lua.set_member(&self.kept.modules, name, &chunk);
         self.lua.release(&chunk);
-        set.map_err(|fault| report::of_call(fault, name))
+        set.map_err(|fault| report::of_call(fault, file))
     }
 
-    /// Forgets what modules gave: each runs again when it is required the next time.
-    pub fn forget_modules(&mut self) {
-        // The function only empties a table, which needs no memory.
-        let _ = self.lua.call(&self.kept.forget);
+    /// Makes what was provided since the last time the set of modules in force. A module runs when it is required for the
+    /// first time, or loaded. Handlers of the set before go on with it.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory: the set before stays in force.
+    pub fn adopt_modules(&mut self) -> Result<(), Box<ScriptError>> {
+        self.lua.call(&self.kept.adopt).map_err(|fault| report::of_call(fault, "app modules"))
+    }
+
+    /// Runs a module of the set in force, if it did not run yet. To answer requests its handler is started like a page.
+    ///
+    /// # Errors
+    ///
+    /// The module fails, waits, or gives nothing that answers.
+    pub fn load_module(
+        &mut self,
+        name: &str,
+        file: &str,
+        purpose: Purpose,
+        host: &mut dyn Host,
+    ) -> Result<Handler, Box<ScriptError>> {
+        self.sweep();
+        let coroutine = self.take_coroutine(file)?;
+        // The loop takes a function first, which this job has no use for.
+        self.lua.pass(&coroutine, &self.kept.adopt);
+        let number = f64::from(u8::from(purpose == Purpose::Answers));
+        self.finish_loading(coroutine, LOAD_MODULE, (name, file), number, host)
     }
 
     fn compile(&mut self, name: &str, text: &str) -> Result<Reference, Box<ScriptError>> {

@@ -22,7 +22,7 @@ pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::Fetch;
 pub use host::{Answer, Host, Level, Part};
 pub use keys::Keys;
-pub use run::{Clash, FormFile, Handler, Output, Reply, Run, Step, Wait};
+pub use run::{Author, Clash, FormFile, Handler, Output, Purpose, Reply, Run, Step, Wait};
 pub use settings::{Code, Settings};
 pub use state::State;
 pub use stranger::{Stranger, Use};

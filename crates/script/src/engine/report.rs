@@ -57,6 +57,11 @@ pub(super) fn out_of_memory_at(page: &str, stack: Stack) -> Box<ScriptError> {
     placed(Fault::Memory, page, stack, "not enough memory".to_owned())
 }
 
+/// It waits where it must not: while it is loaded.
+pub(super) fn waiting(page: &str, stack: Stack) -> Box<ScriptError> {
+    placed(Fault::Compile, page, stack, "it waits while it is loaded".to_owned())
+}
+
 /// The page used up its time.
 pub(super) fn out_of_time(page: &str, stack: Stack, budget: Duration) -> Box<ScriptError> {
     let message = format!("used more than {} ms of CPU time", budget.as_millis());

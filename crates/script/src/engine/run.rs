@@ -43,6 +43,15 @@ impl Drop for Handler {
     }
 }
 
+/// What a module is loaded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To answer requests: it gives a handler, or handlers by method, or routes.
+    Answers,
+    /// To be required by others: it gives anything.
+    Required,
+}
+
 /// A page that is under way and not running now. Dropping it cancels it: nothing of it runs any more.
 pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
@@ -189,6 +198,16 @@ pub enum Reply<'text> {
     Texts(&'text [&'text [u8]]),
 }
 
+/// Whose an answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Author {
+    /// The page's, or the module's.
+    #[default]
+    Page,
+    /// The server's own of that status: a module has no handler for the request, or gave nothing but an error's status.
+    Server,
+}
+
 /// What a page wrote. Used again and again, it keeps its room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
@@ -196,6 +215,8 @@ pub struct Output {
     pub body: Vec<u8>,
     /// The status, if the page set one.
     pub status: Option<u16>,
+    /// Whose answer it is.
+    pub author: Author,
     /// Names and values of the fields that the page set, a line each. Neither holds a line end.
     pub(super) fields: String,
 }
@@ -213,6 +234,9 @@ impl Output {
         self.body.extend_from_slice(coroutine.stack.lent_bytes_at(2));
         let status = coroutine.stack.number_at(4) as u16;
         self.status = (status != 0).then_some(status);
+        if coroutine.stack.number_at(6) == 1.0 {
+            self.author = Author::Server;
+        }
         if let Some(fields) = coroutine.stack.bytes_at(5) {
             self.fields.push_str(&String::from_utf8_lossy(fields));
         }
@@ -221,6 +245,7 @@ impl Output {
     fn clear(&mut self) {
         self.body.clear();
         self.status = None;
+        self.author = Author::default();
         self.fields.clear();
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Kept {
     pub(super) body: Reference,
     pub(super) environment: Reference,
     pub(super) modules: Reference,
-    pub(super) forget: Reference,
+    pub(super) adopt: Reference,
     pub(super) withdraw: Reference,
     pub(super) refuse: Reference,
     pub(super) strangers: Reference,
@@ -75,7 +75,7 @@ impl State {
         let names = Part::ALL.map(|(name, _)| name);
         let numbers = library::numbers(&settings);
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
-        let [body, environment, modules, forget, withdraw, refuse, strangers, globals] = built
+        let [body, environment, modules, adopt, withdraw, refuse, strangers, globals] = built
             .map_err(|fault| match fault {
                 CallFault::OutOfMemory => memory,
                 // The compiler says it in words.
@@ -88,7 +88,7 @@ impl State {
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
         let mut state = State {
             lua,
-            kept: Kept { body, environment, modules, forget, withdraw, refuse, strangers, globals },
+            kept: Kept { body, environment, modules, adopt, withdraw, refuse, strangers, globals },
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,

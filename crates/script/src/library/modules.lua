@@ -1,37 +1,58 @@
 -- `require`: modules that the server handed in, by name.
 --
--- Owns the modules that are loaded. Never looks for a file.
+-- Owns which modules belong together: a set is taken over as a whole, and what runs goes on with the one it began with.
+-- Never looks for a file.
 
 local kit = ...
 
 local type, error, tostring, find = type, error, tostring, string.find
+local running, setmetatable, setfenv, pcall, pairs = coroutine.running, setmetatable, setfenv, pcall, pairs
 
-local running, setmetatable, pcall, pairs = coroutine.running, setmetatable, pcall, pairs
+local required
 
-local loaded, source_of = {}, kit.modules
-
--- What each coroutine is loading. Two runs may load one module at the same time; the first one done is kept.
-local loading = setmetatable({}, { __mode = "k" })
-
-kit.publish("require", function(name)
-  if type(name) ~= "string" or not find(name, "^[%w_-]+") or find(name, "[^%w_.-]") or find(name, "..", 1, true) then
-    error("not the name of a module: " .. tostring(name), 2)
+-- What modules see: what pages see, with a `require` that finds the others of the same set.
+local function environment_of(set)
+  local names = {}
+  for name, value in pairs(kit.members) do
+    names[name] = value
   end
-  local value = loaded[name]
+  names.require = function(name)
+    return required(set, name)
+  end
+  names.render = kit.render
+  return kit.environment_with(names)
+end
+
+-- Two runs may load one module at the same time; the first one done is kept. `loading` has what each coroutine loads.
+local function new_set(sources)
+  local set = { sources = sources, loaded = {}, loading = setmetatable({}, { __mode = "k" }) }
+  local environment = environment_of(set)
+  for _, module in pairs(sources) do
+    setfenv(module, environment)
+  end
+  return set
+end
+
+-- The callers end with a tail call of this: one level up is who requires.
+function required(set, name)
+  local value = set.loaded[name]
   if value ~= nil then
     return value
   end
-  local mine = loading[running()]
+  if type(name) ~= "string" or not find(name, "^[%w_-]+") or find(name, "[^%w_.-]") or find(name, "..", 1, true) then
+    error("not the name of a module: " .. tostring(name), 2)
+  end
+  local mine = set.loading[running()]
   if not mine then
     mine = {}
-    loading[running()] = mine
+    set.loading[running()] = mine
   end
   if mine[name] then
     error("module '" .. name .. "' requires itself", 2)
   end
-  local module = source_of[name]
+  local module = set.sources[name]
   if not module then
-    error("module '" .. name .. "' is not there", 2)
+    error("module '" .. name .. "' is not there, or cannot be compiled", 2)
   end
   mine[name] = true
   local fine, result = pcall(module, name)
@@ -42,15 +63,42 @@ kit.publish("require", function(name)
   if result == nil then
     result = true
   end
-  if loaded[name] == nil then
-    loaded[name] = result
+  if set.loaded[name] == nil then
+    set.loaded[name] = result
   end
-  return loaded[name]
+  return set.loaded[name]
+end
+
+local current
+
+-- What was handed in since the last call is the set from now on, in the place of the one before.
+function kit.adopt()
+  local sources = {}
+  for name, module in pairs(kit.modules) do
+    sources[name] = module
+  end
+  for name in pairs(sources) do
+    kit.modules[name] = nil
+  end
+  current = new_set(sources)
+end
+
+kit.publish("require", function(name)
+  if not current then
+    error("there are no modules", 2)
+  end
+  return required(current, name)
 end)
 
--- The next `require` of any module runs it anew.
-function kit.forget()
-  for name in pairs(loaded) do
-    loaded[name] = nil
+local ANSWERS = 1
+
+local function nothing() end
+
+-- Runs a module of the set in force: a function that answers requests with it, where that is its purpose.
+function kit.open_module(name, purpose)
+  local given = required(current, name)
+  if purpose ~= ANSWERS then
+    return nothing
   end
+  return kit.answers_of(given)
 end

@@ -15,6 +15,9 @@ local get = kit.buffer.get
 -- In the place of one that never was good there is what is wrong with it.
 local sites = {}
 
+-- The site whose pages modules render.
+local FIRST_SITE = 0
+
 -- The environment of each, to tell the page that is run from parts of it.
 local environments = setmetatable({}, { __mode = "k" })
 
@@ -51,7 +54,7 @@ end
 
 local function find(site, directory, target, level)
   local name = resolve(directory, target, level + 1)
-  local page = sites[site][name]
+  local page = sites[site] and sites[site][name]
   if type(page) == "string" then
     error("part '" .. name .. "' is broken: " .. page, level + 1)
   end
@@ -162,14 +165,45 @@ function kit.withdraw(site, file)
 end
 
 -- Runs a page and then the layouts around it, the innermost first.
-function kit.run_page(page, context)
+local function run_page(page, context, arguments)
   context.environment = environments[page]
-  run(page, context)
+  run(page, context, arguments)
   while context.layout do
     local outer, arguments = context.layout, context.layout_arguments
     context.layout, context.layout_arguments = nil, nil
     context.content = get(context.out)
     context.environment = environments[outer]
     run(outer, context, arguments)
+  end
+end
+
+-- Runs a page, or what answers for a module: that tells whether the answer is to be the server's own.
+function kit.run_page(page, context)
+  if not environments[page] then
+    context.environment = nil
+    return run(page, context)
+  end
+  run_page(page, context)
+end
+
+-- Prints a page of the first site with its layouts, for a module, which is no page itself.
+function kit.render(target, arguments)
+  local context = contexts[running()]
+  if context.environment then
+    error("a page cannot render another: it includes others", 2)
+  end
+  local page = find(FIRST_SITE, "", target, 2)
+  local before = get(context.out)
+  context.content, context.blocks = nil, nil
+  local fine, failure = pcall(run_page, page, context, arguments)
+  context.environment, context.layout = nil, nil
+  local text = get(context.out)
+  context.out:put(before)
+  if not fine then
+    error(failure, 0)
+  end
+  context.out:put(text)
+  if match(target, "%.html$") and not kit.has_type(context.response) then
+    context.response.headers["Content-Type"] = "text/html; charset=utf-8"
   end
 end

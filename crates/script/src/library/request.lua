@@ -29,6 +29,8 @@ kit.request_meta = {
       value = kit.signed_cookies(request)
     elseif name == "session" then
       return kit.session_of(request)
+    elseif name == "parameters" then
+      value = {}
     end
     rawset(request, name, value)
     return value
@@ -157,6 +159,11 @@ end
 function kit.close_head(response)
   rawset(response, 4, rawget(response, "status") or false)
   rawset(response, "status", nil)
+end
+
+-- Whether the type of the answer was set.
+function kit.has_type(response)
+  return has_field(rawget(response, 2), "content-type")
 end
 
 -- What was set, for the host: a status or nil, and names and values as lines or nil.

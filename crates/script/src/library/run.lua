@@ -12,7 +12,7 @@ local buffer_meta = debug.getmetatable(new_buffer())
 local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
 local DONE, LOADED, FLUSH = 1, 2, 9
-local LOAD, SPAWNED = 1, 2
+local LOAD, SPAWNED, LOAD_MODULE = 1, 2, 3
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses.
 buffer_meta.__index = { put = buffer_meta.put, putf = buffer_meta.putf }
@@ -32,13 +32,14 @@ local function serve(page, context)
   local request = setmetatable({}, request_meta)
   context.request, context.response = request, response
   context.content, context.blocks, context.name, context.random = nil, nil, nil, nil
-  kit.run_page(page, context)
+  local is_refused = kit.run_page(page, context)
   -- A later request may be given the same place.
   rawset(response, 1, nil)
   if is_sent(response) then
     kit.check_session(request)
   else
-    return finish(request, response)
+    local status, fields = finish(request, response)
+    return status, fields, is_refused and 1 or 0
   end
 end
 
@@ -103,16 +104,18 @@ function kit.loop(job, kind, file, site)
   while true do
     if kind == LOAD then
       job, kind, file, site = yield(LOADED, loaded(job, site, file))
+    elseif kind == LOAD_MODULE then
+      job, kind, file, site = yield(LOADED, kit.open_module(file, site))
     else
-      local status, fields
+      local status, fields, is_refused
       if kind == SPAWNED then
         run_spawned(job, context)
       else
-        status, fields = serve(job, context)
+        status, fields, is_refused = serve(job, context)
       end
       local out = context.out
       local start, length = ref(out)
-      job, kind, file, site = yield(DONE, start, length, status, fields)
+      job, kind, file, site = yield(DONE, start, length, status, fields, is_refused)
       if context.is_shared then
         context = new_context()
       else

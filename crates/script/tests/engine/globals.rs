@@ -177,5 +177,5 @@ fn the_definitions_have_every_part_of_a_request_and_what_a_response_does() {
 #[test]
 fn the_definitions_are_lua() {
     let mut stage = Stage::new();
-    stage.state.provide("definitions", DEFINITIONS).unwrap();
+    stage.state.provide("definitions", "velodrome.d.lua", DEFINITIONS).unwrap();
 }

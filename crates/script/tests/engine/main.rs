@@ -14,6 +14,7 @@ mod parts;
 mod patterns;
 mod processes;
 mod random;
+mod routes;
 mod running;
 mod sandbox;
 mod sessions;

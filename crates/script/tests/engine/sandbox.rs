@@ -183,22 +183,27 @@ fn protected_functions_keep_their_meaning() {
 #[test]
 fn modules_come_from_the_server_only() {
     let mut stage = Stage::new();
-    stage
-        .state
-        .provide("lib.counter", "local n = 0 return { next = function() n = n + 1 return n end }")
-        .unwrap();
-    stage.state.provide("lib.user", "return require('lib.counter')").unwrap();
-    stage.state.provide("lib.self", "local me = require('lib.self') return me").unwrap();
-    stage.state.provide("lib.bad", "error('no start')").unwrap();
-    stage.state.provide("lib.quiet", "local x = 1").unwrap();
-    stage
-        .state
-        .provide("lib.slow", "local n = 0 for i = 1, 5e6 do n = n + i % 3 end return n")
-        .unwrap();
+    assert_eq!(stage.failure("require('lib.counter')").message, "there are no modules");
+    let counter = "local n = 0 return { next = function() n = n + 1 return n end }";
+    let modules = [
+        ("lib.counter", counter),
+        ("lib.user", "return require('lib.counter')"),
+        ("lib.self", "local me = require('lib.self') return me"),
+        ("lib.bad", "error('no start')"),
+        ("lib.quiet", "local x = 1"),
+        ("lib.slow", "local n = 0 for i = 1, 5e6 do n = n + i % 3 end return n"),
+    ];
+    let provide = |stage: &mut Stage| {
+        for (name, text) in modules {
+            stage.state.provide(name, name, text).unwrap();
+        }
+        stage.state.adopt_modules().unwrap();
+    };
+    provide(&mut stage);
     let code = "_b:put(require('lib.counter').next(), require('lib.user').next())";
     assert_eq!(stage.body(code), "12");
     assert_eq!(stage.body(code), "34");
-    stage.state.forget_modules();
+    provide(&mut stage);
     assert_eq!(stage.body(code), "12");
     assert_eq!(
         stage.failure("require('lib.self')").to_string(),
@@ -207,10 +212,13 @@ fn modules_come_from_the_server_only() {
     assert_eq!(stage.failure("require('lib.bad')").to_string(), "lib.bad:1: no start");
     assert_eq!(stage.body("_b:put(tostring(require('lib.quiet')))"), "true");
     assert_eq!(stage.body("_b:put(require('lib.slow'))"), "5000001");
-    let error = stage.state.provide("lib.broken", "return +").err().unwrap();
-    assert_eq!((error.fault, error.page.as_str(), error.line), (Fault::Compile, "lib.broken", 1));
+    let error = stage.state.provide("lib.broken", "lib/broken.lua", "return +").err().unwrap();
+    assert_eq!(
+        (error.fault, error.page.as_str(), error.line),
+        (Fault::Compile, "lib/broken.lua", 1)
+    );
     let error = stage.failure("require('lib.absent')");
-    assert_eq!(error.message, "module 'lib.absent' is not there");
+    assert_eq!(error.message, "module 'lib.absent' is not there, or cannot be compiled");
 }
 
 #[test]

@@ -20,13 +20,17 @@ pub(crate) struct Desk {
     /// What the clock went on by.
     pub(crate) passed: Duration,
     pub(crate) clock_reads: u32,
+    /// GET where nothing else is said.
+    pub(crate) method: Option<&'static str>,
+    /// What of the path a module looks at.
+    pub(crate) rest: String,
 }
 
 impl Host for Desk {
     fn request(&mut self, part: Part, answer: &mut Answer) {
         self.asked.push(part);
         match part {
-            Part::Method => answer.text(b"GET"),
+            Part::Method => answer.text(self.method.unwrap_or("GET").as_bytes()),
             Part::Path => answer.text(b"/hello"),
             Part::Query => {
                 answer.field(b"name", b"Ada");
@@ -58,6 +62,7 @@ impl Host for Desk {
                     answer.field(name.as_bytes(), value.as_bytes());
                 }
             }
+            Part::Rest => answer.text(self.rest.as_bytes()),
             Part::QueryText | Part::Peer => {}
         }
     }

@@ -54,7 +54,12 @@ fn pages_read(report: &PagesRead) -> Value {
         })
     };
     let problems: Vec<Value> = report.problems.iter().map(one).collect();
-    json!({ "count": report.count, "edits": report.edits, "problems": problems })
+    json!({
+        "count": report.count,
+        "modules": report.modules,
+        "edits": report.edits,
+        "problems": problems,
+    })
 }
 
 /// What became of a reload.

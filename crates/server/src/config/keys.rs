@@ -62,6 +62,7 @@ pub(super) static ROUTE: SectionKeys = SectionKeys {
         "rewrite",
         "respond",
         "json",
+        "module",
         "headers",
         "body_size",
         "cache_control",
@@ -80,6 +81,7 @@ pub(super) static HOST_ROUTE: SectionKeys = SectionKeys {
         "rewrite",
         "respond",
         "json",
+        "module",
         "headers",
         "body_size",
         "cache_control",
@@ -134,6 +136,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
     name: "[pages]",
     keys: &[
         "enabled",
+        "app",
         "native",
         "slice",
         "cpu_budget",

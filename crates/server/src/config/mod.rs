@@ -40,8 +40,9 @@ pub use keys::{SECTIONS, SectionKeys};
 pub use limits::Limits;
 pub use log::{AccessLog, Admin, Log, LogFormat};
 pub use model::{
-    CacheRule, Config, DescriptorTables, ErrorPage, FileCache, FileRules, Header, Host, Listener,
-    Matcher, MediaType, Method, Overrides, Respond, Route, RouteAction, Steering,
+    AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage, FileCache,
+    FileRules, Header, Host, Listener, Matcher, MediaType, Method, Overrides, Respond, Route,
+    RouteAction, Steering,
 };
 pub use network::{Network, NetworkError};
 pub use pages::{PageErrors, Pages};

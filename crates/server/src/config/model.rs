@@ -45,6 +45,8 @@ pub struct Config {
     pub media_types: Vec<MediaType>,
     /// Whether pages are run, how, and what one may use.
     pub pages: Pages,
+    /// Where app modules are.
+    pub app: AppDirectory,
     /// Bounds and deadlines of requests and connections.
     pub limits: Limits,
     /// What is logged, how and where to.
@@ -72,6 +74,24 @@ pub struct Overrides {
     pub admin_socket: Option<PathBuf>,
     /// What a client sees of a page that failed.
     pub page_errors: PageErrors,
+}
+
+/// The directory of app modules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppDirectory {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it has to be there.
+    pub presence: AppPresence,
+}
+
+/// Whether there has to be a directory of app modules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppPresence {
+    /// It is named in the file, or a route names a module.
+    Required,
+    /// It is one if it has a `main.lua`.
+    WithMain,
 }
 
 /// Whose descriptor table a scheduler uses.
@@ -184,6 +204,8 @@ pub enum RouteAction {
     Respond(Respond),
     /// Answers 200 with this JSON text.
     Json(String),
+    /// Has the app module of this name answer.
+    Module(String),
 }
 
 /// A fixed answer.

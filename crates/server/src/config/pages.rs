@@ -10,7 +10,7 @@ use script::engine::Code;
 use super::fetch::{self, FetchRules};
 use super::section::Section;
 use super::value::{boolean, deadline, duration_within, path, size_within};
-use super::{Overrides, Problems};
+use super::{AppDirectory, AppPresence, Overrides, Problems, Route, RouteAction};
 use crate::limits;
 
 /// `[pages]`. Sizes are bytes.
@@ -129,6 +129,35 @@ pub(super) fn read(
         problems.at(item.offset, told);
     }
     pages
+}
+
+/// `app`: the directory of app modules.
+pub(super) fn read_app(
+    section: &Section<'_>,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<PathBuf> {
+    section.read("app", problems, |item| path(item, base))
+}
+
+/// The directory of app modules: the one that is named, or `app` beside the file.
+pub(super) fn app_directory<'a>(
+    named: Option<PathBuf>,
+    pages: &Pages,
+    base: &Path,
+    routes: impl Iterator<Item = &'a Route>,
+    problems: &mut Problems,
+) -> AppDirectory {
+    let mut presence = if named.is_some() { AppPresence::Required } else { AppPresence::WithMain };
+    for route in routes {
+        let RouteAction::Module(name) = &route.action else { continue };
+        presence = AppPresence::Required;
+        if !pages.enabled {
+            let told = format!("the module `{name}` cannot run: `enabled` of [pages] is false");
+            problems.add(Some(route.place), told);
+        }
+    }
+    AppDirectory { path: named.unwrap_or_else(|| base.join(limits::APP_DIRECTORY)), presence }
 }
 
 const _: () = assert!(limits::PAGE_CPU_BUDGET.as_nanos() >= limits::PAGE_SLICE_MAX.as_nanos());

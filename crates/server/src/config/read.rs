@@ -75,6 +75,13 @@ fn read_top(
     let limits_section = top.section("limits", &keys::LIMITS, problems);
     let log_section = top.section("log", &keys::LOG, problems);
     let admin_section = top.section("admin", &keys::ADMIN, problems);
+    let hosts = host::read_all(top, &rules, base, problems);
+    let default_host = host::read_default(top, rules, base, problems);
+    let named_app =
+        pages_section.as_ref().and_then(|section| pages::read_app(section, base, problems));
+    let pages = pages::read(pages_section, base, overrides, problems);
+    let routes = std::iter::once(&default_host).chain(&hosts).flat_map(|host| &host.routes);
+    let app = pages::app_directory(named_app, &pages, base, routes, problems);
     let mut drain_deadline = DRAIN_DEADLINE;
     top.read_into("drain_deadline", &mut drain_deadline, problems, deadline);
     Config {
@@ -87,12 +94,13 @@ fn read_top(
         drain_deadline,
         steering: steering(top, problems),
         listeners: listener::read(top, overrides, problems),
-        hosts: host::read_all(top, &rules, base, problems),
-        default_host: host::read_default(top, rules, base, problems),
+        hosts,
+        default_host,
         headers: field::headers(top, problems),
         file_cache,
         media_types: files::media_types(top, problems),
-        pages: pages::read(pages_section, base, overrides, problems),
+        pages,
+        app,
         limits: limits::read(limits_section, problems),
         log: log::read(log_section, base, problems),
         admin: log::read_admin(admin_section, base, overrides, problems),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::choice::choice;
 use super::section::{Item, Section};
-use super::value::{borrowed_text, cannot_be, size, text, whole};
+use super::value::{borrowed_text, cannot_be, size, text, whole, word};
 use super::{
     CacheRule, FileRules, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
     Target, field, files, host, json, keys, request_path,
@@ -14,7 +14,7 @@ use super::{
 use crate::limits::WILDCARDS_MAX;
 
 const MATCHERS: [&str; 3] = ["path", "prefix", "glob"];
-const ACTIONS: [&str; 5] = ["files", "redirect", "rewrite", "respond", "json"];
+const ACTIONS: [&str; 6] = ["files", "redirect", "rewrite", "respond", "json", "module"];
 
 /// Reads the routes of a host whose file rules are `files`.
 pub(super) fn read_all(
@@ -42,6 +42,7 @@ fn read(
         "redirect" => redirect(section, captures, problems),
         "rewrite" => rewrite(section, captures, problems),
         "respond" => respond(section, problems),
+        "module" => section.read("module", problems, module_name).map(RouteAction::Module),
         _ => section.read("json", problems, json::text).map(RouteAction::Json),
     });
     if action_key == Some("rewrite") {
@@ -217,6 +218,20 @@ fn respond_status(item: &Item<'_>) -> Result<u16, String> {
         Ok(status) => Ok(status),
         Err(_) => Err("`status` must be from 200 to 599".to_owned()),
     }
+}
+
+/// As `require` takes it: `api`, `shop.basket`.
+fn module_name(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?;
+    let is_piece = |piece: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        !piece.is_empty() && piece.bytes().all(known)
+    };
+    if name.split('.').all(is_piece) {
+        return Ok(name);
+    }
+    let why = "a module is named without `.lua`, with dots for directories: \"shop.basket\"";
+    Err(cannot_be(item, &name, why))
 }
 
 fn methods(section: &Section<'_>, problems: &mut Problems) -> Vec<Method> {

@@ -95,6 +95,8 @@ pub struct FileRules {
     pub media_types: Vec<MediaTypeRule>,
     /// Files that are not there for a client, and in no listing.
     pub hidden: Vec<Pattern>,
+    /// The directory of the app modules, where it is below this root: nothing in it is there for a client, and no page.
+    pub app: Option<Pattern>,
     /// Whether names with a leading dot are hidden as well (all but `.well-known`).
     pub dot_files: DotFiles,
     /// `Cache-Control`; the first that fits holds, without one the field is not sent.
@@ -113,6 +115,7 @@ impl Default for FileRules {
             held_size: limits::HELD_SIZE,
             media_types: Vec::new(),
             hidden: vec![Pattern::new("velodrome.toml"), Pattern::new("*.page.*")],
+            app: None,
             dot_files: DotFiles::default(),
             cache_control: Vec::new(),
         }
@@ -124,7 +127,14 @@ impl FileRules {
     #[must_use]
     pub fn hides(&self, relative: &str) -> bool {
         (self.dot_files == DotFiles::Hide && names_dot_file(relative))
+            || self.is_app(relative)
             || self.hidden.iter().any(|pattern| pattern.covers(relative))
+    }
+
+    /// Whether a path below the root is one of the app modules, or of what else is in their directory.
+    #[must_use]
+    pub fn is_app(&self, relative: &str) -> bool {
+        self.app.as_ref().is_some_and(|app| app.covers(relative))
     }
 
     /// The `Cache-Control` of a file, if it has one that may stand in a field.

@@ -8,7 +8,7 @@ use script::template;
 use wire::escape::escape_html;
 use wire::http::status::Status;
 
-use super::set::{Page, PageSet};
+use super::set::{Page, PageKind, PageSet};
 use crate::limits::{FAULT_LINE_CHARACTERS, FAULT_LINES, FAULT_MESSAGE_CHARACTERS};
 
 const STYLE: &str = include_str!("fault_page.css");
@@ -112,7 +112,7 @@ impl<'a> FaultReport<'a> {
             return self.place.column;
         }
         let column = || {
-            let page = source?;
+            let page = source.filter(|page| page.kind == PageKind::Page)?;
             let escape = template::Escape::of_extension(page.name.extension());
             let lowered = template::lower(page.source.as_bytes(), escape).ok()?;
             lowered.lines.column(self.place.line)
@@ -229,6 +229,7 @@ mod tests {
         let (media_type, source) = ("text/html".into(), source.to_owned());
         Page {
             name,
+            kind: PageKind::Page,
             media_type,
             source,
             lua: Some("".into()),

@@ -148,10 +148,12 @@ impl Default for Follower {
     }
 }
 
-/// Whether a page may have come, gone or changed.
+/// Whether a page or a module may have come, gone or changed.
 fn may_be_a_page(change: Change<'_>) -> bool {
     match change {
-        Change::File(name) => name.to_str().is_some_and(|name| PageName::of(name).is_some()),
+        Change::File(name) => name.to_str().is_some_and(|name| {
+            PageName::of(name).is_some() || PageName::of_module(name).is_some()
+        }),
         Change::Directory(name) => name.to_str().is_some_and(|name| !name.starts_with('.')),
         Change::Itself | Change::Lost => true,
         Change::Ended(_) => false,
@@ -247,6 +249,7 @@ mod tests {
     fn only_pages_and_directories_that_are_looked_into_count() {
         let file = |name| may_be_a_page(Change::File(OsStr::new(name)));
         assert!(file("a.page.html") && !file("a.html") && !file(".a.page.html.swp"));
+        assert!(file("a.lua") && !file(".#a.lua") && !file("a.lua~"));
         let directory = |name| may_be_a_page(Change::Directory(OsStr::new(name)));
         assert!(directory("a") && !directory(".git"));
         assert!(may_be_a_page(Change::Lost) && may_be_a_page(Change::Itself));

@@ -17,10 +17,48 @@ pub struct RequestHost<'a> {
     pub request: &'a Request<'a>,
     /// The path, decoded.
     pub path: &'a str,
+    /// What of it follows the prefix of a module's route.
+    pub rest: &'a str,
     /// The turn's time.
     pub now: Now,
     /// The form with files that came with it.
     pub(crate) form: Option<&'a Form>,
+}
+
+/// The host of modules that are loaded: there is no request.
+pub(super) struct LoadHost {
+    now: Duration,
+    log: LoadLog,
+}
+
+/// Whether what modules say while they are loaded is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadLog {
+    /// It is: by whoever reads them, once.
+    Told,
+    /// It was told already.
+    Dropped,
+}
+
+impl LoadHost {
+    /// A host at this time.
+    pub(super) fn new(unix_seconds: u64, log: LoadLog) -> Self {
+        Self { now: Duration::from_secs(unix_seconds), log }
+    }
+}
+
+impl Host for LoadHost {
+    fn request(&mut self, _part: Part, _answer: &mut Answer) {}
+
+    fn now(&mut self) -> Duration {
+        self.now
+    }
+
+    fn log(&mut self, level: Level, text: &[u8]) {
+        if self.log == LoadLog::Told {
+            write_line(level, "app", text);
+        }
+    }
 }
 
 impl Host for RequestHost<'_> {
@@ -29,6 +67,7 @@ impl Host for RequestHost<'_> {
         match part {
             Part::Method => answer.text(request.method().as_str().as_bytes()),
             Part::Path => answer.text(self.path.as_bytes()),
+            Part::Rest => answer.text(self.rest.as_bytes()),
             Part::QueryText => answer.text(request.query().unwrap_or_default().as_bytes()),
             Part::Query => {
                 answer.fields();

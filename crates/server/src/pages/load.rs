@@ -8,6 +8,8 @@ use std::sync::Arc;
 use ahash::HashSet;
 use script::engine::EngineError;
 
+use super::modules;
+use super::name::PageName;
 use super::scan::walk;
 use super::secret::Secret;
 use super::set::{Compiler, PageSet, Problem};
@@ -26,10 +28,23 @@ pub struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    fn of(self, root: &Root) -> Option<&'a PageSet> {
+    fn of(self, root: &Root) -> Option<&'a Arc<PageSet>> {
         let index = self.roots.iter().position(|known| known.path == root.path)?;
-        self.sets.get(index).map(|set| &**set)
+        self.sets.get(index)
     }
+}
+
+/// Where pages and modules are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// The roots with pages and, behind them, the directory of the app modules if there is one.
+    pub roots: &'a [Root],
+    /// The rules of each root with pages.
+    pub rules: &'a [Arc<FileRules>],
+    /// The modules that routes name.
+    pub routed: &'a [String],
+    /// The time, in seconds since 1970.
+    pub unix_seconds: u64,
 }
 
 /// The pages of each root, in the order of the roots. A page that did not change is kept as it is; one whose new text is
@@ -38,21 +53,32 @@ impl<'a> Before<'a> {
 /// # Errors
 /// When there are pages, and there can be no engine on this host.
 pub fn load(
-    roots: &[Root],
-    rules: &[Arc<FileRules>],
+    places: Places<'_>,
     before: Before<'_>,
     settings: &config::Pages,
 ) -> Result<Vec<Arc<PageSet>>, EngineError> {
+    let Places { roots, rules, routed, unix_seconds } = places;
     if !settings.enabled {
         return Ok(roots.iter().map(|_| Arc::default()).collect());
     }
     let mut compiler = Compiler::new(settings.engine_settings(0));
     let set_of = |(root, rules): (&Root, &Arc<FileRules>)| {
         // A root that cannot be read has no pages; that it cannot be read is said where files are served from it.
-        let walked = walk(root).unwrap_or_default();
-        PageSet::of(walked, before.of(root), rules, &mut compiler).map(Arc::new)
+        let walked = walk(root, PageName::of).unwrap_or_default();
+        let before = before.of(root).map(|set| &**set);
+        PageSet::of(walked, before, rules, &mut compiler).map(Arc::new)
     };
-    roots.iter().zip(rules).map(set_of).collect()
+    let mut sets: Vec<_> = roots.iter().zip(rules).map(set_of).collect::<Result<_, _>>()?;
+    if let Some(root) = roots.get(rules.len()) {
+        let walked = walk(root, PageName::of_module).unwrap_or_default();
+        sets.push(modules::of_walk(
+            walked,
+            before.of(root),
+            (routed, unix_seconds),
+            &mut compiler,
+        )?);
+    }
+    Ok(sets)
 }
 
 /// What is wrong with a page, and what becomes of requests for it.

@@ -1,12 +1,13 @@
-//! The pages that an engine has loaded, by root.
+//! The pages and modules that an engine has loaded, by root.
 //!
 //! Owns which code answers, before and after an edit. Never runs a page.
 
 use std::sync::Arc;
 
-use script::engine::Handler;
+use script::engine::{Handler, Purpose};
 
 use super::counts::RowIndex;
+use super::host::{LoadHost, LoadLog};
 use super::runner::Runner;
 use super::set::{Page, PageSet};
 use crate::files::RootIndex;
@@ -33,6 +34,12 @@ impl Runner {
     pub fn load(&mut self, sets: &[Arc<PageSet>]) {
         let mut before = std::mem::take(&mut self.roots);
         for (index, set) in sets.iter().enumerate() {
+            if set.is_app() {
+                let known = before.iter_mut().find(|known| known.set.is_app());
+                let loaded = self.load_modules(set, known);
+                self.roots.push(loaded);
+                continue;
+            }
             let mut known = before.get_mut(index);
             let handlers = set.pages.iter().map(|page| {
                 let kept = known.as_mut().and_then(|known| known.take(page));
@@ -42,7 +49,12 @@ impl Runner {
             let rows = vec![None; handlers.len()];
             self.roots.push(Loaded { set: Arc::clone(set), handlers, rows });
         }
-        for (site, known) in (0..).zip(&before) {
+        let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
+        if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
+            // A set of none takes the place of what pages could require.
+            let _no_room = self.engine.adopt_modules();
+        }
+        for (site, known) in (0..).zip(&before).filter(|(_, known)| !known.set.is_app()) {
             let now = sets.get(usize::from(site));
             let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
             for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
@@ -64,7 +76,37 @@ impl Runner {
         self.engine.load(site, file, lua).ok()
     }
 
-    /// The page that answers a path of a root.
+    /// Modules are loaded together: those of one set find each other. What is in force already stays.
+    fn load_modules(&mut self, set: &Arc<PageSet>, before: Option<&mut Loaded>) -> Loaded {
+        let mut before = before.filter(|known| known.set.is_same_code(set));
+        if before.is_none() {
+            for (page, text) in set.texts() {
+                // Compiled once where they were read, too.
+                let _no_room = self.engine.provide(&page.name.full, &page.name.file, text);
+            }
+            let _no_room = self.engine.adopt_modules();
+        }
+        let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
+        let handlers = set.pages.iter().map(|page| {
+            page.lua.as_ref()?;
+            let kept = before.as_mut().and_then(|known| {
+                let index = known.set.index_of(&page.name.file)?;
+                known.handlers.get_mut(index)?.take()
+            });
+            if kept.is_some() {
+                return kept;
+            }
+            let (name, file) = (&page.name.full, &page.name.file);
+            let purpose =
+                if set.find(name).is_some() { Purpose::Answers } else { Purpose::Required };
+            self.engine.load_module(name, file, purpose, &mut host).ok()
+        });
+        let handlers: Vec<_> = handlers.collect();
+        let rows = vec![None; handlers.len()];
+        Loaded { set: Arc::clone(set), handlers, rows }
+    }
+
+    /// The page that answers a path of a root, or the module of that name.
     #[inline]
     pub fn find(&self, root: RootIndex, path: &str) -> Option<usize> {
         self.roots.get(usize::from(root.0))?.set.find(path)

@@ -1,4 +1,4 @@
-//! Pages: HTML with code in it, which a scheduler runs.
+//! Pages and app modules: HTML with code in it, and code alone, which a scheduler runs.
 //!
 //! Owns where pages are found, which path means which, and what becomes of a request that runs one. What the code may do
 //! is the `script` crate's to say.
@@ -12,6 +12,7 @@ mod host;
 mod load;
 mod loaded;
 mod mark;
+mod modules;
 pub mod name;
 mod post;
 mod process;
@@ -25,9 +26,9 @@ pub use counts::{PageCounts, PageReport, PagesReport};
 pub use fault_page::FaultReport;
 pub use follow::Follower;
 pub use host::RequestHost;
-pub use load::{Before, PageProblem, Served, load, problems};
+pub use load::{Before, PageProblem, Places, Served, load, problems};
 pub use post::Letter;
 pub use process::Undelivered;
 pub use runner::{Moment, Runner, Turnout};
 pub use secret::{Secret, SecretError, SecretFault};
-pub use set::{Page, PageSet, Problem};
+pub use set::{Page, PageKind, PageSet, Problem};

@@ -1,6 +1,9 @@
-//! Which file is a page, and which paths it answers.
+//! Which file is a page and which a module, and which paths a page answers.
 //!
 //! Owns the rule for names, for those who look for pages and those who ask for one. Never looks at a directory.
+
+/// What a module's name ends with.
+const MODULE: &str = ".lua";
 
 /// What marks a page among the files of a directory: `hello.page.html`.
 const MARK: &str = ".page.";
@@ -10,9 +13,10 @@ const MARK: &str = ".page.";
 pub struct PageName {
     /// The file, without a leading slash: `a/hello.page.html`.
     pub file: Box<str>,
-    /// The path without the mark: `a/hello.html`. Others include it by this name.
+    /// The path without the mark: `a/hello.html`. Others include it by this name. Of a module it is the name that others
+    /// require it by: `a.hello`.
     pub full: Box<str>,
-    /// The path without mark and extension: `a/hello`.
+    /// The path without mark and extension: `a/hello`; of a module its name once more.
     pub short: Box<str>,
 }
 
@@ -33,6 +37,22 @@ impl PageName {
             full: format!("{directory}{stem}.{extension}").into(),
             short: format!("{directory}{stem}").into(),
         })
+    }
+
+    /// The module that a file is, if it is one: letters, digits, `_` and `-`, also in the names of its directories.
+    pub fn of_module(file: &str) -> Option<Self> {
+        let stem = file.strip_suffix(MODULE)?;
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let is_piece = |piece: &str| !piece.is_empty() && piece.bytes().all(known);
+        let name: Box<str> = stem.replace('/', ".").into();
+        let is_module = stem.split('/').all(is_piece);
+        is_module.then(|| Self { file: file.into(), full: name.clone(), short: name })
+    }
+
+    /// A module by its name, whose file would be this one.
+    pub fn of_missing_module(name: &str) -> Self {
+        let file = name.replace('.', "/") + MODULE;
+        Self { file: file.into(), full: name.into(), short: name.into() }
     }
 
     /// The extension, which says what the page answers with.
@@ -88,6 +108,20 @@ mod tests {
             assert!(paths(file).is_empty(), "{file}");
         }
         assert_eq!(paths("a_b.page.html"), ["a_b.html", "a_b"]);
+    }
+
+    #[test]
+    fn a_module_is_named_by_its_path() {
+        let name = |file| PageName::of_module(file).map(|name| String::from(name.full));
+        assert_eq!(name("api.lua").as_deref(), Some("api"));
+        assert_eq!(name("shop/my-basket_2.lua").as_deref(), Some("shop.my-basket_2"));
+        for file in
+            ["api", ".lua", "a.b.lua", "a//b.lua", ".#api.lua", "api.lua~", "a b.lua", "a/.lua"]
+        {
+            assert_eq!(name(file), None, "{file}");
+        }
+        let missing = PageName::of_missing_module("shop.basket");
+        assert_eq!(PageName::of_module(&missing.file), Some(missing));
     }
 
     #[test]

@@ -343,6 +343,7 @@ mod tests {
     use script::template;
 
     use super::super::name::PageName;
+    use super::super::set::PageKind;
     use super::*;
 
     /// A host without a request.
@@ -369,6 +370,7 @@ mod tests {
                 template::lower(source.as_bytes(), template::Escape::of_extension("html")).unwrap();
             set.pages.push(Arc::new(Page {
                 name: PageName::of(file).unwrap(),
+                kind: PageKind::Page,
                 media_type: "text/html".into(),
                 source: (*source).to_owned(),
                 lua: Some(lowered.lua.into()),

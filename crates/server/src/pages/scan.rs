@@ -1,4 +1,4 @@
-//! Looking for pages below a root.
+//! Looking for pages below a root, and for modules below theirs.
 //!
 //! Owns the walk through its directories and the bounds of it. Waits for the disk: it runs before the schedulers do, or on
 //! a thread of its own. Never follows a link that the root does not follow, and never leaves the root.
@@ -46,11 +46,11 @@ pub(super) struct Walked {
     pub is_cut: bool,
 }
 
-/// Looks for pages.
+/// Looks for the files that have such a name.
 ///
 /// # Errors
 /// When the root cannot be opened.
-pub(super) fn walk(root: &Root) -> io::Result<Walked> {
+pub(super) fn walk(root: &Root, name_of: fn(&str) -> Option<PageName>) -> io::Result<Walked> {
     let directory = Directory::open(&root.path)?;
     let mut walked = Walked::default();
     let mut entries = 0;
@@ -75,7 +75,7 @@ pub(super) fn walk(root: &Root) -> io::Result<Walked> {
                 Kind::Directory if depth < PAGE_DEPTH_MAX => waiting.push((below, depth + 1)),
                 Kind::Directory => walked.is_cut = true,
                 Kind::Regular | Kind::Symlink => {
-                    let Some(name) = PageName::of(&below) else { continue };
+                    let Some(name) = name_of(&below) else { continue };
                     if walked.sources.len() == PAGES_MAX {
                         walked.is_cut = true;
                         break;

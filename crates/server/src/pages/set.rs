@@ -1,6 +1,7 @@
 //! The pages of one root, as all schedulers see them: Lua text, ready to be loaded, or why it is not.
 //!
-//! Owns which page answers a path, and that a page whose new text is broken keeps its last good one. Never runs a page.
+//! Owns which page answers a path, and that a page whose new text is broken keeps its last good one. Never runs a page. App
+//! modules are such a set, too (`modules.rs`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,17 +11,30 @@ use script::engine::{EngineError, Handler, Settings, State, Stranger};
 use script::template;
 
 use super::mark::column_of;
+use super::modules::Newest;
 use super::name::PageName;
 use super::scan::{Source, Unreadable, Walked};
 use crate::files::media_type;
 use crate::files::rules::FileRules;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
 
-/// One page.
+/// What a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageKind {
+    /// Text with code in it.
+    #[default]
+    Page,
+    /// An app module: code alone.
+    Module,
+}
+
+/// One page, or one app module.
 #[derive(Debug)]
 pub struct Page {
     /// Its name.
     pub name: PageName,
+    /// Which of them.
+    pub kind: PageKind,
     /// What it answers with, unless it says otherwise.
     pub media_type: Arc<str>,
     /// The text it was made of, to show the line of an error.
@@ -56,13 +70,24 @@ impl fmt::Display for Problem {
 /// The pages of a root.
 #[derive(Debug, Default)]
 pub struct PageSet {
+    /// What they are.
+    pub kind: PageKind,
     /// In the order of their names.
     pub pages: Vec<Arc<Page>>,
-    paths: HashMap<Box<str>, usize>,
+    /// Which page answers a path; of modules, those that answer, by their names.
+    pub(super) paths: HashMap<Box<str>, usize>,
     /// The directories they were looked for in, below the root.
     pub directories: Vec<String>,
     /// Whether there may be more of them than were looked for.
     pub is_cut: bool,
+    /// Of modules: all of them as they are on the disk, which need not be in force.
+    pub(super) newest: Vec<Newest>,
+    /// Of modules: the names that routes have.
+    pub(super) routed: Vec<String>,
+    /// Of modules: when they were read, in seconds since 1970; all engines load them at that time.
+    pub(super) read_at: u64,
+    /// Of modules: the file that most likely is to blame when the newest texts are not in force.
+    pub(super) culprit: Option<Box<str>>,
 }
 
 impl PageSet {
@@ -79,6 +104,9 @@ impl PageSet {
         let Walked { sources, directories, is_cut } = walked;
         let mut set = Self { directories, is_cut, ..Self::default() };
         for source in sources {
+            if rules.is_app(&source.name.file) {
+                continue;
+            }
             let known =
                 before.and_then(|before| before.pages.get(before.index_of(&source.name.file)?));
             let page = compiler.compile(source, known, rules)?;
@@ -90,6 +118,29 @@ impl PageSet {
             set.pages.push(page);
         }
         Ok(set)
+    }
+
+    /// Whether they are app modules.
+    pub fn is_app(&self) -> bool {
+        self.kind == PageKind::Module
+    }
+
+    /// Of modules: the one that is to be mended before the newest texts can be in force.
+    pub fn culprit(&self) -> Option<&Arc<Page>> {
+        self.pages.get(self.index_of(self.culprit.as_deref()?)?)
+    }
+
+    /// The pages that have code, each with it.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&Page, &Arc<str>)> {
+        self.pages.iter().filter_map(|page| Some((&**page, page.lua.as_ref()?)))
+    }
+
+    /// Whether the code in force is the same.
+    pub(super) fn is_same_code(&self, other: &Self) -> bool {
+        self.texts().count() == other.texts().count()
+            && self.texts().zip(other.texts()).all(|((one, text), (other, other_text))| {
+                one.name == other.name && Arc::ptr_eq(text, other_text)
+            })
     }
 
     /// Whether these are the same pages, unchanged.
@@ -134,6 +185,14 @@ impl Compiler {
         Self { settings, engine: None }
     }
 
+    /// The engine, made when it is first asked for.
+    pub(super) fn engine(&mut self) -> Result<&mut State, EngineError> {
+        if self.engine.is_none() {
+            self.engine = Some(State::new(self.settings)?);
+        }
+        Ok(self.engine.as_mut().expect("it was made if there was none"))
+    }
+
     fn compile(
         &mut self,
         source: Source,
@@ -153,13 +212,14 @@ impl Compiler {
             Err(unreadable) => Err(problem_of(unreadable)),
         };
         let source = text.unwrap_or_default();
+        let kind = PageKind::Page;
         let (lua, problem, strangers) = match lowered {
             Ok(Compiled { lua, strangers }) => (Some(lua), None, strangers),
             Err(problem) => {
                 (before.and_then(|before| before.lua.clone()), Some(problem), Vec::new())
             }
         };
-        Ok(Arc::new(Page { name, media_type, source, lua, problem, strangers }))
+        Ok(Arc::new(Page { name, kind, media_type, source, lua, problem, strangers }))
     }
 
     fn lower(
@@ -175,10 +235,7 @@ impl Compiler {
                 return Ok(Err(Problem { line: error.line, column: error.column, what }));
             }
         };
-        let engine = match &mut self.engine {
-            Some(engine) => engine,
-            None => self.engine.insert(State::new(self.settings)?),
-        };
+        let engine = self.engine()?;
         Ok(match engine.load(0, &name.file, &lowered.lua) {
             Ok(page) => {
                 let strangers = strangers(engine, &page, text, &lowered.lua);
@@ -224,10 +281,11 @@ fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
     }
 }
 
-fn problem_of(unreadable: &Unreadable) -> Problem {
+/// What is said of a file without a text.
+pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
     let what = match unreadable {
         Unreadable::Failed(error) => format!("cannot be read: {error}"),
-        Unreadable::TooLong => format!("is longer than {PAGE_BYTES_MAX} bytes: include parts"),
+        Unreadable::TooLong => format!("is longer than {PAGE_BYTES_MAX} bytes: make several of it"),
         Unreadable::NotText { offset } => {
             format!("is not UTF-8 at byte {offset}: save it in that encoding")
         }

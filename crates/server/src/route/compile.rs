@@ -118,6 +118,7 @@ impl Table {
             RouteAction::Rewrite { to } => Deed::Rewrite { to: to.clone() },
             RouteAction::Respond(respond) => Deed::Respond(respond.clone()),
             RouteAction::Json(text) => Deed::Json(text.clone()),
+            RouteAction::Module(name) => Deed::Module(name.clone()),
         };
         Rule {
             place: Some(route.place),

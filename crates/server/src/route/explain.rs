@@ -143,6 +143,7 @@ fn subject(rule: &Rule) -> String {
         Deed::Rewrite { .. } => "rewrite",
         Deed::Respond(_) => "respond",
         Deed::Json(_) => "json",
+        Deed::Module(_) => "module",
     };
     format!("{paths} ({deed})")
 }
@@ -171,6 +172,10 @@ fn result(action: &Action<'_>) -> String {
             format!("{status}, a fixed answer of {} bytes", body.len())
         }
         Action::Json { body } => format!("200, JSON of {} bytes", body.len()),
+        Action::Module { name, path, rest } => match path.get(*rest..) {
+            None | Some("") => format!("the module `{name}`, with `/` to look for"),
+            Some(rest) => format!("the module `{name}`, with `{rest}` to look for"),
+        },
         Action::NotFound => "404".to_owned(),
         Action::MethodNotAllowed { allow } => format!("405, allowed are {allow}"),
         Action::RewriteLoop => format!("500, more than {REWRITES_MAX} rewrites"),

@@ -80,6 +80,15 @@ pub enum Action<'a> {
         /// The text.
         body: &'a [u8],
     },
+    /// Have an app module answer.
+    Module {
+        /// Its name.
+        name: &'a str,
+        /// The whole path.
+        path: Cow<'a, str>,
+        /// Where in it begins what the module's routes are compared with; there is a slash at that place, or nothing.
+        rest: usize,
+    },
     /// 404: a rewrite led to a path that cannot be.
     NotFound,
     /// 405: routes take the path, but none with this method.

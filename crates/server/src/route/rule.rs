@@ -42,6 +42,7 @@ pub(super) enum Deed {
     Rewrite { to: Target },
     Respond(Respond),
     Json(String),
+    Module(String),
 }
 
 /// Which part of the path names the file.
@@ -165,22 +166,34 @@ impl Rule {
                 body: respond.body.as_bytes(),
             },
             Deed::Json(text) => Action::Json { body: text.as_bytes() },
+            Deed::Module(name) => {
+                let rest = self.start_of_rest(&path);
+                Action::Module { name, path, rest }
+            }
         }
     }
 
     fn path_below_root<'a>(&self, path: Cow<'a, str>, strip: Strip) -> Cow<'a, str> {
-        let (Strip::Prefix, Paths::Prefix(prefix)) = (strip, &self.paths) else {
+        if strip == Strip::Nothing {
             return path;
-        };
-        let rest_size = rest_of_prefix(prefix, &path).map_or(path.len(), str::len);
-        // The slash before the rest belongs to the path; only `/a` for the prefix `/a` has none.
-        let start = (path.len() - rest_size).saturating_sub(1);
-        let has_slash =
-            path.as_bytes().get(start) == Some(&b'/') && rest_size + start + 1 == path.len();
+        }
+        let start = self.start_of_rest(&path);
         match path {
-            _ if rest_size == 0 || !has_slash => Cow::Borrowed("/"),
+            _ if start == path.len() => Cow::Borrowed("/"),
             Cow::Borrowed(path) => Cow::Borrowed(path.get(start..).unwrap_or("/")),
             Cow::Owned(path) => Cow::Owned(path.get(start..).unwrap_or("/").to_owned()),
+        }
+    }
+
+    /// Where the path begins that follows the prefix, with the slash before it; the length of the path where nothing
+    /// follows. Without a prefix it is the whole path.
+    fn start_of_rest(&self, path: &str) -> usize {
+        let Paths::Prefix(prefix) = &self.paths else { return 0 };
+        match rest_of_prefix(prefix, path) {
+            None => 0,
+            Some("") => path.len(),
+            // The slash before the rest belongs to it.
+            Some(rest) => (path.len() - rest.len()).saturating_sub(1),
         }
     }
 }

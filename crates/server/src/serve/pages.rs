@@ -14,7 +14,7 @@ use sys::clock::monotonic_ns;
 use super::signals::Post;
 use crate::files::rules::Root;
 use crate::message::{Message, PagesRead};
-use crate::pages::{self, Before, Follower, PageProblem, PageSet, Served};
+use crate::pages::{self, Before, Follower, PageKind, PageProblem, PageSet, Served};
 use crate::site::SiteData;
 
 /// The pages in force.
@@ -38,7 +38,7 @@ impl LivePages {
             failure: None,
             follower: None,
         };
-        pages.take_over(&data.roots, data.pages.clone().into());
+        pages.take_over(&data.page_roots, data.pages.clone().into());
         warn(data);
         pages
     }
@@ -46,20 +46,20 @@ impl LivePages {
     /// Follows edits from now on.
     pub(super) fn begin(&mut self, data: &SiteData, post: &mut Post) {
         self.follower = Some(Follower::new());
-        self.follow(&data.roots);
+        self.follow(&data.page_roots);
         self.report(post);
     }
 
     /// For a configuration that is read anew.
     pub(super) fn before<'a>(&'a self, data: &'a SiteData) -> Before<'a> {
-        Before { roots: &data.roots, sets: &self.sets, secret: Some(&data.secret) }
+        Before { roots: &data.page_roots, sets: &self.sets, secret: Some(&data.secret) }
     }
 
     /// Another configuration is in force, and the schedulers have its pages.
     pub(super) fn adopt(&mut self, data: &SiteData, post: &mut Post) {
-        self.take_over(&data.roots, data.pages.clone().into());
+        self.take_over(&data.page_roots, data.pages.clone().into());
         warn(data);
-        self.follow(&data.roots);
+        self.follow(&data.page_roots);
         self.report(post);
     }
 
@@ -83,7 +83,7 @@ impl LivePages {
     /// Reads the pages again, and hands them to the schedulers when there is anything new.
     pub(super) fn read_again(&mut self, data: &SiteData, post: &mut Post) {
         let before_ns = thread_cpu_ns();
-        let loaded = pages::load(&data.roots, &data.rules, self.before(data), &data.config.pages);
+        let loaded = pages::load(data.places(), self.before(data), &data.config.pages);
         if let Some(follower) = &mut self.follower {
             follower.rest(thread_cpu_ns().saturating_sub(before_ns), monotonic_ns());
         }
@@ -93,8 +93,8 @@ impl LivePages {
         };
         self.failure = None;
         let is_same = self.sets.iter().zip(&*sets).all(|(one, other)| one.is_same(other));
-        self.take_over(&data.roots, sets);
-        self.follow(&data.roots);
+        self.take_over(&data.page_roots, sets);
+        self.follow(&data.page_roots);
         if is_same {
             return;
         }
@@ -105,7 +105,7 @@ impl LivePages {
         }
         diagnostic::write(
             Level::Info,
-            format_args!("pages were edited: {} are in force", self.count()),
+            format_args!("pages were edited: {} are in force", self.counted()),
         );
         self.report(post);
     }
@@ -143,13 +143,25 @@ impl LivePages {
         }
     }
 
-    fn count(&self) -> usize {
-        self.sets.iter().map(|set| set.pages.len()).sum()
+    fn count(&self, kind: PageKind) -> usize {
+        self.sets.iter().filter(|set| set.kind == kind).map(|set| set.pages.len()).sum()
+    }
+
+    /// How many there are, in words.
+    fn counted(&self) -> String {
+        match (self.count(PageKind::Page), self.count(PageKind::Module)) {
+            (pages, 0) => pages.to_string(),
+            (pages, modules) => format!("{pages}, and {modules} modules,"),
+        }
     }
 
     fn report(&self, post: &mut Post) {
-        let (count, edits, problems) = (self.count(), self.edits, self.problems.clone());
-        post.tell_control(Message::PagesLoaded(Arc::new(PagesRead { count, edits, problems })));
+        post.tell_control(Message::PagesLoaded(Arc::new(PagesRead {
+            count: self.count(PageKind::Page),
+            modules: self.count(PageKind::Module),
+            edits: self.edits,
+            problems: self.problems.clone(),
+        })));
     }
 }
 
@@ -157,7 +169,7 @@ fn warn(data: &SiteData) {
     if let Some(warning) = &data.secret.warning {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
-    for (root, _) in data.roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
+    for (root, _) in data.page_roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
         diagnostic::write(
             Level::Warn,
             format_args!(

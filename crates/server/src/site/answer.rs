@@ -40,6 +40,26 @@ pub(super) fn route_request<'a>(
     }
 }
 
+/// The path of a request that a page or a module answers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    /// The whole path.
+    pub(super) path: &'a str,
+    /// What of it a module's routes are compared with.
+    pub(super) rest: &'a str,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn whole(path: &'a str) -> Self {
+        Self { path, rest: path }
+    }
+
+    fn below(path: &'a str, rest: usize) -> Self {
+        let rest = path.get(rest..).filter(|rest| !rest.is_empty()).unwrap_or("/");
+        Self { path, rest }
+    }
+}
+
 /// What every step after the route needs.
 pub(super) struct Exchange<'a, 'r> {
     pub(super) request: &'a Request<'a>,
@@ -141,10 +161,12 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if !matches!(found.action, Action::Files { .. }) && self.is_page_underway(context.id) {
+        if !matches!(found.action, Action::Files { .. } | Action::Module { .. })
+            && self.is_page_underway(context.id)
+        {
             // A reload took the path from a page that runs: it ends as it began.
-            let path = exchange.request.path();
-            return self.answer_with_page((RootIndex(0), 0), path, found, exchange, context);
+            let asked = Asked::whole(exchange.request.path());
+            return self.answer_with_page((RootIndex(0), 0), asked, found, exchange, context);
         }
         match &found.action {
             Action::Files { rules, path } => {
@@ -153,11 +175,19 @@ impl Site {
                 };
                 match self.page_at(root, path, context.id) {
                     Some(page) => {
-                        self.answer_with_page((root, page), path, found, exchange, context)
+                        let asked = Asked::whole(path);
+                        self.answer_with_page((root, page), asked, found, exchange, context)
                     }
                     None => self.answer_below(Key { root, path }, query, found, exchange, context),
                 }
             }
+            Action::Module { name, path, rest } => match self.module_at(name, context.id) {
+                Some(module) => {
+                    let asked = Asked::below(path, *rest);
+                    self.answer_with_page(module, asked, found, exchange, context)
+                }
+                None => self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
+            },
             Action::Redirect { status, location } => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
                 self.redirect(status, location, exchange)
@@ -198,20 +228,34 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        match exchange.request.method() {
-            Method::Get | Method::Head => self.answer_file(key, query, found, exchange, context),
-            Method::Options => {
-                exchange.reply.begin(Status::NO_CONTENT);
-                exchange.reply.prepared_fields(FILE_METHODS);
-                exchange.configured_fields();
-                exchange.reply.end_head();
-                Answer::Done
-            }
-            Method::Post | Method::Put | Method::Delete | Method::Patch => {
-                let status = Status::METHOD_NOT_ALLOWED;
-                self.refuse(status, FILE_METHODS, found, exchange, context)
-            }
+        if matches!(exchange.request.method(), Method::Get | Method::Head) {
+            return self.answer_file(key, query, found, exchange, context);
         }
+        // What no file takes may be the main module's.
+        match self.main_module(found) {
+            Some(main) => {
+                self.answer_with_page(main, Asked::whole(key.path), found, exchange, context)
+            }
+            None => self.answer_other_method(found, exchange, context),
+        }
+    }
+
+    /// Answers a method that files do not take.
+    pub(super) fn answer_other_method(
+        &mut self,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if exchange.request.method() != Method::Options {
+            let status = Status::METHOD_NOT_ALLOWED;
+            return self.refuse(status, FILE_METHODS, found, exchange, context);
+        }
+        exchange.reply.begin(Status::NO_CONTENT);
+        exchange.reply.prepared_fields(FILE_METHODS);
+        exchange.configured_fields();
+        exchange.reply.end_head();
+        Answer::Done
     }
 }
 

@@ -14,7 +14,7 @@ use crate::files::rules::{
 };
 use crate::http::{ListenerRules, Settings, milliseconds};
 use crate::limits::ANSWER_DEADLINE;
-use crate::pages::{PageSet, Secret};
+use crate::pages::{PageSet, Places, Secret};
 use crate::route::{HostId, Table};
 
 /// A configuration in force.
@@ -34,7 +34,11 @@ pub struct SiteData {
     configured: Vec<config::FileRules>,
     /// Limits and deadlines of connections.
     pub settings: Arc<Settings>,
-    /// The pages of each root, as they were when the configuration was read.
+    /// The roots and, behind them, the directory of the app modules if there is one: where pages and modules are looked for.
+    pub page_roots: Vec<Root>,
+    /// The modules that routes name.
+    pub routed_modules: Vec<String>,
+    /// The pages of each of `page_roots`, as they were when the configuration was read.
     pub pages: Vec<Arc<PageSet>>,
     /// What pages sign cookies with.
     pub secret: Secret,
@@ -48,22 +52,69 @@ impl SiteData {
     pub fn compile(config: Config, generation: u64) -> Result<Self, ConfigErrors> {
         let table = Table::compile(&config)?;
         let mut configured: Vec<config::FileRules> = Vec::new();
+        let mut routed_modules: Vec<String> = Vec::new();
         for host in std::iter::once(&config.default_host).chain(&config.hosts) {
             let of_routes = host.routes.iter().filter_map(|route| match &route.action {
                 RouteAction::Files { rules, .. } => Some(rules),
                 _ => None,
             });
+            for route in &host.routes {
+                if let RouteAction::Module(name) = &route.action
+                    && !routed_modules.contains(name)
+                {
+                    routed_modules.push(name.clone());
+                }
+            }
             for rules in std::iter::once(&host.files).chain(of_routes) {
                 if !configured.contains(rules) {
                     configured.push(rules.clone());
                 }
             }
         }
-        let roots = configured.iter().map(root_of).collect();
+        let roots: Vec<Root> = configured.iter().map(root_of).collect();
+        let page_roots = roots.clone();
         let rules = configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
         let settings = Arc::new(settings_of(&config));
         let (pages, secret) = (Vec::new(), Secret::default());
-        Ok(Self { generation, config, table, roots, rules, configured, settings, pages, secret })
+        Ok(Self {
+            generation,
+            config,
+            table,
+            roots,
+            rules,
+            configured,
+            settings,
+            page_roots,
+            routed_modules,
+            pages,
+            secret,
+        })
+    }
+
+    /// There is a directory of app modules. `below` says of each root where in it that directory is, if it is.
+    pub fn add_app(&mut self, below: impl Iterator<Item = Option<String>>) {
+        for (rules, below) in self.rules.iter_mut().zip(below) {
+            // A slash makes a pattern of the whole path.
+            Arc::make_mut(rules).app = below.map(|below| Pattern::new(&format!("/{below}")));
+        }
+        let path = self.config.app.path.clone();
+        self.page_roots.push(Root { path, symlinks: Symlinks::FollowBeneath });
+    }
+
+    /// The number of the app modules' directory among the roots of pages.
+    pub fn app_root(&self) -> Option<RootIndex> {
+        let is_there = self.page_roots.len() > self.roots.len();
+        u16::try_from(self.roots.len()).ok().filter(|_| is_there).map(RootIndex)
+    }
+
+    /// Where pages and modules are looked for.
+    pub fn places(&self) -> Places<'_> {
+        Places {
+            roots: &self.page_roots,
+            rules: &self.rules,
+            routed: &self.routed_modules,
+            unix_seconds: sys::clock::realtime().0,
+        }
     }
 
     /// The root that serves by these rules.
@@ -83,7 +134,7 @@ impl SiteData {
 
     /// The directories that are read: what a sandbox has to leave open.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
-        self.roots.iter().map(|root| root.path.as_path())
+        self.page_roots.iter().map(|root| root.path.as_path())
     }
 }
 

@@ -11,7 +11,7 @@ use wire::http::encoding::Accepted;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::answer::Exchange;
+use super::answer::{Asked, Exchange};
 use super::handle::Site;
 use crate::config::FileRules;
 use crate::files::answer::{self, FileAnswer, FileRequest, Part};
@@ -100,6 +100,12 @@ impl Site {
             return self.redirect(answer.status, location, exchange);
         }
         if answer.wants_page() {
+            if answer.status == Status::NOT_FOUND
+                && let Some(main) = self.main_module(found)
+            {
+                let asked = Asked::whole(key.path);
+                return self.answer_with_page(main, asked, found, exchange, context);
+            }
             let fields = answer.fields.into_owned();
             return self.refuse(answer.status, &fields, found, exchange, context);
         }

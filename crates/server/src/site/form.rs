@@ -36,11 +36,15 @@ impl Site {
         let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
         let data = Rc::clone(&self.data);
         let found = data.table.find(&route_request(request, path, query));
-        let Action::Files { rules, path } = &found.action else { return None };
+        let (rules, path) = match &found.action {
+            Action::Files { rules, path } => (rules, path),
+            Action::Module { .. } => return Some(found.body_size),
+            _ => return None,
+        };
         let root = self.root_of(found.rule, rules)?;
         let runner = self.runner.as_ref()?;
-        let _page = runner.find(root, path.trim_start_matches('/'))?;
-        Some(found.body_size)
+        let page = runner.find(root, path.trim_start_matches('/'));
+        (page.is_some() || self.main_module(&found).is_some()).then_some(found.body_size)
     }
 
     /// A form with files begins to come.

@@ -7,17 +7,19 @@ use std::sync::Arc;
 
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
-use script::engine::{Fault, Output, ScriptError};
+use script::engine::{Author, Fault, Output, ScriptError};
+use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::answer::Exchange;
+use super::answer::{Asked, Exchange};
 use super::handle::Site;
 use crate::config::PageErrors;
 use crate::files::RootIndex;
 use crate::http::{Added, Answer, AnswerContext};
+use crate::limits::APP_MAIN;
 use crate::message::Message;
-use crate::pages::{FaultReport, Moment, Page, PageSet, RequestHost, Runner, Turnout};
-use crate::route::Found;
+use crate::pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, Runner, Turnout};
+use crate::route::{Action, Found};
 use crate::uploads::Standing;
 
 /// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
@@ -41,6 +43,22 @@ impl Site {
         found.or_else(|| runner.is_underway(process).then_some(0))
     }
 
+    /// The app module of this name, if there is one. Who has begun with one goes on with it.
+    pub(super) fn module_at(&self, name: &str, process: ProcessId) -> Option<(RootIndex, usize)> {
+        let (runner, root) = (self.runner.as_ref()?, self.data.app_root()?);
+        let found = runner.find(root, name);
+        Some((root, found.or_else(|| runner.is_underway(process).then_some(0))?))
+    }
+
+    /// The app module that answers what no route takes and no file, if there is one.
+    pub(super) fn main_module(&self, found: &Found<'_>) -> Option<(RootIndex, usize)> {
+        let (runner, root) = (self.runner.as_ref()?, self.data.app_root()?);
+        // A route that serves files says that files answer below it.
+        let is_routed = self.data.table.place_of(found.rule).is_some();
+        let main = runner.find(root, APP_MAIN).filter(|_| !is_routed)?;
+        Some((root, main))
+    }
+
     /// Whether a page has begun to answer this process's request.
     pub(super) fn is_page_underway(&self, process: ProcessId) -> bool {
         self.runner.as_ref().is_some_and(|runner| runner.is_underway(process))
@@ -50,7 +68,7 @@ impl Site {
     pub(super) fn answer_with_page(
         &mut self,
         (root, index): (RootIndex, usize),
-        path: &str,
+        asked: Asked<'_>,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -73,9 +91,10 @@ impl Site {
             let shown = self.shown(&report, Status::INTERNAL_SERVER_ERROR, runner.pages(root));
             self.answer_fault(Status::INTERNAL_SERVER_ERROR, shown, found, exchange, context)
         } else {
+            let Asked { path, rest } = asked;
             let form = self.uploads.form(context.id);
             let (request, now) = (exchange.request, context.now);
-            let mut host = RequestHost { request, path, now, form };
+            let mut host = RequestHost { request, path, rest, now, form };
             let endpoint = context.mail.endpoint();
             let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
             let turnout = runner.run(context.id, (root, index), &mut host, moment);
@@ -99,7 +118,11 @@ impl Site {
     ) -> Option<Arc<Page>> {
         let is_shown = self.data.config.pages.errors == PageErrors::Shown;
         let page = runner.page(root, index).filter(|_| is_shown)?;
-        let is_broken = page.problem.is_some() && page.lua.is_some();
+        let (page, is_broken) = match page.kind {
+            PageKind::Page => (page, page.problem.is_some() && page.lua.is_some()),
+            // Modules are taken over together: one holds up all.
+            PageKind::Module => (runner.pages(root)?.culprit()?, true),
+        };
         (is_broken && !runner.is_underway(process)).then(|| Arc::clone(page))
     }
 
@@ -113,6 +136,9 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let (status, shown) = match turnout {
+            Some(Turnout::Done(_)) if runner.output().author == Author::Server => {
+                return self.answer_for_module(runner.output(), found, exchange, context);
+            }
             Some(Turnout::Done(page)) => {
                 write(runner.output(), &page, exchange);
                 return Answer::Done;
@@ -150,6 +176,29 @@ impl Site {
         self.answer_fault(status, shown, found, exchange, context)
     }
 
+    /// A module has no answer of its own.
+    fn answer_for_module(
+        &mut self,
+        output: &Output,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let status = output.status.and_then(Status::from_code).unwrap_or(Status::NOT_FOUND);
+        let is_read = matches!(exchange.request.method(), Method::Get | Method::Head);
+        if status == Status::NOT_FOUND && !is_read && matches!(found.action, Action::Files { .. }) {
+            // There may be a file.
+            return self.answer_other_method(found, exchange, context);
+        }
+        let mut fields = String::new();
+        for (name, value) in output.fields().filter(|(name, _)| is_of_page(name)) {
+            if !name.eq_ignore_ascii_case("content-type") {
+                let _written = write!(fields, "{name}: {value}\r\n");
+            }
+        }
+        self.refuse(status, fields.as_bytes(), found, exchange, context)
+    }
+
     /// What the author of a page is shown, where clients are its authors.
     fn shown(
         &self,
@@ -180,6 +229,11 @@ impl Site {
     }
 }
 
+/// Whether a page may set this field.
+fn is_of_page(name: &str) -> bool {
+    !FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
 /// What a client learns of a page that was ended.
 fn status_of(fault: Fault) -> Status {
     match fault {
@@ -198,9 +252,13 @@ pub(super) fn told(error: &ScriptError) -> String {
 }
 
 pub(super) fn tell(page: &Page, what: &str) {
+    let kind = match page.kind {
+        PageKind::Page => "page",
+        PageKind::Module => "module",
+    };
     diagnostic::write(
         Level::Error,
-        format_args!("page {}: {}", page.name.file, what.replace(char::is_control, " ")),
+        format_args!("{kind} {}: {}", page.name.file, what.replace(char::is_control, " ")),
     );
 }
 
@@ -252,7 +310,7 @@ fn write_fields(output: &Output, typed_by: Option<&Page>, exchange: &mut Exchang
     let mut typed = false;
     for (name, value) in output.fields() {
         typed |= name.eq_ignore_ascii_case("content-type");
-        if !FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        if is_of_page(name) {
             // Its form was looked at where the page set it.
             let _valid = exchange.reply.field(name, value.as_bytes());
         }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use runtime::diagnostic::Level;
 use script::engine::Code;
 use server::config::{
-    AccessLog, Address, CacheRule, Config, DescriptorTables, ErrorPage, FetchRules, FileRules,
-    Header, HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method, Overrides,
-    PageErrors, Pages, Respond, RouteAction, Steering,
+    AccessLog, Address, AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage,
+    FetchRules, FileRules, Header, HostName, Limits, Listener, LogFormat, Matcher, MediaType,
+    Method, Overrides, PageErrors, Pages, Respond, RouteAction, Steering,
 };
 
 use super::{config, errors};
@@ -280,6 +280,20 @@ fn the_keys_of_pages() {
             errors: PageErrors::Hidden,
         }
     );
+}
+
+#[test]
+fn the_directory_of_modules_has_to_be_there_when_it_is_named() {
+    let app = |text: &str| config(text).app;
+    let route = "[[route]]\nprefix = \"/a\"\nmodule = \"shop.basket\"\n";
+    let implied = AppDirectory { path: "/base/app".into(), presence: AppPresence::WithMain };
+    assert_eq!(app(""), implied);
+    let required = AppDirectory { presence: AppPresence::Required, ..implied };
+    assert_eq!(app(route), required);
+    let named = "[pages]\napp = \"code\"\n";
+    assert_eq!(app(named), AppDirectory { path: "/base/code".into(), ..required });
+    let config = config(route);
+    assert_eq!(config.default_host.routes[0].action, RouteAction::Module("shop.basket".into()));
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn asked(table: &Table, request: &RouteRequest<'_>) -> String {
             format!("{status} {}", String::from_utf8_lossy(body))
         }
         Action::Json { body } => String::from_utf8_lossy(body).into_owned(),
+        Action::Module { name, path, rest } => format!("{name} {path} {rest}"),
         Action::NotFound => "404".to_owned(),
         Action::MethodNotAllowed { allow } => format!("405 {allow}"),
         Action::RewriteLoop => "loop".to_owned(),
@@ -310,4 +311,37 @@ fn a_rule_knows_its_place() {
     let find = |path| table.find(&RouteRequest { host: None, method: "GET", path, query: None });
     assert_eq!(table.place_of(find("/a").rule).map(|place| place.line), Some(2));
     assert_eq!(table.place_of(find("/b").rule), None);
+}
+
+#[test]
+fn a_module_looks_at_what_follows_the_prefix() {
+    let table = table(
+        "[[route]]\npath = \"/exact\"\nmodule = \"one\"\n\
+         [[route]]\nprefix = \"/a/\"\nmodule = \"slash\"\n\
+         [[route]]\nprefix = \"/b\"\nmodule = \"plain\"\n\
+         [[route]]\nglob = \"/g/*\"\nmodule = \"glob\"\n\
+         [[route]]\nprefix = \"/old\"\nrewrite = { to = \"/new/$1\" }\n\
+         [[route]]\nprefix = \"/\"\nmodule = \"all\"\n",
+    );
+    let rest = |path: &str| {
+        let request = RouteRequest { host: None, method: "GET", path, query: None };
+        let Action::Module { name, path, rest } = table.find(&request).action else {
+            panic!("{path} is not a module's")
+        };
+        format!("{name} {}", &path[rest..])
+    };
+    for (path, expected) in [
+        ("/exact", "one /exact"),
+        ("/a/", "slash "),
+        ("/a/b", "slash /b"),
+        ("/b", "plain "),
+        ("/b/", "plain "),
+        ("/b/c/d", "plain /c/d"),
+        ("/g/x", "glob /g/x"),
+        ("/old/x", "all /new/x"),
+        ("/bc", "all /bc"),
+        ("/", "all "),
+    ] {
+        assert_eq!(rest(path), expected, "{path}");
+    }
 }

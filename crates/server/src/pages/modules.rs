@@ -1,0 +1,230 @@
+//! The app modules, as all schedulers see them: which texts belong together, and whether they are taken over.
+//!
+//! Owns that modules are taken over all at once: they are of one mind with each other, or the set before stays in force.
+//! Never answers a request.
+
+use std::sync::Arc;
+
+use script::engine::{EngineError, Purpose, ScriptError, State};
+
+use super::host::{LoadHost, LoadLog};
+use super::name::PageName;
+use super::scan::{Source, Walked};
+use super::set::{Compiler, Page, PageKind, PageSet, Problem, problem_of};
+use crate::limits::APP_MAIN;
+
+/// What a module answers with, unless it says otherwise.
+const MEDIA_TYPE: &str = "text/plain; charset=utf-8";
+
+/// A module as it is on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Newest {
+    name: PageName,
+    text: Result<Arc<str>, Problem>,
+}
+
+/// What came of trying a set.
+struct Tried {
+    newest: Newest,
+    problem: Option<Problem>,
+    blame: Blame,
+}
+
+/// Whose fault a problem is, as far as it can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Blame {
+    /// That of this text: it does not compile.
+    Text,
+    /// That of this module, which fails when it runs.
+    Module,
+    /// That of one that it requires.
+    Required,
+}
+
+/// The modules that a walk brought, after those that were there before. `routed` are the names that routes have; the time is
+/// what modules see while they are loaded.
+///
+/// # Errors
+/// When there are modules to run, and there can be no engine on this host.
+pub(super) fn of_walk(
+    walked: Walked,
+    before: Option<&Arc<PageSet>>,
+    (routed, unix_seconds): (&[String], u64),
+    compiler: &mut Compiler,
+) -> Result<Arc<PageSet>, EngineError> {
+    let Walked { sources, directories, is_cut } = walked;
+    let newest: Vec<Newest> = sources.into_iter().map(Newest::of).collect();
+    if let Some(before) = before
+        && before.newest == newest
+        && before.routed == routed
+        && before.directories == directories
+    {
+        return Ok(Arc::clone(before));
+    }
+    let mut host = LoadHost::new(unix_seconds, LoadLog::Told);
+    let mut tried = try_all(&newest, routed, &mut host, compiler)?;
+    let is_kept = before.is_some_and(|before| breaks(&tried, before));
+    let broken = tried.iter().filter(|tried| is_kept && tried.problem.is_some());
+    let culprit =
+        broken.min_by_key(|tried| tried.blame).map(|tried| tried.newest.name.file.clone());
+    let mut pages: Vec<Page> = match before.filter(|_| is_kept) {
+        Some(before) => kept(&mut tried, before),
+        None => tried.into_iter().map(Tried::taken).collect(),
+    };
+    pages.sort_unstable_by(|one, other| one.name.file.cmp(&other.name.file));
+    let mut set = PageSet {
+        kind: PageKind::Module,
+        directories,
+        is_cut,
+        newest,
+        routed: routed.to_vec(),
+        read_at: unix_seconds,
+        culprit,
+        ..PageSet::default()
+    };
+    for (index, page) in pages.into_iter().enumerate() {
+        if answers(&page.name, routed) {
+            set.paths.insert(page.name.full.clone(), index);
+        }
+        set.pages.push(Arc::new(page));
+    }
+    Ok(Arc::new(set))
+}
+
+/// Whether requests come to a module; the others are only there to be required.
+fn answers(name: &PageName, routed: &[String]) -> bool {
+    *name.full == *APP_MAIN || routed.iter().any(|routed| **routed == *name.full)
+}
+
+/// Runs every module once in an engine of its own. One that a route names and that is not there is one with a problem.
+fn try_all(
+    newest: &[Newest],
+    routed: &[String],
+    host: &mut LoadHost,
+    compiler: &mut Compiler,
+) -> Result<Vec<Tried>, EngineError> {
+    let mut tried: Vec<Tried> = Vec::new();
+    if newest.iter().any(|newest| newest.text.is_ok()) {
+        let engine = compiler.engine()?;
+        for newest in newest {
+            let provided = match &newest.text {
+                Ok(text) => engine
+                    .provide(&newest.name.full, &newest.name.file, text)
+                    .map_err(|error| of_error(&error, &newest.name.file)),
+                Err(problem) => Err(problem.clone()),
+            };
+            let problem = provided.err();
+            tried.push(Tried { newest: newest.clone(), problem, blame: Blame::Text });
+        }
+        adopt(engine)?;
+        for tried in tried.iter_mut().filter(|tried| tried.problem.is_none()) {
+            let name = &tried.newest.name;
+            let purpose = if answers(name, routed) { Purpose::Answers } else { Purpose::Required };
+            let loaded = engine.load_module(&name.full, &name.file, purpose, host);
+            if let Err(error) = loaded {
+                let is_own = *error.page == *name.file;
+                tried.blame = if is_own { Blame::Module } else { Blame::Required };
+                tried.problem = Some(of_error(&error, &name.file));
+            }
+        }
+    } else {
+        let unreadable = |newest: &Newest| {
+            let problem = newest.text.as_ref().err().cloned();
+            Tried { newest: newest.clone(), problem, blame: Blame::Text }
+        };
+        tried.extend(newest.iter().map(unreadable));
+    }
+    for name in routed {
+        if !newest.iter().any(|newest| *newest.name.full == **name) {
+            tried.push(Tried::missing(name));
+        }
+    }
+    Ok(tried)
+}
+
+fn adopt(engine: &mut State) -> Result<(), EngineError> {
+    engine.adopt_modules().map_err(|error| EngineError::Library(error.to_string()))
+}
+
+/// Whether something is broken that worked before.
+fn breaks(tried: &[Tried], before: &PageSet) -> bool {
+    tried.iter().filter(|tried| tried.problem.is_some()).any(|tried| {
+        let known = before.index_of(&tried.newest.name.file);
+        let known = known.and_then(|index| before.pages.get(index));
+        known.is_some_and(|known| known.lua.is_some())
+    })
+}
+
+/// The modules before, with what is wrong with those that should have taken their place.
+fn kept(tried: &mut Vec<Tried>, before: &PageSet) -> Vec<Page> {
+    let mut pages = Vec::new();
+    for known in before.pages.iter().filter(|known| known.lua.is_some()) {
+        let place = tried.iter().position(|tried| tried.newest.name == known.name);
+        let newer = place.map(|place| tried.swap_remove(place));
+        let (problem, text) =
+            newer.map_or((None, None), |newer| (newer.problem, newer.newest.text.ok()));
+        // The text that a problem is about, or the one that runs.
+        let source = match (&problem, text) {
+            (Some(_), text) => text.as_deref().unwrap_or_default().to_owned(),
+            (None, _) => known.lua.as_deref().unwrap_or_default().to_owned(),
+        };
+        pages.push(Page {
+            name: known.name.clone(),
+            kind: PageKind::Module,
+            media_type: Arc::clone(&known.media_type),
+            source,
+            lua: known.lua.clone(),
+            problem,
+            strangers: Vec::new(),
+        });
+    }
+    let what = "is not taken over, as another module is broken";
+    let waits = || Problem { line: 0, column: 0, what: what.to_owned() };
+    pages.extend(tried.drain(..).map(|mut new| {
+        new.problem = new.problem.or_else(|| Some(waits()));
+        new.taken()
+    }));
+    pages
+}
+
+impl Newest {
+    fn of(source: Source) -> Self {
+        let text = source.text.map(Arc::from).map_err(|unreadable| problem_of(&unreadable));
+        Self { name: source.name, text }
+    }
+}
+
+impl Tried {
+    fn missing(module: &str) -> Self {
+        let problem =
+            Problem { line: 0, column: 0, what: "is not there, and a route names it".to_owned() };
+        let name = PageName::of_missing_module(module);
+        let newest = Newest { name, text: Err(problem.clone()) };
+        Self { newest, problem: Some(problem), blame: Blame::Text }
+    }
+
+    fn taken(self) -> Page {
+        let text = self.newest.text.ok();
+        let source = text.as_deref().unwrap_or_default().to_owned();
+        let lua = text.filter(|_| self.problem.is_none());
+        Page {
+            name: self.newest.name,
+            kind: PageKind::Module,
+            media_type: MEDIA_TYPE.into(),
+            source,
+            lua,
+            problem: self.problem,
+            strangers: Vec::new(),
+        }
+    }
+}
+
+/// What is wrong with a module, as an error tells that may be in one that it requires.
+fn of_error(error: &ScriptError, file: &str) -> Problem {
+    if error.page == file {
+        return Problem { line: error.line, column: 0, what: error.message.clone() };
+    }
+    let own = error.traceback.iter().find(|frame| frame.page == file);
+    let what = format!("{}:{}: {}", error.page, error.line, error.message);
+    Problem { line: own.map_or(0, |frame| frame.line), column: 0, what }
+}

@@ -1,0 +1,88 @@
+//! Goal: an application with routes, middleware and modules of its own answers as its files say. Method: the built binary,
+//! the application of `examples/riders`, and one made for its middleware.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::fs;
+
+use conformance::RequestKind;
+use serde_json::Value;
+use server::Plan;
+use server::client::{field, head, text};
+
+const ROUTE: &str = "[[route]]\nprefix = \"/api\"\nmodule = \"api\"\n";
+
+#[test]
+fn the_example_answers_as_its_files_say() {
+    let file = |name: &str| {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/riders/");
+        fs::read_to_string(path.to_owned() + name).unwrap()
+    };
+    let plan = Plan::new().serving("riders", "riders/velodrome.toml");
+    for name in [
+        "velodrome.toml",
+        "public/index.html",
+        "app/api.lua",
+        "app/lib/riders.lua",
+        "app/lib/guard.lua",
+    ] {
+        plan.directory.write(&format!("riders/{name}"), file(name));
+    }
+    let server = plan.start();
+    assert!(text(&server.get("/")).contains("<h1>Riders</h1>"));
+    for (path, body) in [
+        ("/api/riders", r#"["ada","grace"]"#),
+        ("/api/riders/nobody", r#"{"problem":"there is no such rider"}"#),
+        ("/api/riders/ada/laps/9", r#"{"problem":"there is no such lap"}"#),
+    ] {
+        let response = server.get(path);
+        assert_eq!(text(&response), body);
+        assert_eq!(field(&response, "X-Content-Type-Options"), "nosniff");
+    }
+    let lap: Value = serde_json::from_str(text(&server.get("/api/riders/ada/laps/1"))).unwrap();
+    assert_eq!(lap, serde_json::json!({ "seconds": 14.2, "speed": 63.4 }));
+    let post = |kind: &str, body: &str| {
+        let mut client = server.client();
+        let length = body.len().to_string();
+        let fields = [("Content-Length", length.as_str()), ("Content-Type", kind)];
+        client.send(head("POST", "/api/laps", &fields) + body).unwrap();
+        let response = client.response(RequestKind::Other).unwrap();
+        (response.status, text(&response).to_owned())
+    };
+    assert_eq!(post("application/json", r#"{"seconds":15}"#), (200, r#"{"speed":60}"#.into()));
+    assert_eq!(post("text/plain", "{}").0, 415);
+    assert_eq!(post("application/json", "{").0, 400);
+    assert_eq!(post("application/json; charset=utf-8", "{}").0, 422);
+    assert_eq!(server.printed_troubles(), "");
+}
+
+#[test]
+fn middleware_is_around_every_answer_of_its_module() {
+    let module = "local function timed(request, response, next)
+      response.headers['X-Seen'] = request.path
+      return next()
+    end
+    local function members(request, response, next)
+      if request.cookies.member ~= 'yes' then return 401, { problem = 'who are you?' } end
+      return next()
+    end
+    return {
+      use = { timed },
+      { 'GET', '/open', function() return 'open' end },
+      { 'GET', '/closed', function() return 'closed' end, use = { members } },
+    }";
+    let plan = Plan::new().config(ROUTE);
+    plan.directory.write("app/api.lua", module);
+    let server = plan.start();
+    let open = server.get("/api/open");
+    assert_eq!((text(&open), field(&open, "X-Seen")), ("open", "/api/open"));
+    let closed = server.get("/api/closed");
+    assert_eq!((closed.status, text(&closed)), (401, r#"{"problem":"who are you?"}"#));
+    let member = server.request("GET", "/api/closed", &[("Cookie", "member=yes")]);
+    assert_eq!((member.status, text(&member)), (200, "closed"));
+    let missing = server.get("/api/absent");
+    assert_eq!((missing.status, field(&missing, "X-Seen")), (404, "/api/absent"));
+}
