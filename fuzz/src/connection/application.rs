@@ -126,11 +126,9 @@ impl Application for Echo {
         context: &mut AnswerContext<'_, NoMessage>,
     ) -> Answer {
         let way = Way::of_target(request.target());
-        if way.waits() {
-            if !self.take_ready(context.id) {
-                self.waiting.push(context.id);
-                return Answer::Wait;
-            }
+        if way.waits() && !self.take_ready(context.id) {
+            self.waiting.push(context.id);
+            return Answer::Wait;
         }
         let place = self.taken.iter().position(|(id, _)| *id == context.id);
         let taken = place.map(|place| self.taken.swap_remove(place).1);
