@@ -18,6 +18,7 @@ use std::time::Duration;
 use conformance::RequestKind;
 use serde_json::Value;
 use server::client::{Client, head, text};
+use server::directory::Directory;
 use server::patience::{pace, until};
 use server::{PROGRAM, Plan, Server, configuration, errors_of, printed_by, run};
 
@@ -240,7 +241,8 @@ fn keep_asking(address: SocketAddr, stop: &AtomicBool) -> Result<u64, String> {
 #[test]
 fn a_thousand_edits_under_load_fail_no_request_and_take_no_memory() {
     let page = |number: u64| format!("<%= {number} %>");
-    let mut server = Plan::new().file("n.page.txt", page(0)).start();
+    let plan = Plan::within(Directory::in_memory());
+    let mut server = plan.file("n.page.txt", page(0)).start();
     let stop = Arc::new(AtomicBool::new(false));
     let address = server.address();
     let client = |_| {

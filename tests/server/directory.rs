@@ -11,10 +11,20 @@ pub(crate) struct Directory(PathBuf);
 impl Directory {
     /// An empty one.
     pub(crate) fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// An empty one that no disk has to keep, where the host has such a place: for who writes a thousand times.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::below(memory) } else { Self::new() }
+    }
+
+    fn below(place: &Path) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("velodrome-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = place.join(name);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }

@@ -44,7 +44,11 @@ pub(crate) struct Plan {
 impl Plan {
     /// An empty site on a free port of 127.0.0.1.
     pub(crate) fn new() -> Self {
-        let directory = Directory::new();
+        Self::within(Directory::new())
+    }
+
+    /// The same in this directory.
+    pub(crate) fn within(directory: Directory) -> Self {
         std::fs::create_dir(directory.join("site")).unwrap();
         std::fs::create_dir(directory.join("run")).unwrap();
         directory.write("velodrome.toml", "root = \"site\"\n");
