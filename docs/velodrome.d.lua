@@ -24,8 +24,31 @@
 ---@field session table what pages left for this browser; what is put there comes back with its next request
 ---@field body string the body, `""` where there is none
 ---@field form table<string, string> the fields of a form, decoded; of one name the last counts
+---@field files velodrome.Files the files of a form: a list of all, and by the name of the field
 ---@field json any what the body says as JSON; an error where it is none
 ---@field peer string the client's IP address
+
+---@class velodrome.File
+---@field field string the field of the form
+---@field name string what the client calls the file, without directories
+---@field type? string the type that the client says
+---@field size integer bytes
+local file = {}
+
+---Keeps the file under this name in the directory for uploads.
+---@param name string
+---@param options? { replace?: boolean }
+---@return true? kept nil where it was not
+---@return string? reason why
+function file:save(name, options) end
+
+---The first bytes of the file, 1 MiB at most.
+---@param bytes? integer
+---@return string? text nil where it could not be read
+---@return string? reason why
+function file:read(bytes) end
+
+---@alias velodrome.Files { [integer]: velodrome.File, [string]: velodrome.File }
 
 ---@class velodrome.CookieOptions
 ---@field path? string `/` unless told otherwise
@@ -55,6 +78,9 @@ function response:redirect(target, status) end
 ---@param value string|number
 ---@param options? velodrome.CookieOptions
 function response:cookie(name, value, options) end
+
+---Sends what was printed so far, and goes on when the client has taken it. Status and fields are fixed from then on.
+function response:flush() end
 
 
 -- ---- Parts and layouts ----
@@ -163,6 +189,33 @@ function crypto.base64url(text) end
 ---@return string? bytes nil where the text is none
 ---@return string? problem what is wrong with it then
 function crypto.unbase64url(text) end
+
+
+-- ---- Other servers ----
+
+---@class velodrome.FetchOptions
+---@field method? string `GET`, and `POST` where there is a body
+---@field headers? table<string, string|number>
+---@field body? string
+---@field json? any in the place of a body
+---@field timeout? number seconds for the whole of it
+
+---@class velodrome.Fetched
+---@field status integer
+---@field headers table<string, string> names in small letters; of one name the last counts
+---@field body string
+local fetched = {}
+
+---What the body says as JSON; an error where it is none.
+---@return any
+function fetched:json() end
+
+---What another server answers by HTTP/1.1.
+---@param url string
+---@param options? velodrome.FetchOptions
+---@return velodrome.Fetched? answer nil where there is none
+---@return string? reason why
+function fetch(url, options) end
 
 
 -- ---- Processes and messages ----

@@ -304,6 +304,8 @@ fn chromium_posts_a_form_to_a_page() {
         .file("send.js", "document.forms[0].submit()")
         .file("form.page.html", include_str!("../examples/site/form.page.html"))
         .file("_base.page.html", include_str!("../examples/site/_base.page.html"))
+        .file("_top.page.html", include_str!("../examples/site/_top.page.html"))
+        .file("_bottom.page.html", include_str!("../examples/site/_bottom.page.html"))
         .start();
     let page = url(&server, "/");
     let output = chromium(&server, &["--virtual-time-budget=10000", "--dump-dom", &page]);

@@ -158,7 +158,9 @@ fn the_definitions_have_every_part_of_a_request_and_what_a_response_does() {
     let mut fields: Vec<_> = fields.filter_map(|field| field.split(' ').next()).collect();
     // The document has a row for each.
     let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `request."));
-    let mut rows: Vec<_> = rows.filter_map(|row| row.split('`').next()).collect();
+    let rows = rows.filter_map(|row| row.split('`').next());
+    // What is within a part has rows of its own.
+    let mut rows: Vec<_> = rows.filter(|row| !row.contains(['.', '['])).collect();
     fields.sort_unstable();
     rows.sort_unstable();
     assert_eq!(fields, rows);
