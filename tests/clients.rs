@@ -285,31 +285,55 @@ fn chromium_shows_the_site_of_the_examples() {
     assert!(size > 10_000, "{size} bytes: {}", errors_of(&output));
     assert_eq!(server.count("/http/by_class/4xx"), 0, "everything the page wants is there");
     assert!(server.count("/http/by_class/2xx") > 1, "the page and its parts");
-    for path in ["/arguments?lap=2", "/form", "/upload", "/slow?seconds=0.01"] {
+    for path in
+        ["/arguments?lap=2", "/form", "/book", "/upload", "/slow?seconds=0.01", "/fetch", "/stream"]
+    {
         assert_eq!(server.get(path).status, 200, "{path}");
     }
 }
 
-/// The form of the examples, sent by a script that their policy lets in.
-#[test]
-fn chromium_posts_a_form_to_a_page() {
-    if !has("chromium", "chromium_posts_a_form_to_a_page") {
-        return;
-    }
-    let start = "<!doctype html><form method=post action=/form><input name=name value='Ada &lt;b&gt;'>\
-        <input name=greeting value='Hello + 1 &amp; all'></form><script src=/send.js></script>";
+/// A page of the examples after a script, which their policy lets in, has sent it a form with these fields: as Chromium
+/// shows it.
+fn sent_by_chromium(path: &str, file: &str, page: &str, fields: &str) -> String {
+    let start = format!(
+        "<!doctype html><form method=post action={path}>{fields}</form><script src=/send.js></script>"
+    );
     let server = Plan::new()
         .config(include_str!("../examples/site/velodrome.toml"))
         .file("index.html", start)
         .file("send.js", "document.forms[0].submit()")
-        .file("form.page.html", include_str!("../examples/site/form.page.html"))
+        .file(file, page)
         .file("_base.page.html", include_str!("../examples/site/_base.page.html"))
         .file("_top.page.html", include_str!("../examples/site/_top.page.html"))
         .file("_bottom.page.html", include_str!("../examples/site/_bottom.page.html"))
         .start();
     let page = url(&server, "/");
     let output = chromium(&server, &["--virtual-time-budget=10000", "--dump-dom", &page]);
-    let document = printed_by(&output);
+    format!("{}\n{}", printed_by(&output), errors_of(&output))
+}
+
+#[test]
+fn chromium_posts_a_form_to_a_page() {
+    if !has("chromium", "chromium_posts_a_form_to_a_page") {
+        return;
+    }
+    let page = include_str!("../examples/site/form.page.html");
+    let fields =
+        "<input name=name value='Ada &lt;b&gt;'><input name=greeting value='Hello + 1 &amp; all'>";
+    let shown = sent_by_chromium("/form", "form.page.html", page, fields);
     let greeting = "<strong>Ada &lt;b&gt;</strong> says: Hello + 1 &amp; all";
-    assert!(document.contains(greeting), "{document}\n{}", errors_of(&output));
+    assert!(shown.contains(greeting), "{shown}");
+}
+
+/// What is shown is what the cookie brought back, after the redirect.
+#[test]
+fn chromium_writes_into_the_guest_book() {
+    if !has("chromium", "chromium_writes_into_the_guest_book") {
+        return;
+    }
+    let page = include_str!("../examples/site/book.page.html");
+    let fields = "<input name=name value='Ada &lt;b&gt;'><input name=text value='Hello &amp; all'>";
+    let shown = sent_by_chromium("/book", "book.page.html", page, fields);
+    assert!(shown.contains("<strong>Ada &lt;b&gt;</strong>"), "{shown}");
+    assert!(shown.contains("UTC: Hello &amp; all</div>"), "{shown}");
 }
