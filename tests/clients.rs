@@ -9,6 +9,7 @@ mod server;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use server::patience::until;
 use server::{Plan, Server, errors_of, has, printed_by, run};
 
 /// Debian's Python, which has Debian's h11; another one on the path may not.
@@ -336,4 +337,32 @@ fn chromium_writes_into_the_guest_book() {
     let shown = sent_by_chromium("/book", "book.page.html", page, fields);
     assert!(shown.contains("<strong>Ada &lt;b&gt;</strong>"), "{shown}");
     assert!(shown.contains("UTC: Hello &amp; all</div>"), "{shown}");
+}
+
+/// What Chromium shows of a path.
+fn shown(server: &Server, path: &str) -> String {
+    let output =
+        chromium(server, &["--virtual-time-budget=10000", "--dump-dom", &url(server, path)]);
+    format!("{}\n{}", printed_by(&output), errors_of(&output))
+}
+
+#[test]
+fn chromium_shows_the_author_what_is_wrong_and_the_mended_page_after_it() {
+    if !has("chromium", "chromium_shows_the_author_what_is_wrong_and_the_mended_page_after_it") {
+        return;
+    }
+    let plan = Plan::new().argument("--dev");
+    let server =
+        plan.file("lap.page.html", "<h1>Lap</h1>\n<% local lap = nil; lap.x = 1 %>\n").start();
+    let wrong = shown(&server, "/lap");
+    assert!(wrong.contains("attempt to index local 'lap' (a nil value)"), "{wrong}");
+    assert!(wrong.contains("lap.page.html"), "{wrong}");
+    server.directory().write("site/lap.page.html", "<h1>Lap</h1>\n<% if %>\n");
+    until("what cannot be compiled is shown", || {
+        shown(&server, "/lap").contains("the code is not finished here").then_some(())
+    });
+    server.directory().write("site/lap.page.html", "<h1>Lap <%= 1 + 1 %></h1>\n");
+    until("the mended page is shown", || {
+        shown(&server, "/lap").contains("<h1>Lap 2</h1>").then_some(())
+    });
 }
