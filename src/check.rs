@@ -35,11 +35,15 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     let routes = data.config.default_host.routes.len()
         + data.config.hosts.iter().map(|host| host.routes.len()).sum::<usize>();
     println!("{config}: right ({}, {})", count(routes, "route"), count(hosts, "virtual host"));
-    let mut roots: Vec<_> = data.directories().collect();
+    let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
     roots.sort_unstable();
     roots.dedup();
     for root in roots {
         println!("  serves {}", root.display());
+    }
+    let app = data.app_root().and_then(|index| data.page_roots.get(usize::from(index.0)));
+    if let Some(app) = app {
+        println!("  runs the app modules of {}", app.path.display());
     }
     if let Some(warning) = &data.secret.warning {
         println!("  warning: {warning}");
