@@ -12,6 +12,9 @@ use std::process::Command;
 use serde_json::Value;
 use server::{PROGRAM, Plan, errors_of, printed_by, run};
 
+/// Runs of which one has to be undisturbed.
+const TRIES: usize = 10;
+
 /// What it printed as JSON, and its exit status.
 fn hold(words: &str) -> (Value, Option<i32>) {
     let output =
@@ -24,12 +27,19 @@ fn hold(words: &str) -> (Value, Option<i32>) {
 fn hundreds_of_connections_are_held_and_asked() {
     let server = Plan::new().file("a.txt", "hello").start();
     let words = format!("{}/a.txt -c 400 -t 2 -d 1s --rate 400", server.address());
-    let (report, status) = hold(&words);
+    let answered = |report: &Value| report["runs"][0]["requests"]["answered"].as_u64().unwrap();
+    // A host that gives the core to others makes a run shorter: one has to be undisturbed.
+    let (mut report, mut status) = hold(&words);
+    for _ in 1..TRIES {
+        if answered(&report) > 300 {
+            break;
+        }
+        (report, status) = hold(&words);
+    }
     let (held, requests) = (&report["hold"], &report["runs"][0]["requests"]);
     assert_eq!((&held["open"], &held["dead"]), (&400.into(), &0.into()), "{report}");
     assert_eq!(requests["failed"], 0, "{report}");
-    // Nearly 400, where the host does not give the core to others.
-    assert!(requests["answered"].as_u64().unwrap() > 0, "{report}");
+    assert!(answered(&report) > 300, "{report}");
     assert!(held["opened_per_s"].as_f64().unwrap() > 0.0, "{report}");
     assert!(held["server_bytes_per_connection"].as_f64().is_some(), "{report}");
     // A loaded host makes a right measurement an invalid one.

@@ -233,6 +233,8 @@ pub const MAILBOX_SIZE: usize = 4 * 1024 * 1024;
 pub const ALL_MAILBOXES_SIZE: usize = 64 * 1024 * 1024;
 /// 64 bytes are counted for a message besides its own.
 pub const PAGE_MESSAGE_COST: usize = 64;
+/// 1 ms after which letters of page processes are sent again to a scheduler that had no room for them.
+pub const LETTERS_RETRY_MS: u64 = 1;
 /// 100 requests of a page to the server are answered at once; then others get their turn.
 pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
 /// 64 times that nobody waits for any more are kept, and as many as there are processes that wait; more are looked

@@ -78,14 +78,20 @@ fn the_dead_are_counted_and_not_replaced() {
     let address = serve(|conversation| {
         let _gone = (0..2).all(|_| conversation.hears() && conversation.says(ANSWER));
     });
-    let (report, ()) = undisturbed(|| (hold(address), ()), |()| true);
+    let hold_told = || {
+        let report = hold(address);
+        let requests = &report.runs[0].requests;
+        let all_met_nobody = requests.failed_by.connect == requests.failed;
+        (report, all_met_nobody)
+    };
+    // On a busy host a request may meet a connection that is not known to have ended: a reset.
+    let (report, _) = undisturbed(hold_told, |all_met_nobody| *all_met_nobody);
     let (held, run) = (report.hold.unwrap(), &report.runs[0]);
     assert_eq!((held.open, held.dead), (10, 10));
     assert_eq!((run.connections.opened, run.requests.answered), (10, 10));
-    // Nobody was left for the others, which were due later; some met a connection that was not known to have ended.
+    // Nobody was left for the others, which were due later.
     let failed = &run.requests.failed_by;
-    assert!(run.requests.failed >= 18 && failed.connect > 0, "{failed:?}");
-    assert_eq!(failed.connect + failed.reset, run.requests.failed, "{failed:?}");
+    assert!(failed.connect >= 18 && failed.connect == run.requests.failed, "{failed:?}");
 }
 
 #[test]

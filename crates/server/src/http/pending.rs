@@ -4,7 +4,8 @@
 
 use runtime::clock::Now;
 use runtime::slots::ProcessId;
-use wire::http::body::BodyDecoder;
+use wire::http::body::{BodyDecoder, Piece};
+use wire::http::refusal::Refusal;
 
 use super::reply::BodyUse;
 use super::stream::Begun;
@@ -69,6 +70,18 @@ impl Pending {
             received: 0,
             begun: None,
         }
+    }
+
+    /// Decodes the next piece of the body; one that is whole is over.
+    pub(super) fn next_piece<'b>(
+        &mut self,
+        input: &'b [u8],
+        consumed: &mut usize,
+    ) -> Result<Piece<'b>, Refusal> {
+        let Some(decoder) = &mut self.decoder else { return Ok(Piece::End) };
+        let (count, piece) = decoder.next(&input[*consumed..])?;
+        *consumed += count;
+        Ok(piece)
     }
 
     /// Whether the answer has a body.

@@ -23,7 +23,7 @@ use super::set::{Page, PageSet};
 use super::waits::Met;
 use crate::files::RootIndex;
 use crate::files::rules::Root;
-use crate::limits::PAGE_ANSWERS_AT_ONCE;
+use crate::limits::{LETTERS_RETRY_MS, PAGE_ANSWERS_AT_ONCE};
 use crate::message::Message;
 
 /// What became of a page for now.
@@ -325,8 +325,12 @@ impl Runner {
             context.command(Command::Resume(process));
         }
         let all_left = self.outgoing.leave(context.mail);
-        if !self.ready.is_empty() || !all_left {
+        if !self.ready.is_empty() {
             context.wake_at_ns(context.now.monotonic_ns);
+        }
+        if !all_left {
+            // The scheduler they are for is busy: asking all the time would make this one so, too.
+            context.wake_after_ms(LETTERS_RETRY_MS);
         }
         if let Some(due_ns) = self.alarms.next_ns() {
             context.wake_at_ns(due_ns);

@@ -112,16 +112,10 @@ impl Connection {
         }
         let mut consumed = 0;
         let ended = loop {
-            let Some(decoder) = &mut pending.decoder else { break Ok(true) };
-            match decoder.next(&input[consumed..]) {
-                Ok((count, piece)) => {
-                    consumed += count;
-                    match piece {
-                        Piece::Data(data) => pending.body.extend_from_slice(data),
-                        Piece::NeedMore => break Ok(false),
-                        Piece::End => break Ok(true),
-                    }
-                }
+            match pending.next_piece(input, &mut consumed) {
+                Ok(Piece::Data(data)) => pending.body.extend_from_slice(data),
+                Ok(Piece::NeedMore) => break Ok(false),
+                Ok(Piece::End) => break Ok(true),
                 Err(refusal) => break Err(refusal),
             }
         };

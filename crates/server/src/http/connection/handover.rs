@@ -62,16 +62,10 @@ impl Connection {
         let mut consumed = 0;
         let mut intake = Intake::More;
         let ended = loop {
-            let Some(decoder) = &mut pending.decoder else { break Ok(true) };
-            match decoder.next(&input[consumed..]) {
-                Ok((count, piece)) => {
-                    consumed += count;
-                    match piece {
-                        Piece::Data(data) => intake = http.hand_over(data, context),
-                        Piece::NeedMore => break Ok(false),
-                        Piece::End => break Ok(true),
-                    }
-                }
+            match pending.next_piece(input, &mut consumed) {
+                Ok(Piece::Data(data)) => intake = http.hand_over(data, context),
+                Ok(Piece::NeedMore) => break Ok(false),
+                Ok(Piece::End) => break Ok(true),
                 Err(refusal) => break Err(refusal),
             }
             if intake != Intake::More {
