@@ -95,11 +95,13 @@ impl Outbox {
         }
     }
 
-    /// Sends what the peer takes and the turn allows; counts the bytes in `sent_bytes`.
+    /// Sends what the peer takes and the turn allows; counts the bytes in `sent_bytes`. `follows` says what comes
+    /// behind the last piece.
     pub(crate) fn transmit<P: Pollset>(
         &mut self,
         pollset: &mut P,
         socket: &P::Socket,
+        follows: Follows,
         sent_bytes: &mut u64,
     ) -> Transmitted {
         let mut file_budget = FILE_BYTES_PER_TURN;
@@ -111,7 +113,7 @@ impl Outbox {
                 let length = usize::try_from(region.length).unwrap_or(usize::MAX).min(file_budget);
                 (length, pollset.send_file(socket, &region.file, region.offset, length))
             } else {
-                self.send_memory(pollset, socket)
+                self.send_memory(pollset, socket, follows)
             };
             let count = match sent {
                 Sent::All => asked,
@@ -135,11 +137,15 @@ impl Outbox {
     }
 
     /// One gather write of the memory pieces at the front.
-    fn send_memory<P: Pollset>(&self, pollset: &mut P, socket: &P::Socket) -> (usize, Sent) {
+    fn send_memory<P: Pollset>(
+        &self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        mut follows: Follows,
+    ) -> (usize, Sent) {
         let mut slices = [IoSlice::new(&[]); GATHER_PIECES];
         let mut count = 0;
         let mut asked = 0;
-        let mut follows = Follows::Nothing;
         for piece in &self.pieces {
             let bytes = match piece {
                 Piece::Owned { bytes, start } => &bytes[*start..],

@@ -82,6 +82,7 @@ contract! {
         dropping_a_socket_with_unread_bytes_resets,
         reset_on_close_resets,
         ending_our_output_leaves_the_input,
+        what_is_held_back_goes_with_the_end,
     },
     accepting: {
         accepting_from_an_empty_queue_is_blocked,

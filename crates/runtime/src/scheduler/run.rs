@@ -278,7 +278,14 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     pub(super) fn on_sent(&mut self, id: ProcessId, output: Drained) {
         let Some(process) = self.table.lookup(id) else { return };
         match process.mode {
-            Mode::Finishing => self.close(id, CloseReason::Finished),
+            Mode::Finishing => {
+                if output != Drained::Nothing {
+                    // What was held back for the end goes with it now. The close alone would reset the connection,
+                    // and lose the answer, if input came meanwhile that nobody reads.
+                    self.pollset.end_output(&process.socket);
+                }
+                self.close(id, CloseReason::Finished);
+            }
             Mode::Lingering => self.begin_to_discard(id),
             Mode::Connecting | Mode::Discarding => {}
             Mode::Reading if output == Drained::AfterWaiting => self.tell_drained(id),

@@ -2,7 +2,7 @@
 //!
 //! Owns the way from the turn's output to the socket. On the plain path one send, no copy and no allocation.
 
-use sys::pollset::{Follows, Interest, Pollset, Sent, Token};
+use sys::pollset::{Interest, Pollset, Sent, Token};
 
 use super::Scheduler;
 use super::run::Drained;
@@ -32,7 +32,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 self.on_sent(id, Drained::Nothing);
                 return;
             }
-            let sent = self.pollset.send_bytes(&process.socket, bytes, Follows::Nothing);
+            let follows = process.mode.follows();
+            let sent = self.pollset.send_bytes(&process.socket, bytes, follows);
             self.stats.sends += 1;
             let count = match sent {
                 Sent::All => {
@@ -108,8 +109,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let before = outbox.queued_bytes();
-        let outcome =
-            outbox.transmit(&mut self.pollset, &process.socket, &mut self.stats.sent_bytes);
+        let follows = process.mode.follows();
+        let sent_bytes = &mut self.stats.sent_bytes;
+        let outcome = outbox.transmit(&mut self.pollset, &process.socket, follows, sent_bytes);
         self.stats.sends += 1;
         let after = outbox.queued_bytes();
         self.stats.count_buffered(before, after);

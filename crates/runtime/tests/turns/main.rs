@@ -131,6 +131,18 @@ fn mail_beyond_a_turn_waits_for_the_next() {
 }
 
 #[test]
+fn last_words_arrive_though_input_is_left_unread_behind_them() {
+    let mut bench = bench(Faults::none());
+    let client = bench.connect();
+    assert_eq!(bench.ask(client, b"park\n"), b"");
+    bench.world.client_send(client, b"nobody reads this\n");
+    bench.world.client_end_output(client);
+    bench.turn();
+    assert_eq!(bench.world.client_received(client), b"nobody listens\n");
+    assert_eq!(bench.scheduler.stats().closed[CloseReason::Finished as usize], 1);
+}
+
+#[test]
 fn the_ways_to_end_a_connection() {
     let mut bench = bench(Faults::none());
     let [finished, aborted, lingering] = [(); 3].map(|()| bench.connect());

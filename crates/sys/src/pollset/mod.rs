@@ -115,12 +115,13 @@ pub enum Sent {
     Failed(io::ErrorKind),
 }
 
-/// Whether more output follows at once, so that a small head travels with the body behind it.
+/// Whether more output follows at once, or its end, so that a small head travels with the body behind it, and a
+/// small answer with the end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
     /// Nothing: transmit now.
     Nothing,
-    /// More: the kernel may hold a partial segment back (`MSG_MORE`).
+    /// More output or [`Pollset::end_output`]: the kernel may hold a partial segment back (`MSG_MORE`).
     More,
 }
 
@@ -278,7 +279,7 @@ pub trait Pollset {
         length: usize,
     ) -> Sent;
 
-    /// Ends our output; the peer sees the end after all bytes sent.
+    /// Ends our output; the peer sees the end after all bytes sent, also those held back for it.
     fn end_output(&mut self, socket: &Self::Socket);
 
     /// Makes the close of this socket a reset: what the peer still sends is refused at once.

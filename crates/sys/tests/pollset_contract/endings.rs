@@ -89,3 +89,15 @@ pub(crate) fn ending_our_output_leaves_the_input<H: Harness>(mut harness: H) {
     harness.client_send(&client, b"still here");
     assert_eq!(receive_exactly(&mut harness, &socket, 10), b"still here");
 }
+
+pub(crate) fn what_is_held_back_goes_with_the_end<H: Harness>(mut harness: H) {
+    let (_listener, socket, client) = connected(&mut harness);
+    harness.pollset().watch(&socket, FIRST).unwrap();
+    harness.client_send(&client, b"never read");
+    harness.event_of(FIRST);
+    assert_eq!(harness.pollset().send_bytes(&socket, b"answer", Follows::More), Sent::All);
+    harness.pollset().end_output(&socket);
+    // The reset for what was not read comes behind it.
+    drop(socket);
+    assert_eq!(harness.client_receives(&client, 6), b"answer");
+}
