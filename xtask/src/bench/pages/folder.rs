@@ -17,12 +17,13 @@ const MODULE_FOLDERS: [&str; 2] = ["/usr/lib/nginx/modules", "/usr/lib64/nginx/m
 const YAWS_FOLDER: &str = "/usr/lib/yaws/ebin";
 
 /// Pages of ours.
-const OURS: [(&str, &str); 6] = [
+const OURS: [(&str, &str); 7] = [
     ("hello.page.html", include_str!("sources/hello.page.html")),
     ("light.page.html", include_str!("sources/light.page.html")),
     ("heavy.page.html", include_str!("sources/heavy.page.html")),
     ("_part.page.html", include_str!("sources/_part.page.html")),
     ("sleep.page.html", include_str!("sources/sleep.page.html")),
+    ("receive.page.html", include_str!("sources/receive.page.html")),
     ("loop.page.html", include_str!("sources/loop.page.html")),
 ];
 
@@ -37,10 +38,12 @@ const LUA: [(&str, &str); 6] = [
 ];
 
 /// The same for yaws.
-const YAWS: [(&str, &str); 3] = [
+const YAWS: [(&str, &str); 5] = [
     ("hello.yaws", include_str!("sources/hello.yaws")),
     ("light.yaws", include_str!("sources/light.yaws")),
     ("heavy.yaws", include_str!("sources/heavy.yaws")),
+    ("sleep.yaws", include_str!("sources/sleep.yaws")),
+    ("receive.yaws", include_str!("sources/receive.yaws")),
 ];
 
 /// Writes what every server serves.
@@ -48,6 +51,12 @@ pub(crate) fn write(site: &Site) -> Result<(), Failure> {
     write_all(&site.folder().join("ours"), &OURS)?;
     write_all(&site.folder().join("lua"), &LUA)?;
     write_all(&site.folder().join("yaws"), &YAWS)
+}
+
+/// Writes the page that fetches from this port.
+pub(crate) fn write_fetching(site: &Site, port: u16) -> Result<(), Failure> {
+    let text = include_str!("sources/fetch.page.html").replace("PORT", &port.to_string());
+    Ok(std::fs::write(site.folder().join("ours/fetch.page.html"), text)?)
 }
 
 fn write_all(folder: &Path, files: &[(&str, &str)]) -> Result<(), Failure> {

@@ -129,7 +129,7 @@ fn compare(scenario: &'static Scenario, conditions: &Conditions) -> Outcome {
     match scenario.task {
         Task::Page(fields) => steady::compare(workload, fields, conditions),
         Task::Fibonacci => fibonacci::compare(workload, conditions.fibonacci_times, conditions),
-        Task::Waiting => waiting::compare(workload, conditions),
+        Task::Waiting(waits_for) => waiting::compare(workload, waits_for, conditions),
         Task::Looping => looping::compare(workload, conditions),
     }
 }

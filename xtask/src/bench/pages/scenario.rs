@@ -25,8 +25,11 @@ pub(crate) const C_OPTIMISED: &str = "gcc -O2";
 /// Ours without a page that has no end.
 pub(crate) const UNDISTURBED: &str = "undisturbed";
 
-/// Pages that wait at the same time.
-pub(crate) const WAITING_PAGES: u64 = 10_000;
+/// Pages that sleep or wait for a message at the same time.
+const WAITING_PAGES: u64 = 10_000;
+
+/// Pages that fetch at the same time: a scheduler has 1,024 fetches under way.
+const FETCHING_PAGES: u64 = 1_000;
 
 /// Requests a second beside a page that has no end.
 pub(crate) const BESIDE_PER_SECOND: u32 = 1_000;
@@ -55,10 +58,19 @@ pub(crate) enum Task {
     Page(Fields),
     /// Programs compute.
     Fibonacci,
-    /// Pages wait.
-    Waiting,
+    /// Pages wait, for this.
+    Waiting(WaitsFor),
     /// A page has no end while another is asked for.
     Looping,
+}
+
+/// What a waiting page waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// Time, or a message that nobody sends.
+    Itself,
+    /// The answer of another server, which never comes.
+    SilentServer,
 }
 
 /// One comparison.
@@ -121,6 +133,32 @@ const fn page(name: &'static str, title: &'static str, load: Load) -> Scenario {
     }
 }
 
+const fn waiting(
+    name: &'static str,
+    title: &'static str,
+    path: &'static str,
+    (waits_for, connections): (WaitsFor, u64),
+    contenders: &'static [Contender],
+) -> Scenario {
+    Scenario {
+        task: Task::Waiting(waits_for),
+        workload: Workload {
+            name,
+            title,
+            path,
+            load: Load::Idle { connections },
+            runs: Runs::Always,
+            contenders,
+            main_metric: Metric::WaitingBytes,
+            targets: &[Target {
+                metric: Metric::WaitingBytes,
+                against: Against::Itself,
+                bound: Bound::AtMost(3072.0),
+            }],
+        },
+    }
+}
+
 const fn kept(connections: u32) -> Load {
     Load::Kept { connections }
 }
@@ -161,23 +199,27 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
             targets: &[seconds_against(C_PLAIN, 1.0), seconds_against(BYTE_CODE, 0.2)],
         },
     },
-    Scenario {
-        task: Task::Waiting,
-        workload: Workload {
-            name: "f",
-            title: "memory of a page that sleeps, besides its connection, 10,000 of them",
-            path: "/sleep",
-            load: Load::Idle { connections: WAITING_PAGES },
-            runs: Runs::Always,
-            contenders: &[LUA, OURS_SERVES],
-            main_metric: Metric::WaitingBytes,
-            targets: &[Target {
-                metric: Metric::WaitingBytes,
-                against: Against::Itself,
-                bound: Bound::AtMost(3072.0),
-            }],
-        },
-    },
+    waiting(
+        "f-sleep",
+        "memory of a page that sleeps, besides its connection, 10,000 of them",
+        "/sleep",
+        (WaitsFor::Itself, WAITING_PAGES),
+        FIELD,
+    ),
+    waiting(
+        "f-receive",
+        "memory of a page that waits for a message, besides its connection, 10,000 of them",
+        "/receive",
+        (WaitsFor::Itself, WAITING_PAGES),
+        &[OURS_SERVES, ERLANG],
+    ),
+    waiting(
+        "f-fetch",
+        "memory of a page that fetches, besides its connection, with the one it makes, 1,000 of them",
+        "/fetch",
+        (WaitsFor::SilentServer, FETCHING_PAGES),
+        &[OURS_SERVES],
+    ),
     Scenario {
         task: Task::Looping,
         workload: Workload {

@@ -1,22 +1,23 @@
 //! The memory of pages that wait, besides their connections.
 //!
-//! Method: a fresh server; so many connections, each with one page answered; then a page that sleeps on each of them. What
+//! Method: a fresh server; so many connections, each with one page answered; then a page that waits on each of them. What
 //! the server's resident memory grows by from one to the other is the pages'. Never counts a page that does not wait.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::net::RecvFlags;
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 
 use crate::bench::accounting;
 use crate::bench::client::{self, RECEIVE_BYTES};
 use crate::bench::contender::{Contender, Running};
 use crate::bench::load;
-use crate::bench::pages::scenario::WAITING_PAGES;
+use crate::bench::pages::scenario::WaitsFor;
 use crate::bench::pages::{Conditions, folder};
 use crate::bench::report::Outcome;
 use crate::bench::sample::{Metric, Sample};
-use crate::bench::workload::Workload;
+use crate::bench::workload::{Load, Workload};
 use crate::bench::{MEMORY_ROUNDS, SPARE_DESCRIPTORS};
 use crate::failure::Failure;
 use crate::process;
@@ -30,22 +31,34 @@ const LOOK: Duration = Duration::from_millis(300);
 /// A server that spends less between two readings (5 % of the time) has come to rest.
 const REST_NANOSECONDS: u64 = 15_000_000;
 
+/// Connections that the silent server has the kernel complete.
+const BACKLOG: i32 = 4096;
+
 /// It must be at rest before the pages go on by themselves.
 const REST_LIMIT: Duration = Duration::from_secs(10);
 
 /// Measures each server from a fresh start, in turn.
-pub(crate) fn compare(workload: &'static Workload, conditions: &Conditions) -> Outcome {
+pub(crate) fn compare(
+    workload: &'static Workload,
+    waits_for: WaitsFor,
+    conditions: &Conditions,
+) -> Outcome {
     let mut outcome = Outcome::new(workload);
-    outcome.note_load(&format!("{WAITING_PAGES} connections of our own, held"));
+    let Load::Idle { connections } = workload.load else {
+        unreachable!("pages wait on connections that are held")
+    };
+    let count = connections.min(conditions.descriptors.saturating_sub(SPARE_DESCRIPTORS));
+    if count < connections {
+        println!("only {count} pages: the descriptor limit is {}", conditions.descriptors);
+    }
+    outcome.note_load(&format!("{count} connections of our own, held"));
     let mut left: Vec<&Contender> = workload.contenders.iter().collect();
     for _ in 0..conditions.rounds.min(MEMORY_ROUNDS) {
         left.retain(|contender| {
-            let measured = conditions.start(contender, FIRST).and_then(|server| {
-                outcome.note_command(contender.name, &server.command);
-                measure(contender, &server, workload.path, conditions.descriptors)
-            });
+            let measured = measure_one(contender, workload, waits_for, count, conditions);
             match measured {
-                Ok(sample) => {
+                Ok((command, sample)) => {
+                    outcome.note_command(contender.name, &command);
                     outcome.add(contender.name, sample);
                     true
                 }
@@ -59,22 +72,39 @@ pub(crate) fn compare(workload: &'static Workload, conditions: &Conditions) -> O
     outcome
 }
 
+/// A fresh server, its command and what its pages take.
+fn measure_one(
+    contender: &Contender,
+    workload: &Workload,
+    waits_for: WaitsFor,
+    count: u64,
+    conditions: &Conditions,
+) -> Result<(String, Sample), Failure> {
+    // Open while the server runs.
+    let silent = SilentServer::open()?;
+    if waits_for == WaitsFor::SilentServer {
+        folder::write_fetching(conditions.site, silent.port)?;
+    }
+    let server = conditions.start(contender, FIRST)?;
+    let sample = measure(contender, &server, workload.path, count)?;
+    Ok((server.command.clone(), sample))
+}
+
 fn measure(
     contender: &Contender,
     server: &Running,
     path: &str,
-    descriptors: u64,
+    count: u64,
 ) -> Result<Sample, Failure> {
-    let count = WAITING_PAGES.min(descriptors.saturating_sub(SPARE_DESCRIPTORS));
-    if count < WAITING_PAGES {
-        println!("only {count} pages: the descriptor limit is {descriptors}");
-    }
     let family = server.family();
     let held = client::hold(server.address, &folder::path_at(contender.start, FIRST), count)?;
+    let request = load::request(server.address, &folder::path_at(contender.start, path));
+    // What the first page of its kind takes (a compilation, if nothing else) is no other's.
+    let first = client::connect(server.address).map_err(std::io::Error::from)?;
+    client::send(&first, request.as_bytes())?;
     rest(&family)?;
     held.iter().for_each(drain);
     let before = accounting::memory(&family).resident;
-    let request = load::request(server.address, &folder::path_at(contender.start, path));
     for socket in &held {
         client::send(socket, request.as_bytes())?;
     }
@@ -86,6 +116,24 @@ fn measure(
         // Whoever has an answer, or is closed, does not wait.
         (Metric::Errors, answered as f64),
     ]))
+}
+
+/// A listener that takes connections and never answers: the kernel completes them, and nobody accepts them.
+struct SilentServer {
+    port: u16,
+    _listener: OwnedFd,
+}
+
+impl SilentServer {
+    fn open() -> std::io::Result<SilentServer> {
+        let flags = SocketFlags::CLOEXEC;
+        let listener =
+            rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        rustix::net::bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        rustix::net::listen(&listener, BACKLOG)?;
+        let address = SocketAddr::try_from(rustix::net::getsockname(&listener)?)?;
+        Ok(SilentServer { port: address.port(), _listener: listener })
+    }
 }
 
 /// Waits until a server has nothing to do.
