@@ -69,7 +69,8 @@ pub struct Client {
     pub(super) rules: FetchRules,
     pub(super) names: Names,
     pub(super) pool: Pool,
-    pub(super) fetches: HashMap<Number, Fetch>,
+    /// Boxed: the table is up to twice as large as what is in it.
+    pub(super) fetches: HashMap<Number, Box<Fetch>>,
     by_owner: HashMap<Owner, Number>,
     deadlines: BTreeSet<(u64, Number)>,
     /// Idle connections that are about to begin with a fetch.
@@ -117,8 +118,8 @@ impl Client {
         };
         self.deadlines.insert((deadline_ns, number));
         self.by_owner.insert(owner, number);
-        let (host, size) = (fetch.request.target.host.clone(), fetch.request.bytes.len());
-        self.fetches.insert(number, fetch);
+        let (host, size) = (fetch.request.host.clone(), fetch.request.bytes.len());
+        self.fetches.insert(number, Box::new(fetch));
         match self.hold(number, size) {
             Ok(()) => self.find(number, &host, now_ns),
             Err(failure) => self.fail(number, failure),
@@ -143,7 +144,7 @@ impl Client {
         for number in self.names.learn(name, found, now_ns) {
             // Whoever waited may be gone.
             if let Some(fetch) = self.fetches.get(&number) {
-                let host = fetch.request.target.host.clone();
+                let host = fetch.request.host.clone();
                 self.find(number, &host, now_ns);
             }
         }
@@ -208,6 +209,11 @@ impl Client {
             let piece = rest.get(..FETCH_PIECE_BYTES).unwrap_or(rest);
             context.output.put(piece);
             fetch.sent += piece.len();
+        }
+        if fetch.sent == fetch.request.bytes.len() && outbound.past == Past::Fresh {
+            // It is never sent a second time: only a connection that was used before may end without our doing.
+            fetch.request.bytes = Box::default();
+            fetch.sent = 0;
         }
         Next::Read
     }
@@ -306,7 +312,7 @@ impl Client {
         Some(fetch.owner)
     }
 
-    fn remove(&mut self, number: Number) -> Option<Fetch> {
+    fn remove(&mut self, number: Number) -> Option<Box<Fetch>> {
         let fetch = self.fetches.remove(&number)?;
         self.by_owner.remove(&fetch.owner);
         self.deadlines.remove(&(fetch.deadline_ns, number));

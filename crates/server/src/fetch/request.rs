@@ -8,7 +8,7 @@ use wire::http::method::Method;
 use wire::http::response::append_field;
 
 use super::failure::Failure;
-use super::url::{self, Target};
+use super::url::{self, Host, Target};
 use crate::limits::{FETCH_BODY_SIZE, FETCH_METHOD_SIZE};
 
 /// What somebody wants fetched.
@@ -29,9 +29,11 @@ pub struct Asked {
 /// A request that is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) target: Target,
+    /// Where it goes.
+    pub(super) host: Host,
+    pub(super) port: u16,
     /// Head and body.
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Box<[u8]>,
     /// What the reader of the answer needs to know of the method.
     pub(super) method: Method,
     /// Whether it may be sent a second time (RFC 9110, 9.2.2).
@@ -97,7 +99,8 @@ impl Prepared {
             _ => Repeatable::No,
         };
         let method = if method == "HEAD" { Method::Head } else { Method::Get };
-        Ok(Self { target, bytes, method, repeatable })
+        let Target { host, port, .. } = target;
+        Ok(Self { host, port, bytes: bytes.into(), method, repeatable })
     }
 }
 
@@ -143,7 +146,7 @@ mod tests {
 
     fn sent(method: &str, fields: &str, body: Option<&str>) -> String {
         let prepared = Prepared::of(&asked(method, fields, body)).unwrap();
-        String::from_utf8(prepared.bytes).unwrap().replace(USER_AGENT, "UA")
+        String::from_utf8(prepared.bytes.into()).unwrap().replace(USER_AGENT, "UA")
     }
 
     #[test]

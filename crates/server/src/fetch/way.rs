@@ -64,7 +64,7 @@ impl Client {
     /// Uses a connection to one of these addresses, or begins one.
     fn go(&mut self, number: Number, addresses: Vec<IpAddr>) {
         let Some(fetch) = self.fetches.get_mut(&number) else { return };
-        let port = fetch.request.target.port;
+        let port = fetch.request.port;
         let idle = addresses.iter().find_map(|ip| self.pool.take(SocketAddr::new(*ip, port)));
         fetch.untried = addresses;
         fetch.untried.reverse();
@@ -81,7 +81,7 @@ impl Client {
         let Some(fetch) = self.fetches.get_mut(&number) else { return };
         fetch.connection = None;
         let Some(ip) = fetch.untried.last() else { return };
-        let to = RemoteAddress::Tcp(SocketAddr::new(*ip, fetch.request.target.port));
+        let to = RemoteAddress::Tcp(SocketAddr::new(*ip, fetch.request.port));
         self.commands.push(Command::Connect(Connect { to, from: None, ticket: number.0 }));
     }
 
@@ -113,8 +113,9 @@ impl Client {
         }
         // It may have been given up meanwhile.
         let fetch = self.fetches.get_mut(&number)?;
-        let address = SocketAddr::new(fetch.untried.pop()?, fetch.request.target.port);
+        let address = SocketAddr::new(fetch.untried.pop()?, fetch.request.port);
         fetch.connection = Some(context.id);
+        fetch.untried.shrink_to_fit();
         Some(Outbound { id: context.id, address, fetch: Some(number), past: Past::Fresh })
     }
 }
