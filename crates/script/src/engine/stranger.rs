@@ -1,10 +1,11 @@
-//! The globals that a page has, and those that it names and does not have.
+//! The globals that a page or a module has, and those that it names and does not have.
 //!
 //! Owns what is told of each. Never judges whether it matters: a page that never comes to that place runs well.
 
 use std::fmt;
 
 use crate::engine::error::ScriptError;
+use crate::engine::ffi::{Argument, CallFault};
 use crate::engine::report;
 use crate::engine::run::Handler;
 use crate::engine::state::State;
@@ -14,11 +15,11 @@ use crate::engine::state::State;
 pub enum Use {
     /// Its value is asked for.
     Read,
-    /// It is set, which no page can do to any.
+    /// It is set, which no page and no module can do to any.
     Set,
 }
 
-/// A global that a page cannot use as it does.
+/// A global that a page or a module cannot use as it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
     /// The name.
@@ -49,8 +50,18 @@ impl State {
     /// Where there is no memory to look.
     pub fn strangers(&mut self, page: &Handler) -> Result<Vec<Stranger>, Box<ScriptError>> {
         let Some(function) = &page.reference else { return Ok(Vec::new()) };
-        let told = self.lua.call_for_text(&self.kept.strangers, function);
+        let told = self.lua.call_for_text(&self.kept.strangers, Argument::Kept(function));
         Ok(read(&told.map_err(|fault| report::of_call(fault, &page.name))?))
+    }
+
+    /// The same of a module of the set in force, by its name; none where there is no such module. It need not have run.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no memory to look.
+    pub fn strangers_of_module(&mut self, name: &str) -> Result<Vec<Stranger>, Box<ScriptError>> {
+        let told = self.lua.call_for_text(&self.kept.strangers, Argument::Text(name));
+        Ok(read(&told.map_err(|fault| report::of_call(fault, name))?))
     }
 
     /// The globals that a page has, those of its libraries as `library.name`, in no particular order.
@@ -60,10 +71,25 @@ impl State {
     /// Where there is no memory to name them.
     pub fn globals(&mut self, page: &Handler) -> Result<Vec<String>, Box<ScriptError>> {
         let Some(function) = &page.reference else { return Ok(Vec::new()) };
-        let told = self.lua.call_for_text(&self.kept.globals, function);
-        let told = told.map_err(|fault| report::of_call(fault, &page.name))?;
-        Ok(told.lines().map(str::to_owned).collect())
+        let told = self.lua.call_for_text(&self.kept.globals, Argument::Kept(function));
+        listed(told, &page.name)
     }
+
+    /// The same of a module of the set in force, by its name.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no memory to name them.
+    pub fn globals_of_module(&mut self, name: &str) -> Result<Vec<String>, Box<ScriptError>> {
+        let told = self.lua.call_for_text(&self.kept.globals, Argument::Text(name));
+        listed(told, name)
+    }
+}
+
+/// The names that globals.lua tells, a line each.
+fn listed(told: Result<String, CallFault>, name: &str) -> Result<Vec<String>, Box<ScriptError>> {
+    let told = told.map_err(|fault| report::of_call(fault, name))?;
+    Ok(told.lines().map(str::to_owned).collect())
 }
 
 /// Reads what globals.lua tells: a line, a use and a name, each in a line of its own. Gives the first of each kind, by

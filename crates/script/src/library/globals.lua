@@ -54,16 +54,28 @@ local function walk(code)
   end
 end
 
+-- The function of a page, or that of the module which has this name.
+local function code_of(subject)
+  return type(subject) == "function" and subject or kit.module_code(subject)
+end
+
 -- A line, a way of use and a name for each place where a global is named that is not there, or is set.
-function kit.strangers(code)
+function kit.strangers(subject)
+  local code = code_of(subject)
+  if not code then
+    return ""
+  end
   lines, count, environment = {}, 0, getfenv(code)
   walk(code)
   return concat(lines, "\n")
 end
 
--- The names that a function's environment has, and those of its libraries behind a point.
-function kit.globals(code)
-  local names = {}
+-- The names that the environment of a page or a module has, and those of its libraries behind a point.
+function kit.globals(subject)
+  local names, code = {}, code_of(subject)
+  if not code then
+    return ""
+  end
   for name, value in pairs(getmetatable(getfenv(code)).__index) do
     names[#names + 1] = name
     local meta = type(value) == "userdata" and getmetatable(value)

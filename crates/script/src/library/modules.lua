@@ -90,6 +90,11 @@ kit.publish("require", function(name)
   return required(current, name)
 end)
 
+-- The function that a module of the set in force is compiled to; nil where there is none of that name.
+function kit.module_code(name)
+  return current and current.sources[name]
+end
+
 local ANSWERS = 1
 
 local function nothing() end

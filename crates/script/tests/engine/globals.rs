@@ -19,6 +19,15 @@ fn set(name: &str, line: u32) -> (String, u32, Use) {
     (name.to_owned(), line, Use::Set)
 }
 
+/// The same of a module, which need not run for that.
+fn strangers_of_module(text: &str) -> Vec<(String, u32, Use)> {
+    let mut stage = Stage::new();
+    stage.state.provide("lib.laps", "lib/laps.lua", text).unwrap();
+    stage.state.adopt_modules().unwrap();
+    let found = stage.state.strangers_of_module("lib.laps").unwrap();
+    found.into_iter().map(|Stranger { name, line, usage }| (name, line, usage)).collect()
+}
+
 #[test]
 fn reads_and_sets_are_found_with_their_lines() {
     assert_eq!(
@@ -51,6 +60,41 @@ local function one()
 end
 return one, { two = function(...) return ..., three end }";
     assert_eq!(strangers(code), [read("far", 4), read("farther", 5), read("three", 8)]);
+}
+
+#[test]
+fn modules_are_looked_at_in_their_own_surroundings() {
+    let text = "local laps = require('lib.other')
+return {
+  { 'GET', '/', function(request) return reqest.path end },
+  { 'GET', '/all', function() total = laps.total render('/all.html') end },
+}";
+    assert_eq!(strangers_of_module(text), [read("reqest", 3), set("total", 4)]);
+    // Pages have `include` and `layout`, modules have `render`.
+    assert_eq!(
+        strangers_of_module("return include, layout, render"),
+        [read("include", 1), read("layout", 1)]
+    );
+    assert_eq!(strangers("return include, layout, render"), [read("render", 1)]);
+    assert_eq!(strangers_of_module("error('it fails when it is loaded')"), []);
+}
+
+#[test]
+fn of_the_modules_those_in_force_are_looked_at() {
+    let mut stage = Stage::new();
+    let found = |stage: &mut Stage, name: &str| {
+        let names = stage.state.strangers_of_module(name).unwrap();
+        names.into_iter().map(|stranger| stranger.name).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&mut stage, "one"), [""; 0]);
+    stage.state.provide("one", "one.lua", "return first").unwrap();
+    assert_eq!(found(&mut stage, "one"), [""; 0]);
+    stage.state.adopt_modules().unwrap();
+    stage.state.provide("one", "one.lua", "return second").unwrap();
+    assert_eq!(found(&mut stage, "one"), ["first"]);
+    stage.state.adopt_modules().unwrap();
+    assert_eq!(found(&mut stage, "one"), ["second"]);
+    assert_eq!(found(&mut stage, "two"), [""; 0]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use script::engine::{EngineError, Purpose, ScriptError, State};
 use super::host::{LoadHost, LoadLog};
 use super::name::PageName;
 use super::scan::{Source, Walked};
-use super::set::{Compiler, Page, PageKind, PageSet, Problem, problem_of};
+use super::set::{Compiler, Page, PageKind, PageSet, Problem, problem_of, told};
 use crate::limits::APP_MAIN;
 
 /// What a module answers with, unless it says otherwise.
@@ -27,6 +27,8 @@ pub(super) struct Newest {
 struct Tried {
     newest: Newest,
     problem: Option<Problem>,
+    /// Where the code will fail, if it comes to that place.
+    strangers: Vec<Problem>,
     blame: Blame,
 }
 
@@ -113,8 +115,7 @@ fn try_all(
                     .map_err(|error| of_error(&error, &newest.name.file)),
                 Err(problem) => Err(problem.clone()),
             };
-            let problem = provided.err();
-            tried.push(Tried { newest: newest.clone(), problem, blame: Blame::Text });
+            tried.push(Tried::of(newest, provided.err()));
         }
         adopt(engine)?;
         for tried in tried.iter_mut().filter(|tried| tried.problem.is_none()) {
@@ -125,13 +126,12 @@ fn try_all(
                 let is_own = *error.page == *name.file;
                 tried.blame = if is_own { Blame::Module } else { Blame::Required };
                 tried.problem = Some(of_error(&error, &name.file));
+            } else if let Ok(text) = &tried.newest.text {
+                tried.strangers = strangers(engine, &name.full, text);
             }
         }
     } else {
-        let unreadable = |newest: &Newest| {
-            let problem = newest.text.as_ref().err().cloned();
-            Tried { newest: newest.clone(), problem, blame: Blame::Text }
-        };
+        let unreadable = |newest: &Newest| Tried::of(newest, newest.text.as_ref().err().cloned());
         tried.extend(newest.iter().map(unreadable));
     }
     for name in routed {
@@ -140,6 +140,15 @@ fn try_all(
         }
     }
     Ok(tried)
+}
+
+/// The globals that a module of the set in force names and does not have; none where there is no memory to look.
+fn strangers(engine: &mut State, name: &str, text: &str) -> Vec<Problem> {
+    let found = engine.strangers_of_module(name).unwrap_or_default();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    told(&found, &engine.globals_of_module(name).unwrap_or_default(), text, text)
 }
 
 fn adopt(engine: &mut State) -> Result<(), EngineError> {
@@ -163,6 +172,7 @@ fn kept(tried: &mut Vec<Tried>, before: &PageSet) -> Vec<Page> {
         let newer = place.map(|place| tried.swap_remove(place));
         let (problem, text) =
             newer.map_or((None, None), |newer| (newer.problem, newer.newest.text.ok()));
+        let strangers = if problem.is_none() { known.strangers.clone() } else { Vec::new() };
         // The text that a problem is about, or the one that runs.
         let source = match (&problem, text) {
             (Some(_), text) => text.as_deref().unwrap_or_default().to_owned(),
@@ -175,7 +185,7 @@ fn kept(tried: &mut Vec<Tried>, before: &PageSet) -> Vec<Page> {
             source,
             lua: known.lua.clone(),
             problem,
-            strangers: Vec::new(),
+            strangers,
         });
     }
     let what = "is not taken over, as another module is broken";
@@ -195,18 +205,25 @@ impl Newest {
 }
 
 impl Tried {
+    fn of(newest: &Newest, problem: Option<Problem>) -> Self {
+        let newest = newest.clone();
+        Self { newest, problem, strangers: Vec::new(), blame: Blame::Text }
+    }
+
     fn missing(module: &str) -> Self {
         let problem =
             Problem { line: 0, column: 0, what: "is not there, and a route names it".to_owned() };
         let name = PageName::of_missing_module(module);
         let newest = Newest { name, text: Err(problem.clone()) };
-        Self { newest, problem: Some(problem), blame: Blame::Text }
+        Self::of(&newest, Some(problem))
     }
 
     fn taken(self) -> Page {
         let text = self.newest.text.ok();
         let source = text.as_deref().unwrap_or_default().to_owned();
         let lua = text.filter(|_| self.problem.is_none());
+        // What is not in force fails nowhere.
+        let strangers = if lua.is_some() { self.strangers } else { Vec::new() };
         Page {
             name: self.newest.name,
             kind: PageKind::Module,
@@ -214,7 +231,7 @@ impl Tried {
             source,
             lua,
             problem: self.problem,
-            strangers: Vec::new(),
+            strangers,
         }
     }
 }

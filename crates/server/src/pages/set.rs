@@ -238,7 +238,7 @@ impl Compiler {
         let engine = self.engine()?;
         Ok(match engine.load(0, &name.file, &lowered.lua) {
             Ok(page) => {
-                let strangers = strangers(engine, &page, text, &lowered.lua);
+                let strangers = strangers_of_page(engine, &page, text, &lowered.lua);
                 Ok(Compiled { lua: lowered.lua.into(), strangers })
             }
             Err(error) => {
@@ -252,14 +252,19 @@ impl Compiler {
     }
 }
 
-/// The globals that a page names and does not have, each with the name that was meant, where that is plain.
-fn strangers(engine: &mut State, page: &Handler, source: &str, lua: &str) -> Vec<Problem> {
+/// The globals that a page names and does not have.
+fn strangers_of_page(engine: &mut State, page: &Handler, source: &str, lua: &str) -> Vec<Problem> {
     // Where there is no memory to look, none are told: the page may be served all the same.
     let found = engine.strangers(page).unwrap_or_default();
     if found.is_empty() {
         return Vec::new();
     }
-    let known = engine.globals(page).unwrap_or_default();
+    told(&found, &engine.globals(page).unwrap_or_default(), source, lua)
+}
+
+/// What is said of globals that are not there, each with the name that was meant, where that is plain: in the text, or among
+/// the globals that are `known`.
+pub(super) fn told(found: &[Stranger], known: &[String], source: &str, lua: &str) -> Vec<Problem> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let problem_of = |stranger: &Stranger| {
         let hint = template::near_name(&stranger.name, lua, &known);

@@ -35,6 +35,15 @@ const ENGINE_OFF: c_int = 0;
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reference(c_int);
 
+/// What a function of the library's is called with.
+#[derive(Clone, Copy)]
+pub(in crate::engine) enum Argument<'a> {
+    /// A kept value.
+    Kept(&'a Reference),
+    /// A text.
+    Text(&'a str),
+}
+
 /// A coroutine and what keeps it alive.
 pub(in crate::engine) struct Coroutine {
     pub(in crate::engine) stack: Stack,
@@ -221,17 +230,20 @@ impl Lua {
         })
     }
 
-    /// Calls a kept function of the library's with a kept value: the text that it gives.
+    /// Calls a kept function of the library's with a value: the text that it gives.
     pub(in crate::engine) fn call_for_text(
         &mut self,
         function: &Reference,
-        argument: &Reference,
+        argument: Argument<'_>,
     ) -> Result<String, Fault> {
         let mut text = String::new();
         protected(self.main, &mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(function.0);
-            inside.push_registered(argument.0);
+            match argument {
+                Argument::Kept(value) => inside.push_registered(value.0),
+                Argument::Text(text) => inside.push_bytes(text.as_bytes()),
+            }
             inside.call(1, 1);
             let bytes = inside.bytes_at(-1).unwrap_or_default();
             text = String::from_utf8_lossy(bytes).into_owned();

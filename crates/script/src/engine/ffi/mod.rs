@@ -17,5 +17,5 @@ mod stack;
 mod tick;
 
 pub(in crate::engine) use calls::Fault as CallFault;
-pub(in crate::engine) use lua::{Coroutine, Lua, Outcome, Reference};
+pub(in crate::engine) use lua::{Argument, Coroutine, Lua, Outcome, Reference};
 pub(in crate::engine) use stack::Stack;

@@ -1,0 +1,93 @@
+//! Goal: a global that an app module names and does not have is told before any request comes to it. Method: the built
+//! binary, its verb `check`, its log and its status, an application that is edited under it.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use server::client::text;
+use server::directory::Directory;
+use server::patience::until;
+use server::{PROGRAM, Plan, Server, errors_of, run};
+
+/// What `ctl status` knows to be wrong.
+fn problems(server: &Server) -> Vec<Value> {
+    let problems = server.ctl_json(&["status"])["pages"]["problems"].take();
+    problems.as_array().unwrap().clone()
+}
+
+fn check(directory: &Directory) -> Output {
+    run(Command::new(PROGRAM)
+        .arg("check")
+        .arg(directory.join("site"))
+        .arg(format!("--config={}", directory.join("velodrome.toml").display())))
+}
+
+#[test]
+fn names_that_modules_do_not_have_are_told() {
+    let main = "local laps = require('lib.laps')
+return {
+  { 'GET', '/right', function(request) return tostring(laps.metres(2)) end },
+  { 'GET', '/wrong', function(request) return reqest.path end },
+}";
+    let library = "local LENGTH = 250
+return {
+  metres = function(count) return count * LENGTH end,
+  miles = function(count)
+    return cuont * LENGTH / 1609
+  end,
+}";
+    let modules = [
+        ("main.lua", main),
+        ("lib/laps.lua", library),
+        ("lib/clean.lua", "return require('lib.laps').metres, json.encode, render"),
+    ];
+    let plan = Plan::new();
+    for (name, text) in modules {
+        plan.directory.write(&format!("app/{name}"), text);
+    }
+    let places = [
+        "app/lib/laps.lua:5:12: undefined global 'cuont' (did you mean 'count'?); it is served, and fails there",
+        "app/main.lua:4:47: undefined global 'reqest' (did you mean 'request'?); it is served, and fails there",
+    ];
+    let checked = check(&plan.directory);
+    assert_eq!(checked.status.code(), Some(1), "{checked:?}");
+    let told = errors_of(&checked);
+    assert!(told.contains("2 problems in pages:"), "{told}");
+    for place in places {
+        assert!(told.contains(place), "no `{place}` in:\n{told}");
+    }
+    let server = plan.start();
+    let printed = server.printed_errors();
+    assert_eq!(printed.matches("velodrome: warn: ").count(), 2, "{printed}");
+    for place in places {
+        assert!(printed.contains(place), "no `{place}` in:\n{printed}");
+    }
+    let known = problems(&server);
+    assert_eq!(known.len(), 2, "{known:?}");
+    assert_eq!((&known[0]["line"], &known[1]["line"]), (&5.into(), &4.into()));
+    assert_eq!(known[1]["served"], "it is served, and fails there");
+    // It answers all the same, and fails where it was said to.
+    assert_eq!(text(&server.get("/right")), "500");
+    assert_eq!(server.get("/wrong").status, 500);
+    // A broken edit keeps what is known of the modules in force.
+    let edit = |name: &str, text: &str| server.directory().write(&format!("app/{name}"), text);
+    edit("lib/clean.lua", "return +");
+    until("the third problem", || (problems(&server).len() == 3).then_some(()));
+    fs::remove_file(server.directory().join("app/lib/clean.lua")).unwrap();
+    edit("lib/laps.lua", &library.replace("cuont", "count"));
+    until("one problem", || {
+        let known = problems(&server);
+        (known.len() == 1 && known[0]["line"] == 4).then_some(())
+    });
+    edit("main.lua", &main.replace("reqest", "request"));
+    until("the mended module", || (text(&server.get("/wrong")) == "/wrong").then_some(()));
+    assert_eq!(problems(&server), [Value::Null; 0]);
+    let checked = check(server.directory());
+    assert!(checked.status.success(), "{checked:?}");
+}
