@@ -85,12 +85,12 @@ function response:flush() end
 
 -- ---- Parts and layouts ----
 
----Prints another page in this place.
+---Prints another page in this place. Only in pages: modules have `render`.
 ---@param name string the file without `.page`, from where this page lies; with a leading slash from the root
 ---@param arguments? any what it finds under the name `arguments`
 function include(name, arguments) end
 
----Puts that page around this one when this one is done.
+---Puts that page around this one when this one is done. Only in pages.
 ---@param name string
 ---@param arguments? any
 function layout(name, arguments) end
@@ -322,3 +322,8 @@ function os.clock() end
 ---@param name string
 ---@return any
 function require(name) end
+
+---Prints a page, its layout around it. Only in modules: pages have `include`.
+---@param name string the file without `.page`, from the root of the top level of the configuration
+---@param arguments? any what it finds under the name `arguments`
+function render(name, arguments) end

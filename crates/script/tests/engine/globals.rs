@@ -1,5 +1,7 @@
 //! Globals that are not there are found before a page runs.
 
+use std::collections::BTreeSet;
+
 use script::engine::{Part, Stranger, Use};
 
 use crate::stage::Stage;
@@ -175,22 +177,44 @@ fn declared() -> Vec<&'static str> {
     names
 }
 
-#[test]
-fn the_definitions_for_editors_are_what_pages_have() {
+/// The names that a page has, and those that a module has.
+fn globals_of_both() -> (BTreeSet<String>, BTreeSet<String>) {
     let mut stage = Stage::new();
     let page = stage.load("");
-    let globals = stage.state.globals(&page).unwrap();
+    let of_page = stage.state.globals(&page).unwrap();
+    stage.state.provide("one", "one.lua", "").unwrap();
+    stage.state.adopt_modules().unwrap();
+    let of_module = stage.state.globals_of_module("one").unwrap();
+    (of_page.into_iter().collect(), of_module.into_iter().collect())
+}
+
+#[test]
+fn the_definitions_for_editors_are_what_pages_and_modules_have() {
+    let (of_page, of_module) = globals_of_both();
     let is_of_luajit = |name: &str| {
         let library = name.split('.').next().unwrap_or(name);
         OF_LUAJIT.split_whitespace().any(|known| known == library)
     };
-    let mut own: Vec<&str> =
-        globals.iter().map(String::as_str).filter(|name| !is_of_luajit(name)).collect();
-    own.sort_unstable();
+    let all = of_page.union(&of_module).map(String::as_str);
+    let own: Vec<&str> = all.filter(|name| !is_of_luajit(name)).collect();
     assert_eq!(declared(), own);
     for name in OF_LUAJIT.split_whitespace() {
-        assert!(globals.iter().any(|known| known == name), "{name} is not there");
+        assert!(of_page.contains(name) && of_module.contains(name), "{name} is not there");
     }
+}
+
+#[test]
+fn the_definitions_say_what_only_pages_or_only_modules_have() {
+    let (of_page, of_module) = globals_of_both();
+    let said = |words: &str| {
+        // What is told of a function stands before it, without a line between them.
+        let told = DEFINITIONS.split("\n\n").filter(|told| told.contains(words));
+        let names = told.filter_map(|told| told.split("\nfunction ").nth(1)?.split('(').next());
+        names.map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(said("Only in pages"), &of_page - &of_module);
+    assert_eq!(said("Only in modules"), &of_module - &of_page);
+    assert!(of_module.contains("render") && !of_page.contains("render"));
 }
 
 #[test]
