@@ -234,6 +234,8 @@ fn modules_broken_at_the_start_are_told_and_answered_500() {
         ("api.lua", "local x = require('../x')"),
         ("main.lua", "return function() return 'main' end"),
         ("lib/bad.lua", "\nlocal x = = 1"),
+        ("lib/fails.lua", "error('no')"),
+        ("lib/tail.lua", "\nreturn require('lib.fails')"),
     ];
     let plan = plan(&routes, &modules);
     let checked = run(Command::new(PROGRAM)
@@ -245,6 +247,7 @@ fn modules_broken_at_the_start_are_told_and_answered_500() {
     let problems = [
         "app/api.lua:1: not the name of a module: ../x; it is answered 500",
         "app/lib/bad.lua:2: unexpected symbol near '='; it is answered 500",
+        "app/lib/tail.lua:2: lib/fails.lua:1: no; it is answered 500",
         "app/none.lua: is not there, and a route names it; it is answered 500",
     ];
     for problem in problems {

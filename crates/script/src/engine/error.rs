@@ -87,7 +87,7 @@ pub struct ScriptError {
     pub fault: Fault,
     /// The page or module in which it happened.
     pub page: String,
-    /// The line there, from 1; 0 where it is not known.
+    /// The line there, from 1; 0 where it is not known. For want of memory it may be the one at which its last slice ended.
     pub line: u32,
     /// What happened, without the place.
     pub message: String,

@@ -34,11 +34,12 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] modules", include_str!("../library/modules.lua")),
     (c"=[library] random", include_str!("../library/random.lua")),
     (c"=[library] globals", include_str!("../library/globals.lua")),
+    (c"=[library] tails", include_str!("../library/tails.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
 ];
 
 /// What the engine keeps of the library's table.
-pub(super) const KEPT: [&CStr; 8] = [
+pub(super) const KEPT: [&CStr; 9] = [
     c"loop",
     c"environment",
     c"modules",
@@ -47,6 +48,7 @@ pub(super) const KEPT: [&CStr; 8] = [
     c"refuse",
     c"strangers",
     c"globals",
+    c"lost",
 ];
 
 /// The numbers that the library goes by.

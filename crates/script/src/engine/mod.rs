@@ -12,11 +12,13 @@ mod host;
 mod keys;
 mod library;
 mod load;
+mod lost;
 mod report;
 mod run;
 mod settings;
 mod state;
 mod stranger;
+mod wait;
 
 pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::Fetch;

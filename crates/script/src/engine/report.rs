@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::engine::error::{Fault, Frame, ScriptError};
 use crate::engine::ffi::{CallFault, Stack};
 use crate::engine::library;
+use crate::engine::lost::{LostCall, Seen};
 use crate::limits;
 
 /// An error without a place.
@@ -44,42 +45,59 @@ pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<Scr
 }
 
 /// An error was raised and not caught.
-pub(super) fn raised(page: &str, stack: Stack) -> Box<ScriptError> {
+pub(super) fn raised(page: &str, stack: Stack, lost: &[LostCall]) -> Box<ScriptError> {
     let message = match stack.bytes_at(-1) {
         Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         None => format!("an error that is a {}", stack.type_name_at(-1)),
     };
-    placed(Fault::Runtime, page, stack, message)
+    // Where the caller is lost, Lua names the library in its place.
+    let is_library = |place: &str| place.starts_with(library::MARK.trim_start_matches('='));
+    let message = match message.split_once(": ") {
+        Some((place, text)) if is_library(place) => text.to_owned(),
+        _ => message,
+    };
+    placed(Fault::Runtime, page, (stack, lost), message)
 }
 
-/// There was no more memory while the page ran.
-pub(super) fn out_of_memory_at(page: &str, stack: Stack) -> Box<ScriptError> {
-    placed(Fault::Memory, page, stack, "not enough memory".to_owned())
+/// There was no more memory while the page ran, which was last seen there.
+pub(super) fn out_of_memory_at(page: &str, stack: Stack, seen: Option<&Seen>) -> Box<ScriptError> {
+    let mut error = placed(Fault::Memory, page, (stack, &[]), "not enough memory".to_owned());
+    if let (0, Some(seen)) = (error.line, seen) {
+        (error.page, error.line) = (seen.page.clone(), seen.line);
+        // Without its line it says nothing that the place does not.
+        error.traceback.retain(|frame| frame.line != 0);
+    }
+    error
 }
 
 /// It waits where it must not: while it is loaded.
 pub(super) fn waiting(page: &str, stack: Stack) -> Box<ScriptError> {
-    placed(Fault::Compile, page, stack, "it waits while it is loaded".to_owned())
+    placed(Fault::Compile, page, (stack, &[]), "it waits while it is loaded".to_owned())
 }
 
 /// The page used up its time.
 pub(super) fn out_of_time(page: &str, stack: Stack, budget: Duration) -> Box<ScriptError> {
     let message = format!("used more than {} ms of CPU time", budget.as_millis());
-    placed(Fault::CpuBudget, page, stack, message)
+    placed(Fault::CpuBudget, page, (stack, &[]), message)
 }
 
 /// The page ran where it cannot be interrupted.
 pub(super) fn stalled(page: &str, stack: Stack) -> Box<ScriptError> {
     let message = "ran for too long inside a library function, where it cannot be interrupted";
-    placed(Fault::Stalled, page, stack, message.to_owned())
+    placed(Fault::Stalled, page, (stack, &[]), message.to_owned())
 }
 
 /// The chunk of native functions.
 const NATIVE: &str = "=[C]";
 
 /// Takes the place from the traceback, and off the message where it begins with one.
-fn placed(fault: Fault, page: &str, stack: Stack, message: String) -> Box<ScriptError> {
-    let mut traceback = traceback(stack);
+fn placed(
+    fault: Fault,
+    page: &str,
+    (stack, lost): (Stack, &[LostCall]),
+    message: String,
+) -> Box<ScriptError> {
+    let mut traceback = traceback(stack, lost);
     if let Some(innermost) = traceback.first_mut().filter(|frame| frame.line == 0) {
         // Of a function that raised the error itself Lua forgets where it was; its message tells.
         innermost.line = split_place(&message, &innermost.page).0.unwrap_or(0);
@@ -112,11 +130,11 @@ struct Span {
 }
 
 /// The levels that are pages or modules: of very many the innermost and the outermost.
-fn traceback(stack: Stack) -> Vec<Frame> {
+fn traceback(stack: Stack, lost: &[LostCall]) -> Vec<Frame> {
     let depth = stack.depth();
     let inner = depth.min(limits::TRACEBACK_LEVELS);
     let outer = inner.max(depth.saturating_sub(limits::TRACEBACK_OUTER_LEVELS));
-    let (mut spans, mut rest) = (spans(stack, 0..inner), spans(stack, outer..depth));
+    let (mut spans, mut rest) = (spans(stack, 0..inner, lost), spans(stack, outer..depth, lost));
     if let (Some(last), Some(first)) = (spans.last_mut(), rest.first()) {
         // What only calls itself on both sides of the levels that were left out does so there, too.
         let is_pure = |span: &Span| span.levels == span.frame.times && span.levels > 1;
@@ -131,9 +149,9 @@ fn traceback(stack: Stack) -> Vec<Frame> {
 }
 
 /// The frames of these levels.
-fn spans(stack: Stack, levels: Range<i32>) -> Vec<Span> {
+fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for point in levels.map_while(|level| stack.trace_point(level)) {
+    for (level, point) in levels.map_while(|level| Some((level, stack.trace_point(level)?))) {
         let is_library = point.chunk.starts_with(library::MARK);
         if !is_library && point.chunk != NATIVE {
             let page = point.chunk.trim_start_matches(['=', '@']).to_owned();
@@ -142,6 +160,11 @@ fn spans(stack: Stack, levels: Range<i32>) -> Vec<Span> {
                 Some(inner) => inner.frame.times += 1,
                 None => spans.push(Span { frame, levels: 0 }),
             }
+        }
+        if let Some(call) = lost.iter().find(|call| call.level == level) {
+            let (page, line) = (call.page.clone(), call.line);
+            let frame = Frame { page, line, function: String::new(), times: 1 };
+            spans.push(Span { frame, levels: 0 });
         }
         let Some(inner) = spans.last_mut() else { continue };
         inner.levels += 1;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::engine::error::ScriptError;
 use crate::engine::fetch::Fetch;
 use crate::engine::ffi::{Coroutine, Reference};
+use crate::engine::lost::Seen;
 
 /// What handles leave behind when they are dropped; the state takes it away at its next call.
 #[derive(Default)]
@@ -60,6 +61,8 @@ pub struct Run {
     budget: Budget,
     /// Values on its stack that its first resume passes.
     pub(super) first_values: i32,
+    /// Where its last slice ended.
+    pub(super) seen: Option<Box<Seen>>,
     pub(super) bin: Bin,
 }
 
@@ -74,8 +77,15 @@ pub(super) enum Budget {
 
 impl Run {
     pub(super) fn new(coroutine: Coroutine, name: Rc<str>, budget: Budget, bin: &Bin) -> Self {
-        let first_values = 0;
-        Self { coroutine: Some(coroutine), name, ticks: 0, budget, first_values, bin: bin.clone() }
+        Self {
+            coroutine: Some(coroutine),
+            name,
+            ticks: 0,
+            budget,
+            first_values: 0,
+            seen: None,
+            bin: bin.clone(),
+        }
     }
 
     /// It waits; its coroutine comes back to it.

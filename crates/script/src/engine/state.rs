@@ -7,27 +7,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::engine::error::{EngineError, Fault, ScriptError};
-use crate::engine::fetch::Fetch;
 use crate::engine::ffi::{CallFault, Coroutine, Lua, Outcome, Reference};
 use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
 use crate::engine::library;
+use crate::engine::lost::Seen;
 use crate::engine::report;
-use crate::engine::run::{Bin, Budget, Clash, FormFile, Handler, Output, Reply, Run, Step, Wait};
+use crate::engine::run::{Bin, Budget, Handler, Output, Reply, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
-/// The tags of what the library yields (run.lua, coroutines.lua).
+/// The tags of what the library yields (run.lua, coroutines.lua); those of waits are in wait.rs.
 const DONE: u8 = 1;
-const SLEEP: u8 = 4;
-const NAME: u8 = 5;
-const SEND: u8 = 6;
-const RECEIVE: u8 = 7;
 const SPAWN: u8 = 8;
-const FLUSH: u8 = 9;
-const FETCH: u8 = 10;
-const SAVE_FILE: u8 = 11;
-const READ_FILE: u8 = 12;
 
 /// What the loop of run.lua takes after a job that is a process of its own.
 const SPAWNED: f64 = 2.0;
@@ -42,6 +34,7 @@ pub(super) struct Kept {
     pub(super) refuse: Reference,
     pub(super) strangers: Reference,
     pub(super) globals: Reference,
+    pub(super) lost: Reference,
 }
 
 /// An engine. It belongs to the thread that made it.
@@ -75,7 +68,7 @@ impl State {
         let names = Part::ALL.map(|(name, _)| name);
         let numbers = library::numbers(&settings);
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
-        let [body, environment, modules, adopt, withdraw, refuse, strangers, globals] = built
+        let [body, environment, modules, adopt, withdraw, refuse, strangers, globals, lost] = built
             .map_err(|fault| match fault {
                 CallFault::OutOfMemory => memory,
                 // The compiler says it in words.
@@ -88,7 +81,17 @@ impl State {
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
         let mut state = State {
             lua,
-            kept: Kept { body, environment, modules, adopt, withdraw, refuse, strangers, globals },
+            kept: Kept {
+                body,
+                environment,
+                modules,
+                adopt,
+                withdraw,
+                refuse,
+                strangers,
+                globals,
+                lost,
+            },
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,
@@ -251,7 +254,7 @@ impl State {
                 Err(error) => Step::Failed(error),
             },
             tag => {
-                let wait = wait_of(tag, &coroutine);
+                let wait = Wait::of(tag, &coroutine);
                 if wait == Wait::Flush {
                     output.take(&coroutine);
                 }
@@ -299,11 +302,16 @@ impl State {
         self.ticks_used += u64::from(ticks);
         let error = match outcome {
             Outcome::Yielded => return Ok((coroutine, outcome)),
-            Outcome::Sliced if run.ticks <= self.ticks_max => return Ok((coroutine, outcome)),
+            Outcome::Sliced if run.ticks <= self.ticks_max => {
+                run.seen = Seen::of(coroutine.stack);
+                return Ok((coroutine, outcome));
+            }
             Outcome::Sliced => report::out_of_time(&run.name, coroutine.stack, self.cpu_budget),
             Outcome::Stalled => report::stalled(&run.name, coroutine.stack),
-            Outcome::Raised => report::raised(&run.name, coroutine.stack),
-            Outcome::OutOfMemory => report::out_of_memory_at(&run.name, coroutine.stack),
+            Outcome::Raised => report::raised(&run.name, coroutine.stack, &self.lost(&coroutine)),
+            Outcome::OutOfMemory => {
+                report::out_of_memory_at(&run.name, coroutine.stack, run.seen.as_deref())
+            }
         };
         self.lua.drop_coroutine(coroutine);
         if error.fault == Fault::Memory || self.lua.memory_used() > self.collect_above {
@@ -364,30 +372,5 @@ impl State {
         for reference in leftovers.references.drain(..) {
             self.lua.release(&reference);
         }
-    }
-}
-
-/// What a run waits for, by what it yielded.
-fn wait_of(tag: u8, coroutine: &Coroutine) -> Wait {
-    let stack = coroutine.stack;
-    let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    let text = |place| stack.bytes_at(place).unwrap_or_default().to_vec();
-    let file = || FormFile { form: stack.number_at(2) as u64, number: stack.number_at(3) as usize };
-    let clash = |number: f64| if number == 1.0 { Clash::Replace } else { Clash::Keep };
-    match tag {
-        SLEEP => Wait::Sleep(time(stack.number_at(2))),
-        NAME => Wait::Name,
-        FLUSH => Wait::Flush,
-        SAVE_FILE => {
-            Wait::SaveFile { file: file(), name: text(4), clash: clash(stack.number_at(5)) }
-        }
-        READ_FILE => Wait::ReadFile { file: file(), most: stack.number_at(4) as usize },
-        SEND => Wait::Send { to: text(2), message: text(3) },
-        RECEIVE => {
-            let seconds = stack.number_at(2);
-            Wait::Receive((seconds >= 0.0).then(|| time(seconds)))
-        }
-        FETCH => Wait::Fetch(Box::new(Fetch::of(stack))),
-        tag => unreachable!("the library yields no tag {tag}"),
     }
 }

@@ -16,6 +16,7 @@ local funcinfo, funcbc, funck = util.funcinfo, util.funcbc, util.funck
 local function operation_at(place, text)
   return band(funcbc(load(text), place), 0xff)
 end
+kit.operation_at = operation_at
 local READ, WRITE = operation_at(1, "a = b"), operation_at(2, "a = b")
 
 local function value_in(environment, name)

@@ -6,9 +6,13 @@
 local kit = ...
 
 local type, error, tostring, find = type, error, tostring, string.find
-local running, setmetatable, setfenv, pcall, pairs = coroutine.running, setmetatable, setfenv, pcall, pairs
+local setfenv, pairs, huge = setfenv, pairs, math.huge
+local getinfo, getlocal = debug.getinfo, debug.getlocal
 
 local required
+
+-- Where `required` has the module that it runs, among its local variables.
+local CALLED = 3
 
 -- What modules see: what pages see, with a `require` that finds the others of the same set.
 local function environment_of(set)
@@ -23,9 +27,9 @@ local function environment_of(set)
   return kit.environment_with(names)
 end
 
--- Two runs may load one module at the same time; the first one done is kept. `loading` has what each coroutine loads.
+-- Two runs may load one module at the same time; the first one done is kept.
 local function new_set(sources)
-  local set = { sources = sources, loaded = {}, loading = setmetatable({}, { __mode = "k" }) }
+  local set = { sources = sources, loaded = {} }
   local environment = environment_of(set)
   for _, module in pairs(sources) do
     setfenv(module, environment)
@@ -33,8 +37,27 @@ local function new_set(sources)
   return set
 end
 
+-- Whether a module is being loaded by this coroutine. It need not be on the stack itself, as it may end with the call that
+-- led here; who loads it is. (A mark would have to be taken away where a module fails, and who catches that to do so
+-- takes the way to the failure from the traceback.)
+local function is_loading(module)
+  for level = 3, huge do
+    local about = getinfo(level, "f")
+    if not about then
+      return false
+    end
+    if about.func == required then
+      local _, loading = getlocal(level, CALLED)
+      if loading == module then
+        return true
+      end
+    end
+  end
+end
+
 -- The callers end with a tail call of this: one level up is who requires.
 function required(set, name)
+  local called
   local value = set.loaded[name]
   if value ~= nil then
     return value
@@ -42,24 +65,16 @@ function required(set, name)
   if type(name) ~= "string" or not find(name, "^[%w_-]+") or find(name, "[^%w_.-]") or find(name, "..", 1, true) then
     error("not the name of a module: " .. tostring(name), 2)
   end
-  local mine = set.loading[running()]
-  if not mine then
-    mine = {}
-    set.loading[running()] = mine
-  end
-  if mine[name] then
-    error("module '" .. name .. "' requires itself", 2)
-  end
   local module = set.sources[name]
   if not module then
     error("module '" .. name .. "' is not there, or cannot be compiled", 2)
   end
-  mine[name] = true
-  local fine, result = pcall(module, name)
-  mine[name] = nil
-  if not fine then
-    error(result, 0)
+  if is_loading(module) then
+    error("module '" .. name .. "' requires itself", 2)
   end
+  called = module
+  local result = called(name)
+  called = nil
   if result == nil then
     result = true
   end

@@ -167,13 +167,15 @@ end
 -- Runs a page and then the layouts around it, the innermost first.
 local function run_page(page, context, arguments)
   context.environment = environments[page]
-  run(page, context, arguments)
+  local called = page
+  run(called, context, arguments)
   while context.layout do
     local outer, arguments = context.layout, context.layout_arguments
     context.layout, context.layout_arguments = nil, nil
     context.content = get(context.out)
     context.environment = environments[outer]
-    run(outer, context, arguments)
+    called = outer
+    run(called, context, arguments)
   end
 end
 

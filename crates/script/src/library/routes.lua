@@ -59,13 +59,14 @@ end
 
 local function around(middleware, handler)
   return function(request, response)
-    local inner = {}
-    return settled(inner, middleware(request, response, function()
+    local inner, called = {}, middleware
+    return settled(inner, called(request, response, function()
       if inner.called then
         error("next() was called already", 2)
       end
       inner.called = true
-      return kept(inner, handler(request, response))
+      local called = handler
+      return kept(inner, called(request, response))
     end))
   end
 end
@@ -359,6 +360,7 @@ function kit.answers_of(given)
     refuse("", "it gives no handlers: it ends with `return` and a function or a table of them")
   end
   return function(out, _, _, request, response)
-    return answered(out, response, choose(request)(request, response))
+    local called = choose(request)
+    return answered(out, response, called(request, response))
   end
 end

@@ -1,6 +1,6 @@
 -- The loop that every coroutine of a run is in: take a job, run it, hand over what it wrote, at its end or before.
 --
--- Owns the tags of what is yielded to the host (state.rs knows them). A yield without values is the end of a slice.
+-- Owns the tags of what is yielded to the host (state.rs and wait.rs know them). A yield without values is the end of a slice.
 
 local kit = ...
 

@@ -1,5 +1,7 @@
 //! How faults are told: where they happened, and by which way.
 
+use std::time::Duration;
+
 use script::engine::{Fault, Frame, Settings};
 
 use crate::stage::Stage;
@@ -94,4 +96,115 @@ fn frames_read_as_places() {
         ("a:3".to_owned(), "a:3 (2 times)".to_owned())
     );
     assert_eq!(frame(0, 1).to_string(), "a");
+}
+
+/// What a page's failure says, and its way: page and line of each place.
+fn told(stage: &mut Stage, code: &str) -> (String, Vec<String>) {
+    let error = stage.failure(code);
+    (error.to_string(), error.traceback.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_call_that_ends_its_function_has_its_line() {
+    let mut stage = Stage::new();
+    for (code, what) in [
+        ("return error('no')", "no"),
+        ("return error('no', 0)", "no"),
+        ("return error('no', tonumber(1))", "no"),
+        (
+            "return include('none.html')",
+            "there is no part 'none.html': it would be the file none.page.html",
+        ),
+        ("return string.rep('x', 1e9)", "the result of 'rep' is longer than 16777216 bytes"),
+        ("return require('none')", "there are no modules"),
+    ] {
+        let (text, way) = told(&mut stage, &format!("\n{code}"));
+        assert_eq!(text, format!("test.page.html:2: {what}"), "{code}");
+        assert_eq!(way, ["test.page.html:2"], "{code}");
+    }
+    // Nobody knows which of two it was.
+    let code = "local one = 1\nif one == 1 then return error('no') end\nreturn error('never')";
+    assert_eq!(told(&mut stage, code).0, "test.page.html: no");
+    // What has a place of its own keeps it.
+    let code = "local function f()\nreturn nope.x end\n\nreturn f()";
+    let (text, way) = told(&mut stage, code);
+    assert_eq!(text, "test.page.html:2: undefined global 'nope'");
+    assert_eq!(way, ["test.page.html:2", "test.page.html:4"]);
+    let code = "pcall(error)\nlocal n = nil\nlocal m = n.x\nreturn pcall(m)";
+    assert_eq!(told(&mut stage, code).1, ["test.page.html:3"]);
+}
+
+fn provide(stage: &mut Stage, modules: &[(&str, &str)]) {
+    for (name, text) in modules {
+        stage.state.provide(name, &format!("{name}.lua"), text).unwrap();
+    }
+    stage.state.adopt_modules().unwrap();
+}
+
+#[test]
+fn who_requires_what_fails_is_on_the_way() {
+    let mut stage = Stage::new();
+    let modules = [
+        ("bad", "local x\n\nlocal y = x.y"),
+        ("tail", "local x\nreturn require('bad')"),
+        ("plain", "\n\nlocal tail = require('tail')\nreturn tail"),
+        ("gone", "\nreturn require('none')"),
+        ("one", "return require('two')"),
+        ("two", "\nlocal one = require('one') return one"),
+    ];
+    provide(&mut stage, &modules);
+    let (text, way) = told(&mut stage, "\n\n\nreturn require('plain')");
+    assert_eq!(text, "bad.lua:3: attempt to index local 'x' (a nil value)");
+    assert_eq!(way, ["bad.lua:3", "tail.lua:2", "plain.lua:3", "test.page.html:4"]);
+    let (text, way) = told(&mut stage, "return require('gone')");
+    assert_eq!(text, "gone.lua:2: module 'none' is not there, or cannot be compiled");
+    assert_eq!(way, ["gone.lua:2", "test.page.html:1"]);
+    // Who ends with the call that leads back to it is found, too.
+    for name in ["one", "two"] {
+        let (text, _) = told(&mut stage, &format!("require('{name}')"));
+        assert!(text.ends_with(&format!(": module '{name}' requires itself")), "{text}");
+    }
+    // What is caught leaves no mark: the next one is told the same.
+    let code = "for n = 1, 2 do\nlocal _, why = pcall(require, 'bad') _b:put(why, ';') end";
+    let expected = "bad.lua:3: attempt to index local 'x' (a nil value);".repeat(2);
+    assert_eq!(stage.body(code), expected);
+}
+
+#[test]
+fn a_handler_that_ends_with_a_call_has_its_line() {
+    let mut stage = Stage::new();
+    let module = "local function around(request, response, next)
+  return next()
+end
+return { use = { around }, GET = function()
+  return error('no')
+end }";
+    provide(&mut stage, &[("api", module)]);
+    let purpose = script::engine::Purpose::Answers;
+    let handler = stage.state.load_module("api", "api.lua", purpose, &mut stage.desk).unwrap();
+    let error = stage.play(&handler).unwrap_err();
+    assert_eq!(error.to_string(), "api.lua:5: no");
+    let way: Vec<_> = error.traceback.iter().map(ToString::to_string).collect();
+    assert_eq!(way, ["api.lua:5", "api.lua:2"]);
+}
+
+#[test]
+fn want_of_memory_in_the_page_itself_has_the_line_it_was_last_seen_at() {
+    let settings = Settings { cpu_budget: Duration::from_secs(3600), ..Settings::default() };
+    let mut stage = Stage::with(settings);
+    for code in [
+        "local t = {}\nfor n = 1, 1e9 do\nt[n] = { n, {} } end",
+        "local t = {}\nwhile true do\nt[#t + 1] = tostring(#t) .. 'x' end",
+        "local t = {}\nlocal function grow()\nfor n = 1, 1e9 do t[n] = { n, {} } end\nend\nreturn grow()",
+    ] {
+        let error = stage.failure(code);
+        assert_eq!((error.fault, error.message.as_str()), (Fault::Memory, "not enough memory"));
+        assert!((2..=3).contains(&error.line), "{code}: {error:?}");
+        assert!(error.traceback.iter().all(|frame| frame.line != 0), "{error:?}");
+    }
+    // Nobody has seen it before it asks for too much: the page is all there is to say.
+    let mut stage = Stage::new();
+    let error =
+        stage.failure("local t, big = {}, ('x'):rep(1e7) for n = 1, 9 do t[n] = big .. n end");
+    assert_eq!(error.to_string(), "test.page.html: not enough memory");
 }

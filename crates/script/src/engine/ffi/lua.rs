@@ -40,8 +40,8 @@ pub(in crate::engine) struct Reference(c_int);
 pub(in crate::engine) enum Argument<'a> {
     /// A kept value.
     Kept(&'a Reference),
-    /// A text.
     Text(&'a str),
+    Coroutine(&'a Coroutine),
 }
 
 /// A coroutine and what keeps it alive.
@@ -242,6 +242,7 @@ impl Lua {
             inside.push_registered(function.0);
             match argument {
                 Argument::Kept(value) => inside.push_registered(value.0),
+                Argument::Coroutine(coroutine) => inside.push_registered(coroutine.reference.0),
                 Argument::Text(text) => inside.push_bytes(text.as_bytes()),
             }
             inside.call(1, 1);

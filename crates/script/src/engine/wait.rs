@@ -1,0 +1,46 @@
+//! What a run waits for, by what the library yielded.
+//!
+//! Owns the tags of waits. Never answers one.
+
+use std::time::Duration;
+
+use crate::engine::fetch::Fetch;
+use crate::engine::ffi::Coroutine;
+use crate::engine::run::{Clash, FormFile, Wait};
+
+const SLEEP: u8 = 4;
+const NAME: u8 = 5;
+const SEND: u8 = 6;
+const RECEIVE: u8 = 7;
+const FLUSH: u8 = 9;
+const FETCH: u8 = 10;
+const SAVE_FILE: u8 = 11;
+const READ_FILE: u8 = 12;
+
+impl Wait {
+    /// Reads the values that a coroutine yielded behind this tag.
+    pub(super) fn of(tag: u8, coroutine: &Coroutine) -> Self {
+        let stack = coroutine.stack;
+        let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let text = |place| stack.bytes_at(place).unwrap_or_default().to_vec();
+        let file =
+            || FormFile { form: stack.number_at(2) as u64, number: stack.number_at(3) as usize };
+        let clash = |number: f64| if number == 1.0 { Clash::Replace } else { Clash::Keep };
+        match tag {
+            SLEEP => Self::Sleep(time(stack.number_at(2))),
+            NAME => Self::Name,
+            FLUSH => Self::Flush,
+            SAVE_FILE => {
+                Self::SaveFile { file: file(), name: text(4), clash: clash(stack.number_at(5)) }
+            }
+            READ_FILE => Self::ReadFile { file: file(), most: stack.number_at(4) as usize },
+            SEND => Self::Send { to: text(2), message: text(3) },
+            RECEIVE => {
+                let seconds = stack.number_at(2);
+                Self::Receive((seconds >= 0.0).then(|| time(seconds)))
+            }
+            FETCH => Self::Fetch(Box::new(Fetch::of(stack))),
+            tag => unreachable!("the library yields no tag {tag}"),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+-- Calls that Lua forgets: who ends with `return f()` is off the stack while `f` runs.
+--
+-- Owns the line of such a call. Never guesses: a function with such calls in several lines has none.
+
+local kit = ...
+
+local getinfo, getlocal, type, sub = debug.getinfo, debug.getlocal, type, string.sub
+local band, concat = bit.band, table.concat
+local util = require("jit.util")
+local funcinfo, funcbc = util.funcinfo, util.funcbc
+
+local MARK = "=[library]"
+
+-- Levels that are looked at, from the innermost.
+local LEVELS = 64
+
+-- Numbers of operations as in globals.lua: a call whose results are returned, with a fixed number of arguments and without.
+local FIXED, OPEN = kit.operation_at(2, "return a()"), kit.operation_at(4, "return a(b())")
+
+local function tail_line(code)
+  local line
+  for place = 1, funcinfo(code).bytecodes - 1 do
+    local operation = band(funcbc(code, place), 0xff)
+    if operation == FIXED or operation == OPEN then
+      local this = funcinfo(code, place).currentline
+      if line and line ~= this then
+        return 0
+      end
+      line = this
+    end
+  end
+  return line or 0
+end
+
+-- Whom a function of the library is calling: it says so by the name of a local variable.
+local function called_at(level, coroutine)
+  for index = 1, 250 do
+    local name, value = getlocal(coroutine, level, index)
+    if not name then
+      return
+    elseif name == "called" and type(value) == "function" then
+      return value
+    end
+  end
+end
+
+-- A level of the library, a page or module and a line (0 where it is not known) for each function that the library calls
+-- and that is not on the stack of this coroutine any more.
+function kit.lost(coroutine)
+  local lines, count, inner = {}, 0, nil
+  for level = 0, LEVELS do
+    local about = getinfo(coroutine, level, "Sf")
+    if not about then
+      break
+    end
+    local called = sub(about.source, 1, #MARK) == MARK and called_at(level, coroutine)
+    if called and called ~= inner then
+      local source = getinfo(called, "S").source
+      if sub(source, 1, #MARK) ~= MARK then
+        lines[count + 1], lines[count + 2], lines[count + 3] = level, sub(source, 2), tail_line(called)
+        count = count + 3
+      end
+    end
+    inner = about.func
+  end
+  return concat(lines, "\n")
+end
