@@ -17,13 +17,15 @@
 ---@field rest string what of the path an app module looks at: what follows the prefix of its route
 ---@field parameters table<string, string> the parameters in the path of a module's route; empty in a page
 ---@field query table<string, string> the arguments, decoded; of one name the last counts
+---@field query_lists table<string, string[]> of each name all arguments, in their order
 ---@field query_text string the query as it came, without the question mark
----@field headers table<string, string> the fields, names in small letters; of one name the last counts
+---@field headers table<string, string> the fields, names in small letters; several of one name are one, with commas
 ---@field cookies table<string, string> the cookies as they came; of one name the last counts
 ---@field signed_cookies table<string, string> the cookies that pages signed, verified
 ---@field session table what pages left for this browser; what is put there comes back with its next request
 ---@field body string the body, `""` where there is none
 ---@field form table<string, string> the fields of a form, decoded; of one name the last counts
+---@field form_lists table<string, string[]> of each name all fields, in their order
 ---@field files velodrome.Files the files of a form: a list of all, and by the name of the field
 ---@field json any what the body says as JSON; an error where it is none
 ---@field peer string the client's IP address
@@ -61,7 +63,7 @@ function file:read(bytes) end
 
 ---@class velodrome.Response
 ---@field status integer 200 to 599; 200 where nothing is said
----@field headers table<string, string|number|nil> the fields that are set; `nil` takes one away
+---@field headers table<string, string|number|(string|number)[]|nil> the fields that are set; a list is several; `nil` takes away
 local response = {}
 
 ---Prints strings and numbers as they are, like `<%- %>`.
@@ -202,7 +204,7 @@ function crypto.unbase64url(text) end
 
 ---@class velodrome.Fetched
 ---@field status integer
----@field headers table<string, string> names in small letters; of one name the last counts
+---@field headers table<string, string> names in small letters; several of one name are one, with commas
 ---@field body string
 local fetched = {}
 

@@ -39,7 +39,7 @@ fn show(server: &Server, url: &str) -> String {
 fn answers_come_in_every_form_that_servers_have() {
     let server = start(&[]);
     for (answer, shown) in [
-        ("HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2 3\r\nContent-Length: 2\r\n\r\nok", "200|2 3|2|ok"),
+        ("HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2 3\r\nContent-Length: 2\r\n\r\nok", "200|1, 2 3|2|ok"),
         (
             "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
             "404||3|abc",

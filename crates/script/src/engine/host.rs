@@ -32,9 +32,11 @@ pub enum Part {
     Rest,
     /// `request.query`: fields, decoded; of one name the last counts.
     Query,
+    /// `request.query_lists`: the same, each under its number and name: `1.name`. All of one name count.
+    QueryLists,
     /// `request.query_text`: text as it came, without the question mark.
     QueryText,
-    /// `request.headers`: fields with names in small letters.
+    /// `request.headers`: fields with names in small letters, those of one name joined.
     Headers,
     /// `request.cookies`: fields.
     Cookies,
@@ -42,6 +44,8 @@ pub enum Part {
     Body,
     /// `request.form`: fields of a body that is a form, decoded; none where it is none.
     Form,
+    /// `request.form_lists`: the same, each under its number and name.
+    FormLists,
     /// `request.files`: fields. `form` is a number for all of them, `count` how many there are; of each, counted from 1, there are
     /// `1.field`, `1.name`, `1.type` and `1.size`.
     Files,
@@ -51,16 +55,18 @@ pub enum Part {
 
 impl Part {
     /// All parts with the names that pages know them by. A part's number is its place here, from 1.
-    pub const ALL: [(&'static str, Part); 11] = [
+    pub const ALL: [(&'static str, Part); 13] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("rest", Part::Rest),
         ("query", Part::Query),
+        ("query_lists", Part::QueryLists),
         ("query_text", Part::QueryText),
         ("headers", Part::Headers),
         ("cookies", Part::Cookies),
         ("body", Part::Body),
         ("form", Part::Form),
+        ("form_lists", Part::FormLists),
         ("files", Part::Files),
         ("peer", Part::Peer),
     ];
@@ -142,6 +148,14 @@ impl Answer {
         let name_end = self.bytes.len();
         self.bytes.extend_from_slice(value);
         self.ends.push((name_end, self.bytes.len()));
+    }
+
+    /// Adds to the value of the last field.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        if let Some((_, value_end)) = self.ends.last_mut() {
+            self.bytes.extend_from_slice(bytes);
+            *value_end = self.bytes.len();
+        }
     }
 
     pub(super) fn clear(&mut self) {

@@ -96,7 +96,9 @@ local function answered(failure, status, lines, body)
   end
   local headers = {}
   for name, value in gmatch(lines, "([^\n]*)\n([^\n]*)\n") do
-    headers[name] = value
+    local before = headers[name]
+    -- A cookie may have a comma in it (RFC 9110, 5.3).
+    headers[name] = before and name ~= "set-cookie" and before .. ", " .. value or value
   end
   return setmetatable({ status = tonumber(status), headers = headers, body = body }, answer_meta)
 end

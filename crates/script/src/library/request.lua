@@ -6,13 +6,30 @@ local kit = ...
 
 local ask = kit.ask
 local type, tostring, error, rawset, rawget, setmetatable = type, tostring, error, rawset, rawget, setmetatable
-local concat, find, lower = table.concat, string.find, string.lower
+local tonumber, pairs = tonumber, pairs
+local concat, find, lower, match = table.concat, string.find, string.lower, string.match
 
 local parts = kit.parts
 
 -- Where a request keeps its session.
 local SESSION = {}
 kit.session_place = SESSION
+
+-- All values of each name, in their order, of fields that the host gave a number each: `1.name`.
+local function lists_of(numbered)
+  local names, lists = {}, {}
+  for key in pairs(numbered) do
+    local number, name = match(key, "^(%d+)%.(.*)$")
+    names[tonumber(number)] = name
+  end
+  for number = 1, #names do
+    local name = names[number]
+    local list = lists[name] or {}
+    lists[name] = list
+    list[#list + 1] = numbered[number .. "." .. name]
+  end
+  return lists
+end
 
 kit.request_meta = {
   __index = function(request, name)
@@ -22,6 +39,8 @@ kit.request_meta = {
       value = ask(part)
       if name == "files" then
         value = kit.files_of(value)
+      elseif name == "query_lists" or name == "form_lists" then
+        value = lists_of(value)
       end
     elseif name == "json" then
       value = kit.decode_json(request.body)
@@ -45,18 +64,46 @@ kit.request_meta = {
   __metatable = false,
 }
 
+-- Fields whose value is no list: two of them would contradict each other (RFC 9110, 5.3).
+local single = {}
+for name in ([[
+  age content-disposition content-location content-range content-type etag expires last-modified location retry-after
+]]):gmatch("%S+") do
+  single[name] = true
+end
+
 -- A field as the wire can carry it, or an error at the place that sets it (RFC 9110, 5.5 and 5.6.2).
-local function checked(name, value)
+local function checked(name, value, level)
   if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
-    error("not a field name: " .. tostring(name), 3)
+    error("not a field name: " .. tostring(name), level)
   end
   if type(value) == "number" then
     value = tostring(value)
   end
   if type(value) ~= "string" or find(value, "[%z\r\n]") then
-    error("the value of '" .. name .. "' must be a string of one line", 3)
+    error("the value of '" .. name .. "' must be a string of one line, or a list of them", level)
   end
   return value
+end
+
+-- A list of values, each of which makes a field of its own. It is copied: what becomes of the page's own table says nothing.
+local function checked_list(name, values)
+  local list, count = {}, #values
+  for index = 1, count do
+    list[index] = checked(name, values[index], 4)
+  end
+  for key in pairs(values) do
+    if type(key) ~= "number" or key < 1 or key > count or key % 1 ~= 0 then
+      error("the values of '" .. tostring(name) .. "' are a list: there is one at '" .. tostring(key) .. "'", 3)
+    end
+  end
+  if count == 0 then
+    error("the list of values of '" .. tostring(name) .. "' is empty: nil takes the field away", 3)
+  end
+  if count > 1 and single[lower(name)] then
+    error("'" .. name .. "' has one value, not " .. count, 3)
+  end
+  return list
 end
 
 -- Whether the head was sent. Its status is kept in the same place from then on.
@@ -72,17 +119,40 @@ local function changed_head(response)
   end
 end
 
+local function copied(list)
+  local copy = {}
+  for index = 1, #list do
+    copy[index] = list[index]
+  end
+  return copy
+end
+
 local function fields_of(response)
-  local store = {}
+  -- The values by the names as they were last spelt, and these by the names in small letters: a name that is spelt in another
+  -- way is the same field.
+  local store, spelt = {}, {}
   rawset(response, 2, store)
   local fields = setmetatable({}, {
-    __index = store,
+    __index = function(_, name)
+      local value = type(name) == "string" and store[spelt[lower(name)]] or nil
+      -- What a page does to a list that it asked for would go past the checks.
+      return type(value) == "table" and copied(value) or value
+    end,
     __newindex = function(_, name, value)
       changed_head(response)
-      if value ~= nil then
-        value = checked(name, value)
+      if type(value) == "table" then
+        value = checked_list(name, value)
+      elseif value ~= nil then
+        value = checked(name, value, 3)
+      elseif type(name) ~= "string" then
+        return
       end
-      store[name] = value
+      local plain = lower(name)
+      local before = spelt[plain]
+      if before then
+        store[before] = nil
+      end
+      store[name], spelt[plain] = value, name
     end,
     __metatable = false,
   })
@@ -180,11 +250,17 @@ function kit.finish(request, response)
   end
   local lines, count = {}, 0
   local function add(name, value)
-    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", checked(name, value), "\n"
+    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", checked(name, value, 3), "\n"
     count = count + 4
   end
   for name, value in pairs(store or {}) do
-    add(name, value)
+    if type(value) == "table" then
+      for index = 1, #value do
+        add(name, value[index])
+      end
+    else
+      add(name, value)
+    end
   end
   for index = 1, cookies and #cookies or 0 do
     add("set-cookie", cookies[index])

@@ -65,8 +65,13 @@ fn a_request_goes_out_as_the_page_says() {
 fn an_answer_is_a_table_and_a_failure_nil_and_why() {
     let code = "local a, why = fetch('u') _b:put(tostring(a and a.status), tostring(why))
         if a then _b:put(' ', a.headers['x-a'], ' [', a.headers['x-empty'], '] ', a.body, ' ', a:json()[2]) end";
-    assert_eq!(played(code, ANSWER).1, "200nil last [] [1, 2] 2");
+    assert_eq!(played(code, ANSWER).1, "200nil b c, last [] [1, 2] 2");
     assert_eq!(played(code, Reply::Failed("timeout")).1, "niltimeout");
+    // Of cookies no one can tell where a joined one ends.
+    let cookies = b"set-cookie\na=1\nvary\na\nset-cookie\nb=2\nvary\nb\nvary\nc\n";
+    let code =
+        "local headers = fetch('u').headers _b:put(headers['set-cookie'], ' ', headers.vary)";
+    assert_eq!(played(code, Reply::Texts(&[b"200", cookies, b""])).1, "b=2 a, b, c");
     let code = "local f, why = pcall(function() return assert(fetch('u')) end) _b:put(why)";
     assert_eq!(played(code, Reply::Failed("timeout")).1, "timeout");
 }

@@ -7,6 +7,7 @@ mod cookies;
 mod crypto;
 mod faults;
 mod fetch;
+mod fields;
 mod flush;
 mod globals;
 mod memory;

@@ -37,6 +37,12 @@ impl Host for Desk {
                 answer.field(b"name", b"Grace & <co>");
                 answer.field(b"page", b"2");
             }
+            Part::QueryLists => {
+                answer.field(b"1.name", b"Ada");
+                answer.field(b"2.name", b"Grace & <co>");
+                answer.field(b"3.page", b"2");
+            }
+            Part::FormLists => answer.field(b"1.agreed", b"yes"),
             Part::Headers => answer.field(b"host", b"example.org"),
             Part::Cookies => {
                 answer.fields();

@@ -71,18 +71,10 @@ impl Host for RequestHost<'_> {
             Part::QueryText => answer.text(request.query().unwrap_or_default().as_bytes()),
             Part::Query => {
                 answer.fields();
-                for (name, value) in
-                    form_urlencoded::parse(request.query().unwrap_or_default().as_bytes())
-                {
-                    answer.field(name.as_bytes(), value.as_bytes());
-                }
+                self.each_argument(|name, value| answer.field(name, value));
             }
-            Part::Headers => {
-                answer.fields();
-                for (name, value) in request.head.fields.iter() {
-                    answer.field(name.to_ascii_lowercase().as_bytes(), value);
-                }
-            }
+            Part::QueryLists => list_values(answer, |take| self.each_argument(take)),
+            Part::Headers => list_headers(request, answer),
             Part::Cookies => {
                 answer.fields();
                 let lines = request.head.fields.iter();
@@ -97,15 +89,9 @@ impl Host for RequestHost<'_> {
             Part::Body => answer.text(request.body),
             Part::Form => {
                 answer.fields();
-                for (name, value) in self.form.iter().flat_map(|form| form.fields()) {
-                    answer.field(name, value);
-                }
-                if is_form(request) {
-                    for (name, value) in form_urlencoded::parse(request.body) {
-                        answer.field(name.as_bytes(), value.as_bytes());
-                    }
-                }
+                self.each_form_field(|name, value| answer.field(name, value));
             }
+            Part::FormLists => list_values(answer, |take| self.each_form_field(take)),
             Part::Files => {
                 answer.fields();
                 if let Some(form) = self.form {
@@ -126,6 +112,55 @@ impl Host for RequestHost<'_> {
 
     fn log(&mut self, level: Level, text: &[u8]) {
         write_line(level, self.path, text);
+    }
+}
+
+impl RequestHost<'_> {
+    fn each_argument(&self, mut take: impl FnMut(&[u8], &[u8])) {
+        let query = self.request.query().unwrap_or_default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            take(name.as_bytes(), value.as_bytes());
+        }
+    }
+
+    fn each_form_field(&self, mut take: impl FnMut(&[u8], &[u8])) {
+        for (name, value) in self.form.iter().flat_map(|form| form.fields()) {
+            take(name, value);
+        }
+        if is_form(self.request) {
+            for (name, value) in form_urlencoded::parse(self.request.body) {
+                take(name.as_bytes(), value.as_bytes());
+            }
+        }
+    }
+}
+
+/// Fields of which several may have one name, each under its number and name.
+fn list_values(answer: &mut Answer, each: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]))) {
+    answer.fields();
+    let mut number = 0_usize;
+    each(&mut |name, value| {
+        number += 1;
+        let key = [format!("{number}.").as_bytes(), name].concat();
+        answer.field(&key, value);
+    });
+}
+
+/// The fields of the head; those of one name are one, in their order (RFC 9110, 5.3). There are few: the head is bounded.
+fn list_headers(request: &Request<'_>, answer: &mut Answer) {
+    answer.fields();
+    for (index, (name, value)) in request.head.fields.iter().enumerate() {
+        let is_same = |(other, _): &(&str, &[u8])| other.eq_ignore_ascii_case(name);
+        if request.head.fields.iter().take(index).any(|field| is_same(&field)) {
+            continue;
+        }
+        answer.field(name.to_ascii_lowercase().as_bytes(), value);
+        // Commas are no separators in cookies (RFC 9113, 8.2.3).
+        let separator: &[u8] = if name.eq_ignore_ascii_case("cookie") { b"; " } else { b", " };
+        for (_, more) in request.head.fields.iter().skip(index + 1).filter(is_same) {
+            answer.extend(separator);
+            answer.extend(more);
+        }
     }
 }
 

@@ -1,0 +1,91 @@
+//! Fields of an answer that have several values, and names that are spelt in several ways.
+
+use crate::stage::Stage;
+
+/// The fields that a page sets, by name; those of one name in the order in which they are sent.
+fn fields(code: &str) -> Vec<(String, String)> {
+    let mut stage = Stage::new();
+    stage.body(code);
+    let fields = stage.output.fields();
+    let mut fields: Vec<_> =
+        fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+    fields
+}
+
+fn field(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+#[test]
+fn a_list_of_values_is_a_field_for_each() {
+    let code = "response.headers.Link = { '</b>', '</a>' }
+        response.headers.Vary = { 'Accept' }
+        response.headers['X-Laps'] = { 2, 3.5 }";
+    let expected = [
+        field("Link", "</b>"),
+        field("Link", "</a>"),
+        field("Vary", "Accept"),
+        field("X-Laps", "2"),
+        field("X-Laps", "3.5"),
+    ];
+    assert_eq!(fields(code), expected);
+    // A list is replaced and taken away as a whole.
+    let code = "response.headers.A = { 'one', 'two' } response.headers.A = 'three'
+        response.headers.B = 'one' response.headers.B = { 'two', 'three' }
+        response.headers.C = { 'one', 'two' } response.headers.C = nil";
+    assert_eq!(fields(code), [field("A", "three"), field("B", "two"), field("B", "three")]);
+}
+
+#[test]
+fn what_becomes_of_a_list_behind_the_assignment_says_nothing() {
+    let code = "local links = { 'one' }
+        response.headers.Link = links
+        links[1], links[2] = 'two', 'a\\nb'
+        response.headers.Link[1] = 'three'
+        assert(response.headers.Link[1] == 'one' and #response.headers.Link == 1)";
+    assert_eq!(fields(code), [field("Link", "one")]);
+}
+
+#[test]
+fn a_name_that_is_spelt_in_another_way_is_the_same_field() {
+    let code =
+        "response.headers['Content-Type'] = 'text/a' response.headers['content-type'] = 'text/b'
+        response.headers.LOCATION = '/a' response:redirect('/b')
+        response.headers.Vary = 'A' response.headers.VARY = nil
+        assert(response.headers['CONTENT-TYPE'] == 'text/b' and response.headers.Vary == nil)
+        assert(response.headers[1] == nil and response.headers.x == nil)
+        response.headers[1] = nil";
+    assert_eq!(fields(code), [field("content-type", "text/b"), field("location", "/b")]);
+}
+
+#[test]
+fn what_is_no_list_of_values_is_an_error_in_the_line_of_the_page() {
+    let mut stage = Stage::new();
+    let one_line = "the value of 'X' must be a string of one line, or a list of them";
+    for (assignment, what) in [
+        ("X = {}", "the list of values of 'X' is empty: nil takes the field away"),
+        ("X = { 'a', 'b\\r\\nevil: c' }", one_line),
+        ("X = { 'a', {} }", one_line),
+        ("X = { true }", one_line),
+        ("X = { 'a', x = 'b' }", "the values of 'X' are a list: there is one at 'x'"),
+        ("X = { x = 'b' }", "the values of 'X' are a list: there is one at 'x'"),
+        ("Location = { '/a', '/b' }", "'Location' has one value, not 2"),
+        ("['content-type'] = { 'a', 'b' }", "'content-type' has one value, not 2"),
+        ("['a b'] = { 'a' }", "not a field name: a b"),
+    ] {
+        let target = if assignment.starts_with('[') { "" } else { "." };
+        let error = stage.failure(&format!("\nresponse.headers{target}{assignment}"));
+        assert_eq!(error.to_string(), format!("test.page.html:2: {what}"), "{assignment}");
+    }
+}
+
+#[test]
+fn all_values_of_a_name_are_there_in_their_order() {
+    let mut stage = Stage::new();
+    let code = "local lists = request.query_lists
+        assert(request.query.name == 'Grace & <co>' and lists == request.query_lists)
+        assert(#lists.name == 2 and #lists.page == 1 and lists.none == nil)
+        _b:put(lists.name[1], ', ', lists.name[2], ', ', lists.page[1], ', ', request.form_lists.agreed[1])";
+    assert_eq!(stage.body(code), "Ada, Grace & <co>, 2, yes");
+}
