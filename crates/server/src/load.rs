@@ -61,6 +61,15 @@ pub enum LoadError {
         /// The directory.
         app: PathBuf,
     },
+    /// A page answers the path of a configured error page, and there is no file of that path.
+    ErrorPage {
+        /// The status it is for.
+        status: u16,
+        /// The path.
+        path: String,
+        /// The page's file.
+        page: PathBuf,
+    },
     /// There are pages, and nothing that can run them.
     Engine(EngineError),
 }
@@ -94,6 +103,12 @@ impl fmt::Display for LoadError {
                 root.display(),
                 app.display()
             ),
+            Self::ErrorPage { status, path, page } => write!(
+                formatter,
+                "`error_pages`: {status} cannot be \"{path}\": `{}` answers it, which is a page, and no code is run for an error; \
+                 name a file without code",
+                page.display()
+            ),
             Self::Engine(error) => error.fmt(formatter),
         }
     }
@@ -112,6 +127,7 @@ impl LoadError {
             | Self::Config(_)
             | Self::Secret(_)
             | Self::RootInApp { .. }
+            | Self::ErrorPage { .. }
             | Self::Engine(_) => false,
         }
     }
@@ -138,6 +154,7 @@ impl Source {
         }
         data.pages =
             pages::load(data.places(), before, &data.config.pages).map_err(LoadError::Engine)?;
+        look_at_error_pages(&data)?;
         Ok(data)
     }
 
@@ -192,6 +209,30 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
         below.push(inside.map(|inside| inside.to_string_lossy().into_owned()));
     }
     data.add_app(below.into_iter());
+    Ok(())
+}
+
+/// An error page is a file; a page in its place would never be sent, and nobody would know why.
+fn look_at_error_pages(data: &SiteData) -> Result<(), LoadError> {
+    for host in std::iter::once(&data.config.default_host).chain(&data.config.hosts) {
+        let Some(index) = data.root_of(&host.files).map(|root| usize::from(root.0)) else {
+            continue;
+        };
+        let (Some(root), Some(pages)) = (data.roots.get(index), data.pages.get(index)) else {
+            continue;
+        };
+        for error_page in &host.error_pages {
+            let path = error_page.path.trim_start_matches('/');
+            let page = pages.find(path).and_then(|page| pages.pages.get(page));
+            if let Some(page) = page.filter(|_| !root.path.join(path).is_file()) {
+                return Err(LoadError::ErrorPage {
+                    status: error_page.status,
+                    path: error_page.path.clone(),
+                    page: root.path.join(&*page.name.file),
+                });
+            }
+        }
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::section::{Item, Section};
 use super::value::{borrowed_text, cannot_be, path, shown};
 use super::{ErrorPage, FileRules, Host, HostName, Problems, field, keys, request_path, route};
+use crate::pages::name::PageName;
 
 /// Reads the default host, whose keys stand at the top level.
 pub(super) fn read_default(
@@ -98,5 +99,9 @@ fn error_pages(section: &Section<'_>, problems: &mut Problems) -> Vec<ErrorPage>
 fn page(item: &Item<'_>) -> Result<String, String> {
     let text = borrowed_text(item, "a path in quotes such as \"/404.html\"")?;
     request_path::check(text).map_err(|why| cannot_be(item, text, why))?;
+    if PageName::of(text).is_some() {
+        let why = "it is a page, and no code is run for an error; name a file without code";
+        return Err(cannot_be(item, text, why));
+    }
     Ok(text.to_owned())
 }
