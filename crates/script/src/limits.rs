@@ -94,6 +94,10 @@ pub const SOURCE_SIZE: usize = 1024 * 1024;
 /// Inner levels of a traceback that are kept (48). Beyond: those up to the outermost ones are left out.
 pub const TRACEBACK_LEVELS: i32 = 48;
 
+/// Instructions of a function that is looked through for the call it ended with (20,000, about a millisecond, which nobody
+/// interrupts). Beyond: a failure behind such a call names the page and no line.
+pub const TAIL_CODE_SIZE: u32 = 20_000;
+
 /// Outermost levels of a traceback that are kept (16), which tell how it came to all the others.
 pub const TRACEBACK_OUTER_LEVELS: i32 = 16;
 

@@ -52,7 +52,7 @@ pub(super) const KEPT: [&CStr; 9] = [
 ];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 21] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 23] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -73,6 +73,8 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 21] {
         (c"cookie_size", limits::COOKIE_SIZE as f64),
         (c"session_age", settings.session_age.as_secs() as f64),
         (c"secure_cookies", f64::from(settings.secure_cookies)),
+        (c"traceback_levels", limits::TRACEBACK_LEVELS.into()),
+        (c"tail_code", limits::TAIL_CODE_SIZE.into()),
         (c"fetch_timeout", limits::FETCH_TIMEOUT.as_secs_f64()),
         (c"seed", (settings.seed % (1 << 53)) as f64),
     ]

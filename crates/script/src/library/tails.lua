@@ -11,14 +11,15 @@ local funcinfo, funcbc = util.funcinfo, util.funcbc
 
 local MARK = "=[library]"
 
--- Levels that are looked at, from the innermost.
-local LEVELS = 64
-
 -- Numbers of operations as in globals.lua: a call whose results are returned, with a fixed number of arguments and without.
 local FIXED, OPEN = kit.operation_at(2, "return a()"), kit.operation_at(4, "return a(b())")
 
 local function tail_line(code)
   local line
+  -- Nobody interrupts this.
+  if funcinfo(code).bytecodes > kit.tail_code then
+    return 0
+  end
   for place = 1, funcinfo(code).bytecodes - 1 do
     local operation = band(funcbc(code, place), 0xff)
     if operation == FIXED or operation == OPEN then
@@ -34,21 +35,23 @@ end
 
 -- Whom a function of the library is calling: it says so by the name of a local variable.
 local function called_at(level, coroutine)
-  for index = 1, 250 do
-    local name, value = getlocal(coroutine, level, index)
-    if not name then
-      return
-    elseif name == "called" and type(value) == "function" then
+  local name, value
+  local index = 0
+  -- LuaJIT has no function with more than 250 of them.
+  repeat
+    index = index + 1
+    name, value = getlocal(coroutine, level, index)
+    if name == "called" and type(value) == "function" then
       return value
     end
-  end
+  until not name
 end
 
 -- A level of the library, a page or module and a line (0 where it is not known) for each function that the library calls
 -- and that is not on the stack of this coroutine any more.
 function kit.lost(coroutine)
   local lines, count, inner = {}, 0, nil
-  for level = 0, LEVELS do
+  for level = 0, kit.traceback_levels - 1 do
     local about = getinfo(coroutine, level, "Sf")
     if not about then
       break

@@ -125,6 +125,9 @@ fn a_call_that_ends_its_function_has_its_line() {
     // Nobody knows which of two it was.
     let code = "local one = 1\nif one == 1 then return error('no') end\nreturn error('never')";
     assert_eq!(told(&mut stage, code).0, "test.page.html: no");
+    // Nor is a very long page looked through.
+    let code = format!("local n = 0 {}\nreturn error('no')", "n = n + 1 ".repeat(20_000));
+    assert_eq!(told(&mut stage, &code).0, "test.page.html: no");
     // What has a place of its own keeps it.
     let code = "local function f()\nreturn nope.x end\n\nreturn f()";
     let (text, way) = told(&mut stage, code);
