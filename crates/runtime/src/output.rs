@@ -106,6 +106,24 @@ impl Output {
         }
     }
 
+    /// Takes back some of the copied bytes, which were counted in [`Output::buffer`] from the first on.
+    pub fn omit(&mut self, start: usize, length: usize) -> Vec<u8> {
+        let end = self.bytes.len().min(start + length);
+        let omitted: Vec<u8> = self.bytes.drain(start.min(end)..end).collect();
+        let back = |claimed: &mut usize| {
+            if *claimed > start {
+                *claimed -= omitted.len().min(*claimed - start);
+            }
+        };
+        back(&mut self.claimed);
+        for piece in &mut self.pieces {
+            if let Piece::CopiedTo(end) = piece {
+                back(end);
+            }
+        }
+        omitted
+    }
+
     /// Bytes in memory that wait to be sent; a file region counts nothing.
     #[inline]
     pub fn queued_bytes(&self) -> usize {

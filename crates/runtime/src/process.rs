@@ -61,10 +61,20 @@ impl Flags {
     pub(crate) const STARVED: Flags = Flags(128);
     /// Room for output is always reported: it was registered for both when it connected.
     pub(crate) const ROOM_REPORTED: Flags = Flags(256);
+    /// It was told, since it was given bytes last, that the peer has ended its output.
+    pub(crate) const END_TOLD: Flags = Flags(512);
+    /// The connection is over in both directions.
+    pub(crate) const OVER: Flags = Flags(1024);
 
     #[inline]
     pub(crate) fn has(self, other: Flags) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// All of both.
+    #[inline]
+    pub(crate) const fn and(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
     }
 
     #[inline]

@@ -249,7 +249,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.on_room(id);
         }
         if ready.readable {
-            self.on_readable(id, if ready.ended { Flags::ENDED } else { Flags::NONE });
+            let ended = if ready.ended { Flags::ENDED } else { Flags::NONE };
+            self.on_readable(id, if ready.over { ended.and(Flags::OVER) } else { ended });
         }
     }
 

@@ -41,11 +41,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(process) = self.table.lookup(id) else { return };
         process.flags.set(Flags::READABLE);
         process.flags.set(ended);
-        if process.mode == Mode::Parked && ended == Flags::ENDED {
-            self.tell(id, Event::PeerFinished);
+        self.receive(id);
+    }
+
+    /// A process that receives nothing would not see that its peer has gone, or has ended its output, however early that was.
+    #[inline]
+    fn look_after_parked(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        if process.mode != Mode::Parked || !process.flags.has(Flags::ENDED.and(Flags::OVER)) {
             return;
         }
-        self.receive(id);
+        if process.flags.has(Flags::OVER) {
+            self.close(id, CloseReason::Failed);
+        } else if !process.flags.has(Flags::END_TOLD) {
+            process.flags.set(Flags::END_TOLD);
+            self.tell(id, Event::PeerFinished);
+        }
     }
 
     /// Receives for a process until its socket is empty, it wants no more, or it had its share of the turn.
@@ -104,7 +115,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.spin.note_run(id.index());
         self.stats.received_bytes += bytes.len() as u64;
         // A short receive emptied the socket; only an end that was announced is still to be seen.
-        if rest == Rest::No && !process.flags.has(Flags::ENDED) {
+        if process.flags.has(Flags::ENDED) {
+            process.flags.take(Flags::END_TOLD);
+        } else if rest == Rest::No {
             process.flags.take(Flags::READABLE);
         }
         let kind = S::kind(&process.state);
@@ -142,9 +155,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Gives a process what is left in its inbox.
     fn run_inbox(&mut self, id: ProcessId) {
         self.read_clock_for_run();
-        let Some(inbox) = self.table.lookup(id).and_then(|process| process.inbox.take()) else {
-            return;
-        };
+        let Some(process) = self.table.lookup(id) else { return };
+        let Some(inbox) = process.inbox.take() else { return };
+        process.flags.take(Flags::END_TOLD);
         let before = inbox.capacity();
         let Some((service, process, mut context)) = self.begin_run(id, before) else { return };
         let Progress { consumed, next } =
@@ -259,6 +272,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// finished in its share of the turn it is queued.
     #[inline]
     pub(super) fn after_run(&mut self, id: ProcessId) {
+        self.look_after_parked(id);
         let Some(process) = self.table.lookup(id) else { return };
         if !process.flags.has(Flags::WATCHED) {
             process.flags.set(Flags::WATCHED);

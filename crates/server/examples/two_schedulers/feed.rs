@@ -135,8 +135,13 @@ impl Pollset for Feed {
         } else {
             line.connection.filter(|_| line.asked.is_some())
         };
-        self.event =
-            token.map(|token| Ready { token, readable: true, writable: false, ended: false });
+        self.event = token.map(|token| Ready {
+            token,
+            readable: true,
+            writable: false,
+            ended: false,
+            over: false,
+        });
         Ok(usize::from(self.event.is_some()))
     }
 

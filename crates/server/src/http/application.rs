@@ -32,11 +32,13 @@ pub enum Answer {
     Cut,
 }
 
-/// Whether an answer is still wanted.
+/// Whether an answer is still wanted by a client that has ended its side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// It is.
+    /// It is: the answer will not be long in coming.
     Kept,
+    /// Perhaps: the connection finds out, by sending the first bytes of the answer now. A client that is gone resets them.
+    Doubted,
     /// It is not: the connection is closed.
     Lost,
 }
@@ -114,8 +116,8 @@ pub trait Application: Sized {
         "text/plain; charset=utf-8"
     }
 
-    /// The client of a request that waits, or whose reply is sent in parts, has ended its side of the connection. Nothing more will come from it, and most
-    /// clients that do this do not want the answer either.
+    /// The client of a request that waits, or whose reply is sent in parts, has ended its side of the connection: it sends no
+    /// more, or it has gone.
     fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
         Interest::Kept
     }

@@ -348,8 +348,8 @@ impl Application for Site {
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
-        // As other servers take it: who ends his side while a page runs is gone.
-        if runs_page { Interest::Lost } else { Interest::Kept }
+        // A page may wait for long.
+        if runs_page { Interest::Doubted } else { Interest::Kept }
     }
 
     fn on_gone(&mut self, process: ProcessId) {

@@ -284,6 +284,7 @@ impl Pollset for Epoll {
             readable: flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::RDHUP | failed),
             writable: flags.intersects(epoll::EventFlags::OUT | failed),
             ended: flags.intersects(epoll::EventFlags::RDHUP | failed),
+            over: flags.intersects(failed),
         }
     }
 

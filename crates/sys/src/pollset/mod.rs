@@ -18,7 +18,7 @@
 //!    An idle socket owns no buffer.
 //! 4. **Sends take what fits.** [`Sent::Part`] means: the rest waits until the socket is reported writable,
 //!    which only happens while [`Interest::ReadWrite`] is set, or when the connection is over in both directions:
-//!    that is reported as readable, writable and ended at once. Setting it reports room that is there already.
+//!    that is reported as readable, writable, ended and over at once. Setting it reports room that is there already.
 //!    A file may be sent in shorter steps: there only a step of no bytes means that there is no room.
 //! 5. **The end is told apart.** A peer that ended its output gives [`Received::End`] once all bytes were
 //!    received; a reset gives [`Received::Failed`], once, if no send was told of it before. Both are announced
@@ -78,6 +78,8 @@ pub struct Ready {
     pub writable: bool,
     /// The peer ended its output or the connection: receive until the end is seen.
     pub ended: bool,
+    /// The connection is over in both directions: nothing that is sent would arrive.
+    pub over: bool,
 }
 
 /// Whether a receive may have left bytes in the socket.

@@ -33,7 +33,7 @@ pub(crate) fn an_ended_peer_can_still_be_sent_to<H: Harness>(mut harness: H) {
     harness.pollset().watch(&socket, FIRST).unwrap();
     harness.client_end_output(&client);
     let event = harness.event_of(FIRST);
-    assert!(event.readable && event.ended, "{event:?}");
+    assert!(event.readable && event.ended && !event.over, "{event:?}");
     assert_eq!(harness.pollset().receive(&socket), Received::End);
     send(&mut harness, &socket, b"answer");
     assert_eq!(harness.client_receives(&client, 6), b"answer");
@@ -44,7 +44,7 @@ pub(crate) fn a_reset_fails_and_is_no_end<H: Harness>(mut harness: H) {
     harness.pollset().watch(&socket, FIRST).unwrap();
     harness.client_reset(client);
     let event = harness.event_of(FIRST);
-    assert!(event.readable && event.ended, "{event:?}");
+    assert!(event.readable && event.ended && event.over, "{event:?}");
     assert_eq!(harness.pollset().receive(&socket), Received::Failed(ErrorKind::ConnectionReset));
     let sent = harness.pollset().send_bytes(&socket, b"x", Follows::Nothing);
     assert_eq!(sent, Sent::Failed(ErrorKind::BrokenPipe));

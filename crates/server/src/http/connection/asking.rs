@@ -33,11 +33,15 @@ impl Connection {
             return self.give_up(http, status, available, context);
         };
         let asked = self.asked(&request, &pending.body);
+        let start = context.output.buffer().len();
         let outcome = match (pending.begun, pending.rest) {
             (Some(begun), _) => http.go_on(&asked, &pending.head, begun, context),
             (None, BodyRest::Read) => http.answer(&asked, &pending.head, context),
             (None, BodyRest::Unread) => http.answer_and_close(&asked, &pending.head, context),
         };
+        if outcome != Outcome::Wait {
+            self.omit_lead(start, context);
+        }
         if matches!(outcome, Outcome::Wait | Outcome::Part) {
             self.ask_later(pending, outcome, http, context);
             return Step::Stop { consumed, next: Next::Park };

@@ -7,6 +7,7 @@
 mod asking;
 mod body;
 mod handover;
+mod probe;
 
 use std::net::IpAddr;
 
@@ -24,6 +25,8 @@ use crate::http::request::Request;
 use crate::http::service::Http;
 use crate::http::settings::milliseconds;
 use crate::limits;
+
+use self::probe::Lead;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,7 @@ pub struct Connection {
     listener: ListenerIndex,
     requests: u32,
     phase: Phase,
+    lead: Lead,
 }
 
 // An idle connection costs its slot and nothing else; the whole slot is checked where the runtime's part is known.
@@ -85,7 +89,15 @@ impl Connection {
         };
         context.set_deadline_after_ms(http.settings().header_deadline_ms);
         let (address, port) = (peer.address, peer.port);
-        Some(Self { pending: None, address, port, listener, requests: 0, phase })
+        Some(Self {
+            pending: None,
+            address,
+            port,
+            listener,
+            requests: 0,
+            phase,
+            lead: Lead::Unsent,
+        })
     }
 
     fn peer(&self) -> Peer {
@@ -288,7 +300,9 @@ impl Connection {
         self.leave_body(http);
         self.pending = None;
         self.phase = Phase::Over;
+        let start = context.output.buffer().len();
         http.refuse(self.peer(), status, body_use, context);
+        self.omit_lead(start, context);
         Step::Stop { consumed, next: Next::Linger }
     }
 
@@ -307,6 +321,7 @@ impl Connection {
             Event::PeerFinished if self.is_asking() => {
                 match http.application_mut().on_peer_finished(context.id) {
                     Interest::Kept => Next::Park,
+                    Interest::Doubted => self.probe(context),
                     Interest::Lost => Next::Abort,
                 }
             }

@@ -184,6 +184,7 @@ impl Connection {
             readable: ended || self.visible > 0,
             writable: hung_up || (wants_room && has_room),
             ended,
+            over: hung_up,
         };
         (ready.readable || ready.writable).then_some(ready)
     }

@@ -31,7 +31,8 @@ impl State {
         let listeners = self.gates.iter().filter(|gate| gate.scheduler == scheduler);
         for gate in listeners.filter(|gate| gate.is_ready()) {
             let token = gate.token;
-            events.push(Ready { token, readable: true, writable: false, ended: false });
+            let (readable, writable) = (true, false);
+            events.push(Ready { token, readable, writable, ended: false, over: false });
         }
         self.collect_changes(scheduler, events);
         self.add_spurious(scheduler, events);
@@ -83,7 +84,8 @@ impl State {
         let Some(watch) = connection.watch else { return };
         if connection.scheduler == scheduler {
             let writable = watch.interest == Interest::ReadWrite;
-            events.push(Ready { token: watch.token, readable: true, writable, ended: false });
+            let (token, readable) = (watch.token, true);
+            events.push(Ready { token, readable, writable, ended: false, over: false });
         }
     }
 }

@@ -1,0 +1,51 @@
+//! Whether a client that has ended its side is still there.
+//!
+//! Owns the bytes that find out. TCP does not tell a client that sends no more, and wants its answer, from one that has closed:
+//! both send a FIN. Only what is sent to them tells: who has closed resets it. So the beginning that every answer has is sent
+//! ahead of the rest, or in a chunked body a zero before the next size; who reads the whole sees no difference. Never decides
+//! when to ask.
+
+use runtime::service::{Context, Next};
+
+use super::{Connection, Phase};
+
+/// What every answer begins with (RFC 9112 section 4: the version of the server, whatever that of the request).
+const LEAD: &[u8] = b"HTTP/1.1 ";
+
+/// Whether the answer that is being made was begun with [`LEAD`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lead {
+    /// No.
+    Unsent,
+    /// Yes: it is left out of what follows.
+    Sent,
+}
+
+impl Connection {
+    /// The client has ended its side: sends what a client that is gone resets, where nothing is on its way.
+    pub(super) fn probe<M>(&mut self, context: &mut Context<'_, M>) -> Next {
+        if self.phase != Phase::Waiting || self.lead == Lead::Sent {
+            return Next::Park;
+        }
+        match self.pending.as_ref().and_then(|pending| pending.begun) {
+            Some(begun) => {
+                let framing = begun.framing.map_or(&b""[..], |framing| framing.idle_bytes());
+                context.output.put(framing);
+            }
+            None => {
+                context.output.put(LEAD);
+                self.lead = Lead::Sent;
+            }
+        }
+        Next::Park
+    }
+
+    /// An answer was put out from `start` on: without its lead where that was sent.
+    pub(super) fn omit_lead<M>(&mut self, start: usize, context: &mut Context<'_, M>) {
+        if self.lead == Lead::Sent {
+            self.lead = Lead::Unsent;
+            let omitted = context.output.omit(start, LEAD.len());
+            debug_assert!(omitted == LEAD, "every answer begins with its version");
+        }
+    }
+}
