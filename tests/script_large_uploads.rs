@@ -8,13 +8,15 @@ mod server;
 
 use std::io::Read;
 use std::path::Path;
+use std::process::Command;
 
 use conformance::Response;
 use server::Server;
-use server::client::text;
+use server::client::{field, text};
 use server::forms::{
     TYPE, answer, configured, head_of, kept, part, plan, post, until_swept, uploads,
 };
+use server::patience::until;
 
 /// Bytes of a gibibyte.
 const GIBIBYTE: u64 = 1 << 30;
@@ -36,6 +38,77 @@ fn a_full_disk_is_answered_507() {
     assert!(told.contains("/list: the upload is refused: no room is left"), "{told}");
     until_swept(&uploads(&server));
     assert_eq!(post(&server, "/list", TYPE, &form(500_000)).status, 200, "it goes on");
+}
+
+#[test]
+fn a_disk_without_room_is_answered_507() {
+    let server = plan();
+    let up = server.directory.join("up");
+    let Some(_mounted) = Mounted::small(&up) else {
+        println!(
+            "SKIPPED a_disk_without_room_is_answered_507: only root can mount a small file system"
+        );
+        return;
+    };
+    let server = server.start();
+    let form = |size: usize| part("name=file; filename=a", &"x".repeat(size)) + "--B--";
+    let mut client = server.client();
+    let body = form(8_000_000);
+    client.send(head_of("/save?name=a", TYPE, body.len() as u64)).unwrap();
+    let _refused = client.send(&body);
+    assert_eq!(answer(&mut client).status, 507);
+    until_swept(&uploads(&server));
+    assert_eq!(kept(&up), Vec::<String>::new(), "no half of a file");
+    let told = server.printed_errors();
+    assert!(told.contains("/save: the upload is refused: no room is left"), "{told}");
+    let saved = post(&server, "/save?name=b", TYPE, &form(500_000));
+    assert_eq!((saved.status, kept(&up)), (200, vec!["b".to_owned()]), "it goes on");
+}
+
+/// A file system of a mebibyte, gone with the test.
+struct Mounted<'a>(&'a Path);
+
+impl<'a> Mounted<'a> {
+    fn small(place: &'a Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=1m,mode=0777", "tmpfs"]).arg(place);
+        mount.output().is_ok_and(|output| output.status.success()).then_some(Self(place))
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _unmounted = Command::new("umount").arg("--lazy").arg(self.0).status();
+    }
+}
+
+#[test]
+fn files_that_nobody_saves_have_a_bound_together() {
+    let keys = "upload_size = \"1 MiB\"\nuploads_size = \"1 MiB\"\n";
+    let server = configured(keys).argument("--schedulers=1").start();
+    let form = |size: usize| part("name=file; filename=a", &"x".repeat(size)) + "--B--";
+    let large = form(600_000);
+    // One whose page waits, with its file.
+    let mut waiting = server.client();
+    waiting.send(head_of("/wait", TYPE, large.len() as u64) + &large).unwrap();
+    until("the page waits", || (server.count("/pages/waiting") == 1).then_some(()));
+    let mut client = server.client();
+    client.send(head_of("/list", TYPE, large.len() as u64)).unwrap();
+    let _refused = client.send(&large);
+    let refused = answer(&mut client);
+    assert_eq!((refused.status, field(&refused, "retry-after")), (503, "1"));
+    let told = server.printed_errors();
+    let words = "/list: the upload is refused: files of forms that no page has saved take all of \
+                 `uploads_size` in [pages]";
+    assert!(told.contains(words), "{told}");
+    // What is saved counts no more, again and again.
+    for _ in 0..3 {
+        let saved = post(&server, "/save?name=a&replace=yes", TYPE, &form(400_000));
+        assert_eq!((saved.status, text(&saved)), (200, "true nil"));
+    }
+    drop(waiting);
+    until_swept(&uploads(&server));
+    assert_eq!(post(&server, "/list", TYPE, &large).status, 200, "there is room again");
 }
 
 #[test]

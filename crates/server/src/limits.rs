@@ -92,6 +92,8 @@ pub const PAGE_MEMORY: u64 = script::limits::MEMORY_SIZE as u64;
 
 /// 1 GiB for a form with files, where `[pages]` names a directory for them; a larger one is answered 413.
 pub const UPLOAD_SIZE: u64 = 1024 * MIB;
+/// 16 GiB for all files of forms that no page has saved; the form that brings more is answered 503, until others are over.
+pub const UPLOADS_SIZE: u64 = 16 * UPLOAD_SIZE;
 
 // ---- What the configuration itself may ask for ----
 

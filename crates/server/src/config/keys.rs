@@ -148,6 +148,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
         "secure_cookies",
         "uploads",
         "upload_size",
+        "uploads_size",
     ],
 };
 

@@ -40,6 +40,8 @@ pub struct Pages {
     pub uploads: Option<PathBuf>,
     /// Bytes of a form with files; more is 413.
     pub upload_size: u64,
+    /// Bytes of all files that no page has saved; the form that brings more is 503.
+    pub uploads_size: u64,
     /// What a client sees of a page that failed. No key: the command line says it.
     pub errors: PageErrors,
 }
@@ -69,6 +71,7 @@ impl Default for Pages {
             secure_cookies: false,
             uploads: None,
             upload_size: limits::UPLOAD_SIZE,
+            uploads_size: limits::UPLOADS_SIZE,
             errors: PageErrors::Hidden,
         }
     }
@@ -122,6 +125,17 @@ pub(super) fn read(
     section.read_into("upload_size", &mut pages.upload_size, problems, |item| {
         size_within(item, limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX)
     });
+    section.read_into("uploads_size", &mut pages.uploads_size, problems, |item| {
+        size_within(item, limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX)
+    });
+    let item = section.item("uploads_size").or_else(|| section.item("upload_size"));
+    if let Some(item) = item.filter(|_| pages.uploads_size < pages.upload_size) {
+        let (all, one) = (pages.uploads_size, pages.upload_size);
+        let told = format!(
+            "`uploads_size` ({all}) is less than `upload_size` ({one}): no such form would fit"
+        );
+        problems.at(item.offset, told);
+    }
     // The default budget is more than any slice: only one that is written can be too short to be noticed.
     if let Some(item) = section.item("cpu_budget").filter(|_| pages.cpu_budget < pages.slice) {
         let (budget, slice) = (pages.cpu_budget.as_micros(), pages.slice.as_micros());

@@ -42,7 +42,7 @@ use crate::name_helper::NameHelper;
 use crate::pages::Before;
 use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
-use crate::uploads::UploadWriter;
+use crate::uploads::{Room, UploadWriter};
 
 use pages::LivePages;
 
@@ -85,7 +85,8 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     let mut launched = launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
     let standing = Standing::of(&data, &launched, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
-    let helpers = crew.start_helpers(log, uploads)?;
+    let room = Arc::new(Room::new(config.pages.uploads_size));
+    let helpers = crew.start_helpers(log, uploads.map(|directory| (directory, room)))?;
     if let Some(user) = &user {
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
@@ -233,15 +234,16 @@ impl Crew {
     fn start_helpers(
         &mut self,
         log: Option<LogTarget>,
-        uploads: Option<&Path>,
+        uploads: Option<(&Path, Arc<Room>)>,
     ) -> Result<signals::Helpers, ServeError> {
         for (number, endpoint) in self.uploads.clone().into_iter().enumerate() {
+            let Some((directory, room)) = uploads.clone() else { break };
             let seat = self.take(usize::from(endpoint.0))?;
-            let directory = uploads.map(Path::to_path_buf).unwrap_or_default();
+            let directory = directory.to_path_buf();
             let unique = RandomState::new().hash_one(number);
             // What it leaves in the middle of a form is removed at the next start.
             let _detached = helper::spawn(&format!("uploads-{number}"), seat, move || {
-                UploadWriter::new(directory, unique)
+                UploadWriter::new(directory, unique, room)
             })
             .map_err(ServeError::Thread)?;
         }

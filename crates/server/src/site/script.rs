@@ -77,7 +77,7 @@ impl Site {
             match self.uploads.standing(context.id) {
                 Some(Standing::Coming) => return Answer::Wait,
                 Some(Standing::Refused(status)) => {
-                    return self.refuse(status, b"", found, exchange, context);
+                    return self.refuse(status, fields_of(status), found, exchange, context);
                 }
                 Some(Standing::Whole) | None => {}
             }
@@ -220,8 +220,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let is_busy = status == Status::SERVICE_UNAVAILABLE;
-        let fields: &[u8] = if is_busy { b"Retry-After: 1\r\n" } else { b"" };
+        let fields = fields_of(status);
         match shown {
             Some(page) => Self::fault_page(status, fields, &page, exchange),
             None => self.refuse(status, fields, found, exchange, context),
@@ -232,6 +231,12 @@ impl Site {
 /// Whether a page may set this field.
 fn is_of_page(name: &str) -> bool {
     !FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
+/// The fields that belong to a status.
+fn fields_of(status: Status) -> &'static [u8] {
+    let is_busy = status == Status::SERVICE_UNAVAILABLE;
+    if is_busy { b"Retry-After: 1\r\n" } else { b"" }
 }
 
 /// What a client learns of a page that was ended.

@@ -18,6 +18,8 @@ pub(super) enum Fault {
     FieldsTooLarge,
     /// It has a file, and there is no directory for files.
     NoDirectory,
+    /// The files that are not saved take all the room that they may.
+    NoRoom,
     /// A file could not be written.
     Storage(SpoolFault),
 }
@@ -29,7 +31,7 @@ impl Fault {
             Self::FieldsTooLarge => Status::CONTENT_TOO_LARGE,
             Self::NoDirectory => Status::UNSUPPORTED_MEDIA_TYPE,
             Self::Storage(SpoolFault::Full) => Status::INSUFFICIENT_STORAGE,
-            Self::Storage(SpoolFault::Exhausted) => Status::SERVICE_UNAVAILABLE,
+            Self::NoRoom | Self::Storage(SpoolFault::Exhausted) => Status::SERVICE_UNAVAILABLE,
             Self::Storage(_) => Status::INTERNAL_SERVER_ERROR,
         }
     }
@@ -38,7 +40,7 @@ impl Fault {
     pub(super) fn level(self) -> Level {
         match self {
             Self::Malformed(_) | Self::Cut | Self::FieldsTooLarge => Level::Debug,
-            Self::NoDirectory => Level::Warn,
+            Self::NoDirectory | Self::NoRoom => Level::Warn,
             Self::Storage(_) => Level::Error,
         }
     }
@@ -53,6 +55,9 @@ impl fmt::Display for Fault {
             Self::NoDirectory => {
                 out.write_str("it has a file, and there is no directory for files: name one with `uploads` in [pages]")
             }
+            Self::NoRoom => out.write_str(
+                "files of forms that no page has saved take all of `uploads_size` in [pages]",
+            ),
             Self::Storage(fault) => out.write_str(told(*fault)),
         }
     }

@@ -4,7 +4,6 @@
 
 use std::collections::VecDeque;
 
-use sys::spool::SpoolFault;
 use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, PartHead, Piece};
 
 use super::fault::Fault;
@@ -162,9 +161,9 @@ impl Form {
     }
 
     /// A block was not written.
-    pub(super) fn lose(&mut self, fault: SpoolFault) {
+    pub(super) fn lose(&mut self, fault: Fault) {
         if self.fault.is_none() {
-            self.fail(Fault::Storage(fault));
+            self.fail(fault);
         }
     }
 

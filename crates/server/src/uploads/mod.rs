@@ -1,7 +1,8 @@
 //! Forms with files: taken in as they come, their files written by helper threads, and what pages do with them.
 //!
 //! `form` is one form while it comes and when it is whole; `desk` has those of a scheduler and talks to the helpers;
-//! `writer` is a helper; `order` is what they say to each other; `names` says what files may be called. Never keeps
+//! `writer` is a helper; `order` is what they say to each other; `names` says what files may be called, `room` how much
+//! they may take. Never keeps
 //! more of a file in memory than a few blocks.
 
 mod desk;
@@ -9,9 +10,11 @@ mod fault;
 mod form;
 mod names;
 mod order;
+mod room;
 mod writer;
 
 pub(crate) use desk::{Desk, Standing, Told};
 pub(crate) use form::Form;
 pub use order::{Order, Report};
+pub use room::Room;
 pub use writer::{UploadWriter, hold};

@@ -5,6 +5,8 @@
 use runtime::slots::ProcessId;
 use sys::spool::{Existing, SpoolFault};
 
+use super::fault::Fault;
+
 /// A form's number, among those of its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FormId(pub(super) u64);
@@ -54,7 +56,7 @@ pub(super) enum Outcome {
     /// It is written; the buffer comes back empty, to be used again.
     Written(Vec<u8>),
     /// It could not be written.
-    Lost(SpoolFault),
+    Lost(Fault),
     /// It has its name, or not.
     Saved(Result<(), SpoolFault>),
     /// Its first bytes.

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
@@ -12,8 +13,10 @@ use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 use sys::spool::{Holders, Spool, SpoolFault, SpoolFile};
 
+use super::fault::Fault;
 use super::names;
 use super::order::{Act, After, FormId, Order, Outcome, Report};
+use super::room::Room;
 use crate::message::Message;
 
 /// Holds the directory for this process, and takes away what servers left that ended in the middle of a form.
@@ -57,6 +60,8 @@ fn sweep(spool: &Spool) -> io::Result<usize> {
 struct Stored {
     /// Its present name.
     name: String,
+    /// Bytes that it has of the room for files that are not saved.
+    size: u64,
     state: State,
 }
 
@@ -74,13 +79,15 @@ pub struct UploadWriter {
     unique: u64,
     made: u64,
     forms: HashMap<(Endpoint, FormId), Vec<Stored>>,
+    room: Arc<Room>,
 }
 
 impl UploadWriter {
-    /// A helper that writes to that directory. `unique` is a number which no other helper has, nor had.
+    /// A helper that writes to that directory, as much as there is room for. `unique` is a number which no other helper has,
+    /// nor had.
     #[must_use]
-    pub fn new(directory: PathBuf, unique: u64) -> Self {
-        Self { directory, spool: None, unique, made: 0, forms: HashMap::default() }
+    pub fn new(directory: PathBuf, unique: u64, room: Arc<Room>) -> Self {
+        Self { directory, spool: None, unique, made: 0, forms: HashMap::default(), room }
     }
 
     /// What an order comes to; `None` where nobody is to hear of it.
@@ -94,14 +101,15 @@ impl UploadWriter {
                     bytes.clear();
                     Outcome::Written(bytes)
                 }
-                Err(error) => Outcome::Lost(fault(error)),
+                Err(fault) => Outcome::Lost(fault),
             },
             Act::Save { file, name, existing } => {
                 let saved = self.stored(key, file).and_then(|(spool, stored)| {
                     spool.save(&stored.name, &name, existing)?;
                     (stored.name, stored.state) = (name, State::Saved);
-                    Ok(())
+                    Ok(std::mem::take(&mut stored.size))
                 });
+                let saved = saved.map(|size| self.room.give_back(size));
                 Outcome::Saved(saved.map_err(fault))
             }
             Act::Read { file, most } => {
@@ -124,20 +132,25 @@ impl UploadWriter {
         file: usize,
         bytes: &[u8],
         after: After,
-    ) -> io::Result<()> {
-        let spool = opened(&mut self.spool, &self.directory)?;
+    ) -> Result<(), Fault> {
+        let fault = |error: io::Error| Fault::Storage(SpoolFault::of(&error));
+        let spool = opened(&mut self.spool, &self.directory).map_err(fault)?;
         let files = self.forms.entry(key).or_default();
         if file == files.len() {
             let name = names::part_name(self.unique, self.made);
             self.made += 1;
-            let state = State::Coming(spool.create(&name)?);
-            files.push(Stored { name, state });
+            let state = State::Coming(spool.create(&name).map_err(fault)?);
+            files.push(Stored { name, size: 0, state });
         }
-        let Some(Stored { state: state @ State::Coming(_), .. }) = files.get_mut(file) else {
-            return Err(io::ErrorKind::NotFound.into());
+        let Some(Stored { state: state @ State::Coming(_), size, .. }) = files.get_mut(file) else {
+            return Err(Fault::Storage(SpoolFault::NotFound));
         };
+        if !self.room.take(bytes.len() as u64) {
+            return Err(Fault::NoRoom);
+        }
+        *size += bytes.len() as u64;
         if let State::Coming(open) = state {
-            open.append(bytes)?;
+            open.append(bytes).map_err(fault)?;
         }
         if after == After::End {
             *state = State::Whole;
@@ -157,6 +170,7 @@ impl UploadWriter {
 
     fn forget(&mut self, key: (Endpoint, FormId)) {
         let (Some(files), Some(spool)) = (self.forms.remove(&key), &self.spool) else { return };
+        self.room.give_back(files.iter().map(|file| file.size).sum());
         for file in files.iter().filter(|file| !matches!(file.state, State::Saved)) {
             if let Err(error) = spool.remove(&file.name) {
                 diagnostic::write(

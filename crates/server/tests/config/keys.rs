@@ -260,7 +260,7 @@ fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
          memory = \"8 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n\
-         uploads = \"up\"\nupload_size = \"2 GiB\"\n",
+         uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n",
     );
     assert_eq!(
         config.pages,
@@ -277,6 +277,7 @@ fn the_keys_of_pages() {
             secure_cookies: true,
             uploads: Some("/base/up".into()),
             upload_size: 2 << 30,
+            uploads_size: 3 << 30,
             errors: PageErrors::Hidden,
         }
     );

@@ -1,0 +1,44 @@
+//! How much the files of forms may take together while no page has saved them.
+//!
+//! Owns the count, which all upload helpers of a server share. Never knows whose bytes they are.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Room for files that are not saved.
+#[derive(Debug)]
+pub struct Room {
+    held: AtomicU64,
+    most: u64,
+}
+
+impl Room {
+    /// Room for so many bytes.
+    #[must_use]
+    pub fn new(most: u64) -> Self {
+        Self { held: AtomicU64::new(0), most }
+    }
+
+    /// Takes room for so many bytes, all or none. The helpers need nothing of each other but the count.
+    pub(super) fn take(&self, bytes: u64) -> bool {
+        let taken = |held: u64| held.checked_add(bytes).filter(|held| *held <= self.most);
+        self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok()
+    }
+
+    /// Gives room back that was taken.
+    pub(super) fn give_back(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_taken_up_to_the_last_byte_and_not_beyond() {
+        let room = Room::new(10);
+        assert!(room.take(6) && !room.take(5) && room.take(4) && !room.take(1));
+        room.give_back(6);
+        assert!(!room.take(7) && room.take(6) && !room.take(u64::MAX));
+    }
+}
