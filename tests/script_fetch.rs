@@ -8,8 +8,9 @@ mod server;
 
 use std::fmt::Write as _;
 use std::io::Read;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use conformance::RequestKind;
@@ -334,5 +335,31 @@ fn a_server_that_stops_lets_a_page_have_its_answer() {
     go.send(()).unwrap();
     let response = client.response(RequestKind::Other).unwrap();
     assert_eq!(text(&response), "200||2|ok");
+    assert!(server.wait().success());
+}
+
+#[test]
+fn a_page_that_runs_while_the_server_drains_fetches_on() {
+    let (go, gate) = channel::<()>();
+    let gate = Arc::new(Mutex::new(gate));
+    // Its first answer comes when the test says so.
+    let (address, heard) = other(move |_, _, request| {
+        if request.starts_with("GET /first") {
+            gate.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        }
+        OK.into()
+    });
+    let page = "<%= fetch(request.query.to .. '/first').body %> \
+                <%- fetch(request.query.to .. '/second').body %>";
+    let mut server = start(&[("two.page.txt", page)]);
+    let mut client = server.client();
+    client.send(head("GET", &format!("/two?to=http://{address}"), &[])).unwrap();
+    heard.recv_timeout(PATIENCE).unwrap();
+    server.signal("TERM");
+    let refused = || TcpStream::connect(server.address()).is_err();
+    until("the listener is closed", || refused().then_some(()));
+    go.send(()).unwrap();
+    let answer = client.response(RequestKind::of_method(Some("GET"))).unwrap();
+    assert_eq!((answer.status, text(&answer)), (200, "ok ok"));
     assert!(server.wait().success());
 }

@@ -27,7 +27,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Connect { to, from, ticket } = connect;
         self.read_clock_for_run();
         let id = self.table.next_id();
-        let begun = if self.drain.is_some() {
+        // What runs may finish while the scheduler drains, which may take a connection.
+        let now_ns = self.clock.now().monotonic_ns;
+        let begun = if self.drain.is_some_and(|drain| drain.is_over(now_ns)) {
             Err(io::ErrorKind::Interrupted)
         } else if self.table.is_full() {
             Err(io::ErrorKind::QuotaExceeded)

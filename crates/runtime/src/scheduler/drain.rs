@@ -41,6 +41,11 @@ impl Drain {
         self.step != Step::Doors
     }
 
+    /// Whether everything is closed: there is nothing to begin any more.
+    pub(super) fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.deadline_ns
+    }
+
     fn idle_until_ns(&self) -> u64 {
         self.doors_until_ns.saturating_add(self.idle_grace_ns)
     }

@@ -36,7 +36,7 @@ pub(super) struct Number(pub(super) u64);
 pub(super) struct Fetch {
     owner: Owner,
     pub(super) request: Prepared,
-    deadline_ns: u64,
+    pub(super) deadline_ns: u64,
     /// Addresses of the host that were not tried yet, the next one last.
     pub(super) untried: Vec<IpAddr>,
     pub(super) connection: Option<ProcessId>,

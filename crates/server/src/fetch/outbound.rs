@@ -82,7 +82,14 @@ impl Outbound {
                 client.forget_idle(self);
                 Next::Finish
             }
-            Event::DeadlineReached | Event::Draining | Event::PeerFinished => Next::Read,
+            // The time for this address is up; once it stands there is no such deadline.
+            Event::DeadlineReached => {
+                if let Some(number) = self.fetch.take() {
+                    client.connect_failed(number, Failure::Timeout);
+                }
+                Next::Abort
+            }
+            Event::Draining | Event::PeerFinished => Next::Read,
             // Only of those that were accepted.
             Event::Overloaded => Next::Abort,
         }

@@ -116,6 +116,12 @@ impl Client {
         let address = SocketAddr::new(fetch.untried.pop()?, fetch.request.port);
         fetch.connection = Some(context.id);
         fetch.untried.shrink_to_fit();
+        if !fetch.untried.is_empty() {
+            // An address that does not answer at all leaves the others their part of the time.
+            let left_ns = fetch.deadline_ns.saturating_sub(context.now.monotonic_ns);
+            let part_ns = left_ns / (fetch.untried.len() as u64 + 1);
+            context.set_deadline_after_ms((part_ns / 1_000_000).max(1));
+        }
         Some(Outbound { id: context.id, address, fetch: Some(number), past: Past::Fresh })
     }
 }

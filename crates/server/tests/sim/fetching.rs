@@ -285,6 +285,45 @@ fn draining_closes_idle_connections_at_once_and_lets_others_finish() {
 }
 
 #[test]
+fn what_runs_while_it_drains_may_fetch_until_the_drain_is_over() {
+    let mut stage = quiet();
+    // A fetch under way, so that there is something to drain.
+    stage.begin(1, &get("/"));
+    let _first = stage.accept();
+    stage.drain();
+    stage.begin(2, &get("/second"));
+    let second = stage.accept();
+    assert!(stage.received(second).starts_with("GET /second"));
+    stage.answer(second, OK);
+    assert_eq!(stage.outcomes(), [(2, ok())]);
+    assert_eq!(stage.outbound(), 1, "its connection is not kept");
+    // The drain takes ten seconds at most.
+    stage.turn_for(11 * SECOND_NS);
+    assert_eq!(stage.outcomes().len(), 1, "the first one, which is never answered");
+    assert_eq!(stage.outbound(), 0);
+    stage.begin(3, &get("/"));
+    assert_eq!(stage.outcomes(), [(3, Err(Failure::Stopping))]);
+}
+
+#[test]
+fn an_address_that_never_answers_leaves_the_next_its_part_of_the_time() {
+    let mut stage = quiet();
+    stage.begin(1, &Asked { url: b"http://a.test/".into(), ..get("/") });
+    stage.world.set_faults(Faults { unanswered: ALWAYS, connect_late: 0, ..Faults::none() });
+    stage.learn("a.test", Some(&[[10, 0, 0, 8].into(), [10, 0, 0, 9].into()]));
+    stage.world.set_faults(Faults::none());
+    stage.turn_for(4 * SECOND_NS);
+    assert_eq!((stage.accepted(), stage.outcomes()), (None, Vec::new()), "half of ten seconds");
+    stage.turn_for(2 * SECOND_NS);
+    let client = stage.accept();
+    assert_eq!(stage.outbound(), 1, "the first attempt is over");
+    // The last one has all that is left.
+    stage.turn_for(3 * SECOND_NS);
+    stage.answer(client, OK);
+    assert_eq!(stage.outcomes(), [(1, ok())]);
+}
+
+#[test]
 fn only_what_is_allowed_is_asked_and_connected_to() {
     let mut stage = quiet();
     stage.world.listen_remote(&address([10, 0, 0, 8]));
