@@ -230,3 +230,35 @@ fn a_session_ends_when_it_was_not_used_for_its_age() {
         (text(&browser.get(&server, "/other")) == "nobody").then_some(())
     });
 }
+
+#[test]
+fn what_one_site_signs_no_other_takes() {
+    let hosts = "[[host]]\nnames = [\"a.test\", \"www.a.test\"]\n[[host]]\nnames = [\"b.test\"]\n";
+    let plan = Plan::new().config(&format!("{CONFIG}{hosts}"));
+    write_secret(&plan, NEW);
+    let server = site(plan).start();
+    let user = |host: &str, cookie: &str| {
+        let fields = [("Host", host), ("Cookie", cookie)];
+        text(&server.request("GET", "/other", &fields)).to_owned()
+    };
+    let sites = ["a.test", "b.test", "other.test"];
+    for signer in sites {
+        let form = "name=Ada";
+        let fields = [
+            ("Host", signer),
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Content-Length", "8"),
+        ];
+        let mut client = server.client();
+        client.send(head("POST", "/login", &fields) + form).unwrap();
+        let answer = client.response(RequestKind::Other).unwrap();
+        let cookie = field(&answer, "set-cookie").split(';').next().unwrap().to_owned();
+        for taker in sites {
+            let expected = if taker == signer { "Ada" } else { "nobody" };
+            assert_eq!(user(taker, &cookie), expected, "{signer} to {taker}");
+        }
+        if signer == "a.test" {
+            assert_eq!(user("www.a.test", &cookie), "Ada", "another name of the same site");
+        }
+    }
+}

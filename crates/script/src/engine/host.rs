@@ -17,6 +17,9 @@ pub trait Host {
         self.now()
     }
 
+    /// Appends the name of the site whose cookies the page signs and takes; nothing for the one without a name.
+    fn site(&mut self, _name: &mut Vec<u8>) {}
+
     /// Takes a line of the page's log. The bytes are as the page made them.
     fn log(&mut self, level: Level, text: &[u8]);
 }

@@ -1,6 +1,6 @@
 //! The secret that cookies are signed with.
 //!
-//! Owns what is signed: a name, a time of expiry and a value, in one form that cannot be read two ways. Never knows the
+//! Owns what is signed: the site, a name, a time of expiry and a value, in one form that cannot be read two ways. Never knows the
 //! time; never shows a key.
 
 use std::fmt;
@@ -13,6 +13,21 @@ use crate::engine::crypto::{self, HASH_SIZE};
 
 /// What is signed begins with this, so that no other use of the same keys gives the same codes.
 const PURPOSE: &[u8] = b"velodrome page cookie 1\0";
+/// The same for a site that has a name, which follows.
+const PURPOSE_OF_SITE: &[u8] = b"velodrome page cookie of site 1\0";
+
+/// What a code is for.
+#[derive(Clone, Copy)]
+pub(super) struct Signed<'a> {
+    /// The name of the site; empty for the one without. What one signs no other takes.
+    pub(super) site: &'a [u8],
+    /// The name of the cookie.
+    pub(super) name: &'a [u8],
+    /// Seconds since 1970.
+    pub(super) expires: u64,
+    /// What is in it.
+    pub(super) value: &'a [u8],
+}
 
 /// Keys: the first signs, all of them verify. Engines that share them take each other's cookies.
 #[derive(Clone)]
@@ -35,21 +50,28 @@ impl Keys {
     }
 
     /// The code of a cookie by the newest key; None where there is no key.
-    pub(super) fn sign(&self, name: &[u8], expires: u64, value: &[u8]) -> Option<[u8; HASH_SIZE]> {
-        let code = code_of(self.0.first()?, name, expires, value);
+    pub(super) fn sign(&self, signed: Signed<'_>) -> Option<[u8; HASH_SIZE]> {
+        let code = code_of(self.0.first()?, signed);
         Some(code.finalize().into_bytes().into())
     }
 
     /// Whether a code is that of this cookie by any of the keys.
-    pub(super) fn verify(&self, name: &[u8], expires: u64, value: &[u8], code: &[u8]) -> bool {
-        self.0.iter().any(|key| code_of(key, name, expires, value).verify_slice(code).is_ok())
+    pub(super) fn verify(&self, signed: Signed<'_>, code: &[u8]) -> bool {
+        self.0.iter().any(|key| code_of(key, signed).verify_slice(code).is_ok())
     }
 }
 
-fn code_of(key: &Hmac<Sha256>, name: &[u8], expires: u64, value: &[u8]) -> Hmac<Sha256> {
+fn code_of(key: &Hmac<Sha256>, signed: Signed<'_>) -> Hmac<Sha256> {
+    let Signed { site, name, expires, value } = signed;
     let mut code = key.clone();
-    code.update(PURPOSE);
     // What has no fixed length goes last, or tells its length.
+    if site.is_empty() {
+        code.update(PURPOSE);
+    } else {
+        code.update(PURPOSE_OF_SITE);
+        code.update(&(site.len() as u64).to_be_bytes());
+        code.update(site);
+    }
     code.update(&(name.len() as u64).to_be_bytes());
     code.update(name);
     code.update(&expires.to_be_bytes());
@@ -76,17 +98,26 @@ mod tests {
 
     use super::*;
 
+    fn of<'a>(name: &'a [u8], expires: u64, value: &'a [u8]) -> Signed<'a> {
+        Signed { site: b"", name, expires, value }
+    }
+
     #[test]
     fn no_part_can_be_moved_into_another() {
         let keys = Keys::new(["one key"]);
-        let sign = |name: &str, expires, value: &str| {
-            keys.sign(name.as_bytes(), expires, value.as_bytes()).unwrap()
+        let sign = |site: &str, name: &str, expires, value: &str| {
+            let (site, value) = (site.as_bytes(), value.as_bytes());
+            keys.sign(Signed { site, ..of(name.as_bytes(), expires, value) }).unwrap()
         };
-        let code = sign("ab", 1, "cd");
+        let code = sign("", "ab", 1, "cd");
         for (name, expires, value) in
             [("a", 1, "bcd"), ("abc", 1, "d"), ("ab", 2, "cd"), ("ab", 1, "c"), ("AB", 1, "cd")]
         {
-            assert_ne!(code, sign(name, expires, value));
+            assert_ne!(code, sign("", name, expires, value));
+        }
+        let of_site = sign("a", "b", 1, "c");
+        for (site, name) in [("", "ab"), ("", "b"), ("ab", ""), ("b", "b"), ("A", "b")] {
+            assert_ne!(of_site, sign(site, name, 1, "c"));
         }
     }
 
@@ -94,18 +125,19 @@ mod tests {
     fn the_first_key_signs_and_all_verify() {
         let [old, new] = [Keys::new(["old"]), Keys::new(["new"])];
         let both = Keys::new(["new", "old"]);
-        let by = |keys: &Keys| keys.sign(b"n", 9, b"v").unwrap();
+        let signed = of(b"n", 9, b"v");
+        let by = |keys: &Keys| keys.sign(signed).unwrap();
         assert_eq!(by(&both), by(&new));
-        assert!(both.verify(b"n", 9, b"v", &by(&old)) && both.verify(b"n", 9, b"v", &by(&new)));
-        assert!(!new.verify(b"n", 9, b"v", &by(&old)));
-        assert_eq!(Keys::default().sign(b"n", 9, b"v"), None);
-        assert!(!Keys::default().verify(b"n", 9, b"v", &by(&old)));
+        assert!(both.verify(signed, &by(&old)) && both.verify(signed, &by(&new)));
+        assert!(!new.verify(signed, &by(&old)));
+        assert_eq!(Keys::default().sign(signed), None);
+        assert!(!Keys::default().verify(signed, &by(&old)));
     }
 
     #[test]
     fn random_keys_differ_and_none_is_shown() {
         let [one, other] = [Keys::random().unwrap(), Keys::random().unwrap()];
-        assert_ne!(one.sign(b"n", 9, b"v"), other.sign(b"n", 9, b"v"));
+        assert_ne!(one.sign(of(b"n", 9, b"v")), other.sign(of(b"n", 9, b"v")));
         assert_eq!(format!("{:?}", Keys::new(["secret", "older"])), "Keys(2)");
     }
 
@@ -113,18 +145,21 @@ mod tests {
         #[test]
         fn what_is_signed_verifies_and_nothing_else_does(
             secret in proptest::collection::vec(any::<u8>(), 0..100),
+            site in proptest::collection::vec(any::<u8>(), 0..20),
             name in proptest::collection::vec(any::<u8>(), 0..20),
             expires in any::<u64>(),
             value in proptest::collection::vec(any::<u8>(), 0..100),
             flipped in 0_usize..HASH_SIZE * 8,
         ) {
             let keys = Keys::new([secret]);
-            let mut code = keys.sign(&name, expires, &value).unwrap();
-            prop_assert!(keys.verify(&name, expires, &value, &code));
-            prop_assert!(!keys.verify(&name, expires.wrapping_add(1), &value, &code));
-            prop_assert!(!keys.verify(&name, expires, &value, &code[1..]));
+            let signed = Signed { site: &site, ..of(&name, expires, &value) };
+            let mut code = keys.sign(signed).unwrap();
+            prop_assert!(keys.verify(signed, &code));
+            let later = Signed { expires: expires.wrapping_add(1), ..signed };
+            prop_assert!(!keys.verify(later, &code));
+            prop_assert!(!keys.verify(signed, &code[1..]));
             code[flipped / 8] ^= 1 << (flipped % 8);
-            prop_assert!(!keys.verify(&name, expires, &value, &code));
+            prop_assert!(!keys.verify(signed, &code));
         }
     }
 }

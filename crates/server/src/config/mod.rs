@@ -54,7 +54,15 @@ pub(crate) use problem::Problems;
 
 use std::path::Path;
 
+use crate::route::HostId;
+
 impl Config {
+    /// The name of a site: the first one of a virtual host, counted from 1. The host of all other names has none.
+    pub(crate) fn site_name(&self, host: HostId) -> Option<&HostName> {
+        let number = usize::try_from(host.0).ok()?.checked_sub(1)?;
+        self.hosts.get(number)?.names.first()
+    }
+
     /// Reads `text`, the content of the file called `file_name`, and lays `overrides` over it.
     ///
     /// Relative paths in the text are meant from `base_directory`, the directory the file is in.

@@ -8,6 +8,7 @@ use runtime::clock::Now;
 use runtime::diagnostic;
 use script::engine::{Answer, Host, Level, Part};
 
+use crate::config::HostName;
 use crate::http::Request;
 use crate::uploads::Form;
 
@@ -21,6 +22,8 @@ pub struct RequestHost<'a> {
     pub rest: &'a str,
     /// The turn's time.
     pub now: Now,
+    /// The name of the host that it is for, where it is one of `[[host]]`.
+    pub site: Option<&'a HostName>,
     /// The form with files that came with it.
     pub(crate) form: Option<&'a Form>,
 }
@@ -108,6 +111,12 @@ impl Host for RequestHost<'_> {
 
     fn clock(&mut self) -> Duration {
         Duration::from_nanos(sys::clock::monotonic_ns())
+    }
+
+    fn site(&mut self, name: &mut Vec<u8>) {
+        if let Some(site) = self.site {
+            name.extend_from_slice(site.to_string().as_bytes());
+        }
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {

@@ -94,7 +94,8 @@ impl Site {
             let Asked { path, rest } = asked;
             let form = self.uploads.form(context.id);
             let (request, now) = (exchange.request, context.now);
-            let mut host = RequestHost { request, path, rest, now, form };
+            let site = self.data.config.site_name(found.host);
+            let mut host = RequestHost { request, path, rest, now, site, form };
             let endpoint = context.mail.endpoint();
             let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
             let turnout = runner.run(context.id, (root, index), &mut host, moment);

@@ -17,6 +17,7 @@ use crate::engine::ffi::context::Context;
 use crate::engine::ffi::crypto;
 use crate::engine::ffi::stack::{Inside, Type};
 use crate::engine::host::{Answer, Host, Level, Part, Shape};
+use crate::engine::keys::Signed;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
@@ -225,7 +226,13 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
     let inside = inside_of(state);
     let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
-    let code = Context::of(state).keys.borrow().sign(name, inside.number_at(2) as u64, value);
+    let expires = inside.number_at(2) as u64;
+    // Nothing that has to be dropped is left when an error is raised.
+    let code = {
+        let context = Context::of(state);
+        let site = site_of(context);
+        context.keys.borrow().sign(Signed { site: &site, name, expires, value })
+    };
     match code {
         Some(code) => inside.push_bytes(&code),
         None => raise(state, "there is no secret to sign cookies with"),
@@ -238,10 +245,21 @@ unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
     let inside = inside_of(state);
     let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
     let code = inside.bytes_at(4).unwrap_or_default();
-    let keys = Context::of(state).keys.borrow();
-    let is_signed = keys.verify(name, inside.number_at(2) as u64, value, code);
+    let expires = inside.number_at(2) as u64;
+    let is_signed = {
+        let context = Context::of(state);
+        let site = site_of(context);
+        context.keys.borrow().verify(Signed { site: &site, name, expires, value }, code)
+    };
     inside.push_number(f64::from(u8::from(is_signed)));
     1
+}
+
+/// The name of the site that the run is of.
+fn site_of(context: &Context) -> Vec<u8> {
+    let mut site = Vec::new();
+    with_host(context, |host| host.site(&mut site));
+    site
 }
 
 /// How many bytes a text has with its escapes.
