@@ -237,6 +237,9 @@ pub const ALL_MAILBOXES_SIZE: usize = 64 * 1024 * 1024;
 pub const PAGE_MESSAGE_COST: usize = 64;
 /// 1 ms after which letters of page processes are sent again to a scheduler that had no room for them.
 pub const LETTERS_RETRY_MS: u64 = 1;
+/// 5 s for which a page waits to hear whether its message to a process of another scheduler has arrived; then it is told that
+/// nobody answers, and goes on.
+pub const LETTER_WORD: Duration = Duration::from_secs(5);
 /// 100 requests of a page to the server are answered at once; then others get their turn.
 pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
 /// 64 times that nobody waits for any more are kept, and as many as there are processes that wait; more are looked

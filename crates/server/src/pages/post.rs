@@ -1,7 +1,7 @@
 //! What page processes of two schedulers send each other.
 //!
-//! Owns the letters and those that wait to leave. A sender waits for its receipt, so there is never more than one letter of
-//! each process here.
+//! Owns the letters and those that wait to leave. A sender waits for its receipt, or until nobody has answered for too long,
+//! when its letter is taken back: so there is never more than one letter of each process here.
 
 use std::collections::VecDeque;
 
@@ -10,6 +10,10 @@ use runtime::slots::ProcessId;
 
 use super::process::Undelivered;
 use crate::message::Message;
+
+/// Which letter a receipt is of: a sender may have given up one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LetterNumber(u64);
 
 /// A letter from one scheduler to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub enum Letter {
         to: ProcessId,
         /// The mailbox of the sender, which waits for the receipt.
         from: ProcessId,
+        /// The letter's number, of those of its scheduler.
+        number: LetterNumber,
         /// The message.
         message: Vec<u8>,
     },
@@ -27,6 +33,8 @@ pub enum Letter {
     Receipt {
         /// The mailbox of its sender.
         to: ProcessId,
+        /// The letter's number.
+        number: LetterNumber,
         /// Whether it is in the mailbox it was for.
         outcome: Result<(), Undelivered>,
     },
@@ -34,17 +42,30 @@ pub enum Letter {
 
 /// Letters that are to leave.
 #[derive(Default)]
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     letters: VecDeque<(Endpoint, Letter)>,
+    last: u64,
 }
 
 impl Outgoing {
-    pub(super) fn add(&mut self, to: Endpoint, letter: Letter) {
+    pub(crate) fn add(&mut self, to: Endpoint, letter: Letter) {
         self.letters.push_back((to, letter));
     }
 
+    /// The number of the next letter.
+    pub(super) fn number(&mut self) -> LetterNumber {
+        self.last += 1;
+        LetterNumber(self.last)
+    }
+
+    /// Takes back a letter that has not left.
+    pub(super) fn withdraw(&mut self, withdrawn: LetterNumber) {
+        let is_it = |letter: &Letter| matches!(letter, Letter::Message { number, .. } if *number == withdrawn);
+        self.letters.retain(|(_, letter)| !is_it(letter));
+    }
+
     /// Hands over what there is room for. Whether nothing is left.
-    pub(super) fn leave(&mut self, mail: &mut Mailbox<Message>) -> bool {
+    pub(crate) fn leave(&mut self, mail: &mut Mailbox<Message>) -> bool {
         for _ in 0..self.letters.len() {
             let Some((to, letter)) = self.letters.pop_front() else { break };
             if let Err(Message::Letter(letter)) = mail.send(to, Message::Letter(Box::new(letter))) {

@@ -13,6 +13,7 @@ use script::engine::{Reply, Run};
 
 use super::counts::RowIndex;
 use super::fetches::Fetched;
+use super::post::LetterNumber;
 use super::set::Page;
 use crate::limits::{
     ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
@@ -150,6 +151,8 @@ pub enum Undelivered {
     Ended,
     /// Its mailbox is full.
     Full,
+    /// Its scheduler has not answered.
+    Unheard,
 }
 
 impl Undelivered {
@@ -158,6 +161,7 @@ impl Undelivered {
         match self {
             Self::Ended => "the process has ended",
             Self::Full => "its mailbox is full",
+            Self::Unheard => "its scheduler does not answer: the message may arrive or not",
         }
     }
 }
@@ -169,8 +173,8 @@ pub(super) enum Awaits {
     Nothing,
     /// A message.
     Message,
-    /// Word of what became of something it asked for.
-    Word,
+    /// Word of what became of this letter.
+    Word(LetterNumber),
 }
 
 struct Mailbox {
@@ -255,9 +259,15 @@ impl Mailboxes {
         Some(message)
     }
 
-    /// Who waits for word here, and does no more.
-    pub(super) fn take_word(&mut self, id: ProcessId) -> Option<Key> {
-        let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == Awaits::Word)?;
+    /// What its process waits for.
+    pub(super) fn awaits(&mut self, id: ProcessId) -> Awaits {
+        self.table.lookup(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)
+    }
+
+    /// Who waits for word of this letter here, and does no more.
+    pub(super) fn take_word(&mut self, id: ProcessId, number: LetterNumber) -> Option<Key> {
+        let word = Awaits::Word(number);
+        let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == word)?;
         mailbox.awaits = Awaits::Nothing;
         Some(mailbox.owner)
     }
@@ -306,11 +316,14 @@ mod tests {
     #[test]
     fn word_is_for_who_waits_for_it() {
         let (mut boxes, id) = boxes();
-        assert_eq!(boxes.take_word(id), None);
-        boxes.set_awaits(id, Awaits::Word);
+        let mut outgoing = super::super::post::Outgoing::default();
+        let (first, second) = (outgoing.number(), outgoing.number());
+        assert_eq!(boxes.take_word(id, first), None);
+        boxes.set_awaits(id, Awaits::Word(second));
         assert_eq!(boxes.put(id, b"1".to_vec()), Ok(Put::Kept));
-        assert_eq!(boxes.take_word(id), Some(owner()));
-        assert_eq!(boxes.take_word(id), None);
+        assert_eq!(boxes.take_word(id, first), None, "of a letter that was given up");
+        assert_eq!(boxes.take_word(id, second), Some(owner()));
+        assert_eq!(boxes.take_word(id, second), None);
     }
 
     #[test]

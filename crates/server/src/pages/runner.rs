@@ -151,7 +151,7 @@ impl Runner {
             self.underway.insert(key, waits);
             return Turnout::Wait;
         }
-        let Underway { mut run, mut life, delivery, .. } = waits;
+        let Underway { mut run, mut life, mut delivery, .. } = waits;
         life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).late += 1;
@@ -159,6 +159,7 @@ impl Runner {
             return Turnout::Late(self.end(life));
         }
         if let Some(mailbox) = life.mailbox {
+            delivery = delivery.or_else(|| self.give_up_word(mailbox));
             self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
         }
         let step = self.resume(run, life.row, delivery.as_ref(), host);
@@ -347,6 +348,8 @@ mod tests {
     use script::template;
 
     use super::super::name::PageName;
+    use super::super::post::Letter;
+    use super::super::process::Undelivered;
     use super::super::set::PageKind;
     use super::*;
 
@@ -383,6 +386,32 @@ mod tests {
             }));
         }
         vec![Arc::new(set)]
+    }
+
+    #[test]
+    fn who_sends_to_a_scheduler_that_does_not_answer_is_told_so() {
+        let page = "<%= select(2, send('1.5.1', 'a')) %>|<%= tostring(send('1.5.1', 'b')) %>";
+        let mut runner =
+            Runner::new(&pages(&[("a.page.txt", page)]), Settings::default(), u64::MAX, 2).unwrap();
+        let to = runner.mailboxes.next_id();
+        let run = |runner: &mut Runner, now_ns| {
+            let (process, page) = (ProcessId::from_bits(1), (RootIndex(0), 0));
+            runner.run(process, page, &mut Nobody, at(now_ns)).unwrap()
+        };
+        let word_ns = u64::try_from(crate::limits::LETTER_WORD.as_nanos()).unwrap();
+        assert!(matches!(run(&mut runner, 0), Turnout::Wait));
+        assert!(matches!(run(&mut runner, word_ns - 1), Turnout::Wait));
+        assert!(matches!(run(&mut runner, word_ns), Turnout::Wait), "the next letter");
+        // The word of the first letter comes too late, and is not taken for that of the second.
+        let mut numbers = super::super::post::Outgoing::default();
+        let (first, second) = (numbers.number(), numbers.number());
+        let receipt = |number| Letter::Receipt { to, number, outcome: Ok(()) };
+        runner.take_letter(Endpoint(1), receipt(first));
+        assert!(matches!(run(&mut runner, word_ns), Turnout::Wait));
+        runner.take_letter(Endpoint(1), receipt(second));
+        assert!(matches!(run(&mut runner, word_ns), Turnout::Done(_)));
+        let said = String::from_utf8_lossy(&runner.output().body).into_owned();
+        assert_eq!(said, format!("{}|true", Undelivered::Unheard.as_str()));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::host::BackgroundHost;
 use super::post::Letter;
 use super::process::{Awaits, Delivery, Key, Life, Name, Put, Undelivered};
 use super::runner::{Moment, Runner, Turnout};
+use crate::limits::LETTER_WORD;
 use crate::message::Message;
 use crate::uploads::Told;
 
@@ -75,7 +76,7 @@ impl Runner {
             },
             Wait::Send { to, message } => {
                 let mailbox = self.mailbox_of(key, life)?;
-                self.send(&to, mailbox, message, moment.endpoint)
+                self.send(&to, mailbox, message, moment)
             }
         })
     }
@@ -88,7 +89,7 @@ impl Runner {
         life.mailbox
     }
 
-    fn send(&mut self, to: &[u8], from: ProcessId, message: Vec<u8>, own: Endpoint) -> Met {
+    fn send(&mut self, to: &[u8], from: ProcessId, message: Vec<u8>, moment: Moment) -> Met {
         let name = str::from_utf8(to).ok().and_then(|name| name.parse().ok());
         let Some(Name { endpoint, mailbox: to }) = name else {
             return Met::Now(Delivery::Failed(
@@ -98,12 +99,21 @@ impl Runner {
         if endpoint.0 >= self.schedulers {
             return Met::Now(said_of(Err(Undelivered::Ended)));
         }
-        if endpoint == own {
+        if endpoint == moment.endpoint {
             return Met::Now(said_of(self.put(to, message)));
         }
-        self.outgoing.add(endpoint, Letter::Message { to, from, message });
-        self.mailboxes.set_awaits(from, Awaits::Word);
-        Met::Later { due_ns: u64::MAX }
+        let number = self.outgoing.number();
+        self.outgoing.add(endpoint, Letter::Message { to, from, number, message });
+        self.mailboxes.set_awaits(from, Awaits::Word(number));
+        let word_ns = u64::try_from(LETTER_WORD.as_nanos()).unwrap_or(u64::MAX);
+        Met::Later { due_ns: moment.now_ns.saturating_add(word_ns) }
+    }
+
+    /// A process goes on that has nothing to be given: one that waited for word of its letter has waited long enough.
+    pub(super) fn give_up_word(&mut self, mailbox: ProcessId) -> Option<Delivery> {
+        let Awaits::Word(number) = self.mailboxes.awaits(mailbox) else { return None };
+        self.outgoing.withdraw(number);
+        Some(said_of(Err(Undelivered::Unheard)))
     }
 
     /// Puts a message where its process finds it.
@@ -140,12 +150,12 @@ impl Runner {
     /// A letter has come from another scheduler.
     pub fn take_letter(&mut self, from: Endpoint, letter: Letter) {
         match letter {
-            Letter::Message { to, from: sender, message } => {
+            Letter::Message { to, from: sender, number, message } => {
                 let outcome = self.put(to, message);
-                self.outgoing.add(from, Letter::Receipt { to: sender, outcome });
+                self.outgoing.add(from, Letter::Receipt { to: sender, number, outcome });
             }
-            Letter::Receipt { to, outcome } => {
-                if let Some(key) = self.mailboxes.take_word(to) {
+            Letter::Receipt { to, number, outcome } => {
+                if let Some(key) = self.mailboxes.take_word(to, number) {
                     self.hand_over(key, said_of(outcome));
                 }
             }

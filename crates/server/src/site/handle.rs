@@ -200,9 +200,9 @@ impl Site {
     ) {
         if let Some(runner) = &mut self.runner {
             runner.take_letter(from, letter);
-        } else if let Letter::Message { from: to, .. } = letter {
-            let receipt = Letter::Receipt { to, outcome: Err(Undelivered::Ended) };
-            // Who is not told waits until its deadline.
+        } else if let Letter::Message { from: to, number, .. } = letter {
+            let receipt = Letter::Receipt { to, number, outcome: Err(Undelivered::Ended) };
+            // Where there is no room, the sender hears in the end that nobody answers.
             let _told = context.mail.send(from, Message::Letter(Box::new(receipt)));
         }
     }
