@@ -269,3 +269,36 @@ fn a_slow_but_steady_reader_gets_everything() {
     assert!(received > LARGE, "{received}");
     assert_eq!(server.count("/closed/slow-reader"), 0);
 }
+
+/// Bytes of the answer of the page below, more than socket buffers take.
+const PAGE: u64 = 32 * 1024 * 1024;
+
+/// Clients that take nothing of it: together more than what queues may hold.
+const PAGE_READERS: u64 = 16;
+
+#[test]
+fn large_pages_for_readers_that_take_nothing_are_bounded_and_ended() {
+    // All answers are made in the same moment, when nothing has been given up yet.
+    let page = "<% receive(2) local part = ('x'):rep(1024 * 1024)\n\
+                for number = 1, 32 do response:write(part) end -%>";
+    let plan = Plan::new().argument("--schedulers=1").file("page.page.txt", page);
+    let config = "[pages]\nmemory = \"1 GiB\"\n[limits]\nsend_idle = \"2s\"\n";
+    let server = plan.config(config).file("a.txt", "a\n").start();
+    let readers: Vec<Client> =
+        (0..PAGE_READERS).map(|_| begun(&server, &head("GET", "/page", &[]))).collect();
+    let ended = || {
+        let closed = |reason: &str| server.count(&format!("/closed/{reason}"));
+        (closed("outbox-full"), closed("slow-reader"))
+    };
+    until("all are given up", || {
+        let (full, slow) = ended();
+        (full + slow == PAGE_READERS).then_some(())
+    });
+    let (full, slow) = ended();
+    assert!(full > 0 && slow > 0, "{full} had no room, {slow} took nothing");
+    let most = server.count("/network/buffered_bytes_max");
+    assert!(most <= 256 * 1024 * 1024 + PAGE, "{most} bytes were held");
+    assert_eq!(server.count("/network/buffered_bytes"), 0);
+    assert_eq!(text(&server.get("/a.txt")), "a\n");
+    drop(readers);
+}

@@ -34,7 +34,7 @@ pub const INBOX_BYTES: usize = 128 * 1024;
 pub const OUTBOX_HIGH_WATER_BYTES: usize = 256 * 1024;
 
 /// Bytes a process may have queued in its outbox when it adds more (file regions and shared bytes count by reference: 64
-/// each). What one run puts out at once is taken whatever its size: its memory was there already.
+/// each). What one run puts out at once is taken whatever its size, as far as [`BUFFERED_BYTES`] go.
 ///
 /// Consequence: the connection is closed, with reason `OutboxFull`.
 pub const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
@@ -158,7 +158,8 @@ pub const DESCRIPTORS_RESERVED: usize = 256;
 
 /// Bytes of inboxes and outboxes that one scheduler may hold, unless configured.
 ///
-/// Consequence: the four below on the way there, and at it nothing is received from anybody.
+/// Consequence: the four below on the way there, and at it nothing is received from anybody, and who puts out what its peer does
+/// not take is reset, with reason `OutboxFull`. Beyond it is at most the output of one run.
 pub const BUFFERED_BYTES: usize = 256 * 1024 * 1024;
 
 /// Percent of [`BUFFERED_BYTES`] from which on nothing is received from who has bytes queued, in either direction.

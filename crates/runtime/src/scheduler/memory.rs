@@ -106,6 +106,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
+    /// Whether queues may hold so many bytes more.
+    #[inline]
+    pub(super) fn has_room_for(&self, bytes: usize) -> bool {
+        let held = self.stats.buffered_bytes.saturating_add(bytes as u64);
+        held <= self.settings.buffered_bytes as u64
+    }
+
     /// Whether new connections are to be refused.
     pub(super) fn is_short_of_memory(&self) -> bool {
         self.holds_percent(MEMORY_PERCENT_OF_NO_CONNECTION)

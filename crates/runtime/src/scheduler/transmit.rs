@@ -51,6 +51,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 }
             };
             self.stats.sent_bytes += count as u64;
+            if !self.has_room_for(self.output.queued_bytes() - count) {
+                self.output.clear();
+                self.cut_for_want_of_memory(id);
+                return;
+            }
+            let Some(process) = self.table.lookup(id) else { return };
+            let Some(bytes) = self.output.plain() else { return };
             let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
             outbox.push_bytes(&bytes[count..]);
             outbox.checked_ns = self.clock.now().monotonic_ns;
@@ -70,6 +77,18 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if has_more {
             self.check_outbox(id);
         }
+        if !self.has_room_for(0) && self.table.lookup(id).is_some_and(|left| left.outbox.is_some())
+        {
+            self.cut_for_want_of_memory(id);
+        }
+    }
+
+    /// What a process put out would have to wait, and there is no memory for that: its peer sees that it is cut.
+    fn cut_for_want_of_memory(&mut self, id: ProcessId) {
+        if let Some(process) = self.table.lookup(id) {
+            self.pollset.reset_on_close(&process.socket);
+        }
+        self.close(id, CloseReason::OutboxFull);
     }
 
     /// Holds an outbox to which more was added to its bound.

@@ -172,3 +172,20 @@ fn who_leaves_gives_back_its_memory_however_short_it_is() {
     assert_eq!(held(&bench), 9_000);
     assert_eq!(closed(&bench, CloseReason::Finished), 2);
 }
+
+#[test]
+fn who_does_not_take_what_has_no_room_is_reset_and_nobody_else_is() {
+    let (mut bench, _holders) = holding(&[40_000, 40_000]);
+    let stalled = bench.connect();
+    bench.world.client_stall(stalled, Stall::Reading);
+    // What the socket takes, and as much as may wait.
+    let other = bench.connect();
+    for _ in 0..10 {
+        bench.ask(stalled, b"long\n");
+        assert!(held(&bench) <= LIMIT, "{} bytes are held", held(&bench));
+    }
+    assert_eq!(closed(&bench, CloseReason::OutboxFull), 1);
+    assert_eq!(held(&bench), 80_000, "what it held is free again");
+    assert_eq!(bench.world.client_state(stalled), ClientState::Reset);
+    assert_eq!(bench.ask(other, b"hello\n"), b"hello\n");
+}
