@@ -7,6 +7,7 @@
 mod server;
 
 use std::fs;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -341,4 +342,37 @@ fn names_that_are_not_there_are_told_and_the_page_is_served() {
     let config = format!("--config={}", server.directory().join("velodrome.toml").display());
     let checked = run(Command::new(PROGRAM).arg("check").arg(site).arg(config));
     assert!(checked.status.success(), "{checked:?}");
+}
+
+#[test]
+fn a_page_that_is_written_in_place_is_whole_in_the_end_though_a_reload_saw_half_of_it() {
+    let server = Plan::new().file("a.page.txt", "old").start();
+    let number = || server.ctl_json(&["status"])["last_reload"]["number"].as_u64().unwrap();
+    let path = server.directory().join("site/a.page.txt");
+    // As an editor does that writes where the file is: emptied, written in two parts, closed.
+    let mut file = fs::File::create(&path).unwrap();
+    file.write_all(b"the first half").unwrap();
+    let before = number();
+    server.signal("HUP");
+    until("the reload", || (number() > before).then_some(()));
+    expect(&server, "/a", 200, "the first half");
+    file.write_all(b", and the second").unwrap();
+    drop(file);
+    expect(&server, "/a", 200, "the first half, and the second");
+}
+
+#[test]
+fn half_a_page_is_not_served_before_its_file_is_closed() {
+    let server = Plan::new().file("a.page.txt", "old").file("b.page.txt", "old").start();
+    let path = server.directory().join("site/a.page.txt");
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b" and half").unwrap();
+    let edits = || pages(&server)["edits"].as_u64().unwrap();
+    // Nothing is read for what is only written; an edit of another page is not held up by it.
+    assert_eq!((edits(), text(&server.get("/a"))), (0, "old"));
+    edit(&server, "b.page.txt", "new");
+    expect(&server, "/b", 200, "new");
+    file.write_all(b" and whole").unwrap();
+    drop(file);
+    expect(&server, "/a", 200, "old and half and whole");
 }
