@@ -20,21 +20,16 @@ use crate::config::FetchRules;
 use crate::http::milliseconds;
 use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES, FETCHES};
 
-/// Who asked: a number that means something to him alone. He has one fetch at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Owner(pub u64);
+/// A fetch, among those of its scheduler; no number is used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Number(pub(super) u64);
 
 /// What came of a fetch.
-pub type Outcome = (Owner, Result<Answer, Failure>);
-
-/// A fetch; no number is used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Number(pub(super) u64);
+pub type Outcome = (Number, Result<Answer, Failure>);
 
 /// A fetch under way.
 #[derive(Debug)]
 pub(super) struct Fetch {
-    owner: Owner,
     pub(super) request: Prepared,
     pub(super) deadline_ns: u64,
     /// Addresses of the host that were not tried yet, the next one last.
@@ -71,7 +66,6 @@ pub struct Client {
     pub(super) pool: Pool,
     /// Boxed: the table is up to twice as large as what is in it.
     pub(super) fetches: HashMap<Number, Box<Fetch>>,
-    by_owner: HashMap<Owner, Number>,
     deadlines: BTreeSet<(u64, Number)>,
     /// Idle connections that are about to begin with a fetch.
     pub(super) assigned: HashMap<ProcessId, Number>,
@@ -87,27 +81,26 @@ impl Client {
         self.rules = rules;
     }
 
-    /// Begins a fetch. One of the same owner that is under way is given up.
-    pub fn begin(&mut self, owner: Owner, asked: &Asked, now_ns: u64) {
-        self.give_up(owner);
-        if self.fetches.len() >= FETCHES {
-            self.outcomes.push((owner, Err(Failure::TooMany)));
-            return;
-        }
-        let request = match Prepared::of(asked) {
-            Ok(request) => request,
-            Err(failure) => {
-                self.outcomes.push((owner, Err(failure)));
-                return;
-            }
-        };
+    /// Begins a fetch. What comes of it is among the outcomes, under the number given here.
+    pub fn begin(&mut self, asked: &Asked, now_ns: u64) -> Number {
         self.last += 1;
         let number = Number(self.last);
+        if let Err(failure) = self.try_to_begin(number, asked, now_ns) {
+            self.outcomes.push((number, Err(failure)));
+        }
+        number
+    }
+
+    fn try_to_begin(&mut self, number: Number, asked: &Asked, now_ns: u64) -> Result<(), Failure> {
+        if self.fetches.len() >= FETCHES {
+            return Err(Failure::TooMany);
+        }
+        let request = Prepared::of(asked)?;
         let timeout_ns = u64::try_from(asked.timeout.as_nanos()).unwrap_or(u64::MAX);
         let deadline_ns = now_ns.saturating_add(timeout_ns);
         let reading = Reading::new(request.method);
+        let (host, size) = (request.host.clone(), request.bytes.len());
         let fetch = Fetch {
-            owner,
             request,
             deadline_ns,
             untried: Vec::new(),
@@ -117,21 +110,19 @@ impl Client {
             held_bytes: 0,
         };
         self.deadlines.insert((deadline_ns, number));
-        self.by_owner.insert(owner, number);
-        let (host, size) = (fetch.request.host.clone(), fetch.request.bytes.len());
         self.fetches.insert(number, Box::new(fetch));
         match self.hold(number, size) {
             Ok(()) => self.find(number, &host, now_ns),
             Err(failure) => self.fail(number, failure),
         }
+        Ok(())
     }
 
-    /// Nobody wants what this owner asked for any more: its connection is closed.
-    pub fn give_up(&mut self, owner: Owner) {
-        if let Some(number) = self.by_owner.get(&owner).copied() {
-            self.drop_fetch(number);
+    /// Nobody wants what comes of a fetch any more: its connection is closed.
+    pub fn give_up(&mut self, number: Number) {
+        if !self.drop_fetch(number) {
+            self.outcomes.retain(|(of, _)| *of != number);
         }
-        self.outcomes.retain(|(of, _)| *of != owner);
     }
 
     /// Names that a helper is to look up; what cannot be sent stays for the next turn.
@@ -260,7 +251,7 @@ impl Client {
         let is_sent = fetch.sent == fetch.request.bytes.len();
         // Bytes behind an answer were asked for by nobody: the next one could be anything.
         let is_clean = after == After::Nothing && fetch.reading.is_persistent();
-        self.outcomes.push((fetch.owner, Ok(fetch.reading.finish())));
+        self.outcomes.push((number, Ok(fetch.reading.finish())));
         if !is_sent {
             return Next::Abort;
         }
@@ -279,7 +270,7 @@ impl Client {
         match (end, fetch.reading.close()) {
             (End::Orderly, Ok(())) => {
                 if let Some(fetch) = self.remove(number) {
-                    self.outcomes.push((fetch.owner, Ok(fetch.reading.finish())));
+                    self.outcomes.push((number, Ok(fetch.reading.finish())));
                 }
             }
             // The other side gave the connection up while it was idle, and knows nothing of the request: RFC 9112, 9.3.1.
@@ -297,24 +288,23 @@ impl Client {
 
     /// A fetch has come to nothing.
     pub(super) fn fail(&mut self, number: Number, failure: Failure) {
-        if let Some(owner) = self.drop_fetch(number) {
-            self.outcomes.push((owner, Err(failure)));
+        if self.drop_fetch(number) {
+            self.outcomes.push((number, Err(failure)));
         }
     }
 
-    /// Forgets a fetch and closes its connection; gives whose it was.
-    fn drop_fetch(&mut self, number: Number) -> Option<Owner> {
-        let fetch = self.remove(number)?;
+    /// Forgets a fetch and closes its connection. Whether it was under way.
+    fn drop_fetch(&mut self, number: Number) -> bool {
+        let Some(fetch) = self.remove(number) else { return false };
         if let Some(connection) = fetch.connection {
             self.assigned.remove(&connection);
             self.commands.push(Command::Close(connection));
         }
-        Some(fetch.owner)
+        true
     }
 
     fn remove(&mut self, number: Number) -> Option<Box<Fetch>> {
         let fetch = self.fetches.remove(&number)?;
-        self.by_owner.remove(&fetch.owner);
         self.deadlines.remove(&(fetch.deadline_ns, number));
         self.held_bytes -= fetch.held_bytes;
         Some(fetch)

@@ -15,7 +15,7 @@ mod url;
 mod way;
 
 pub use answer::Answer;
-pub use client::{Client, Outcome, Owner};
+pub use client::{Client, Number, Outcome};
 pub use failure::Failure;
 pub use names::{Found, Question, resolve};
 pub use outbound::Outbound;

@@ -10,7 +10,7 @@ use script::engine::{Fetch, Reply};
 use super::process::{Delivery, Key, Life};
 use super::runner::{Moment, Runner};
 use super::waits::Met;
-use crate::fetch::{Answer, Asked, Client, Failure, Owner};
+use crate::fetch::{Answer, Asked, Client, Failure, Number};
 
 /// What came of a fetch, as its page gets it.
 pub(super) enum Fetched {
@@ -39,47 +39,46 @@ impl Fetched {
     }
 }
 
-/// The fetches of pages. Each has a number of its own, so that none gets what a former one asked for.
+/// The fetches of pages, each of which waits for one at a time.
 #[derive(Default)]
 pub(super) struct Fetches {
-    last: u64,
-    of: HashMap<Key, Owner>,
-    waiting: HashMap<Owner, Key>,
-    wanted: Vec<(Owner, Asked)>,
-    unwanted: Vec<Owner>,
+    of: HashMap<Key, Number>,
+    waiting: HashMap<Number, Key>,
+    wanted: Vec<(Key, Asked)>,
+    unwanted: Vec<Number>,
 }
 
 impl Fetches {
     fn want(&mut self, key: Key, fetch: Fetch) {
-        self.last += 1;
-        let owner = Owner(self.last);
-        self.of.insert(key, owner);
-        self.waiting.insert(owner, key);
         let Fetch { method, url, fields, body, timeout } = fetch;
-        self.wanted.push((owner, Asked { method, url, fields, body, timeout }));
+        self.wanted.push((key, Asked { method, url, fields, body, timeout }));
     }
 
     /// A page has ended; perhaps it waited.
     pub(super) fn unwant(&mut self, key: Key) {
-        if let Some(owner) = self.of.remove(&key) {
-            self.waiting.remove(&owner);
-            self.unwanted.push(owner);
+        if let Some(number) = self.of.remove(&key) {
+            self.waiting.remove(&number);
+            self.unwanted.push(number);
+        } else if !self.wanted.is_empty() {
+            self.wanted.retain(|(of, _)| *of != key);
         }
     }
 
     /// Says what is wanted, and what is not any more.
     fn tell(&mut self, client: &mut Client, now_ns: u64) {
-        // Taken, so that a turn in which many began leaves no large list behind.
-        for (owner, asked) in std::mem::take(&mut self.wanted) {
-            client.begin(owner, &asked, now_ns);
+        for number in self.unwanted.drain(..) {
+            client.give_up(number);
         }
-        for owner in self.unwanted.drain(..) {
-            client.give_up(owner);
+        // Taken, so that a turn in which many began leaves no large list behind.
+        for (key, asked) in std::mem::take(&mut self.wanted) {
+            let number = client.begin(&asked, now_ns);
+            self.of.insert(key, number);
+            self.waiting.insert(number, key);
         }
     }
 
-    fn settle(&mut self, owner: Owner) -> Option<Key> {
-        let key = self.waiting.remove(&owner)?;
+    fn settle(&mut self, number: Number) -> Option<Key> {
+        let key = self.waiting.remove(&number)?;
         self.of.remove(&key);
         Some(key)
     }
@@ -108,8 +107,8 @@ impl Runner {
 
     /// At the end of a turn: who has got what he waited for goes on.
     pub fn take_fetched(&mut self, client: &mut Client, now_ns: u64) {
-        for (owner, result) in client.outcomes(now_ns) {
-            if let Some(key) = self.fetches.settle(owner) {
+        for (number, result) in client.outcomes(now_ns) {
+            if let Some(key) = self.fetches.settle(number) {
                 self.hand_over(key, Delivery::Fetched(Box::new(Fetched::of(result))));
             }
         }

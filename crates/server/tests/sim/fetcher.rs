@@ -9,7 +9,7 @@ use std::time::Duration;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{Command, ServiceContext};
-use server::fetch::{Answer, Asked, Client, Failure, Outcome, Owner};
+use server::fetch::{Answer, Asked, Client, Failure, Number, Outcome};
 use server::http::{
     Answer as Answered, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings,
 };
@@ -56,6 +56,8 @@ impl Application for Fetcher {
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) scheduler: Scheduler<Sim, Http<Fetcher>>,
+    /// What tests call the fetches.
+    names: Vec<(Number, u64)>,
 }
 
 /// Where the other server is.
@@ -87,7 +89,7 @@ impl Stage {
         let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
         let scheduler = Scheduler::new(world.pollset(0), http, mailbox, settings);
         world.listen_remote(&remote());
-        Self { world, scheduler }
+        Self { world, scheduler, names: Vec::new() }
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {
@@ -95,10 +97,22 @@ impl Stage {
     }
 
     /// Begins a fetch and turns until there is nothing to do.
-    pub(crate) fn begin(&mut self, owner: u64, asked: &Asked) {
-        let now_ns = self.world.now_ns();
-        self.client().begin(Owner(owner), asked, now_ns);
+    pub(crate) fn begin(&mut self, name: u64, asked: &Asked) {
+        self.begin_only(name, asked);
         self.turn();
+    }
+
+    /// Begins a fetch.
+    pub(crate) fn begin_only(&mut self, name: u64, asked: &Asked) {
+        let now_ns = self.world.now_ns();
+        let number = self.client().begin(asked, now_ns);
+        self.names.push((number, name));
+    }
+
+    /// Gives up a fetch.
+    pub(crate) fn give_up(&mut self, name: u64) {
+        let (number, _) = *self.names.iter().rfind(|(_, of)| *of == name).expect("it was begun");
+        self.client().give_up(number);
     }
 
     pub(crate) fn learn(&mut self, name: &str, addresses: Option<&[IpAddr]>) {
@@ -160,7 +174,9 @@ impl Stage {
     /// What came of fetches since the last call.
     pub(crate) fn outcomes(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
         let outcomes = std::mem::take(&mut self.scheduler.service().application_mut().outcomes);
-        outcomes.into_iter().map(|(Owner(owner), result)| (owner, result)).collect()
+        let name_of =
+            |number| self.names.iter().find(|(of, _)| *of == number).expect("it was begun").1;
+        outcomes.into_iter().map(|(number, result)| (name_of(number), result)).collect()
     }
 
     /// Living processes that are connections to others.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use server::config::{Config, FetchRules, Overrides};
-use server::fetch::{Answer, Asked, Failure, Owner};
+use server::fetch::{Answer, Asked, Failure};
 use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults};
 
 use crate::fetcher::{Stage, address, get};
@@ -182,8 +182,8 @@ fn what_is_given_up_comes_to_nothing() {
     stage.begin(2, &get("/"));
     stage.begin(3, &get("/"));
     let other = stage.accept();
-    for owner in [2, 3, 4] {
-        stage.client().give_up(Owner(owner));
+    for name in [2, 3] {
+        stage.give_up(name);
     }
     stage.turn();
     assert_eq!((stage.outbound(), stage.client().under_way()), (0, 0));
@@ -191,8 +191,8 @@ fn what_is_given_up_comes_to_nothing() {
         assert_ne!(stage.world.client_state(client), ClientState::Open);
     }
     // Begun and given up in one turn; and who asks anew gets his new answer, whatever the old connection does.
-    let now_ns = stage.world.now_ns();
-    stage.client().begin(Owner(5), &get("/old"), now_ns);
+    stage.begin_only(4, &get("/old"));
+    stage.give_up(4);
     stage.begin(5, &get("/new"));
     let (old, client) = (stage.accept(), stage.accept());
     assert_eq!(stage.received(old), "", "it was begun already");
@@ -232,9 +232,8 @@ fn addresses_are_tried_in_their_order() {
 #[test]
 fn there_is_room_for_so_many_and_no_more() {
     let mut stage = quiet();
-    let now_ns = stage.world.now_ns();
-    for owner in 0..1025 {
-        stage.client().begin(Owner(owner), &get("/"), now_ns);
+    for name in 0..1025 {
+        stage.begin_only(name, &get("/"));
     }
     stage.turn();
     assert_eq!(stage.outcomes(), [(1024, Err(Failure::TooMany))]);
@@ -298,7 +297,7 @@ fn what_runs_while_it_drains_may_fetch_until_the_drain_is_over() {
     assert_eq!(stage.outcomes(), [(2, ok())]);
     assert_eq!(stage.outbound(), 1, "its connection is not kept");
     // The drain takes ten seconds at most.
-    stage.turn_for(11 * SECOND_NS);
+    stage.turn_for(10 * SECOND_NS);
     assert_eq!(stage.outcomes().len(), 1, "the first one, which is never answered");
     assert_eq!(stage.outbound(), 0);
     stage.begin(3, &get("/"));
