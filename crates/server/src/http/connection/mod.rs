@@ -8,6 +8,7 @@ mod asking;
 mod body;
 mod handover;
 mod probe;
+mod refusal;
 
 use std::net::IpAddr;
 
@@ -20,7 +21,6 @@ use wire::proxy::{self, Parsed, Source};
 use crate::http::answering::{Asked, Outcome};
 use crate::http::application::{Application, Interest};
 use crate::http::pending::Pending;
-use crate::http::reply::BodyUse;
 use crate::http::request::Request;
 use crate::http::service::Http;
 use crate::http::settings::milliseconds;
@@ -276,36 +276,6 @@ impl Connection {
         }
     }
 
-    /// Refuses what cannot be read as a request or comes too late, and closes.
-    fn refuse<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        status: Status,
-        consumed: usize,
-        context: &mut Context<'_, A::Message>,
-    ) -> Step {
-        let body_use = self.pending.as_ref().map_or(BodyUse::Send, |pending| pending.body_use());
-        self.refuse_with(http, status, body_use, consumed, context)
-    }
-
-    /// The same for a request of which it is known whether its answer has a body.
-    fn refuse_with<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        status: Status,
-        body_use: BodyUse,
-        consumed: usize,
-        context: &mut Context<'_, A::Message>,
-    ) -> Step {
-        self.leave_body(http);
-        self.pending = None;
-        self.phase = Phase::Over;
-        let start = context.output.buffer().len();
-        http.refuse(self.peer(), status, body_use, context);
-        self.omit_lead(start, context);
-        Step::Stop { consumed, next: Next::Linger }
-    }
-
     /// Something else happened.
     pub(super) fn on_event<A: Application>(
         &mut self,
@@ -392,15 +362,6 @@ impl Connection {
             }
             Phase::Over => Next::Finish,
         }
-    }
-
-    fn time_out<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        status: Status,
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        self.refuse(http, status, 0, context).next()
     }
 }
 

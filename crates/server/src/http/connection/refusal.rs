@@ -1,0 +1,53 @@
+//! Answers that a connection gives by itself: to what is no request, or comes too late, or cannot go on.
+//!
+//! Owns what such an answer means for the connection: it is the last one. Never writes it; that is `answering`.
+
+use runtime::service::{Context, Next};
+use wire::http::status::Status;
+
+use super::{Connection, Phase, Step};
+use crate::http::application::Application;
+use crate::http::reply::BodyUse;
+use crate::http::service::Http;
+
+impl Connection {
+    /// Refuses what cannot be read as a request or comes too late, and closes.
+    pub(super) fn refuse<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        status: Status,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let body_use = self.pending.as_ref().map_or(BodyUse::Send, |pending| pending.body_use());
+        self.refuse_with(http, status, body_use, consumed, context)
+    }
+
+    /// The same for a request of which it is known whether its answer has a body.
+    pub(super) fn refuse_with<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        status: Status,
+        body_use: BodyUse,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        self.leave_body(http);
+        self.pending = None;
+        self.phase = Phase::Over;
+        let start = context.output.buffer().len();
+        http.refuse(self.peer(), status, body_use, context);
+        self.omit_lead(start, context);
+        Step::Stop { consumed, next: Next::Linger }
+    }
+
+    /// Refuses a request whose time is up.
+    pub(super) fn time_out<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        status: Status,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        self.refuse(http, status, 0, context).next()
+    }
+}
