@@ -187,7 +187,8 @@ const FAILING: [(&str, &str); 6] = [
 ];
 
 fn failing(argument: &str) -> Server {
-    let config = "[pages]\nmemory = \"8 MiB\"\ncpu_budget = \"2s\"\n";
+    let config =
+        "[pages]\nmemory = \"8 MiB\"\nmemory_per_request = \"8 MiB\"\ncpu_budget = \"2s\"\n";
     let plan = Plan::new().config(config).argument(argument);
     FAILING.iter().fold(plan, |plan, (name, source)| plan.file(name, source)).start()
 }

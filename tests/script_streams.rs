@@ -295,7 +295,9 @@ fn a_page_is_no_faster_than_its_client_and_memory_is_bounded() {
 #[test]
 fn a_part_larger_than_any_queue_arrives() {
     let page = "<% local piece = ('x'):rep(12 * 1024 * 1024) response:write(piece) response:flush() response:write(piece) -%>";
-    let server = start(&[("large.page.txt", page)]);
+    // The text, what it was made in and what is printed are three times as much.
+    let plan = Plan::new().config("[pages]\nmemory_per_request = \"64 MiB\"\n");
+    let server = plan.file("large.page.txt", page).start();
     let mut client = server.client();
     client.send(head("GET", "/large", &[])).unwrap();
     let total = read_all_chunks(&mut client);

@@ -37,6 +37,21 @@ pub const CPU_BUDGET: Duration = Duration::from_millis(250);
 /// is ended with "not enough memory"; the others go on.
 pub const MEMORY_SIZE: usize = 64 * 1024 * 1024;
 
+/// Bytes that one run may hold of these (half of them), where nothing else is configured. Beyond: it is ended.
+pub const RUN_MEMORY_SIZE: usize = MEMORY_SIZE / 2;
+
+/// Bytes that a run has allocated before a part of what follows is watched (1 MiB). They count as held to its end: less
+/// would cost pages that are over soon, more would make small bounds coarse.
+pub const UNWATCHED_SIZE: u64 = 1024 * 1024;
+
+/// Bytes of a run's memory that one watched block stands for (8 KiB): of 32 MiB in small blocks 4,096 are watched, so that
+/// the account is right within some percent.
+pub const SAMPLE_SIZE: u64 = 8 * 1024;
+
+/// Work of the collector in one slice of a run that may hold too much (64 KiB as LuaJIT counts it: some 100 us, and some
+/// 2 ms where it goes through short strings). Beyond: others have their turn before it goes on.
+pub const COLLECTOR_STEP_KIB: i32 = 64;
+
 /// Bytes beyond the bound that the engine itself may use to let go of things (64 KiB). Beyond: they stay until there
 /// is room again.
 pub const MEMORY_RESERVE: usize = 64 * 1024;

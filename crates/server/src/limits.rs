@@ -90,6 +90,10 @@ pub const PAGE_SESSION_AGE: Duration = script::limits::SESSION_AGE;
 /// 64 MiB for all pages of one scheduler, with their code; the page that asks for more is ended and answered 503.
 pub const PAGE_MEMORY: u64 = script::limits::MEMORY_SIZE as u64;
 
+/// Half of the pages' memory for one run of a page; one that holds more is ended and answered 503.
+pub const PAGE_MEMORY_SHARE: u64 =
+    script::limits::MEMORY_SIZE as u64 / script::limits::RUN_MEMORY_SIZE as u64;
+
 /// 1 GiB for a form with files, where `[pages]` names a directory for them; a larger one is answered 413.
 pub const UPLOAD_SIZE: u64 = 1024 * MIB;
 /// 16 GiB for all files of forms that no page has saved; the form that brings more is answered 503, until others are over.
@@ -126,6 +130,9 @@ pub const PAGE_CPU_BUDGET_MIN: Duration = Duration::from_millis(1);
 pub const PAGE_CPU_BUDGET_MAX: Duration = Duration::from_secs(600);
 /// 4 MiB for the pages of a scheduler; a configuration with less is refused: the library of pages has no room in it.
 pub const PAGE_MEMORY_MIN: u64 = 4 * MIB;
+/// 2 MiB for one run of a page; a configuration with less is refused: of the first MiB nothing is known but that it was
+/// allocated.
+pub const PAGE_RUN_MEMORY_MIN: u64 = 2 * MIB;
 /// 1 s of a session; a configuration with less is refused: every session would be over at once.
 pub const PAGE_SESSION_AGE_MIN: Duration = Duration::from_secs(1);
 /// 64 GiB for the pages of a scheduler; a configuration with more is refused.

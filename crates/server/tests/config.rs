@@ -9,6 +9,8 @@ mod errors;
 mod explain;
 #[path = "config/keys.rs"]
 mod keys;
+#[path = "config/pages.rs"]
+mod pages;
 #[path = "config/properties.rs"]
 mod properties;
 #[path = "config/routes.rs"]

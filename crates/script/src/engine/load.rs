@@ -10,7 +10,7 @@ use crate::engine::ffi::{Coroutine, Outcome, Reference};
 use crate::engine::host::Host;
 use crate::engine::library;
 use crate::engine::report;
-use crate::engine::run::{Budget, Handler, Purpose, Run};
+use crate::engine::run::{Budget, Handler, MemoryBudget, Purpose, Run};
 use crate::engine::state::State;
 use crate::limits;
 
@@ -54,7 +54,9 @@ impl State {
         }
         self.lua.pass_number(&coroutine, number);
         let name: Rc<str> = file.into();
-        let mut run = Run::new(coroutine, name.clone(), Budget::Whole, &self.bin);
+        // What is loaded stays for all.
+        let budgets = (Budget::Whole, MemoryBudget::All);
+        let mut run = Run::new(coroutine, name.clone(), budgets, &self.bin);
         let mut passed = 4;
         loop {
             let (coroutine, outcome) = self.advance(&mut run, passed, host)?;

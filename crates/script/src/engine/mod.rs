@@ -14,10 +14,12 @@ mod library;
 mod load;
 mod lost;
 mod report;
+mod review;
 mod run;
 mod settings;
 mod state;
 mod stranger;
+mod usage;
 mod wait;
 
 pub use error::{EngineError, Fault, Frame, ScriptError};
@@ -28,3 +30,4 @@ pub use run::{Author, Clash, FormFile, Handler, Output, Purpose, Reply, Run, Ste
 pub use settings::{Code, Settings};
 pub use state::State;
 pub use stranger::{Stranger, Use};
+pub use usage::Usage;

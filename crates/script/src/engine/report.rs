@@ -81,6 +81,20 @@ pub(super) fn out_of_time(page: &str, stack: Stack, budget: Duration) -> Box<Scr
     placed(Fault::CpuBudget, page, (stack, &[]), message)
 }
 
+/// The page holds more than it may.
+pub(super) fn out_of_own_memory(page: &str, stack: Stack, bound: u64) -> Box<ScriptError> {
+    placed(Fault::Memory, page, (stack, &[]), format!("holds more than {} of memory", size(bound)))
+}
+
+/// A size in the largest unit in which it is a whole number.
+fn size(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
+        bytes if bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
+        bytes => format!("{bytes} bytes"),
+    }
+}
+
 /// The page ran where it cannot be interrupted.
 pub(super) fn stalled(page: &str, stack: Stack) -> Box<ScriptError> {
     let message = "ran for too long inside a library function, where it cannot be interrupted";

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::engine::error::ScriptError;
 use crate::engine::fetch::Fetch;
-use crate::engine::ffi::{Coroutine, Reference};
+use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Outcome, Reference};
 use crate::engine::lost::Seen;
 
 /// What handles leave behind when they are dropped; the state takes it away at its next call.
@@ -16,6 +16,14 @@ use crate::engine::lost::Seen;
 pub(super) struct Leftovers {
     pub(super) coroutines: Vec<Coroutine>,
     pub(super) references: Vec<Reference>,
+    pub(super) accounts: Vec<AccountNumber>,
+}
+
+impl Leftovers {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.coroutines.is_empty() && self.references.is_empty() && self.accounts.is_empty()
+    }
 }
 
 /// The place for leftovers, which also tells whose handle it is.
@@ -63,7 +71,23 @@ pub struct Run {
     pub(super) first_values: i32,
     /// Where its last slice ended.
     pub(super) seen: Option<Box<Seen>>,
+    /// What it allocated.
+    pub(super) meter: Meter,
+    /// Bytes held above which it is reviewed.
+    pub(super) review_above: u64,
+    /// What is under way instead of it, if it may hold too much.
+    pub(super) review: Option<Review>,
     pub(super) bin: Bin,
+}
+
+/// The look at what a run really holds: it stands, and garbage is collected, until all that was garbage when it began is
+/// gone.
+#[derive(Clone, Copy)]
+pub(super) struct Review {
+    /// Ends of cycles to come: that of the one under way, which may have passed by what is garbage now, and one more.
+    pub(super) cycles: u32,
+    /// How the run came back before.
+    pub(super) outcome: Outcome,
 }
 
 /// What the CPU budget of a run is for.
@@ -75,8 +99,26 @@ pub(super) enum Budget {
     BetweenWaits,
 }
 
+/// What memory a run may hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MemoryBudget {
+    /// So much.
+    Bytes(u64),
+    /// All there is: it loads what others use.
+    All,
+}
+
 impl Run {
-    pub(super) fn new(coroutine: Coroutine, name: Rc<str>, budget: Budget, bin: &Bin) -> Self {
+    pub(super) fn new(
+        coroutine: Coroutine,
+        name: Rc<str>,
+        (budget, memory): (Budget, MemoryBudget),
+        bin: &Bin,
+    ) -> Self {
+        let (meter, review_above) = match memory {
+            MemoryBudget::Bytes(bytes) => (Meter::new(), bytes),
+            MemoryBudget::All => (Meter::of_nobody(), u64::MAX),
+        };
         Self {
             coroutine: Some(coroutine),
             name,
@@ -84,6 +126,9 @@ impl Run {
             budget,
             first_values: 0,
             seen: None,
+            meter,
+            review_above,
+            review: None,
             bin: bin.clone(),
         }
     }
@@ -113,6 +158,9 @@ impl Drop for Run {
     fn drop(&mut self) {
         if let Some(coroutine) = self.coroutine.take() {
             self.bin.borrow_mut().coroutines.push(coroutine);
+        }
+        if let Some(account) = self.meter.account() {
+            self.bin.borrow_mut().accounts.push(account);
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Settings {
     pub cpu_budget: Duration,
     /// Memory for all pages of this engine together, with their code.
     pub memory_bytes: usize,
+    /// Memory that one run may hold of it.
+    pub run_memory_bytes: usize,
     /// How Lua code is run.
     pub code: Code,
     /// How long sessions are good, and signed cookies for which a page says nothing.
@@ -38,6 +40,7 @@ impl Default for Settings {
             slice: limits::SLICE,
             cpu_budget: limits::CPU_BUDGET,
             memory_bytes: limits::MEMORY_SIZE,
+            run_memory_bytes: limits::RUN_MEMORY_SIZE,
             code: Code::Native,
             session_age: limits::SESSION_AGE,
             secure_cookies: false,

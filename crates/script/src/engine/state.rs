@@ -7,13 +7,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::engine::error::{EngineError, Fault, ScriptError};
-use crate::engine::ffi::{CallFault, Coroutine, Lua, Outcome, Reference};
+use crate::engine::ffi::{CallFault, Coroutine, Lua, Meter, Outcome, Reference};
 use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
 use crate::engine::library;
 use crate::engine::lost::Seen;
 use crate::engine::report;
-use crate::engine::run::{Bin, Budget, Handler, Output, Reply, Run, Step, Wait};
+use crate::engine::run::{
+    Bin, Budget, Handler, MemoryBudget, Output, Reply, Review, Run, Step, Wait,
+};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
@@ -43,13 +45,19 @@ pub struct State {
     pub(super) kept: Kept,
     idle: Vec<Coroutine>,
     pub(super) bin: Bin,
-    ticks_max: u32,
+    pub(super) ticks_max: u32,
     /// Ticks of all runs together.
-    ticks_used: u64,
-    tick_ns: u64,
-    cpu_budget: Duration,
+    pub(super) ticks_used: u64,
+    pub(super) tick_ns: u64,
+    pub(super) cpu_budget: Duration,
     /// Bytes in use above which garbage is collected between two runs.
-    collect_above: usize,
+    pub(super) collect_above: usize,
+    /// Bytes that one run may hold.
+    pub(super) run_bound: u64,
+    /// Bytes that all runs have allocated.
+    pub(super) allocated: u64,
+    /// Bytes that the run of the last call held then.
+    pub(super) held: u64,
 }
 
 impl State {
@@ -99,11 +107,15 @@ impl State {
             tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
             cpu_budget: settings.cpu_budget,
             collect_above: settings.memory_bytes / 4 * 3,
+            run_bound: settings.run_memory_bytes as u64,
+            allocated: 0,
+            held: 0,
         };
         state.prove(settings.code)?;
         state.lua.set_slice(settings.slice);
         state.ticks_max = ticks_max;
         state.ticks_used = 0;
+        state.allocated = 0;
         Ok(state)
     }
 
@@ -136,24 +148,6 @@ impl State {
         Ok(())
     }
 
-    /// Bytes that Lua has: pages, their code, and garbage that was not collected yet.
-    #[must_use]
-    pub fn memory_used(&self) -> usize {
-        self.lua.memory_used()
-    }
-
-    /// The most bytes that Lua may have.
-    #[must_use]
-    pub fn memory_bound(&self) -> usize {
-        self.lua.memory_bound()
-    }
-
-    /// Nanoseconds of all calls so far. They are sampled: in steps of half a slice, right on the average of many calls.
-    #[must_use]
-    pub fn used_ns(&self) -> u64 {
-        self.ticks_used.saturating_mul(self.tick_ns)
-    }
-
     /// Sets the keys that cookies are signed with from now on; without any, a page that signs fails.
     pub fn set_keys(&mut self, keys: Keys) {
         self.lua.set_keys(keys);
@@ -163,6 +157,7 @@ impl State {
     pub fn start(&mut self, page: &Handler, host: &mut dyn Host, output: &mut Output) -> Step {
         assert!(Rc::ptr_eq(&self.bin, &page.bin), "a page runs in the engine that loaded it");
         self.sweep();
+        self.held = 0;
         let Some(reference) = &page.reference else { return Step::Done };
         let coroutine = match self.take_coroutine(&page.name) {
             Ok(coroutine) => coroutine,
@@ -170,7 +165,8 @@ impl State {
         };
         self.lua.pass(&coroutine, reference);
         let name = page.name.clone();
-        let run = Run::new(coroutine, name, Budget::Whole, &self.bin);
+        let budgets = (Budget::Whole, MemoryBudget::Bytes(self.run_bound));
+        let run = Run::new(coroutine, name, budgets, &self.bin);
         self.go_on(run, 1, host, output)
     }
 
@@ -184,10 +180,14 @@ impl State {
     ) -> Step {
         assert!(Rc::ptr_eq(&self.bin, &run.bin), "a run goes on in the engine that started it");
         self.sweep();
+        self.held = 0;
+        debug_assert!(run.review.is_none() || reply == Reply::Nothing, "it was said to be sliced");
+        let before = run.meter.allocated();
         let passed = match &run.coroutine {
-            Some(coroutine) => self.pass_reply(coroutine, reply),
+            Some(coroutine) => self.pass_reply(coroutine, reply, &mut run.meter),
             None => None,
         };
+        self.allocated += run.meter.allocated() - before;
         match passed {
             Some(passed) => {
                 let first_values = std::mem::take(&mut run.first_values);
@@ -198,19 +198,26 @@ impl State {
     }
 
     /// Passes what a wait gives: a failure or nil, then the values. How many values that are; none without memory.
-    fn pass_reply(&mut self, coroutine: &Coroutine, reply: Reply<'_>) -> Option<i32> {
+    fn pass_reply(
+        &mut self,
+        coroutine: &Coroutine,
+        reply: Reply<'_>,
+        meter: &mut Meter,
+    ) -> Option<i32> {
         if reply != Reply::Nothing && !self.lua.has_room(coroutine) {
             return None;
         }
         match reply {
             Reply::Nothing => Some(0),
-            Reply::Failed(text) => self.lua.pass_bytes(coroutine, text.as_bytes()).then_some(1),
+            Reply::Failed(text) => {
+                self.lua.pass_charged(coroutine, text.as_bytes(), meter).then_some(1)
+            }
             Reply::Texts(texts) => {
                 debug_assert!(texts.len() <= limits::REPLY_TEXTS, "there is room on the stack");
                 self.lua.pass_nil(coroutine);
                 let mut passed = 1;
                 for text in texts {
-                    passed += self.lua.pass_bytes(coroutine, text).then_some(1)?;
+                    passed += self.lua.pass_charged(coroutine, text, meter).then_some(1)?;
                 }
                 Some(passed)
             }
@@ -224,11 +231,20 @@ impl State {
         host: &mut dyn Host,
         output: &mut Output,
     ) -> Step {
-        let (coroutine, outcome) = match self.advance(&mut run, passed, host) {
+        let advanced = match run.review {
+            None => self.advance(&mut run, passed, host),
+            Some(review) => self.review(&mut run, review),
+        };
+        let (coroutine, outcome) = match advanced {
             Ok(advanced) => advanced,
             Err(error) => return Step::Failed(error),
         };
-        if outcome == Outcome::Sliced {
+        // One that is done gives back all it can.
+        let is_done = outcome == Outcome::Yielded && coroutine.stack.number_at(1) as u8 == DONE;
+        if self.held > run.review_above && !is_done && run.review.is_none() {
+            run.review = Some(Review { cycles: 2, outcome });
+        }
+        if outcome == Outcome::Sliced || run.review.is_some() {
             run.coroutine = Some(coroutine);
             return Step::Sliced(run);
         }
@@ -283,7 +299,8 @@ impl State {
         self.lua.move_value(&parent, &coroutine);
         parent.stack.truncate(0);
         self.lua.pass_number(&coroutine, SPAWNED);
-        let mut child = Run::new(coroutine, name.clone(), Budget::BetweenWaits, &self.bin);
+        let budgets = (Budget::BetweenWaits, MemoryBudget::Bytes(self.run_bound));
+        let mut child = Run::new(coroutine, name.clone(), budgets, &self.bin);
         child.first_values = 2;
         Ok((parent, child))
     }
@@ -297,9 +314,11 @@ impl State {
         host: &mut dyn Host,
     ) -> Result<(Coroutine, Outcome), Box<ScriptError>> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
-        let (outcome, ticks) = self.lua.resume(&coroutine, passed, host);
-        run.ticks = run.ticks.saturating_add(ticks);
-        self.ticks_used += u64::from(ticks);
+        let before = run.meter.allocated();
+        let (outcome, ticks) = self.lua.resume(&coroutine, passed, host, &mut run.meter);
+        self.allocated += run.meter.allocated() - before;
+        self.held = self.lua.held(&run.meter);
+        self.use_ticks(run, ticks);
         let error = match outcome {
             Outcome::Yielded => return Ok((coroutine, outcome)),
             Outcome::Sliced if run.ticks <= self.ticks_max => {
@@ -344,33 +363,6 @@ impl State {
         } else {
             self.lua.drop_coroutine(coroutine);
         }
-        if self.lua.memory_used() > self.collect_above {
-            self.collect();
-        }
-    }
-
-    /// Collects all garbage now, which takes time: for when there is nothing else to do.
-    pub fn collect_garbage(&mut self) {
-        self.sweep();
-        self.collect();
-    }
-
-    /// Collects garbage, and sets when to do so again: not before half of what is left is used.
-    fn collect(&mut self) {
-        self.lua.collect();
-        let (used, bound) = (self.lua.memory_used(), self.lua.memory_bound());
-        self.collect_above = (bound / 4 * 3).max(used + bound.saturating_sub(used) / 2);
-    }
-
-    /// Takes away what dropped handles left.
-    pub(super) fn sweep(&mut self) {
-        let bin = self.bin.clone();
-        let mut leftovers = bin.borrow_mut();
-        for coroutine in leftovers.coroutines.drain(..) {
-            self.lua.drop_coroutine(coroutine);
-        }
-        for reference in leftovers.references.drain(..) {
-            self.lua.release(&reference);
-        }
+        self.collect_if_due();
     }
 }

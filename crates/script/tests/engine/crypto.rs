@@ -95,6 +95,7 @@ fn long_texts_are_interrupted_and_come_out_right() {
         slice: Duration::from_micros(200),
         cpu_budget: Duration::from_secs(600),
         memory_bytes: 512 << 20,
+        run_memory_bytes: 512 << 20,
         ..Settings::default()
     };
     let mut stage = Stage::with(settings);

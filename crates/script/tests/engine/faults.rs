@@ -193,8 +193,10 @@ end }";
 
 #[test]
 fn want_of_memory_in_the_page_itself_has_the_line_it_was_last_seen_at() {
-    let settings = Settings { cpu_budget: Duration::from_secs(3600), ..Settings::default() };
-    let mut stage = Stage::with(settings);
+    // One may hold all there is, so that it comes to the end of it.
+    let run_memory_bytes = Settings::default().memory_bytes;
+    let cpu_budget = Duration::from_secs(3600);
+    let mut stage = Stage::with(Settings { run_memory_bytes, cpu_budget, ..Settings::default() });
     for code in [
         "local t = {}\nfor n = 1, 1e9 do\nt[n] = { n, {} } end",
         "local t = {}\nwhile true do\nt[#t + 1] = tostring(#t) .. 'x' end",

@@ -10,6 +10,7 @@ mod fetch;
 mod fields;
 mod flush;
 mod globals;
+mod holding;
 mod memory;
 mod parts;
 mod patterns;

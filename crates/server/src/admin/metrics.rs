@@ -163,7 +163,13 @@ const METRICS: &[Metric] = &[
         name: "velodrome_page_cpu_seconds_total",
         kind: "counter",
         help: "CPU time of pages, sampled.",
-        value: |report| of_pages(report, |pages| pages.total.cpu_ns) / 1e9,
+        value: |report| of_pages(report, |pages| pages.total.used.cpu_ns) / 1e9,
+    },
+    Metric {
+        name: "velodrome_page_allocated_bytes_total",
+        kind: "counter",
+        help: "Bytes that runs of pages allocated, most of them free again.",
+        value: |report| of_pages(report, |pages| pages.total.used.allocated_bytes),
     },
     Metric {
         name: "velodrome_pages_waiting",

@@ -124,10 +124,12 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
 
 /// All pages together, then each that was asked for.
 fn pages(report: &PagesReport) -> Value {
-    let mut value = page_counts(&report.total, report.waiting as u64);
+    let held_bytes = report.pages.iter().map(|page| page.held_bytes).sum();
+    let mut value = page_counts(&report.total, report.waiting as u64, held_bytes);
     let one = |page: &PageReport| {
-        let mut value = page_counts(&page.counts, page.waiting);
+        let mut value = page_counts(&page.counts, page.waiting, page.held_bytes);
         value["page"] = json!(page.page.as_deref().unwrap_or("others"));
+        value["native"] = json!(page.counts.used.traces > 0);
         value
     };
     value["native"] = json!(report.code == Code::Native);
@@ -137,7 +139,7 @@ fn pages(report: &PagesReport) -> Value {
     value
 }
 
-fn page_counts(counts: &PageCounts, waiting: u64) -> Value {
+fn page_counts(counts: &PageCounts, waiting: u64, held_bytes: u64) -> Value {
     let kills = counts.kills().map(|(reason, count)| (reason.to_owned(), json!(count)));
     json!({
         "requests": counts.requests,
@@ -147,7 +149,12 @@ fn page_counts(counts: &PageCounts, waiting: u64) -> Value {
         "waiting": waiting,
         "spawned": counts.spawned,
         "slices": counts.slices,
-        "cpu_us": counts.cpu_ns / 1_000,
+        "cpu_us": counts.used.cpu_ns / 1_000,
+        "held_bytes": held_bytes,
+        "held_max_bytes": counts.held_max_bytes,
+        "allocated_bytes": counts.used.allocated_bytes,
+        "traces": counts.used.traces,
+        "traces_aborted": counts.used.traces_aborted,
     })
 }
 

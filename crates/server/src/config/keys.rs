@@ -142,6 +142,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
         "cpu_budget",
         "deadline",
         "memory",
+        "memory_per_request",
         "fetch",
         "secret_file",
         "session_age",

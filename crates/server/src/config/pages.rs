@@ -28,6 +28,8 @@ pub struct Pages {
     pub deadline: Duration,
     /// Memory for all pages of one scheduler, with their code; who asks for more gets 503.
     pub memory: u64,
+    /// How much of it one run may hold; more is 503.
+    pub memory_per_request: u64,
     /// Which targets pages may fetch from.
     pub fetch: FetchRules,
     /// The file with the secrets that cookies are signed with; `None` for one that ends with the server.
@@ -65,6 +67,7 @@ impl Default for Pages {
             cpu_budget: limits::PAGE_CPU_BUDGET,
             deadline: limits::PAGE_DEADLINE,
             memory: limits::PAGE_MEMORY,
+            memory_per_request: limits::PAGE_MEMORY / limits::PAGE_MEMORY_SHARE,
             fetch: FetchRules::All,
             secret_file: None,
             session_age: limits::PAGE_SESSION_AGE,
@@ -84,6 +87,7 @@ impl Pages {
             slice: self.slice,
             cpu_budget: self.cpu_budget,
             memory_bytes: usize::try_from(self.memory).unwrap_or(usize::MAX),
+            run_memory_bytes: usize::try_from(self.memory_per_request).unwrap_or(usize::MAX),
             code: self.code,
             session_age: self.session_age,
             secure_cookies: self.secure_cookies,
@@ -114,6 +118,11 @@ pub(super) fn read(
     section.read_into("deadline", &mut pages.deadline, problems, deadline);
     section.read_into("memory", &mut pages.memory, problems, |item| {
         size_within(item, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX)
+    });
+    pages.memory_per_request = pages.memory / limits::PAGE_MEMORY_SHARE;
+    let memory = pages.memory;
+    section.read_into("memory_per_request", &mut pages.memory_per_request, problems, |item| {
+        size_within(item, limits::PAGE_RUN_MEMORY_MIN..=memory)
     });
     fetch::read_into(&mut pages.fetch, &section, problems);
     pages.secret_file = section.read("secret_file", problems, |item| path(item, base));
@@ -175,3 +184,5 @@ pub(super) fn app_directory<'a>(
 }
 
 const _: () = assert!(limits::PAGE_CPU_BUDGET.as_nanos() >= limits::PAGE_SLICE_MAX.as_nanos());
+const _: () =
+    assert!(limits::PAGE_MEMORY_MIN / limits::PAGE_MEMORY_SHARE >= limits::PAGE_RUN_MEMORY_MIN);

@@ -3,7 +3,7 @@
 //! Owns the numbers and whose they are, which stays so when pages are loaded anew. Never runs a page.
 
 use ahash::HashMap;
-use script::engine::{Code, Fault, Step};
+use script::engine::{Code, Fault, Step, Usage};
 
 use crate::files::RootIndex;
 use crate::limits::COUNTED_PAGES_MAX;
@@ -29,20 +29,31 @@ pub struct PageCounts {
     pub spawned: u64,
     /// Slices that were over before the page was.
     pub slices: u64,
-    /// CPU time, sampled.
-    pub cpu_ns: u64,
+    /// CPU time, allocated bytes, native code made.
+    pub used: Usage,
+    /// The most bytes that a run held when it came back.
+    pub held_max_bytes: u64,
 }
 
 impl PageCounts {
-    /// A call to a page came back after so much time.
+    /// A call to a page came back; it used so much, and holds so much.
     #[inline]
-    pub(super) fn add_step(&mut self, step: &Step, cpu_ns: u64) {
-        self.cpu_ns += cpu_ns;
+    pub(super) fn add_step(&mut self, step: &Step, used: Usage, held_bytes: u64) {
+        self.add_usage(used);
+        self.held_max_bytes = self.held_max_bytes.max(held_bytes);
         match step {
             Step::Failed(error) => self.add_fault(error.fault),
             Step::Sliced(_) => self.slices += 1,
             Step::Done | Step::Waits(..) | Step::Spawned { .. } => {}
         }
+    }
+
+    #[inline]
+    fn add_usage(&mut self, other: Usage) {
+        self.used.cpu_ns += other.cpu_ns;
+        self.used.allocated_bytes += other.allocated_bytes;
+        self.used.traces += other.traces;
+        self.used.traces_aborted += other.traces_aborted;
     }
 
     fn add_fault(&mut self, fault: Fault) {
@@ -75,7 +86,8 @@ impl PageCounts {
         self.cancelled += other.cancelled;
         self.spawned += other.spawned;
         self.slices += other.slices;
-        self.cpu_ns += other.cpu_ns;
+        self.add_usage(other.used);
+        self.held_max_bytes = self.held_max_bytes.max(other.held_max_bytes);
     }
 }
 
@@ -134,26 +146,28 @@ impl Counters {
         &mut row.expect("rows are never taken away").counts
     }
 
-    /// All that were asked for, in the order of their first requests, and their sum. `waiting` are the rows of pages
-    /// under way.
+    /// All that were asked for, in the order of their first requests, and their sum. `waiting` are the pages under way: the
+    /// row, and the bytes held.
     pub(super) fn report(
         &self,
-        waiting: impl Iterator<Item = RowIndex>,
+        waiting: impl Iterator<Item = (RowIndex, u64)>,
         name: impl Fn(RootIndex, &str) -> String,
     ) -> (PageCounts, Vec<PageReport>) {
         let mut total = PageCounts::default();
-        let mut by_row = vec![0; self.rows.len()];
-        for RowIndex(number) in waiting {
+        let mut by_row = vec![(0, 0); self.rows.len()];
+        for (RowIndex(number), bytes) in waiting {
             let row = usize::try_from(number).ok().and_then(|number| by_row.get_mut(number));
-            row.into_iter().for_each(|count| *count += 1);
+            let Some((count, held_bytes)) = row else { continue };
+            *count += 1;
+            *held_bytes += bytes;
         }
         let mut pages = Vec::new();
-        for (row, waiting) in
+        for (row, (waiting, held_bytes)) in
             self.rows.iter().zip(by_row).filter(|(row, _)| row.counts.requests > 0)
         {
             total.add(&row.counts);
             let page = row.page.as_ref().map(|(root, file)| name(*root, file));
-            pages.push(PageReport { page, waiting, counts: row.counts });
+            pages.push(PageReport { page, waiting, held_bytes, counts: row.counts });
         }
         (total, pages)
     }
@@ -183,6 +197,8 @@ pub struct PageReport {
     pub page: Option<String>,
     /// Runs under way that do not run now.
     pub waiting: u64,
+    /// Bytes that these hold.
+    pub held_bytes: u64,
     /// The numbers.
     pub counts: PageCounts,
 }
@@ -203,13 +219,13 @@ mod tests {
         let first = counted(&mut counters, 0, "a");
         assert_ne!(first, counted(&mut counters, 1, "a"));
         assert_eq!(first, counted(&mut counters, 0, "a"));
-        let (total, pages) =
-            counters.report([first, first].into_iter(), |root, file| format!("{}{file}", root.0));
+        let (total, pages) = counters
+            .report([(first, 5), (first, 2)].into_iter(), |root, file| format!("{}{file}", root.0));
         let seen: Vec<_> = pages
             .iter()
-            .map(|page| (page.page.as_deref(), page.waiting, page.counts.requests))
+            .map(|page| (page.page.as_deref(), page.waiting, page.held_bytes, page.counts.requests))
             .collect();
-        assert_eq!(seen, [(Some("0a"), 2, 2), (Some("1a"), 0, 1)]);
+        assert_eq!(seen, [(Some("0a"), 2, 7, 2), (Some("1a"), 0, 0, 1)]);
         assert_eq!(total, PageCounts { requests: 3, ..PageCounts::default() });
     }
 

@@ -10,7 +10,7 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{
-    Code, EngineError, Host, Keys, Output, Run, ScriptError, Settings, State, Step, Wait,
+    Code, EngineError, Host, Keys, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
 };
 
 use super::alarms::Alarms;
@@ -136,11 +136,11 @@ impl Runner {
             counts.failures += 1;
             return Some(Turnout::Failed(page, None));
         };
-        let before_ns = self.engine.used_ns();
+        let before = self.engine.usage();
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let life = Life::new(page, row, deadline_ns, None);
-        self.count(row, &step, before_ns);
+        self.count(row, &step, before);
         Some(self.proceed(key, life, step, host, moment))
     }
 
@@ -173,16 +173,16 @@ impl Runner {
         delivery: Option<&Delivery>,
         host: &mut dyn Host,
     ) -> Step {
-        let before_ns = self.engine.used_ns();
+        let before = self.engine.usage();
         let (engine, output) = (&mut self.engine, &mut self.output);
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
-        self.count(row, &step, before_ns);
+        self.count(row, &step, before);
         step
     }
 
-    fn count(&mut self, row: RowIndex, step: &Step, before_ns: u64) {
-        let used_ns = self.engine.used_ns().saturating_sub(before_ns);
-        self.counters.of(row).add_step(step, used_ns);
+    fn count(&mut self, row: RowIndex, step: &Step, before: Usage) {
+        let used = self.engine.usage().since(before);
+        self.counters.of(row).add_step(step, used, self.engine.held_bytes());
     }
 
     /// From one step to the next, as long as what a step wants is answered at once.
@@ -282,7 +282,8 @@ impl Runner {
 
     /// What was counted so far. `roots` tells the names of the directories.
     pub fn report(&self, roots: &[Root]) -> PagesReport {
-        let waiting = self.underway.values().map(|underway| underway.life.row);
+        let held_by = |underway: &Underway| self.engine.held_by(&underway.run);
+        let waiting = self.underway.values().map(|underway| (underway.life.row, held_by(underway)));
         let (total, pages) = self.counters.report(waiting, |root, file| {
             let directory = roots.get(usize::from(root.0)).map(|root| root.path.as_path());
             directory.unwrap_or(Path::new("")).join(file).display().to_string()

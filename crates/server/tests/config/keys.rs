@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use runtime::diagnostic::Level;
-use script::engine::Code;
 use server::config::{
     AccessLog, Address, AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage,
-    FetchRules, FileRules, Header, HostName, Limits, Listener, LogFormat, Matcher, MediaType,
-    Method, Overrides, PageErrors, Pages, Respond, RouteAction, Steering,
+    FileRules, Header, HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method,
+    Overrides, PageErrors, Pages, Respond, RouteAction, Steering,
 };
 
 use super::{config, errors};
@@ -251,34 +250,6 @@ fn the_keys_of_limits() {
             keep_alive: None,
             requests_per_connection: Some(1000),
             connections: 9,
-        }
-    );
-}
-
-#[test]
-fn the_keys_of_pages() {
-    let config = config(
-        "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n\
-         uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n",
-    );
-    assert_eq!(
-        config.pages,
-        Pages {
-            enabled: false,
-            code: Code::Bytecode,
-            slice: Duration::from_millis(2),
-            cpu_budget: Duration::from_secs(1),
-            deadline: Duration::from_secs(5),
-            memory: 8 << 20,
-            fetch: FetchRules::None,
-            secret_file: Some("/base/../key".into()),
-            session_age: Duration::from_secs(3600),
-            secure_cookies: true,
-            uploads: Some("/base/up".into()),
-            upload_size: 2 << 30,
-            uploads_size: 3 << 30,
-            errors: PageErrors::Hidden,
         }
     );
 }

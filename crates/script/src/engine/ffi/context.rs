@@ -10,6 +10,7 @@ use std::ptr::{self, NonNull};
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
+use crate::engine::ffi::ledger::Ledger;
 use crate::engine::ffi::tick::Watch;
 use crate::engine::host::{Answer, Host};
 use crate::engine::keys::Keys;
@@ -22,6 +23,8 @@ pub(super) struct Memory {
     used: Cell<usize>,
     bound: Cell<usize>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
+    /// Whose it is.
+    pub(super) ledger: Ledger,
 }
 
 impl Memory {
@@ -39,6 +42,15 @@ impl Memory {
     }
 }
 
+/// What the compiler did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Traces {
+    /// Pieces of native code.
+    pub(in crate::engine) made: u64,
+    /// Attempts that it gave up.
+    pub(in crate::engine) aborted: u64,
+}
+
 /// The cells of one state. It lies at one address as long as the state is open.
 pub(super) struct Context {
     pub(super) memory: Memory,
@@ -51,6 +63,7 @@ pub(super) struct Context {
     /// What cookies are signed with.
     pub(super) keys: RefCell<Keys>,
     pub(super) watch: Watch,
+    pub(super) traces: Cell<Traces>,
 }
 
 impl Context {
@@ -60,12 +73,14 @@ impl Context {
                 used: Cell::new(0),
                 bound: Cell::new(memory_bytes),
                 allocator: Cell::new(None),
+                ledger: Ledger::default(),
             },
             host: Cell::new(None),
             panic: RefCell::new(None),
             answer: RefCell::default(),
             keys: RefCell::default(),
             watch: Watch::new(state),
+            traces: Cell::default(),
         }
     }
 
@@ -113,18 +128,35 @@ unsafe extern "C" fn account(
 ) -> *mut c_void {
     // SAFETY: `install` gave this address, which is valid while the state is open.
     let memory = unsafe { &(*context.cast::<Context>()).memory };
-    let used = memory.used.get().saturating_sub(before).saturating_add(after);
-    // Shrinking always succeeds: Lua's collector relies on it.
-    if after > before && used > memory.bound.get() {
-        return ptr::null_mut();
-    }
     let Some((allocator, inner)) = memory.allocator.get() else {
         return ptr::null_mut();
     };
-    // SAFETY: the same call, to the allocator that made the block.
+    if after <= before {
+        // Shrinking always succeeds: Lua's collector relies on it.
+        memory.used.set(memory.used.get().saturating_sub(before - after));
+        if after == 0 {
+            memory.ledger.note_gone(block.addr());
+        }
+        // SAFETY: the same call, to the allocator that made the block.
+        let result = unsafe { allocator(inner, block, before, after) };
+        if after != 0 {
+            memory.ledger.note_less((block.addr(), before), (result.addr(), after));
+        }
+        return result;
+    }
+    let used = memory.used.get().saturating_add(after - before);
+    if used > memory.bound.get() {
+        return ptr::null_mut();
+    }
+    // SAFETY: as above.
     let result = unsafe { allocator(inner, block, before, after) };
-    if after == 0 || !result.is_null() {
+    if !result.is_null() {
         memory.used.set(used);
+        if !block.is_null() {
+            // What grows is as one that goes and another one that comes: it takes as much work.
+            memory.ledger.note_gone(block.addr());
+        }
+        memory.ledger.note_new(result.addr(), after);
     }
     result
 }

@@ -13,7 +13,7 @@ use mlua_sys as api;
 use mlua_sys::lua_State;
 
 use crate::engine::escape;
-use crate::engine::ffi::context::Context;
+use crate::engine::ffi::context::{Context, Traces};
 use crate::engine::ffi::crypto;
 use crate::engine::ffi::stack::{Inside, Type};
 use crate::engine::host::{Answer, Host, Level, Part, Shape};
@@ -60,11 +60,18 @@ pub(super) fn watch_compiler(inside: Inside) {
 
 /// What the compiler calls with the name of what it does.
 unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
-    let watch = &Context::of(state).watch;
+    let Context { watch, traces, .. } = Context::of(state);
+    let Traces { made, aborted } = traces.get();
     match inside_of(state).bytes_at(1) {
-        Some(b"start") => watch.on_compiler_begun(),
-        _ => watch.on_compiler_ended(),
+        Some(b"start") => {
+            watch.on_compiler_begun();
+            return 0;
+        }
+        Some(b"stop") => traces.set(Traces { made: made + 1, aborted }),
+        Some(b"abort") => traces.set(Traces { made, aborted: aborted + 1 }),
+        _ => {}
     }
+    watch.on_compiler_ended();
     0
 }
 

@@ -12,13 +12,13 @@ use std::time::Duration;
 use mlua_sys as api;
 
 use crate::engine::ffi::calls::{Fault, protected};
-use crate::engine::ffi::context::{Context, HostPart};
+use crate::engine::ffi::context::{Context, HostPart, Traces};
 use crate::engine::ffi::functions;
-use crate::engine::ffi::stack::{Inside, Stack, Status};
+use crate::engine::ffi::ledger::Meter;
+use crate::engine::ffi::stack::{Stack, Status};
 use crate::engine::ffi::tick::Ticker;
 use crate::engine::host::Host;
 use crate::engine::keys::Keys;
-use crate::limits;
 
 /// Room on a stack for what is pushed between two looks.
 const ROOM: c_int = 8;
@@ -67,9 +67,9 @@ pub(in crate::engine) enum Outcome {
 
 /// An open state.
 pub(in crate::engine) struct Lua {
-    main: Stack,
+    pub(super) main: Stack,
     context: NonNull<Context>,
-    ticker: Ticker,
+    pub(super) ticker: Ticker,
     /// A Lua function that does nothing; see [`Lua::settle`].
     nothing: Reference,
 }
@@ -98,19 +98,14 @@ impl Lua {
         Ok((has_room && opened.is_ok()).then_some(lua))
     }
 
-    fn context(&self) -> &Context {
+    pub(super) fn context(&self) -> &Context {
         // SAFETY: freed in `drop` only; all its fields are cells, so that sharing is enough.
         unsafe { self.context.as_ref() }
     }
 
-    /// Bytes that Lua has.
-    pub(in crate::engine) fn memory_used(&self) -> usize {
-        self.context().memory.used()
-    }
-
-    /// Bytes that Lua may have.
-    pub(in crate::engine) fn memory_bound(&self) -> usize {
-        self.context().memory.bound()
+    /// What the compiler did so far.
+    pub(in crate::engine) fn traces(&self) -> Traces {
+        self.context().traces.get()
     }
 
     /// Sets the keys that cookies are signed with.
@@ -258,16 +253,6 @@ impl Lua {
         debug_assert_eq!(released, Ok(()), "the reserve is enough for this");
     }
 
-    /// A protected call of our own that must not fail for want of memory: it may use a little more than the bound.
-    fn with_reserve(&self, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
-        let memory = &self.context().memory;
-        let bound = memory.bound();
-        memory.set_bound(bound.saturating_add(limits::MEMORY_RESERVE));
-        let result = protected(self.main, work);
-        memory.set_bound(bound);
-        result
-    }
-
     /// Makes a coroutine whose first resume calls the function `body`.
     pub(in crate::engine) fn coroutine(&mut self, body: &Reference) -> Result<Coroutine, Fault> {
         let mut made = None;
@@ -307,6 +292,19 @@ impl Lua {
         coroutine.stack.push_nil();
     }
 
+    /// Puts a text onto the stack of a run's coroutine, at its expense; whether there was memory for it.
+    pub(in crate::engine) fn pass_charged(
+        &mut self,
+        coroutine: &Coroutine,
+        text: &[u8],
+        meter: &mut Meter,
+    ) -> bool {
+        self.context().memory.ledger.begin(*meter);
+        let is_passed = self.pass_bytes(coroutine, text);
+        *meter = self.context().memory.ledger.end();
+        is_passed
+    }
+
     /// Puts a text onto a coroutine's stack; whether there was memory for it.
     pub(in crate::engine) fn pass_bytes(&mut self, coroutine: &Coroutine, text: &[u8]) -> bool {
         protected(self.main, &mut |inside| {
@@ -333,13 +331,14 @@ impl Lua {
         coroutine.stack.has_room(ROOM)
     }
 
-    /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host. Also tells how many
-    /// ticks it used.
+    /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges what it
+    /// allocates to a meter. Also tells how many ticks it used.
     pub(in crate::engine) fn resume(
         &mut self,
         coroutine: &Coroutine,
         count: i32,
         host: &mut dyn Host,
+        meter: &mut Meter,
     ) -> (Outcome, u32) {
         let context = self.context();
         // The lifetime is taken away for the time of this call, at whose end the pointer goes.
@@ -348,7 +347,9 @@ impl Lua {
         let host =
             unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
         context.host.set(HostPart::new(host));
+        context.memory.ledger.begin(*meter);
         let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
+        *meter = context.memory.ledger.end();
         context.host.set(None);
         if used.hooked {
             self.settle();
@@ -373,18 +374,12 @@ impl Lua {
     /// Setting a hook while code is being recorded only marks the recording as aborted; the next instruction that is
     /// dispatched clears it away. A coroutine that yielded from a hook goes on past that dispatch, and would enter
     /// native code with the mark still set. So one Lua function is called in between.
-    fn settle(&self) {
+    pub(super) fn settle(&self) {
         let called = self.with_reserve(&mut |inside| {
             inside.push_registered(self.nothing.0);
             inside.call(0, 0);
         });
         debug_assert_eq!(called, Ok(()), "the reserve is enough for this");
-    }
-
-    /// Collects all garbage at once.
-    pub(in crate::engine) fn collect(&mut self) {
-        // What finalizers may raise is dropped: the collection is as far as it came.
-        let _ = self.with_reserve(&mut |inside| inside.collect());
     }
 }
 

@@ -12,10 +12,14 @@ mod calls;
 mod context;
 mod crypto;
 mod functions;
+mod ledger;
 mod lua;
+mod memory;
 mod stack;
 mod tick;
 
 pub(in crate::engine) use calls::Fault as CallFault;
+pub(in crate::engine) use context::Traces;
+pub(in crate::engine) use ledger::{AccountNumber, Meter};
 pub(in crate::engine) use lua::{Argument, Coroutine, Lua, Outcome, Reference};
 pub(in crate::engine) use stack::Stack;

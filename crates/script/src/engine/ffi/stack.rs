@@ -345,6 +345,12 @@ impl Inside {
         unsafe { api::lua_gc(self.state(), api::LUA_GCCOLLECT, 0) };
     }
 
+    /// Collects for a while, so much as LuaJIT counts it; whether that ended a cycle.
+    pub(super) fn collect_some(self, kibibytes: c_int) -> bool {
+        // SAFETY: there is a protected caller.
+        unsafe { api::lua_gc(self.state(), api::LUA_GCSTEP, kibibytes) != 0 }
+    }
+
     /// Calls the function below the `arguments` topmost values.
     pub(super) fn call(self, arguments: c_int, results: c_int) {
         // SAFETY: function and arguments are on the stack; errors go to the protected caller.

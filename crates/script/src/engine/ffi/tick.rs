@@ -114,6 +114,7 @@ impl Watch {
     }
 
     /// The resume is over.
+    #[inline]
     fn end(&self, before: *mut Watch) -> Used {
         CURRENT.with(|current| current.store(before, Relaxed));
         compiler_fence(SeqCst);

@@ -1,0 +1,224 @@
+//! Whose Lua's memory is: what a run allocated, and what is left of it.
+//!
+//! Owns the counting and the watched blocks. Never calls Lua and never allocates from it: the allocator calls this.
+//!
+//! Lua has one heap, and nothing in a block says who it is for. Who allocates it is known, so all that is allocated while
+//! a run goes is charged to it, until it is free again, whoever frees it. To follow every block would cost more than the
+//! allocating. So the first bytes of a run count as held to its end, which is all there is for most; of what follows points
+//! are drawn, one in [`SAMPLE_SIZE`] bytes on the average, the blocks they fall into are watched, and each
+//! point stands for that many bytes. A block's chance is so its size, whatever lies between it and the next, and
+//! nobody knows where a point falls. The fast path is a subtraction.
+
+use std::cell::{Cell, RefCell};
+
+use ahash::HashMap;
+
+use crate::limits::{SAMPLE_SIZE, UNWATCHED_SIZE};
+
+/// What counts the bytes that a run allocates.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Meter {
+    /// Bytes up to the next point; below zero where it was passed.
+    left: i64,
+    /// Bytes allocated in all at that point.
+    due: u64,
+    account: Option<AccountNumber>,
+}
+
+/// The account of a run that allocated much. Given back with [`Ledger::close`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct AccountNumber(u32);
+
+impl Meter {
+    /// Of a run.
+    pub(in crate::engine) fn new() -> Self {
+        Self { left: UNWATCHED_SIZE.cast_signed(), due: UNWATCHED_SIZE, account: None }
+    }
+
+    /// Of what belongs to no run.
+    pub(in crate::engine) fn of_nobody() -> Self {
+        Self { left: i64::MAX, due: i64::MAX.cast_unsigned(), account: None }
+    }
+
+    /// Bytes allocated so far, those that are free again included.
+    pub(in crate::engine) fn allocated(&self) -> u64 {
+        self.due.wrapping_sub(self.left.cast_unsigned())
+    }
+
+    /// The account, which whoever ends the run has to close.
+    pub(in crate::engine) fn account(&self) -> Option<AccountNumber> {
+        self.account
+    }
+}
+
+/// A block that is watched.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    account: AccountNumber,
+    /// Bytes that it stands for.
+    weight: u64,
+}
+
+/// The memory of all runs of one state.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    left: Cell<i64>,
+    due: Cell<u64>,
+    account: Cell<Option<AccountNumber>>,
+    /// How many blocks are watched.
+    watched: Cell<usize>,
+    blocks: RefCell<HashMap<usize, Watched>>,
+    /// Bytes that the watched blocks of an account stand for; none where the number is free.
+    accounts: RefCell<Vec<Option<u64>>>,
+    random: Cell<u64>,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self {
+            left: Cell::new(i64::MAX),
+            due: Cell::new(0),
+            account: Cell::new(None),
+            watched: Cell::new(0),
+            blocks: RefCell::default(),
+            accounts: RefCell::default(),
+            random: Cell::new(0x9e37_79b9_7f4a_7c15),
+        }
+    }
+}
+
+impl Ledger {
+    /// What is allocated from now on is counted by this meter.
+    pub(super) fn begin(&self, meter: Meter) {
+        self.left.set(meter.left);
+        self.due.set(meter.due);
+        self.account.set(meter.account);
+    }
+
+    /// The meter as it stands now. What is allocated from now on is nobody's.
+    pub(super) fn end(&self) -> Meter {
+        // Nobody comes to a point, so the rest may stay.
+        let left = self.left.replace(i64::MAX);
+        Meter { left, due: self.due.get(), account: self.account.get() }
+    }
+
+    /// Bytes that a run holds, with those that nobody has collected yet.
+    #[inline]
+    pub(super) fn held(&self, meter: &Meter) -> u64 {
+        let unwatched = meter.allocated().min(UNWATCHED_SIZE);
+        let Some(AccountNumber(number)) = meter.account else { return unwatched };
+        let account = self.accounts.borrow().get(number as usize).copied().flatten();
+        unwatched.saturating_add(account.unwrap_or(0))
+    }
+
+    /// Follows no block of this account any more.
+    pub(super) fn close(&self, account: AccountNumber) {
+        let mut blocks = self.blocks.borrow_mut();
+        blocks.retain(|_, block| block.account != account);
+        if blocks.is_empty() {
+            blocks.shrink_to_fit();
+        }
+        self.watched.set(blocks.len());
+        if let Some(place) = self.accounts.borrow_mut().get_mut(account.0 as usize) {
+            *place = None;
+        }
+    }
+
+    /// A block has come.
+    #[inline]
+    pub(super) fn note_new(&self, address: usize, size: usize) {
+        let left = self.left.get().wrapping_sub_unsigned(size as u64);
+        self.left.set(left);
+        if left < 0 {
+            self.pass_points(address);
+        }
+    }
+
+    /// A block goes.
+    #[inline]
+    pub(super) fn note_gone(&self, address: usize) {
+        if self.watched.get() != 0 {
+            self.forget(address);
+        }
+    }
+
+    /// A block has shrunk. It stays whose it is, and stands for as much less.
+    #[cold]
+    pub(super) fn note_less(&self, (old, before): (usize, usize), (new, after): (usize, usize)) {
+        if self.watched.get() != 0
+            && let Some(block) = self.take_out(old)
+        {
+            let share = after as f64 / before as f64;
+            self.put_in(new, Watched { weight: (block.weight as f64 * share) as u64, ..block });
+        }
+    }
+
+    #[cold]
+    fn forget(&self, address: usize) {
+        let _block = self.take_out(address);
+    }
+
+    fn take_out(&self, address: usize) -> Option<Watched> {
+        let mut blocks = self.blocks.borrow_mut();
+        let block = blocks.remove(&address)?;
+        self.watched.set(blocks.len());
+        if let Some(Some(held)) = self.accounts.borrow_mut().get_mut(block.account.0 as usize) {
+            *held = held.saturating_sub(block.weight);
+        }
+        Some(block)
+    }
+
+    fn put_in(&self, address: usize, block: Watched) {
+        let mut accounts = self.accounts.borrow_mut();
+        let Some(Some(held)) = accounts.get_mut(block.account.0 as usize) else { return };
+        *held += block.weight;
+        let mut blocks = self.blocks.borrow_mut();
+        blocks.insert(address, block);
+        self.watched.set(blocks.len());
+    }
+
+    /// One point or more fell into this block.
+    #[cold]
+    fn pass_points(&self, address: usize) {
+        // Those that lie close within a large block have the same distances.
+        let whole = self.left.get().unsigned_abs() / SAMPLE_SIZE;
+        let mut weight = whole * SAMPLE_SIZE;
+        self.go_on_by(weight);
+        while self.left.get() < 0 {
+            weight += SAMPLE_SIZE;
+            let gap = SAMPLE_SIZE / 2 + self.draw() % SAMPLE_SIZE;
+            self.go_on_by(gap);
+        }
+        let account = self.account.get().unwrap_or_else(|| self.open());
+        self.account.set(Some(account));
+        self.put_in(address, Watched { account, weight });
+    }
+
+    fn go_on_by(&self, size: u64) {
+        self.left.set(self.left.get().saturating_add_unsigned(size));
+        self.due.set(self.due.get().saturating_add(size));
+    }
+
+    fn open(&self) -> AccountNumber {
+        let mut accounts = self.accounts.borrow_mut();
+        let free = accounts.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            accounts.push(None);
+            accounts.len() - 1
+        });
+        if let Some(place) = accounts.get_mut(number) {
+            *place = Some(0);
+        }
+        AccountNumber(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// The next of a row of numbers that no page has a way to see: xorshift.
+    fn draw(&self) -> u64 {
+        let mut random = self.random.get();
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        self.random.set(random);
+        random
+    }
+}

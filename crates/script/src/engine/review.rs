@@ -1,0 +1,86 @@
+//! The look at what a run really holds, and the collection of garbage.
+//!
+//! Owns when garbage is collected beside what LuaJIT does by itself, what dropped handles left included, and who holds too
+//! much. Never runs a page.
+
+use crate::engine::error::ScriptError;
+use crate::engine::ffi::{Coroutine, Outcome};
+use crate::engine::report;
+use crate::engine::run::{Review, Run};
+use crate::engine::state::State;
+
+impl State {
+    /// Collects garbage in the place of a run, at its expense, and judges it when what it holds is known. Then its review
+    /// is over, and it comes back as it did before.
+    #[cold]
+    pub(super) fn review(
+        &mut self,
+        run: &mut Run,
+        mut review: Review,
+    ) -> Result<(Coroutine, Outcome), Box<ScriptError>> {
+        let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
+        let (is_cycle_over, ticks) = self.lua.collect_some();
+        self.use_ticks(run, ticks);
+        review.cycles -= u32::from(is_cycle_over);
+        self.held = self.lua.held(&run.meter);
+        let is_known = review.cycles == 0;
+        if self.held <= self.run_bound / 2 || is_known && self.held <= self.run_bound {
+            // The next one not before it has allocated enough to be worth it.
+            run.review_above = self.run_bound.max(self.held + self.run_bound / 2);
+            run.review = None;
+            return Ok((coroutine, review.outcome));
+        }
+        let error = if is_known {
+            report::out_of_own_memory(&run.name, coroutine.stack, self.run_bound)
+        } else if run.ticks > self.ticks_max {
+            report::out_of_time(&run.name, coroutine.stack, self.cpu_budget)
+        } else {
+            run.review = Some(review);
+            return Ok((coroutine, review.outcome));
+        };
+        self.lua.drop_coroutine(coroutine);
+        self.collect_if_due();
+        Err(error)
+    }
+
+    pub(super) fn use_ticks(&mut self, run: &mut Run, ticks: u32) {
+        run.ticks = run.ticks.saturating_add(ticks);
+        self.ticks_used += u64::from(ticks);
+    }
+
+    pub(super) fn collect_if_due(&mut self) {
+        if self.lua.memory_used() > self.collect_above {
+            self.collect();
+        }
+    }
+
+    /// Collects all garbage now, which takes time: for when there is nothing else to do.
+    pub fn collect_garbage(&mut self) {
+        self.sweep();
+        self.collect();
+    }
+
+    /// Collects garbage, and sets when to do so again: not before half of what is left is used.
+    pub(super) fn collect(&mut self) {
+        self.lua.collect();
+        let (used, bound) = (self.lua.memory_used(), self.lua.memory_bound());
+        self.collect_above = (bound / 4 * 3).max(used + bound.saturating_sub(used) / 2);
+    }
+    /// Takes away what dropped handles left.
+    pub(super) fn sweep(&mut self) {
+        if self.bin.borrow().is_empty() {
+            return;
+        }
+        let bin = self.bin.clone();
+        let mut leftovers = bin.borrow_mut();
+        for coroutine in leftovers.coroutines.drain(..) {
+            self.lua.drop_coroutine(coroutine);
+        }
+        for reference in leftovers.references.drain(..) {
+            self.lua.release(&reference);
+        }
+        for account in leftovers.accounts.drain(..) {
+            self.lua.close_account(account);
+        }
+    }
+}

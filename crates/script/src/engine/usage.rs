@@ -1,0 +1,78 @@
+//! What runs use of an engine: time, memory, the compiler.
+//!
+//! Owns the numbers as they are told. Never judges them.
+
+use crate::engine::ffi::Traces;
+use crate::engine::run::Run;
+use crate::engine::state::State;
+
+/// What calls of an engine have used, from its beginning on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time, sampled.
+    pub cpu_ns: u64,
+    /// Bytes that runs have allocated, most of them free again.
+    pub allocated_bytes: u64,
+    /// Pieces of native code that the compiler made.
+    pub traces: u64,
+    /// Pieces that it could not make.
+    pub traces_aborted: u64,
+}
+
+impl Usage {
+    /// What was used since then.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
+            allocated_bytes: self.allocated_bytes.saturating_sub(before.allocated_bytes),
+            traces: self.traces.saturating_sub(before.traces),
+            traces_aborted: self.traces_aborted.saturating_sub(before.traces_aborted),
+        }
+    }
+}
+
+impl State {
+    /// Bytes that Lua has: pages, their code, and garbage that was not collected yet.
+    #[must_use]
+    pub fn memory_used(&self) -> usize {
+        self.lua.memory_used()
+    }
+
+    /// The most bytes that Lua may have.
+    #[must_use]
+    pub fn memory_bound(&self) -> usize {
+        self.lua.memory_bound()
+    }
+
+    /// What all calls together have used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let Traces { made, aborted } = self.lua.traces();
+        Usage {
+            cpu_ns: self.used_ns(),
+            allocated_bytes: self.allocated,
+            traces: made,
+            traces_aborted: aborted,
+        }
+    }
+
+    /// Bytes that the run of the last call held when it came back: what it allocated, but for what was collected since. Small
+    /// runs are not looked at closely: all that they allocated, up to [`UNWATCHED_SIZE`](crate::limits::UNWATCHED_SIZE), counts.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.held
+    }
+
+    /// The same of a run that is under way.
+    #[must_use]
+    pub fn held_by(&self, run: &Run) -> u64 {
+        self.lua.held(&run.meter)
+    }
+
+    /// Nanoseconds of all calls so far. They are sampled: in steps of half a slice, right on the average of many calls.
+    #[must_use]
+    pub fn used_ns(&self) -> u64 {
+        self.ticks_used.saturating_mul(self.tick_ns)
+    }
+}
