@@ -321,7 +321,7 @@ fn what_lua_stumbles_over_has_its_column() {
     let told = server.printed_errors();
     assert!(told.contains("two.page.html:1: "), "{told}");
     assert!(told.contains("lua.page.html:2: "), "{told}");
-    let server = start(&[("lua.page.html", "<p>\n<% if x ~ 1 then end %>")]);
+    let server = start(&[("lua.page.html", "<p>\n<% if x @ 1 then end %>")]);
     let told = server.printed_errors();
-    assert!(told.contains("lua.page.html:2:9: 'then' expected near '~'"), "{told}");
+    assert!(told.contains("lua.page.html:2:9: 'then' expected near '@'"), "{told}");
 }

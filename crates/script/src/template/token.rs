@@ -145,7 +145,8 @@ impl Lexeme {
             b']' => Lexeme::Close(Closer::Bracket),
             b'}' => Lexeme::Close(Closer::Brace),
             b',' => Lexeme::Comma,
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'^' | b'#' | b'<' | b'>' | b'=' => Lexeme::Operator,
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'^' | b'#' | b'<' | b'>' | b'=' | b'?' | b'!'
+            | b'&' | b'|' | b'~' => Lexeme::Operator,
             _ => Lexeme::Other,
         }
     }

@@ -159,3 +159,18 @@ fn too_little_memory_is_refused_at_start() {
         "100000 bytes are not enough for the page engine: raise its memory"
     );
 }
+
+#[test]
+fn what_luajit_took_over_from_its_version_3_is_for_pages() {
+    let mut stage = Stage::new();
+    let text = "const laps = { 14, 0, 15 } local sum = 0
+        for _, seconds in ipairs(laps) do
+          if seconds == 0 then continue end
+          sum += seconds
+        end
+        local twice = |x| -> x * 2
+        _b:put(sum, ' ', twice(sum) != 58 ? 'odd' : 'even', ' ', laps?.best?.time ?? 'none', ' ', 6 & 3)";
+    assert_eq!(stage.body(text), "29 even none 2");
+    let names = "local continue, const = 1, { continue = 2 } _b:put(continue + const.continue)";
+    assert_eq!(stage.body(names), "3", "older pages have these as names");
+}

@@ -95,14 +95,28 @@ fn printing_stands_between_statements() {
     assert_eq!(refused("<% t = { %>\n<% } %>"), (1, 12, within("{")));
     assert_eq!(refused("<% t[ %><%= a %><% ] %>"), (1, 9, within("[")));
     assert_eq!(refused("<% f(function() g( %>x"), (1, 22, within("(")));
-    for (code, column) in
-        [("x =", 6), ("x = a +", 10), ("x = a ..", 10), ("x = not", 8), ("f, ", 5)]
-    {
+    for (code, column) in [
+        ("x =", 6),
+        ("x = a +", 10),
+        ("x = a ..", 10),
+        ("x = not", 8),
+        ("f, ", 5),
+        ("x = a ??", 11),
+    ] {
         let expected = (1, column, Problem::UnfinishedCode);
         assert_eq!(refused(&format!("<% {code} -- c %>x<% 5 %>")), expected, "{code}");
         assert_eq!(refused(&format!("<% {code} %><%= x %>")), expected, "{code}");
     }
-    for code in ["while", "for a in", "if", "repeat until", "if a then elseif"] {
+    for code in [
+        "while",
+        "for a in",
+        "if",
+        "repeat until",
+        "if a then elseif",
+        "x = !",
+        "x = a ?",
+        "x = a &&",
+    ] {
         assert_eq!(refused(&format!("<% {code} %>x")).2, Problem::UnfinishedCode, "{code}");
     }
 }
