@@ -9,6 +9,9 @@ use crate::engine::report;
 use crate::engine::run::{Review, Run};
 use crate::engine::state::State;
 
+/// Ends of cycles until all is free that was garbage: that of the one under way, which may have passed by some, and one more.
+pub(super) const CYCLES: u32 = 2;
+
 impl State {
     /// Collects garbage in the place of a run, at its expense, and judges it when what it holds is known. Then its review
     /// is over, and it comes back as it did before.
@@ -48,9 +51,26 @@ impl State {
         self.ticks_used += u64::from(ticks);
     }
 
+    /// Collects some garbage behind a run while there is little room left: a step for each run, so that none of them waits
+    /// for a whole collection.
     pub(super) fn collect_if_due(&mut self) {
-        if self.lua.memory_used() > self.collect_above {
+        let used = self.lua.memory_used();
+        if self.cycles_due == 0 {
+            if used <= self.collect_above {
+                return;
+            }
+            self.cycles_due = CYCLES;
+        }
+        let bound = self.lua.memory_bound();
+        if used > bound - bound / 16 {
+            // The next run may need what steps would free too late.
             self.collect();
+            return;
+        }
+        let (is_cycle_over, _) = self.lua.collect_some();
+        self.cycles_due -= u32::from(is_cycle_over);
+        if self.cycles_due == 0 {
+            self.postpone_collection();
         }
     }
 
@@ -60,12 +80,19 @@ impl State {
         self.collect();
     }
 
-    /// Collects garbage, and sets when to do so again: not before half of what is left is used.
+    /// Collects all garbage at once: where there is no room to go on.
     pub(super) fn collect(&mut self) {
         self.lua.collect();
+        self.cycles_due = 0;
+        self.postpone_collection();
+    }
+
+    /// The next collection is not due before half of what is left is used.
+    fn postpone_collection(&mut self) {
         let (used, bound) = (self.lua.memory_used(), self.lua.memory_bound());
         self.collect_above = (bound / 4 * 3).max(used + bound.saturating_sub(used) / 2);
     }
+
     /// Takes away what dropped handles left.
     pub(super) fn sweep(&mut self) {
         if self.bin.borrow().is_empty() {

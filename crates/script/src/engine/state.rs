@@ -13,6 +13,7 @@ use crate::engine::keys::Keys;
 use crate::engine::library;
 use crate::engine::lost::Seen;
 use crate::engine::report;
+use crate::engine::review::CYCLES;
 use crate::engine::run::{
     Bin, Budget, Handler, MemoryBudget, Output, Reply, Review, Run, Step, Wait,
 };
@@ -52,6 +53,8 @@ pub struct State {
     pub(super) cpu_budget: Duration,
     /// Bytes in use above which garbage is collected between two runs.
     pub(super) collect_above: usize,
+    /// Ends of cycles that such a collection has still to come to; 0 where there is none.
+    pub(super) cycles_due: u32,
     /// Bytes that one run may hold.
     pub(super) run_bound: u64,
     /// Bytes that all runs have allocated.
@@ -107,6 +110,7 @@ impl State {
             tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
             cpu_budget: settings.cpu_budget,
             collect_above: settings.memory_bytes / 4 * 3,
+            cycles_due: 0,
             run_bound: settings.run_memory_bytes as u64,
             allocated: 0,
             held: 0,
@@ -242,7 +246,7 @@ impl State {
         // One that is done gives back all it can.
         let is_done = outcome == Outcome::Yielded && coroutine.stack.number_at(1) as u8 == DONE;
         if self.held > run.review_above && !is_done && run.review.is_none() {
-            run.review = Some(Review { cycles: 2, outcome });
+            run.review = Some(Review { cycles: CYCLES, outcome });
         }
         if outcome == Outcome::Sliced || run.review.is_some() {
             run.coroutine = Some(coroutine);
@@ -333,8 +337,10 @@ impl State {
             }
         };
         self.lua.drop_coroutine(coroutine);
-        if error.fault == Fault::Memory || self.lua.memory_used() > self.collect_above {
+        if error.fault == Fault::Memory {
             self.collect();
+        } else {
+            self.collect_if_due();
         }
         Err(error)
     }

@@ -68,6 +68,36 @@ fn garbage_of_pages_is_collected() {
     assert!(stage.state.memory_used() < 8 << 20);
 }
 
+/// Where little room is left, each run collects a step of what is garbage, and none the whole of it.
+#[test]
+fn garbage_behind_runs_is_collected_in_steps() {
+    let mut stage = Stage::with(Settings { memory_bytes: 64 << 20, ..small() });
+    let hoard = stage.load("local t = {} for i = 1, 1e5 do t[i] = { i, {}, {}, {} } end sleep(1)");
+    let small = stage.load("_b:put('on')");
+    let mut hoards = Vec::new();
+    while stage.state.memory_used() < 52 << 20 {
+        let mut step = stage.start(&hoard);
+        while let Step::Sliced(run) = step {
+            step = stage.resume(run);
+        }
+        let Step::Waits(run, _) = step else { panic!("it waits") };
+        hoards.push(run);
+    }
+    for hoard in hoards {
+        assert!(matches!(stage.resume(hoard), Step::Done));
+    }
+    let mut before = stage.state.memory_used();
+    let (full, mut runs) = (before, 0);
+    while stage.state.memory_used() > 16 << 20 {
+        assert_eq!(stage.play(&small).unwrap().body, "on");
+        let used = stage.state.memory_used();
+        assert!(before.saturating_sub(used) < 4 << 20, "{before} to {used} in one run");
+        before = used;
+        runs += 1;
+        assert!(runs < 10_000, "{used} bytes of {full} are left");
+    }
+}
+
 /// A waiting page costs at most 3 KiB.
 #[test]
 fn a_waiting_page_costs_little() {
