@@ -171,7 +171,7 @@ fn a_flush_that_fails_is_raised_where_it_stands() {
 
 #[test]
 fn waiting_often_does_not_save_the_cpu_budget_and_renewing_it_does() {
-    let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
+    let settings = Settings { cpu_budget: Duration::from_millis(100), ..Settings::default() };
     // Some 0.2 ms: no slice is ever over.
     let turn = "for index = 1, 100000 do sum = sum + index end";
     for wait in ["sleep(0)", "response:flush()"] {
@@ -182,7 +182,7 @@ fn waiting_often_does_not_save_the_cpu_budget_and_renewing_it_does() {
     }
     let mut stage = Stage::with(settings);
     let page =
-        stage.load(&format!("local sum = 0 for turn = 1, 400 do {turn} response:flush() end"));
+        stage.load(&format!("local sum = 0 for turn = 1, 2000 do {turn} response:flush() end"));
     let mut step = stage.start(&page);
     loop {
         step = match step {
@@ -196,7 +196,7 @@ fn waiting_often_does_not_save_the_cpu_budget_and_renewing_it_does() {
             Step::Spawned { .. } => panic!("it spawns nothing"),
         };
     }
-    assert!(stage.state.used_ns() > 20_000_000, "it used more than its budget");
+    assert!(stage.state.used_ns() > 100_000_000, "it used more than its budget");
 }
 
 #[test]
