@@ -113,6 +113,7 @@ impl Host for NoHost {
 mod tests {
     use super::*;
     use crate::engine::ffi::Lua;
+    use crate::engine::state::State;
 
     #[test]
     fn the_interruptible_functions_agree_with_the_native_ones() {
@@ -136,6 +137,20 @@ mod tests {
             (c"seed", 0.0),
         ];
         let built = lua.build(&chunks, &[], &numbers, [c"environment"]);
+        assert_eq!(built.err(), None);
+    }
+
+    #[test]
+    fn a_chunk_that_nobody_gives_an_environment_sees_what_pages_see() {
+        let mut state = State::new(Settings::default()).unwrap();
+        let code =
+            "for _, name in ipairs { 'io', 'ffi', 'debug', 'package', 'getfenv', 'dofile' } do
+              assert(_G[name] == nil, name)
+              assert(not pcall(function() return io end))
+            end
+            assert(not pcall(function() leak = 1 end))";
+        // Chunks of the library are compiled without one.
+        let built = state.lua.build(&[(c"=stray", code)], &[], &[], []);
         assert_eq!(built.err(), None);
     }
 }

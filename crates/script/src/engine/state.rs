@@ -78,16 +78,11 @@ impl State {
         }
         let names = Part::ALL.map(|(name, _)| name);
         let numbers = library::numbers(&settings);
+        let bytes = settings.memory_bytes;
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
-        let [body, environment, modules, adopt, withdraw, refuse, strangers, globals, lost] = built
-            .map_err(|fault| match fault {
-                CallFault::OutOfMemory => memory,
-                // The compiler says it in words.
-                CallFault::Raised(message) if message == "not enough memory" => {
-                    EngineError::Memory { bytes: settings.memory_bytes }
-                }
-                CallFault::Raised(message) => EngineError::Library(message),
-            })?;
+        let [body, environment, modules, adopt, withdraw, refuse, strangers, globals, lost] =
+            built.map_err(|fault| not_built(fault, bytes))?;
+        lua.set_globals(&environment).map_err(|fault| not_built(fault, bytes))?;
         let tick = (settings.slice.as_nanos() / 2).max(1);
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
         let mut state = State {
@@ -370,5 +365,17 @@ impl State {
             self.lua.drop_coroutine(coroutine);
         }
         self.collect_if_due();
+    }
+}
+
+/// Why there is no library.
+fn not_built(fault: CallFault, bytes: usize) -> EngineError {
+    match fault {
+        CallFault::OutOfMemory => EngineError::Memory { bytes },
+        // The compiler says it in words.
+        CallFault::Raised(message) if message == "not enough memory" => {
+            EngineError::Memory { bytes }
+        }
+        CallFault::Raised(message) => EngineError::Library(message),
     }
 }

@@ -40,7 +40,8 @@ function kit.environment_face()
     end,
   }))
 end
-kit.publish("_G", kit.environment_face())
+local globals = kit.environment_face()
+kit.publish("_G", globals)
 
 kit.math = members(math, [[
   abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf pi pow rad
@@ -75,6 +76,12 @@ local function load_text(text, name, mode, environment)
     end
     text = concat(pieces)
   end
+  -- Anything else would leave the chunk without an environment of ours.
+  if environment == nil or rawequal(environment, globals) then
+    environment = kit.environment
+  elseif type(environment) ~= "table" then
+    error("bad argument #4 to 'load' (table expected, got " .. type(environment) .. ")", 2)
+  end
   if type(text) ~= "string" then
     error("bad argument #1 to 'load' (a string or a function that gives strings expected)", 2)
   end
@@ -82,7 +89,7 @@ local function load_text(text, name, mode, environment)
     return nil, "the text is longer than " .. kit.load_size .. " bytes"
   end
   name = type(name) == "string" and name or "=(load)"
-  return native_load(text, (name:gsub("%z", "")) .. "\0", environment or kit.environment)
+  return native_load(text, (name:gsub("%z", "")) .. "\0", environment)
 end
 kit.publish("load", load_text)
 kit.publish("loadstring", function(text, name)

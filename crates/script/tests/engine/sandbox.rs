@@ -131,6 +131,25 @@ fn loaded_text_is_in_the_sandbox_too() {
 }
 
 #[test]
+fn only_a_table_is_an_environment_for_loaded_text() {
+    let mut stage = Stage::new();
+    let code = "for _, what in ipairs { 1, 0, 'x', ('A'):rep(200), true, false, print, function() end, string,
+            coroutine.create(print) } do
+            for _, text in ipairs { 'return _G', 'leak = 1', 'return io' } do
+                local fine, why = pcall(load, text, 'x', 't', what)
+                assert(not fine, text)
+                assert(why == 'bad argument #4 to \\'load\\' (table expected, got ' .. type(what) .. ')', why)
+            end
+        end
+        assert(load('return _G', 'x', 't', nil)() == _G and load('return _G', 'x', 't', _G)() == _G)
+        assert(loadstring('return _G', 'x', 't', 1)() == _G)
+        assert(coroutine.wrap(function() return load('return _G')() end)() == _G)
+        assert(_G.leak == nil and _G.io == nil)
+        _b:put('closed')";
+    assert_eq!(stage.body(code), "closed");
+}
+
+#[test]
 fn an_undeclared_global_is_refused_where_it_is_assigned() {
     let mut stage = Stage::new();
     let error = stage.failure("local fine = 1\ncounter = fine");

@@ -218,10 +218,11 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
     let inside = inside_of(state);
     let (Some(text), Some(name)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
     let Ok(name) = CStr::from_bytes_with_nul(name) else { return 0 };
+    if inside.type_at(3) != Type::Table {
+        raise(state, "what is loaded needs an environment");
+    }
     if compile(inside, name, text) {
-        if inside.type_at(3) == Type::Table {
-            inside.set_environment(3);
-        }
+        inside.set_environment(3);
         return 1;
     }
     inside.push_nil();

@@ -164,6 +164,15 @@ impl Lua {
         Ok(references)
     }
 
+    /// Makes a kept table the globals of all that is made from here on. What the library was made of keeps LuaJIT's own.
+    pub(in crate::engine) fn set_globals(&mut self, table: &Reference) -> Result<(), Fault> {
+        protected(self.main, &mut |inside| {
+            inside.reserve(ROOM);
+            inside.push_registered(table.0);
+            inside.set_globals();
+        })
+    }
+
     /// Compiles a chunk into a function with an environment.
     pub(in crate::engine) fn compile(
         &mut self,

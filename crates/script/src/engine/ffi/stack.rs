@@ -296,6 +296,12 @@ impl Inside {
         unsafe { api::lua_setfenv(self.state(), -2) };
     }
 
+    /// Makes the table on top what chunks see that nobody gives an environment, and coroutines made from here on.
+    pub(super) fn set_globals(self) {
+        // SAFETY: the topmost value is a table, which the call takes off the stack.
+        unsafe { api::lua_replace(self.state(), api::LUA_GLOBALSINDEX) };
+    }
+
     /// Takes the two topmost values as key and value into the table at `table`.
     pub(super) fn set_raw(self, table: c_int) {
         // SAFETY: the value at `table` is a table.
