@@ -95,6 +95,10 @@ pub const REPLY_TEXTS: usize = 6;
 /// Coroutines without a run that are kept for the next ones. Beyond: they are collected as garbage.
 pub const COROUTINE_POOL: usize = 64;
 
+/// Coroutines of a page of which each was resumed by the one before (200; some 0.1 MiB of the 2 MiB of a scheduler's stack). Beyond:
+/// the resume fails with an error, as the stack of the processor would end before that of Lua.
+pub const COROUTINE_DEPTH: usize = 200;
+
 /// Bytes of a page's output for which its coroutine keeps the room (128 KiB). Beyond: the room is given back, and the
 /// next page of that coroutine begins small.
 pub const BUFFER_KEPT_SIZE: usize = 128 * 1024;

@@ -9,13 +9,20 @@ local resume, native_yield, status, create = coroutine.resume, coroutine.yield, 
 local running, isyieldable = coroutine.running, coroutine.isyieldable
 local getinfo = debug.getinfo
 local select, error, type, tostring = select, error, type, tostring
+local setmetatable = setmetatable
 local tops, contexts = kit.tops, kit.contexts
+local depth_max = kit.coroutine_depth
 
 local USER, SLEEP = 3, 4
 
-local cannot_wait = "cannot wait within string.format (__tostring) or the handler of xpcall: call it outside"
+local cannot_wait = "cannot wait here: a function of C called this"
 
-local inner_cannot_wait = "what runs in the coroutine " .. cannot_wait
+local no_resume = "a coroutine cannot be resumed here: a function of C called this"
+local too_deep = "C stack overflow: more than " .. depth_max .. " coroutines resume each other"
+
+-- How many coroutines were there, each resumed by the one before, at the last resume of each. A resume takes room on the
+-- stack of the processor, which is not that of the coroutine.
+local depths = setmetatable({}, { __mode = "k" })
 
 -- Raises an error of `level` where nothing can wait.
 local function require_yieldable(name, level)
@@ -46,13 +53,30 @@ function settle(inner, fine, ...)
   if (...) == USER and select("#", ...) > 0 then
     return tail(...)
   end
-  if not isyieldable() then
-    return false, inner_cannot_wait
-  end
   return settle(inner, resume(inner, native_yield(...)))
 end
 
+-- Why the running coroutine cannot resume another one; nothing where it can.
+local function refused(inner)
+  if not isyieldable() then
+    -- What waits in there could not wait here, and would be left to whoever resumes it next.
+    return no_resume
+  end
+  local depth = (depths[running()] or 0) + 1
+  if depth > depth_max then
+    return too_deep
+  end
+  depths[inner] = depth
+end
+
 local function safe_resume(inner, ...)
+  -- LuaJIT has the words for what can be resumed by nobody.
+  if type(inner) == "thread" and status(inner) == "suspended" then
+    local why = refused(inner)
+    if why then
+      return false, why
+    end
+  end
   return settle(inner, resume(inner, ...))
 end
 
@@ -71,10 +95,12 @@ local function create_shared(body)
   return inner
 end
 
+local refusals = { [no_resume] = true, [too_deep] = true }
+
 local function unwrap(fine, ...)
   if not fine then
     -- An error of the coroutine has its place.
-    error((...), (...) == inner_cannot_wait and 2 or 0)
+    error((...), refusals[(...)] and 2 or 0)
   end
   return ...
 end

@@ -222,6 +222,9 @@ function kit.string.gsub(text, pattern, with, count_max)
   if type(text) == "number" then
     text = tostring(text)
   end
+  if type(pattern) == "number" then
+    pattern = tostring(pattern)
+  end
   if type(text) ~= "string" or type(pattern) ~= "string" then
     return gsub(text, pattern, with, count_max)
   end

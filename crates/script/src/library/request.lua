@@ -6,7 +6,8 @@ local kit = ...
 
 local ask = kit.ask
 local type, tostring, error, rawset, rawget, setmetatable = type, tostring, error, rawset, rawget, setmetatable
-local tonumber, pairs = tonumber, pairs
+local tonumber, pairs, select, unpack = tonumber, pairs, select, unpack
+local has_table = kit.has_table
 local concat, find, lower, match = table.concat, string.find, string.lower, string.match
 
 local parts = kit.parts
@@ -160,6 +161,17 @@ local function fields_of(response)
   return fields
 end
 
+-- The same values with texts in the place of tables.
+local function texts(...)
+  local values, count = { ... }, select("#", ...)
+  for index = 1, count do
+    if type(values[index]) == "table" then
+      values[index] = kit.text_of(values[index])
+    end
+  end
+  return unpack(values, 1, count)
+end
+
 local methods = {}
 kit.response_methods = methods
 
@@ -169,7 +181,11 @@ function methods.write(response, ...)
   if not out then
     error("the answer is sent: nothing can be added to it", 2)
   end
-  out:put(...)
+  if has_table(select("#", ...), ...) then
+    out:put(texts(...))
+  else
+    out:put(...)
+  end
 end
 
 -- Sends the client elsewhere; the rest of the page still runs.

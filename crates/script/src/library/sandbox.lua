@@ -4,7 +4,8 @@
 
 local kit = ...
 
-local type, tostring, error, tonumber, select = type, tostring, error, tonumber, select
+local type, tostring, error, select, pcall = type, tostring, error, select, pcall
+local rawequal, rawget = rawequal, rawget
 local concat, find = table.concat, string.find
 local native_load, now, native_log = kit.load, kit.now, kit.log
 
@@ -18,10 +19,23 @@ end
 
 for name, value in pairs(members(_G, [[
   assert error getmetatable ipairs next pairs pcall rawequal rawget rawset select setmetatable tonumber tostring
-  type unpack xpcall
+  type unpack
 ]])) do
   kit.publish(name, value)
 end
+-- LuaJIT's own calls the handler from C.
+local function handled(handler, fine, ...)
+  if fine then
+    return true, ...
+  end
+  return false, (select(2, pcall(handler, ...)))
+end
+kit.publish("xpcall", function(body, handler, ...)
+  if type(handler) ~= "function" then
+    error("bad argument #2 to 'xpcall' (function expected, got " .. type(handler) .. ")", 2)
+  end
+  return handled(handler, pcall(body, ...))
+end)
 kit.publish("_VERSION", "Lua 5.1")
 -- LuaJIT asks no metatable for the length of a table.
 kit.publish("rawlen", function(value)
@@ -127,12 +141,28 @@ end
 local function http_date(seconds)
   return date("!%a, %d %b %Y %H:%M:%S GMT", seconds or now())
 end
+-- The fields are read here: LuaJIT's own would call an `__index` from C.
+local function moment(fields)
+  if fields == nil then
+    return now() - now() % 1
+  end
+  if type(fields) ~= "table" then
+    error("bad argument #1 to 'time' (table expected, got " .. type(fields) .. ")", 2)
+  end
+  return time_of {
+    year = fields.year,
+    month = fields.month,
+    day = fields.day,
+    hour = fields.hour,
+    min = fields.min,
+    sec = fields.sec,
+    isdst = fields.isdst,
+  }
+end
 kit.publish("time", kit.seal("time", { now = now, date = date_at, http = http_date }))
 kit.publish("os", kit.seal("os", {
   clock = kit.clock,
   date = date_at,
   difftime = difference,
-  time = function(fields)
-    return fields and time_of(fields) or now() - now() % 1
-  end,
+  time = moment,
 }))

@@ -1,10 +1,13 @@
 -- `table.sort` that can be interrupted, and bounds for the other long calls of `table` and `string`.
 --
--- Owns the sorting. LuaJIT's own calls the comparator from C, where a page cannot yield.
+-- Owns the sorting and what `string.format` shows of tables. LuaJIT's own call page code from C, where it cannot yield, and
+-- where the stack ends early.
 
 local kit = ...
 
-local type, error, tostring = type, error, tostring
+local type, error, tostring, select, unpack = type, error, tostring, select, unpack
+local gmatch, native_format = string.gmatch, string.format
+local has_table, shown = kit.has_table, kit.shown
 local min = math.min
 local native_sort, native_rep = table.sort, string.rep
 local native_size, text_size = kit.sort_size, kit.text_size
@@ -77,4 +80,25 @@ function kit.string.rep(text, count, separator)
     error("the result of 'rep' is longer than " .. text_size .. " bytes", 2)
   end
   return native_rep(text, count, separator)
+end
+
+-- The values of a format with texts in the place of tables that are shown as texts.
+local function shown_in(format, ...)
+  local values, count, index = { ... }, select("#", ...), 0
+  for letter in gmatch(format, "%%[-+ #0]*%d*%.?%d*(.?)") do
+    if letter ~= "%" then
+      index = index + 1
+      if (letter == "s" or letter == "q") and type(values[index]) == "table" then
+        values[index] = shown(values[index], 3)
+      end
+    end
+  end
+  return unpack(values, 1, count)
+end
+
+function kit.string.format(format, ...)
+  if has_table(select("#", ...), ...) and type(format) == "string" then
+    return native_format(format, shown_in(format, ...))
+  end
+  return native_format(format, ...)
 end

@@ -15,6 +15,26 @@ local made_size, made_max = kit.escaped_size, kit.escapes_kept
 local measure = ffi.cast("uint32_t (*)(const char *, uint32_t)", kit.escape_measure)
 local write = ffi.cast("void (*)(const char *, uint32_t, uint8_t *, uint32_t)", kit.escape_write)
 
+-- What a table shows itself as. LuaJIT's own functions take anything for it, and show that in its turn.
+local function shown(value, level)
+  local text = tostring(value)
+  if type(text) ~= "string" then
+    error("'__tostring' must return a string", level)
+  end
+  return text
+end
+kit.shown = shown
+
+-- Whether a table is among so many values. A function of C would call its `__tostring` on the stack of the processor, which
+-- ends before Lua's does, and ends the server.
+local function has_table(count, first, second, third, ...)
+  if type(first) == "table" or type(second) == "table" or type(third) == "table" then
+    return true
+  end
+  return count > 3 and has_table(count - 3, ...)
+end
+kit.has_table = has_table
+
 local function other_text(value, level)
   if value == nil then
     return ""
@@ -24,7 +44,7 @@ local function other_text(value, level)
   end
   local meta = getmetatable(value)
   if type(meta) == "table" and meta.__tostring then
-    return tostring(value)
+    return shown(value, level + 1)
   end
   error("cannot print a " .. type(value), level)
 end

@@ -16,6 +16,7 @@ mod parts;
 mod patterns;
 mod processes;
 mod random;
+mod recursion;
 mod routes;
 mod running;
 mod sandbox;
