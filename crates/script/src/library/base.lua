@@ -55,3 +55,6 @@ end
 
 -- Compiled modules by name; the server puts them here.
 kit.modules = {}
+
+-- What a run is at, by its coroutine; coroutines that the page makes share it (coroutines.lua).
+kit.contexts = setmetatable({}, { __mode = "k" })

@@ -18,6 +18,7 @@ local USER, SLEEP = 3, 4
 local cannot_wait = "cannot wait here: a function of C called this"
 
 local no_resume = "a coroutine cannot be resumed here: a function of C called this"
+local not_own = "this coroutine belongs to another request"
 local too_deep = "C stack overflow: more than " .. depth_max .. " coroutines resume each other"
 
 -- How many coroutines were there, each resumed by the one before, at the last resume of each. A resume takes room on the
@@ -62,7 +63,11 @@ local function refused(inner)
     -- What waits in there could not wait here, and would be left to whoever resumes it next.
     return no_resume
   end
-  local depth = (depths[running()] or 0) + 1
+  local current = running()
+  if contexts[inner] ~= contexts[current] then
+    return not_own
+  end
+  local depth = (depths[current] or 0) + 1
   if depth > depth_max then
     return too_deep
   end
@@ -88,14 +93,14 @@ local function safe_yield(...)
   return native_yield(USER, ...)
 end
 
--- What a page does in a coroutine it does for the same run.
+-- What a page does in a coroutine it does for the same run. It may be kept for longer, and must not come to the next one.
 local function create_shared(body)
-  local inner = create(body)
-  contexts[inner] = contexts[running()]
+  local inner, context = create(body), contexts[running()]
+  contexts[inner], context.is_shared = context, true
   return inner
 end
 
-local refusals = { [no_resume] = true, [too_deep] = true }
+local refusals = { [no_resume] = true, [not_own] = true, [too_deep] = true }
 
 local function unwrap(fine, ...)
   if not fine then

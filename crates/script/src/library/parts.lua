@@ -10,6 +10,8 @@ local match, gsub, gmatch, sub = string.match, string.gsub, string.gmatch, strin
 local concat = table.concat
 local running = coroutine.running
 local get = kit.buffer.get
+local getlocal, util = debug.getlocal, require("jit.util")
+local funcinfo, funck, funcuvname = util.funcinfo, util.funck, util.funcuvname
 
 -- The functions of loaded pages: by the site they belong to, and by the name that others of that site include them by.
 -- In the place of one that never was good there is what is wrong with it.
@@ -21,9 +23,10 @@ local FIRST_SITE = 0
 -- The environment of each, to tell the page that is run from parts of it.
 local environments = setmetatable({}, { __mode = "k" })
 
--- What a run is at, by its coroutine; coroutines that the page makes share it (coroutines.lua).
-local contexts = setmetatable({}, { __mode = "k" })
-kit.contexts = contexts
+-- Pages of which a function may live on that prints into their output.
+local lenders = setmetatable({}, { __mode = "k" })
+
+local contexts = kit.contexts
 
 -- `a/_row.page.html` is included as `a/_row.html`.
 local function spoken(file)
@@ -66,6 +69,9 @@ local function find(site, directory, target, level)
 end
 
 local function run(page, context, arguments)
+  if lenders[page] then
+    context.is_lent = true
+  end
   return page(context.out, context.escape, context.text, context.request, context.response, arguments)
 end
 
@@ -142,11 +148,28 @@ function kit.environment_of(site, file)
   return environment
 end
 
+-- Whether a function within the page prints: it holds the output, by the name that the page has for it.
+local function lends_output(page)
+  local name = getlocal(page, 1)
+  for index = 1, funcinfo(page).gcconsts do
+    local within = funck(page, -index)
+    if type(within) == "proto" then
+      for place = 0, funcinfo(within).upvalues - 1 do
+        if funcuvname(within, place) == name then
+          return true
+        end
+      end
+    end
+  end
+  return false
+end
+
 -- Others of its site may include the page from now on.
 function kit.offer(site, file, page, environment)
   sites[site] = sites[site] or {}
   sites[site][spoken(file)] = page
   environments[page] = environment
+  lenders[page] = lends_output(page) or nil
 end
 
 -- Whoever includes the page of this name is told what is wrong with it. Both are one text, with a zero in between.

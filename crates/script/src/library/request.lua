@@ -8,6 +8,7 @@ local ask = kit.ask
 local type, tostring, error, rawset, rawget, setmetatable = type, tostring, error, rawset, rawget, setmetatable
 local tonumber, pairs, select, unpack = tonumber, pairs, select, unpack
 local has_table = kit.has_table
+local contexts, running = kit.contexts, coroutine.running
 local concat, find, lower, match = table.concat, string.find, string.lower, string.match
 
 local parts = kit.parts
@@ -37,6 +38,10 @@ kit.request_meta = {
     local part = parts[name]
     local value
     if part then
+      -- The host answers for the run that is under way.
+      if contexts[running()].request ~= request then
+        error("this request is not the one that is answered here", 2)
+      end
       value = ask(part)
       if name == "files" then
         value = kit.files_of(value)
@@ -175,12 +180,15 @@ end
 local methods = {}
 kit.response_methods = methods
 
+kit.not_own_response = "this answer is sent, or not the one that is made here: nothing can be added to it"
+
 -- Adds to the page's output.
 function methods.write(response, ...)
-  local out = rawget(response, 1)
-  if not out then
-    error("the answer is sent: nothing can be added to it", 2)
+  local context = contexts[running()]
+  if context.response ~= response then
+    error(kit.not_own_response, 2)
   end
+  local out = context.out
   if has_table(select("#", ...), ...) then
     out:put(texts(...))
   else

@@ -5,7 +5,7 @@
 local kit = ...
 
 local yield, running = coroutine.yield, coroutine.running
-local setmetatable, setfenv, rawset, type, error = setmetatable, setfenv, rawset, type, error
+local setmetatable, setfenv, type, error = setmetatable, setfenv, type, error
 local library = require("string.buffer")
 local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
@@ -23,18 +23,20 @@ kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
 local tops = setmetatable({}, { __mode = "k" })
 kit.tops = tops
 
+local contexts = kit.contexts
+
 local request_meta, response_meta = kit.request_meta, kit.response_meta
 local escape, text_of, finish, is_sent = kit.escape, kit.text_of, kit.finish, kit.is_sent
 local room_kept = kit.buffer_kept
 
 local function serve(page, context)
-  local response = setmetatable({ context.out }, response_meta)
+  local response = setmetatable({}, response_meta)
   local request = setmetatable({}, request_meta)
   context.request, context.response = request, response
   context.content, context.blocks, context.name, context.random = nil, nil, nil, nil
   local is_refused = kit.run_page(page, context)
-  -- A later request may be given the same place.
-  rawset(response, 1, nil)
+  -- Whoever kept them has nothing of what comes after.
+  context.request, context.response = nil, nil
   if is_sent(response) then
     kit.check_session(request)
   else
@@ -53,8 +55,11 @@ local function empty(out, length)
 end
 
 -- Hands over what is written so far, the head with it at the first time, and goes on when the client has taken it.
-function kit.response_methods.flush()
-  local context = kit.contexts[running()]
+function kit.response_methods.flush(own)
+  local context = contexts[running()]
+  if own ~= context.response then
+    error(kit.not_own_response, 2)
+  end
   if context.layout then
     error("what is in a layout cannot be sent before it: flush in the layout", 2)
   end
@@ -88,7 +93,23 @@ end
 -- What a run is at, from its beginning. Its coroutine's next run has it too, unless somebody else may still use it.
 local function new_context()
   local context = { out = new_buffer(), escape = escape, text = text_of }
-  kit.contexts[running()] = context
+  contexts[running()] = context
+  return context
+end
+
+-- What the next run of this coroutine is at, when the host has copied so many bytes of the output of the one before.
+local function next_context(context, length)
+  local out = context.out
+  if context.is_shared then
+    free(out)
+    return new_context()
+  elseif context.is_lent then
+    -- A function that prints may have been kept.
+    free(out)
+    context.out, context.is_lent = new_buffer(), nil
+  else
+    empty(out, length)
+  end
   return context
 end
 
@@ -104,8 +125,10 @@ function kit.loop(job, kind, file, site)
   while true do
     if kind == LOAD then
       job, kind, file, site = yield(LOADED, loaded(job, site, file))
+      context = next_context(context, 0)
     elseif kind == LOAD_MODULE then
       job, kind, file, site = yield(LOADED, kit.open_module(file, site))
+      context = next_context(context, 0)
     else
       local status, fields, is_refused
       if kind == SPAWNED then
@@ -113,14 +136,9 @@ function kit.loop(job, kind, file, site)
       else
         status, fields, is_refused = serve(job, context)
       end
-      local out = context.out
-      local start, length = ref(out)
+      local start, length = ref(context.out)
       job, kind, file, site = yield(DONE, start, length, status, fields, is_refused)
-      if context.is_shared then
-        context = new_context()
-      else
-        empty(out, length)
-      end
+      context = next_context(context, length)
     end
   end
 end

@@ -11,6 +11,7 @@ mod fields;
 mod flush;
 mod globals;
 mod holding;
+mod isolation;
 mod memory;
 mod parts;
 mod patterns;

@@ -1,0 +1,164 @@
+//! What one run keeps in a module is of no use to it, or to others, once another run is under way.
+
+use script::engine::{Output, Reply, Run, Step};
+
+use crate::stage::Stage;
+
+/// A module in which runs put things aside.
+fn stage() -> Stage {
+    let mut stage = Stage::new();
+    stage.state.provide("kept", "app/kept.lua", "return { t = {} }").unwrap();
+    stage.state.adopt_modules().unwrap();
+    stage
+}
+
+/// A run of `code`, which sleeps.
+fn sleeper(stage: &mut Stage, code: &str) -> Run {
+    let page = stage.load(code);
+    match stage.start(&page) {
+        Step::Waits(run, _) => run,
+        Step::Failed(error) => panic!("it fails: {error}"),
+        _ => panic!("it sleeps"),
+    }
+}
+
+/// What a run wrote that ends now.
+fn ended(stage: &mut Stage, run: Run) -> String {
+    match stage.resume(run) {
+        Step::Done => String::from_utf8(stage.output.body.clone()).unwrap(),
+        Step::Failed(error) => panic!("it fails: {error}"),
+        _ => panic!("it ends"),
+    }
+}
+
+const NOT_OWN: &str = "this coroutine belongs to another request";
+const NOT_ANSWERED: &str =
+    "this answer is sent, or not the one that is made here: nothing can be added to it";
+
+#[test]
+fn a_coroutine_belongs_to_the_run_that_made_it() {
+    let mut stage = stage();
+    for make in
+        ["coroutine.create(body)", "coroutine.wrap(function() return coroutine.create(body) end)()"]
+    {
+        stage.body(&format!(
+            "local function body() while true do coroutine.yield() response:flush() end end
+            local co = {make} coroutine.resume(co) require('kept').co = co require('kept').wrap = coroutine.wrap(body)"
+        ));
+        // It has the coroutine of the run before, and its secret is in the output when others run.
+        let victim = sleeper(&mut stage, "_b:put('secret') sleep(1) _b:put('.')");
+        let thief = "local kept = require('kept')
+            local fine, why = coroutine.resume(kept.co)
+            _b:put(tostring(fine), ' ', why, '; ',
+                select(2, pcall(function() kept.wrap() end)), '; ',
+                select(2, coroutine.wrap(function() return coroutine.resume(kept.co) end)()))";
+        assert_eq!(
+            stage.body(thief),
+            format!("false {NOT_OWN}; test.page.html:4: {NOT_OWN}; {NOT_OWN}")
+        );
+        assert_eq!(ended(&mut stage, victim), "secret.");
+        // The run that is given what the victim had is not the maker either.
+        assert!(stage.body(thief).starts_with(&format!("false {NOT_OWN}")));
+    }
+}
+
+#[test]
+fn a_coroutine_of_a_module_is_no_run_s() {
+    let mut stage = Stage::new();
+    let text = "return { co = coroutine.create(function() coroutine.yield(1) end) }";
+    stage.state.provide("kept", "app/kept.lua", text).unwrap();
+    stage.state.adopt_modules().unwrap();
+    stage
+        .state
+        .load_module("kept", "app/kept.lua", script::engine::Purpose::Required, &mut stage.desk)
+        .unwrap();
+    let code = "_b:put(select(2, coroutine.resume(require('kept').co)))";
+    assert_eq!(stage.body(code), NOT_OWN);
+}
+
+#[test]
+fn nobody_replies_in_the_place_of_the_host() {
+    let mut stage = stage();
+    let waits = sleeper(
+        &mut stage,
+        "local co = coroutine.create(function() _b:put(tostring(sleep(1))) end)
+        require('kept').co = co coroutine.resume(co)",
+    );
+    let forged = "_b:put(select(2, coroutine.resume(require('kept').co, nil, 'forged')))";
+    assert_eq!(stage.body(forged), NOT_OWN);
+    let reply = Reply::Texts(&[b"true"]);
+    let mut output = Output::default();
+    assert!(matches!(stage.state.resume(waits, reply, &mut stage.desk, &mut output), Step::Done));
+    assert_eq!(output.body, b"true");
+    // Nor does anybody when the run is gone.
+    let waits = sleeper(
+        &mut stage,
+        "local co = coroutine.create(function() sleep(1) end)
+        require('kept').co = co coroutine.resume(co)",
+    );
+    drop(waits);
+    assert_eq!(stage.body(forged), NOT_OWN);
+}
+
+#[test]
+fn the_output_is_not_to_be_found_in_the_response() {
+    let mut stage = stage();
+    let code = "response.status = 201 response.headers['X-A'] = 'b' response:cookie('c', 'd') response:write('x')
+        local function look(value, depth)
+            assert(type(value) ~= 'userdata' and type(value) ~= 'function', type(value))
+            if type(value) == 'table' and depth < 5 then
+                for key, member in next, value do look(key, depth + 1) look(member, depth + 1) end
+            end
+        end
+        look(response, 0)
+        assert(rawget(response, 1) == nil and response[1] == nil)";
+    assert_eq!(stage.body(code), "x");
+}
+
+#[test]
+fn a_response_is_of_use_to_its_run_only() {
+    let mut stage = stage();
+    stage.body("require('kept').response, require('kept').request = response, request");
+    let uses = "local kept = require('kept')
+        for _, use in ipairs { function() kept.response:write('x') end, function() kept.response:flush() end } do
+            local fine, why = pcall(use)
+            assert(not fine) _b:put((why:gsub('^[^ ]+ ', '')), ';')
+        end";
+    assert_eq!(stage.body(uses), format!("{NOT_ANSWERED};{NOT_ANSWERED};"));
+    // The same while its run waits.
+    let waits =
+        sleeper(&mut stage, "require('kept').response = response sleep(1) response:write('own')");
+    assert_eq!(stage.body(uses), format!("{NOT_ANSWERED};{NOT_ANSWERED};"));
+    assert_eq!(ended(&mut stage, waits), "own");
+}
+
+#[test]
+fn a_request_tells_nothing_of_another_one() {
+    let mut stage = stage();
+    stage.body("request.kept = request.path require('kept').request = request");
+    let code = "local kept = require('kept').request
+        local _, why = pcall(function() return kept.headers end)
+        assert(rawget(kept, 'headers') == nil)
+        _b:put(kept.path, ' ', (why:gsub('^[^ ]+ ', '')), ' ', request.headers.host)";
+    let told = "/hello this request is not the one that is answered here example.org";
+    assert_eq!(stage.body(code), told);
+    assert_eq!(stage.body(code), told);
+}
+
+#[test]
+fn a_function_that_prints_prints_into_no_other_page() {
+    let mut stage = stage();
+    stage.body("require('kept').print = function(text) _b:put(text) end _b:put('first')");
+    let part = "return function(out) require('kept').part = function(text) out:put(text) end end";
+    let _part = stage.state.load(0, "_part.page.html", part).unwrap();
+    let includes = "return function(out) include('_part.html') out:put('second') end";
+    let page = stage.state.load(0, "page.page.html", includes).unwrap();
+    assert_eq!(stage.play(&page).unwrap().body, "second");
+    // These have the coroutines of those before, or new ones; the functions print into none of them.
+    let victims: Vec<Run> =
+        (0..3).map(|_| sleeper(&mut stage, "_b:put('own') sleep(1) _b:put('.')")).collect();
+    assert_eq!(stage.body("require('kept').print('x') require('kept').part('y') _b:put('z')"), "z");
+    for victim in victims {
+        assert_eq!(ended(&mut stage, victim), "own.");
+    }
+}
