@@ -2,15 +2,56 @@
 //!
 //! Owns which bytes are replaced by what. Never changes anything else: text is bytes here, in whatever encoding.
 
+use std::slice;
+
 use memchr::{memchr2, memchr3};
+
+/// Bytes of a text up to which each is looked at on its own: a search costs more.
+const SHORT: usize = 32;
+
+/// Where the next bytes that need a replacement are. Each of the two searches goes on when the writing has come to what it
+/// found, so that no byte is searched twice by the same one.
+struct Next {
+    mark: usize,
+    quote: usize,
+}
+
+impl Next {
+    fn of(text: &[u8]) -> Self {
+        Self { mark: next_mark(text, 0), quote: next_quote(text, 0) }
+    }
+
+    fn place(&self) -> usize {
+        self.mark.min(self.quote)
+    }
+
+    /// Goes on behind what was found last.
+    fn advance(&mut self, text: &[u8]) {
+        if self.mark < self.quote {
+            self.mark = next_mark(text, self.mark + 1);
+        } else {
+            self.quote = next_quote(text, self.quote + 1);
+        }
+    }
+}
+
+fn next_mark(text: &[u8], start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    memchr3(b'&', b'<', b'>', rest).map_or(text.len(), |at| start + at)
+}
+
+fn next_quote(text: &[u8], start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    memchr2(b'"', b'\'', rest).map_or(text.len(), |at| start + at)
+}
 
 /// How many bytes at the start need no replacement.
 fn clean_length(text: &[u8]) -> usize {
-    if text.len() < 32 {
+    if text.len() < SHORT {
         return text.iter().position(|byte| replacement(*byte).is_some()).unwrap_or(text.len());
     }
-    let marks = memchr3(b'&', b'<', b'>', text).unwrap_or(text.len());
-    memchr2(b'"', b'\'', &text[..marks]).unwrap_or(marks)
+    let marks = next_mark(text, 0);
+    next_quote(&text[..marks], 0)
 }
 
 fn replacement(byte: u8) -> Option<&'static [u8]> {
@@ -32,29 +73,49 @@ pub(super) fn escaped_length(text: &[u8]) -> usize {
     clean + text[clean..].iter().map(grown).sum::<usize>()
 }
 
-/// Writes `text` with its replacements to `place`, which has exactly the [`escaped_length`].
-pub(super) fn write(text: &[u8], place: &mut [u8]) {
-    let mut written = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let clean = clean_length(rest);
-        place[written..written + clean].copy_from_slice(&rest[..clean]);
-        written += clean;
-        let Some(byte) = rest.get(clean) else { break };
-        let name = replacement(*byte).unwrap_or_default();
-        place[written..written + name.len()].copy_from_slice(name);
-        written += name.len();
-        rest = &rest[clean + 1..];
+/// Writes `text` with its replacements to the start of `place`, which has the [`escaped_length`] or more: how many bytes.
+pub(super) fn write(text: &[u8], place: &mut [u8]) -> usize {
+    let mut writer = Writer { place, written: 0 };
+    if text.len() < SHORT {
+        for byte in text {
+            writer.put(replacement(*byte).unwrap_or(slice::from_ref(byte)));
+        }
+        return writer.written;
+    }
+    let (mut next, mut done) = (Next::of(text), 0);
+    while next.place() < text.len() {
+        let at = next.place();
+        writer.put(&text[done..at]);
+        writer.put(replacement(text[at]).unwrap_or_default());
+        done = at + 1;
+        next.advance(text);
+    }
+    writer.put(&text[done..]);
+    writer.written
+}
+
+/// A place that is filled from its start.
+struct Writer<'place> {
+    place: &'place mut [u8],
+    written: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.place[self.written..self.written + bytes.len()].copy_from_slice(bytes);
+        self.written += bytes.len();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn escaped(text: &[u8]) -> Vec<u8> {
         let mut place = vec![0; escaped_length(text)];
-        write(text, &mut place);
+        assert_eq!(write(text, &mut place), place.len());
         place
     }
 
@@ -79,6 +140,35 @@ mod tests {
                 assert_eq!(clean_length(&text), length);
                 text.truncate(length);
                 assert_eq!(clean_length(&text), length);
+            }
+        }
+    }
+    /// Byte by byte.
+    fn plainly_escaped(text: &[u8]) -> Vec<u8> {
+        text.iter()
+            .flat_map(|byte| replacement(*byte).map_or_else(|| vec![*byte], <[u8]>::to_vec))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_searched_is_searched_once() {
+        let mut text = vec![b'"'; 1000];
+        text.extend_from_slice(b"x<x'x&");
+        let (mut next, mut found) = (Next::of(&text), 0);
+        // The one mark behind all the quotes is found at the beginning, and not looked for again before it is reached.
+        while next.place() < 1000 {
+            assert_eq!((next.mark, next.quote), (1001, found));
+            found += 1;
+            next.advance(&text);
+        }
+        assert_eq!((found, next.mark, next.quote), (1000, 1001, 1003));
+    }
+
+    proptest! {
+        #[test]
+        fn texts_of_all_kinds_are_escaped_byte_by_byte(text in "[&<>\"'xyz]{0,100}", dull in "x{0,80}") {
+            for text in [text.clone(), format!("{dull}{text}"), format!("{text}{dull}")] {
+                prop_assert_eq!(escaped(text.as_bytes()), plainly_escaped(text.as_bytes()));
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) const KEPT: [&CStr; 9] = [
 ];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 24] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 25] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -62,6 +62,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 24] {
         (c"escaped_size", limits::ESCAPED_SIZE as f64),
         (c"escapes_kept", limits::ESCAPES_KEPT as f64),
         (c"coroutine_depth", limits::COROUTINE_DEPTH as f64),
+        (c"escape_piece", limits::ESCAPE_PIECE_SIZE as f64),
         (c"json_depth", limits::JSON_DEPTH as f64),
         (c"pattern_size", limits::PATTERN_SIZE as f64),
         (c"patterns_kept", limits::PATTERNS_KEPT as f64),

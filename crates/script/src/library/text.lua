@@ -9,11 +9,11 @@ local type, tostring, error = type, tostring, error
 local getmetatable = debug.getmetatable
 local string_of = ffi.string
 local bytes = ffi.typeof("uint8_t[?]")
-local made_size, made_max = kit.escaped_size, kit.escapes_kept
+local made_size, made_max, piece_size = kit.escaped_size, kit.escapes_kept, kit.escape_piece
 
 -- LuaJIT's own calls into C stay in native code; the addresses are Rust functions.
-local measure = ffi.cast("uint32_t (*)(const char *, uint32_t)", kit.escape_measure)
-local write = ffi.cast("void (*)(const char *, uint32_t, uint8_t *, uint32_t)", kit.escape_write)
+local measure = ffi.cast("uint32_t (*)(const char *, uint32_t, uint32_t)", kit.escape_measure)
+local write = ffi.cast("uint32_t (*)(const char *, uint32_t, uint32_t, uint8_t *, uint32_t, uint32_t)", kit.escape_write)
 
 -- What a table shows itself as. LuaJIT's own functions take anything for it, and show that in its turn.
 local function shown(value, level)
@@ -61,9 +61,22 @@ end
 -- allocation and an interned string, so what a page prints again and again is looked up.
 local made, made_count = {}, 0
 
+-- How many bytes a text has with its escapes. It is measured and written in pieces, between which a page can be interrupted.
+local function measured(text, size)
+  local result = 0
+  for offset = 0, size - 1, piece_size do
+    local left = size - offset
+    result = result + measure(text, offset, left < piece_size and left or piece_size)
+  end
+  return result
+end
+
 local function escaped(text, size, escaped_size)
-  local place = bytes(escaped_size)
-  write(text, size, place, escaped_size)
+  local place, written = bytes(escaped_size), 0
+  for offset = 0, size - 1, piece_size do
+    local left = size - offset
+    written = write(text, offset, left < piece_size and left or piece_size, place, written, escaped_size)
+  end
   local result = string_of(place, escaped_size)
   if size <= made_size then
     if made_count >= made_max then
@@ -84,7 +97,7 @@ local function escape(value)
     value = other_text(value, 3)
   end
   local size = #value
-  local escaped_size = measure(value, size)
+  local escaped_size = size <= piece_size and measure(value, 0, size) or measured(value, size)
   if escaped_size == size then
     return value
   end

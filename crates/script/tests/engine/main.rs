@@ -12,6 +12,7 @@ mod flush;
 mod globals;
 mod holding;
 mod isolation;
+mod long;
 mod memory;
 mod parts;
 mod patterns;

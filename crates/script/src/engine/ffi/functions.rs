@@ -36,8 +36,8 @@ pub(super) fn install(inside: Inside) {
         inside.set_field(-2, name);
     }
     // Called by LuaJIT's own foreign functions, which only the library has: that stays in native code.
-    let measure: extern "C" fn(*const u8, u32) -> u32 = escape_measure;
-    let write: extern "C" fn(*const u8, u32, *mut u8, u32) = escape_write;
+    let measure: extern "C" fn(*const u8, u32, u32) -> u32 = escape_measure;
+    let write: extern "C" fn(*const u8, u32, u32, *mut u8, u32, u32) -> u32 = escape_write;
     let pointers: [(&CStr, *mut c_void); 2] =
         [(c"escape_measure", measure as *mut c_void), (c"escape_write", write as *mut c_void)];
     for (name, pointer) in pointers.into_iter().chain(crypto::pointers()) {
@@ -270,18 +270,31 @@ fn site_of(context: &Context) -> Vec<u8> {
     site
 }
 
-/// How many bytes a text has with its escapes.
-extern "C" fn escape_measure(start: *const u8, length: u32) -> u32 {
-    // SAFETY: the library passes a string and its length.
-    let text = unsafe { slice::from_raw_parts(start, length as usize) };
-    u32::try_from(escape::escaped_length(text)).unwrap_or(u32::MAX)
+/// A piece of a string of the library.
+fn piece<'call>(start: *const u8, offset: u32, length: u32) -> &'call [u8] {
+    let (offset, length) = (offset as usize, length as usize);
+    // SAFETY: the library passes a string that is on its stack, and a part of it; strings never change.
+    let text = unsafe { slice::from_raw_parts(start, offset + length) };
+    &text[offset..]
 }
 
-/// Writes a text with its escapes to a place of the measured length.
-extern "C" fn escape_write(start: *const u8, length: u32, place: *mut u8, room: u32) {
-    // SAFETY: the library passes a string and its length.
-    let text = unsafe { slice::from_raw_parts(start, length as usize) };
-    // SAFETY: the library made a place of that many bytes.
+/// How many bytes a piece of a text has with its escapes.
+extern "C" fn escape_measure(start: *const u8, offset: u32, length: u32) -> u32 {
+    let size = escape::escaped_length(piece(start, offset, length));
+    u32::try_from(size).expect("a piece is small")
+}
+
+/// Writes a piece of a text with its escapes to a place of `room` bytes, from `written` on: how many bytes of it are written then.
+extern "C" fn escape_write(
+    start: *const u8,
+    offset: u32,
+    length: u32,
+    place: *mut u8,
+    written: u32,
+    room: u32,
+) -> u32 {
+    // SAFETY: the library made a place of that many bytes, as was measured of all pieces.
     let place = unsafe { slice::from_raw_parts_mut(place, room as usize) };
-    escape::write(text, place);
+    let size = escape::write(piece(start, offset, length), &mut place[written as usize..]);
+    written + u32::try_from(size).expect("a piece is small")
 }
