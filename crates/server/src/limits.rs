@@ -247,6 +247,16 @@ pub const LETTERS_RETRY_MS: u64 = 1;
 /// 5 s for which a page waits to hear whether its message to a process of another scheduler has arrived; then it is told that
 /// nobody answers, and goes on.
 pub const LETTER_WORD: Duration = Duration::from_secs(5);
+/// 1,000 processes that come of one request at a time, its own and those that its processes spawned among them; `spawn` of one
+/// more fails, and its page is told.
+pub const PAGE_FAMILY_MAX: usize = 1_000;
+/// 2 us are counted for each step of a page process besides its CPU time in Lua: what it takes of the server itself. Whoever
+/// only waits takes something, too.
+pub const PAGE_STEP_NS: u64 = 2_000;
+/// 16 requests that waited and have not used up a time slice go on in one turn; the others in the next.
+pub const PAGES_RESUMED_PER_TURN: u64 = 16;
+/// 1,000 times that page processes wait for are looked at in one turn; the others in the next.
+pub const ALARMS_PER_TURN: usize = 1_000;
 /// 100 requests of a page to the server are answered at once; then others get their turn.
 pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
 /// 64 times that nobody waits for any more are kept, and as many as there are processes that wait; more are looked

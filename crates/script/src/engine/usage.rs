@@ -70,6 +70,12 @@ impl State {
         self.lua.held(&run.meter)
     }
 
+    /// Nanoseconds that count against the CPU budget of a run that is under way.
+    #[must_use]
+    pub fn spent_by(&self, run: &Run) -> u64 {
+        u64::from(run.ticks).saturating_mul(self.tick_ns)
+    }
+
     /// Nanoseconds of all calls so far. They are sampled: in steps of half a slice, right on the average of many calls.
     #[must_use]
     pub fn used_ns(&self) -> u64 {

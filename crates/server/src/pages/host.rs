@@ -195,8 +195,8 @@ fn list_files(form: &Form, answer: &mut Answer) {
 pub(super) struct BackgroundHost<'a> {
     /// The page that it is of.
     pub(super) file: &'a str,
-    /// The turn's time.
-    pub(super) now: Now,
+    /// Seconds since 1970.
+    pub(super) unix_seconds: u64,
 }
 
 impl Host for BackgroundHost<'_> {
@@ -205,7 +205,7 @@ impl Host for BackgroundHost<'_> {
     }
 
     fn now(&mut self) -> Duration {
-        Duration::from_secs(self.now.unix_seconds)
+        Duration::from_secs(self.unix_seconds)
     }
 
     fn clock(&mut self) -> Duration {

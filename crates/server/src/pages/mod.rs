@@ -5,6 +5,7 @@
 
 mod alarms;
 mod counts;
+mod family;
 mod fault_page;
 mod fetches;
 mod follow;
@@ -16,10 +17,14 @@ mod modules;
 pub mod name;
 mod post;
 mod process;
+mod ready;
 mod runner;
 mod scan;
 mod secret;
 mod set;
+#[cfg(test)]
+mod stage;
+mod turns;
 mod waits;
 
 pub use counts::{PageCounts, PageReport, PagesReport};

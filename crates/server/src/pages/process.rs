@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use runtime::slots::{ProcessId, Slots};
 use script::engine::{Reply, Run};
 
 use super::counts::RowIndex;
+use super::family::Family;
 use super::fetches::Fetched;
 use super::post::LetterNumber;
 use super::set::Page;
@@ -36,6 +38,8 @@ pub(super) struct Life {
     pub(super) deadline_ns: u64,
     /// Its mailbox, from the first time somebody may write to it.
     pub(super) mailbox: Option<ProcessId>,
+    /// What it shares with those that it spawned, and with who spawned it.
+    pub(super) family: Option<Rc<Family>>,
     /// Whether its client was given something to take.
     pub(super) progress: Progress,
     /// From when on it has its CPU budget anew.
@@ -52,14 +56,9 @@ pub(super) enum Progress {
 }
 
 impl Life {
-    pub(super) fn new(
-        page: Arc<Page>,
-        row: RowIndex,
-        deadline_ns: u64,
-        mailbox: Option<ProcessId>,
-    ) -> Self {
+    pub(super) fn new(page: Arc<Page>, row: RowIndex, deadline_ns: u64) -> Self {
         let (progress, budget_due_ns) = (Progress::None, deadline_ns);
-        Self { page, row, deadline_ns, mailbox, progress, budget_due_ns }
+        Self { page, row, deadline_ns, mailbox: None, family: None, progress, budget_due_ns }
     }
 
     /// It goes on. Whose client has taken a part since has its time anew, so that there may be answers without an end; and
@@ -85,6 +84,27 @@ pub(super) struct Underway {
     pub(super) due_ns: u64,
     /// What it waited for, once it is here.
     pub(super) delivery: Option<Delivery>,
+    pub(super) standing: Standing,
+}
+
+impl Underway {
+    pub(super) fn new(run: Run, life: Life, due_ns: u64, delivery: Option<Delivery>) -> Self {
+        Self { run, life, due_ns, delivery, standing: Standing::Waits }
+    }
+
+    /// Whether what it waits for is here.
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        self.due_ns <= now_ns || self.delivery.is_some()
+    }
+}
+
+/// Whether one that does not run is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It waits, or was told to go on.
+    Waits,
+    /// It is in the queue of those that go on.
+    Ready,
 }
 
 /// What a process waited for.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use script::engine::{
     Code, EngineError, Host, Keys, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
@@ -19,12 +18,12 @@ use super::fetches::Fetches;
 use super::loaded::Loaded;
 use super::post::Outgoing;
 use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway};
+use super::ready::Ready;
 use super::set::{Page, PageSet};
 use super::waits::Met;
 use crate::files::RootIndex;
 use crate::files::rules::Root;
-use crate::limits::{LETTERS_RETRY_MS, PAGE_ANSWERS_AT_ONCE};
-use crate::message::Message;
+use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_STEP_NS};
 
 /// What became of a page for now.
 pub enum Turnout {
@@ -55,9 +54,9 @@ pub struct Runner {
     pub(super) roots: Vec<Loaded>,
     pub(super) underway: HashMap<Key, Underway>,
     pub(super) mailboxes: Mailboxes,
-    alarms: Alarms,
+    pub(super) alarms: Alarms,
     /// Who goes on at the end of the turn.
-    pub(super) ready: Vec<Key>,
+    pub(super) ready: Ready,
     pub(super) outgoing: Outgoing,
     pub(super) fetches: Fetches,
     /// What pages want of the files of their forms.
@@ -66,6 +65,9 @@ pub struct Runner {
     pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
     output: Output,
     deadline_ns: u64,
+    pub(super) slice_ns: u64,
+    /// Steps so far, at what each takes of this server besides Lua.
+    pub(super) steps_ns: u64,
     /// How many schedulers have processes: the first endpoints.
     pub(super) schedulers: u16,
     code: Code,
@@ -89,13 +91,15 @@ impl Runner {
             underway: HashMap::default(),
             mailboxes: Mailboxes::new(),
             alarms: Alarms::default(),
-            ready: Vec::new(),
+            ready: Ready::default(),
             outgoing: Outgoing::default(),
             fetches: Fetches::default(),
             file_wishes: Vec::new(),
             failures: Vec::new(),
             output: Output::default(),
             deadline_ns,
+            slice_ns: u64::try_from(settings.slice.as_nanos()).unwrap_or(u64::MAX),
+            steps_ns: 0,
             schedulers,
             code: settings.code,
             counters: Counters::default(),
@@ -139,7 +143,7 @@ impl Runner {
         let before = self.engine.usage();
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let life = Life::new(page, row, deadline_ns, None);
+        let life = Life::new(page, row, deadline_ns);
         self.count(row, &step, before);
         Some(self.proceed(key, life, step, host, moment))
     }
@@ -147,7 +151,7 @@ impl Runner {
     /// Goes on with one that waited, if what it waited for is here.
     pub(super) fn go_on(&mut self, key: Key, host: &mut dyn Host, moment: Moment) -> Turnout {
         let Some(waits) = self.underway.remove(&key) else { return Turnout::Wait };
-        if waits.due_ns > moment.now_ns && waits.delivery.is_none() {
+        if !waits.is_due(moment.now_ns) {
             self.underway.insert(key, waits);
             return Turnout::Wait;
         }
@@ -181,6 +185,7 @@ impl Runner {
     }
 
     fn count(&mut self, row: RowIndex, step: &Step, before: Usage) {
+        self.steps_ns += PAGE_STEP_NS;
         let used = self.engine.usage().since(before);
         self.counters.of(row).add_step(step, used, self.engine.held_bytes());
     }
@@ -200,7 +205,7 @@ impl Runner {
                 Step::Done => return Turnout::Done(self.end(life)),
                 Step::Failed(error) => return Turnout::Failed(self.end(life), Some(error)),
                 Step::Sliced(run) => return self.yield_turn(key, run, life, None),
-                Step::Spawned { parent, child } => (parent, self.adopt(child, &life, moment)),
+                Step::Spawned { parent, child } => (parent, self.adopt(child, &mut life, moment)),
                 Step::Waits(run, Wait::Flush) if matches!(key, Key::Request(_)) => {
                     return self.send_part(key, run, life);
                 }
@@ -210,7 +215,7 @@ impl Runner {
                         // Beyond its deadline it has no need to wait.
                         let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
                         self.alarms.set(due_ns, key);
-                        return self.keep(key, Underway { run, life, due_ns, delivery: None });
+                        return self.keep(key, Underway::new(run, life, due_ns, None));
                     }
                 },
             };
@@ -226,7 +231,7 @@ impl Runner {
     fn send_part(&mut self, key: Key, run: Run, life: Life) -> Turnout {
         let page = Arc::clone(&life.page);
         let delivery = Some(Delivery::Done);
-        let _waits = self.keep(key, Underway { run, life, due_ns: u64::MAX, delivery });
+        let _waits = self.keep(key, Underway::new(run, life, u64::MAX, delivery));
         Turnout::Part(page)
     }
 
@@ -245,8 +250,9 @@ impl Runner {
         life: Life,
         delivery: Option<Delivery>,
     ) -> Turnout {
-        self.ready.push(key);
-        self.keep(key, Underway { run, life, due_ns: 0, delivery })
+        let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
+        self.make_ready(key);
+        Turnout::Wait
     }
 
     fn keep(&mut self, key: Key, underway: Underway) -> Turnout {
@@ -302,92 +308,16 @@ impl Runner {
     pub fn take_failures(&mut self) -> Vec<(Arc<Page>, Box<ScriptError>)> {
         std::mem::take(&mut self.failures)
     }
-
-    /// At the end of a turn: what was spawned goes on now, requests in the next turn.
-    pub fn wake(&mut self, context: &mut ServiceContext<'_, Message>) {
-        while let Some(key) = self.alarms.take_due(context.now.monotonic_ns) {
-            self.ready.push(key);
-        }
-        let mut requests = Vec::new();
-        for key in std::mem::take(&mut self.ready) {
-            match key {
-                Key::Request(process) => requests.push(process),
-                Key::Spawned(_) => self.run_spawned(key, context),
-            }
-        }
-        // What was spawned may have sent something to a request.
-        self.ready.retain(|key| match key {
-            Key::Request(process) => {
-                requests.push(*process);
-                false
-            }
-            Key::Spawned(_) => true,
-        });
-        for process in requests {
-            context.command(Command::Resume(process));
-        }
-        let all_left = self.outgoing.leave(context.mail);
-        if !self.ready.is_empty() {
-            context.wake_at_ns(context.now.monotonic_ns);
-        }
-        if !all_left {
-            // The scheduler they are for is busy: asking all the time would make this one so, too.
-            context.wake_after_ms(LETTERS_RETRY_MS);
-        }
-        if let Some(due_ns) = self.alarms.next_ns() {
-            context.wake_at_ns(due_ns);
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
+    use script::engine::Settings;
 
-    use script::engine::{Answer, Level, Part};
-    use script::template;
-
-    use super::super::name::PageName;
     use super::super::post::Letter;
     use super::super::process::Undelivered;
-    use super::super::set::PageKind;
+    use super::super::stage::{pages, run};
     use super::*;
-
-    /// A host without a request.
-    struct Nobody;
-
-    impl Host for Nobody {
-        fn request(&mut self, _part: Part, _answer: &mut Answer) {}
-
-        fn now(&mut self) -> Duration {
-            Duration::ZERO
-        }
-
-        fn log(&mut self, _level: Level, _text: &[u8]) {}
-    }
-
-    fn at(now_ns: u64) -> Moment {
-        Moment { now_ns, endpoint: Endpoint(0) }
-    }
-
-    fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {
-        let mut set = PageSet::default();
-        for (file, source) in sources {
-            let lowered =
-                template::lower(source.as_bytes(), template::Escape::of_extension("html")).unwrap();
-            set.pages.push(Arc::new(Page {
-                name: PageName::of(file).unwrap(),
-                kind: PageKind::Page,
-                media_type: "text/html".into(),
-                source: (*source).to_owned(),
-                lua: Some(lowered.lua.into()),
-                problem: None,
-                strangers: Vec::new(),
-            }));
-        }
-        vec![Arc::new(set)]
-    }
 
     #[test]
     fn who_sends_to_a_scheduler_that_does_not_answer_is_told_so() {
@@ -395,10 +325,7 @@ mod tests {
         let mut runner =
             Runner::new(&pages(&[("a.page.txt", page)]), Settings::default(), u64::MAX, 2).unwrap();
         let to = runner.mailboxes.next_id();
-        let run = |runner: &mut Runner, now_ns| {
-            let (process, page) = (ProcessId::from_bits(1), (RootIndex(0), 0));
-            runner.run(process, page, &mut Nobody, at(now_ns)).unwrap()
-        };
+        let run = |runner: &mut Runner, now_ns| run(runner, 1, 0, now_ns);
         let word_ns = u64::try_from(crate::limits::LETTER_WORD.as_nanos()).unwrap();
         assert!(matches!(run(&mut runner, 0), Turnout::Wait));
         assert!(matches!(run(&mut runner, word_ns - 1), Turnout::Wait));
@@ -420,10 +347,6 @@ mod tests {
         let old = pages(&[("a.page.html", "old"), ("b.page.html", "<% sleep(1) %>")]);
         let mut runner = Runner::new(&old, Settings::default(), u64::MAX, 1).unwrap();
         let now = 5;
-        let root = RootIndex(0);
-        let run = |runner: &mut Runner, process, index, now| {
-            runner.run(ProcessId::from_bits(process), (root, index), &mut Nobody, at(now)).unwrap()
-        };
         assert!(matches!(run(&mut runner, 1, 0, now), Turnout::Done(_)));
         assert!(matches!(run(&mut runner, 2, 1, now), Turnout::Wait));
         assert!(matches!(run(&mut runner, 3, 1, now), Turnout::Wait));

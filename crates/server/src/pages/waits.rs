@@ -6,16 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runtime::mailbox::Endpoint;
-use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 use script::engine::{Run, Wait};
 
-use super::host::BackgroundHost;
+use super::family::Family;
 use super::post::Letter;
 use super::process::{Awaits, Delivery, Key, Life, Name, Put, Undelivered};
-use super::runner::{Moment, Runner, Turnout};
+use super::runner::{Moment, Runner};
 use crate::limits::LETTER_WORD;
-use crate::message::Message;
 use crate::uploads::Told;
 
 /// What becomes of a wait.
@@ -128,7 +126,7 @@ impl Runner {
     pub(super) fn hand_over(&mut self, key: Key, delivery: Delivery) {
         if let Some(underway) = self.underway.get_mut(&key) {
             underway.delivery = Some(delivery);
-            self.ready.push(key);
+            self.make_ready(key);
         }
     }
 
@@ -163,26 +161,21 @@ impl Runner {
     }
 
     /// Takes in what a page spawned; what the page is told.
-    pub(super) fn adopt(&mut self, child: Run, parent: &Life, moment: Moment) -> Delivery {
+    pub(super) fn adopt(&mut self, child: Run, parent: &mut Life, moment: Moment) -> Delivery {
+        let family = parent.family.get_or_insert_default();
+        let Some(family) = Family::join(family) else {
+            return Delivery::Failed("there are too many processes of this request");
+        };
         let key = Key::Spawned(self.mailboxes.next_id());
         let Some(mailbox) = self.mailboxes.open(key) else {
             return Delivery::Failed("there are too many processes");
         };
         self.counters.of(parent.row).spawned += 1;
-        let life = Life::new(Arc::clone(&parent.page), parent.row, u64::MAX, Some(mailbox));
+        let mut life = Life::new(Arc::clone(&parent.page), parent.row, u64::MAX);
+        life.mailbox = Some(mailbox);
+        life.family = Some(family);
         let _waits = self.yield_turn(key, child, life, None);
         name_of(moment, mailbox)
-    }
-
-    /// Goes on with what was spawned.
-    pub(super) fn run_spawned(&mut self, key: Key, context: &ServiceContext<'_, Message>) {
-        let Some(underway) = self.underway.get(&key) else { return };
-        let page = Arc::clone(&underway.life.page);
-        let mut host = BackgroundHost { file: &page.name.file, now: context.now };
-        let moment = Moment { now_ns: context.now.monotonic_ns, endpoint: context.mail.endpoint() };
-        if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment) {
-            self.failures.push((page, error));
-        }
     }
 }
 

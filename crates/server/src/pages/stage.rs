@@ -1,0 +1,55 @@
+//! What the tests of page processes have in common: pages, and requests without a connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+use script::engine::{Answer, Host, Level, Part};
+use script::template;
+
+use super::name::PageName;
+use super::runner::{Moment, Runner, Turnout};
+use super::set::{Page, PageKind, PageSet};
+use crate::files::RootIndex;
+
+/// A host without a request.
+struct Nobody;
+
+impl Host for Nobody {
+    fn request(&mut self, _part: Part, _answer: &mut Answer) {}
+
+    fn now(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn log(&mut self, _level: Level, _text: &[u8]) {}
+}
+
+pub(super) fn at(now_ns: u64) -> Moment {
+    Moment { now_ns, endpoint: Endpoint(0) }
+}
+
+/// What comes of a page of the first root.
+pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) -> Turnout {
+    let (process, page) = (ProcessId::from_bits(process), (RootIndex(0), index));
+    runner.run(process, page, &mut Nobody, at(now_ns)).unwrap()
+}
+
+pub(super) fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {
+    let mut set = PageSet::default();
+    for (file, source) in sources {
+        let lowered =
+            template::lower(source.as_bytes(), template::Escape::of_extension("html")).unwrap();
+        set.pages.push(Arc::new(Page {
+            name: PageName::of(file).unwrap(),
+            kind: PageKind::Page,
+            media_type: "text/html".into(),
+            source: (*source).to_owned(),
+            lua: Some(lowered.lua.into()),
+            problem: None,
+            strangers: Vec::new(),
+        }));
+    }
+    vec![Arc::new(set)]
+}

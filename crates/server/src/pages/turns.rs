@@ -1,0 +1,169 @@
+//! What page processes do at the end of a turn.
+//!
+//! Owns who goes on, and how much all of them may do until what came from outside has its turn. Never reads a clock.
+
+use std::sync::Arc;
+
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+
+use super::host::BackgroundHost;
+use super::process::{Key, Standing};
+use super::ready::Used;
+use super::runner::{Moment, Runner, Turnout};
+use crate::limits::{ALARMS_PER_TURN, LETTERS_RETRY_MS, PAGES_RESUMED_PER_TURN};
+use crate::message::Message;
+
+impl Runner {
+    /// At the end of a turn: what was spawned goes on now, requests in the next turn.
+    pub fn wake(&mut self, context: &mut ServiceContext<'_, Message>) {
+        let (now_ns, endpoint) = (context.now.monotonic_ns, context.mail.endpoint());
+        let unix_seconds = context.now.unix_seconds;
+        for process in self.go_on_by_turns(Moment { now_ns, endpoint }, unix_seconds) {
+            context.command(Command::Resume(process));
+        }
+        let all_left = self.outgoing.leave(context.mail);
+        if !self.ready.is_empty() {
+            context.wake_at_ns(now_ns);
+        }
+        if !all_left {
+            // The scheduler they are for is busy: asking all the time would make this one so, too.
+            context.wake_after_ms(LETTERS_RETRY_MS);
+        }
+        if let Some(due_ns) = self.alarms.next_ns() {
+            context.wake_at_ns(due_ns);
+        }
+    }
+
+    /// Those who have used little go on first, as long as all of them together take no longer than one of them may; then
+    /// one that has used much, whatever they took. The requests among them are returned.
+    fn go_on_by_turns(&mut self, moment: Moment, unix_seconds: u64) -> Vec<ProcessId> {
+        self.hear_alarms(moment.now_ns);
+        let mut requests = Vec::new();
+        let end_ns = self.taken_ns().saturating_add(self.slice_ns);
+        while self.taken_ns() < end_ns
+            && let Some(key) = self.ready.take_fresh()
+        {
+            requests.extend(self.let_go_on(key, moment, unix_seconds));
+        }
+        if let Some(key) = self.ready.take_worn() {
+            requests.extend(self.let_go_on(key, moment, unix_seconds));
+        }
+        requests
+    }
+
+    /// What all steps so far took.
+    fn taken_ns(&self) -> u64 {
+        self.engine.used_ns().saturating_add(self.steps_ns)
+    }
+
+    /// Runs what was spawned. A request is returned: its connection asks for it.
+    fn let_go_on(&mut self, key: Key, moment: Moment, unix_seconds: u64) -> Option<ProcessId> {
+        let underway = self.underway.get_mut(&key)?;
+        underway.standing = Standing::Waits;
+        match key {
+            Key::Request(process) => {
+                // What it will take is not known yet.
+                self.steps_ns += self.slice_ns / PAGES_RESUMED_PER_TURN;
+                Some(process)
+            }
+            Key::Spawned(_) => {
+                let page = Arc::clone(&underway.life.page);
+                let mut host = BackgroundHost { file: &page.name.file, unix_seconds };
+                if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment) {
+                    self.failures.push((page, error));
+                }
+                None
+            }
+        }
+    }
+
+    fn hear_alarms(&mut self, now_ns: u64) {
+        for _ in 0..ALARMS_PER_TURN {
+            let Some(key) = self.alarms.take_due(now_ns) else { return };
+            // It may have gone on before, and wait for something else.
+            if self.underway.get(&key).is_some_and(|underway| underway.is_due(now_ns)) {
+                self.make_ready(key);
+            }
+        }
+    }
+
+    /// Puts one where it belongs among those that go on, once.
+    pub(super) fn make_ready(&mut self, key: Key) {
+        let Some(underway) = self.underway.get_mut(&key) else { return };
+        if underway.standing == Standing::Ready {
+            return;
+        }
+        underway.standing = Standing::Ready;
+        let used_ns = self.engine.spent_by(&underway.run);
+        let used = if used_ns < self.slice_ns { Used::Little } else { Used::Much };
+        self.ready.push(key, used);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use script::engine::Settings;
+
+    use super::super::stage::{at, pages, run};
+    use super::*;
+    use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_FAMILY_MAX, PAGE_STEP_NS};
+
+    const LOOP: &str = "<% while true do end %>";
+    const BOMB: &str = "<% local function f() spawn(f) spawn(f) end f() %>ok";
+
+    fn runner(slice: Duration, sources: &[(&str, &str)]) -> Runner {
+        let settings =
+            Settings { slice, cpu_budget: Duration::from_secs(60), ..Settings::default() };
+        Runner::new(&pages(sources), settings, u64::MAX, 1).unwrap()
+    }
+
+    fn process(number: u64) -> ProcessId {
+        ProcessId::from_bits(number)
+    }
+
+    #[test]
+    fn who_has_used_little_goes_first_and_then_one_of_those_who_have_used_much() {
+        let sleep = "<% sleep(1) %>slept";
+        let mut runner =
+            runner(Duration::from_millis(20), &[("a.page.txt", LOOP), ("b.page.txt", sleep)]);
+        for number in 1..=3 {
+            assert!(matches!(run(&mut runner, number, 0, 0), Turnout::Wait));
+        }
+        for number in 4..=5 {
+            assert!(matches!(run(&mut runner, number, 1, 0), Turnout::Wait));
+        }
+        let second = 1_000_000_000;
+        assert_eq!(runner.go_on_by_turns(at(second - 1), 0), [process(1)]);
+        assert!(matches!(run(&mut runner, 1, 0, second - 1), Turnout::Wait));
+        assert_eq!(runner.go_on_by_turns(at(second), 0), [process(4), process(5), process(2)]);
+        assert_eq!(runner.go_on_by_turns(at(second), 0), [process(3)]);
+        assert_eq!(runner.go_on_by_turns(at(second), 0), [process(1)], "once in the queue");
+        assert_eq!(runner.go_on_by_turns(at(second), 0), []);
+    }
+
+    #[test]
+    fn who_spawns_without_end_has_its_share_of_a_turn_and_no_more() {
+        let slice = Duration::from_millis(1);
+        let mut runner = runner(slice, &[("a.page.txt", BOMB), ("b.page.txt", LOOP)]);
+        assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
+        assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
+        let mut most = 0;
+        for _ in 0..200 {
+            let before_ns = runner.steps_ns;
+            let goes_on = runner.go_on_by_turns(at(0), 0);
+            let steps = (runner.steps_ns - before_ns) / PAGE_STEP_NS;
+            let share = u64::try_from(slice.as_nanos()).unwrap() / PAGE_STEP_NS;
+            assert!(steps <= share + 2 * PAGE_ANSWERS_AT_ONCE as u64, "{steps} steps");
+            assert_eq!(goes_on, [process(2)], "it has its slice in each turn");
+            assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
+            most = most.max(runner.underway.len());
+        }
+        assert_eq!(most, PAGE_FAMILY_MAX, "the last of the family, and the one that loops");
+        assert!(runner.take_failures().iter().all(|(_, error)| {
+            error.to_string().contains("there are too many processes of this request")
+        }));
+    }
+}
