@@ -21,7 +21,7 @@ use crate::engine::host::Host;
 use crate::engine::keys::Keys;
 
 /// Room on a stack for what is pushed between two looks.
-const ROOM: c_int = 8;
+pub(super) const ROOM: c_int = 8;
 
 unsafe extern "C-unwind" {
     /// Switches the compiler on and off; mlua-sys leaves it out.
@@ -33,7 +33,7 @@ const ENGINE_OFF: c_int = 0;
 
 /// The number of a value that the registry keeps alive. Given back with [`Lua::release`].
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Reference(c_int);
+pub(in crate::engine) struct Reference(pub(super) c_int);
 
 /// What a function of the library's is called with.
 #[derive(Clone, Copy)]
@@ -278,66 +278,6 @@ impl Lua {
     /// Lets go of a coroutine, in whatever state it is.
     pub(in crate::engine) fn drop_coroutine(&mut self, coroutine: Coroutine) {
         self.release(&coroutine.reference);
-    }
-
-    /// Puts a kept value onto a coroutine's stack.
-    pub(in crate::engine) fn pass(&mut self, coroutine: &Coroutine, reference: &Reference) {
-        self.main.push_registered(reference.0);
-        self.main.move_to(coroutine.stack, 1);
-    }
-
-    /// Puts a number onto a coroutine's stack.
-    pub(in crate::engine) fn pass_number(&mut self, coroutine: &Coroutine, number: f64) {
-        coroutine.stack.push_number(number);
-    }
-
-    /// Moves the topmost value of one coroutine's stack to another's.
-    pub(in crate::engine) fn move_value(&mut self, from: &Coroutine, to: &Coroutine) {
-        from.stack.move_to(to.stack, 1);
-    }
-
-    /// Puts nil onto a coroutine's stack.
-    pub(in crate::engine) fn pass_nil(&mut self, coroutine: &Coroutine) {
-        coroutine.stack.push_nil();
-    }
-
-    /// Puts a text onto the stack of a run's coroutine, at its expense; whether there was memory for it.
-    pub(in crate::engine) fn pass_charged(
-        &mut self,
-        coroutine: &Coroutine,
-        text: &[u8],
-        meter: &mut Meter,
-    ) -> bool {
-        self.context().memory.ledger.begin(*meter);
-        let is_passed = self.pass_bytes(coroutine, text);
-        *meter = self.context().memory.ledger.end();
-        is_passed
-    }
-
-    /// Puts a text onto a coroutine's stack; whether there was memory for it.
-    pub(in crate::engine) fn pass_bytes(&mut self, coroutine: &Coroutine, text: &[u8]) -> bool {
-        protected(self.main, &mut |inside| {
-            inside.reserve(1);
-            inside.push_bytes(text);
-            inside.move_to(coroutine.stack, 1);
-        })
-        .is_ok()
-    }
-
-    /// Keeps the topmost value of a coroutine's stack.
-    pub(in crate::engine) fn keep(&mut self, coroutine: &Coroutine) -> Result<Reference, Fault> {
-        let mut reference = None;
-        protected(self.main, &mut |inside| {
-            inside.reserve(1);
-            coroutine.stack.move_to(*inside, 1);
-            reference = Some(Reference(inside.register()));
-        })?;
-        reference.ok_or(Fault::OutOfMemory)
-    }
-
-    /// Makes room for what [`Lua::resume`] is to pass; whether it could.
-    pub(in crate::engine) fn has_room(&self, coroutine: &Coroutine) -> bool {
-        coroutine.stack.has_room(ROOM)
     }
 
     /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges what it

@@ -15,6 +15,7 @@ mod functions;
 mod ledger;
 mod lua;
 mod memory;
+mod passing;
 mod stack;
 mod tick;
 
