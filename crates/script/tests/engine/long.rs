@@ -11,6 +11,7 @@ fn played(code: &str) -> Course {
     let mut stage = Stage::with(Settings {
         cpu_budget: Duration::from_secs(3600),
         memory_bytes: 512 << 20,
+        run_memory_bytes: 512 << 20,
         ..Settings::default()
     });
     let page = stage.load(code);
