@@ -115,7 +115,10 @@ end -%>";
     // Read before the request is over: a process has none.
     assert_eq!(server.get("/deaf?seconds=1000").status, 200);
     until("it cannot ask for the request", || {
-        server.printed_errors().contains("deaf.page.txt:1: this request is not the one that is answered here").then_some(())
+        server
+            .printed_errors()
+            .contains("deaf.page.txt:1: this request is not the one that is answered here")
+            .then_some(())
     });
     let deaf = "<% local s = tonumber(request.query.seconds) -%>\nnew <%= spawn(function() sleep(s) receive() end) -%>";
     server.directory().write("site/deaf.page.txt", deaf);

@@ -180,7 +180,7 @@ end
 local methods = {}
 kit.response_methods = methods
 
-kit.not_own_response = "this answer is sent, or not the one that is made here: nothing can be added to it"
+kit.not_own_response = "this answer is sent, or not the one that is made here (a spawned process makes none): nothing can be added to it"
 
 -- Adds to the page's output.
 function methods.write(response, ...)

@@ -148,7 +148,7 @@ fn what_a_process_prints_reaches_no_other_request() {
     let Step::Failed(error) = stage.resume(child) else { panic!("its page is done") };
     assert_eq!(
         error.message,
-        "this answer is sent, or not the one that is made here: nothing can be added to it"
+        "this answer is sent, or not the one that is made here (a spawned process makes none): nothing can be added to it"
     );
     assert!(matches!(stage.resume(other), Step::Done));
     assert_eq!(stage.output.body, b"other");
