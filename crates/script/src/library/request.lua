@@ -8,7 +8,7 @@ local ask = kit.ask
 local type, tostring, error, rawset, rawget, setmetatable = type, tostring, error, rawset, rawget, setmetatable
 local tonumber, pairs, select, unpack = tonumber, pairs, select, unpack
 local has_table = kit.has_table
-local contexts, running = kit.contexts, coroutine.running
+local numbered, current = kit.numbered, kit.current
 local concat, find, lower, match = table.concat, string.find, string.lower, string.match
 
 local parts = kit.parts
@@ -39,7 +39,7 @@ kit.request_meta = {
     local value
     if part then
       -- The host answers for the run that is under way.
-      if contexts[running()].request ~= request then
+      if numbered[current[0]].request ~= request then
         error("this request is not the one that is answered here", 2)
       end
       value = ask(part)
@@ -184,7 +184,7 @@ kit.not_own_response = "this answer is sent, or not the one that is made here (a
 
 -- Adds to the page's output.
 function methods.write(response, ...)
-  local context = contexts[running()]
+  local context = numbered[current[0]]
   if context.response ~= response then
     error(kit.not_own_response, 2)
   end
