@@ -250,6 +250,15 @@ pub const LETTER_WORD: Duration = Duration::from_secs(5);
 /// 1,000 processes that come of one request at a time, its own and those that its processes spawned among them; `spawn` of one
 /// more fails, and its page is told.
 pub const PAGE_FAMILY_MAX: usize = 1_000;
+/// 10 times as long as it used the CPU: after that time it is forgotten that the spawned processes of one request did. So all of
+/// them together have a tenth of a processor for ever, and at times more; with more than the budget used, one that goes on is
+/// ended.
+pub const FAMILY_REST_FACTOR: u64 = 10;
+/// 10 failures of processes that come of one request are told in the log at once, and then one in each
+/// [`FAMILY_TOLD_AGAIN`]; the others are counted.
+pub const FAMILY_FAILURES_TOLD: u64 = 10;
+/// 1 s after which the log may have another failure.
+pub const FAMILY_TOLD_AGAIN: Duration = Duration::from_secs(1);
 /// 2 us are counted for each step of a page process besides its CPU time in Lua: what it takes of the server itself. Whoever
 /// only waits takes something, too.
 pub const PAGE_STEP_NS: u64 = 2_000;

@@ -10,7 +10,7 @@ use crate::engine::ffi::{Coroutine, Outcome, Reference};
 use crate::engine::host::Host;
 use crate::engine::library;
 use crate::engine::report;
-use crate::engine::run::{Budget, Handler, MemoryBudget, Purpose, Run};
+use crate::engine::run::{Handler, MemoryBudget, Purpose, Run};
 use crate::engine::state::State;
 use crate::limits;
 
@@ -55,8 +55,7 @@ impl State {
         self.lua.pass_number(&coroutine, number);
         let name: Rc<str> = file.into();
         // What is loaded stays for all.
-        let budgets = (Budget::Whole, MemoryBudget::All);
-        let mut run = Run::new(coroutine, name.clone(), budgets, &self.bin);
+        let mut run = Run::new(coroutine, name.clone(), MemoryBudget::All, &self.bin);
         let mut passed = 4;
         loop {
             let (coroutine, outcome) = self.advance(&mut run, passed, host)?;

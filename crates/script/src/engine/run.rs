@@ -66,7 +66,6 @@ pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
     pub(super) name: Rc<str>,
     pub(super) ticks: u32,
-    budget: Budget,
     /// Values on its stack that its first resume passes.
     pub(super) first_values: i32,
     /// Where its last slice ended.
@@ -90,15 +89,6 @@ pub(super) struct Review {
     pub(super) outcome: Outcome,
 }
 
-/// What the CPU budget of a run is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Budget {
-    /// All of it.
-    Whole,
-    /// What it does from one wait to the next: it may live for long.
-    BetweenWaits,
-}
-
 /// What memory a run may hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MemoryBudget {
@@ -112,7 +102,7 @@ impl Run {
     pub(super) fn new(
         coroutine: Coroutine,
         name: Rc<str>,
-        (budget, memory): (Budget, MemoryBudget),
+        memory: MemoryBudget,
         bin: &Bin,
     ) -> Self {
         let (meter, review_above) = match memory {
@@ -123,22 +113,12 @@ impl Run {
             coroutine: Some(coroutine),
             name,
             ticks: 0,
-            budget,
             first_values: 0,
             seen: None,
             meter,
             review_above,
             review: None,
             bin: bin.clone(),
-        }
-    }
-
-    /// It waits; its coroutine comes back to it.
-    pub(super) fn wait_with(&mut self, coroutine: Coroutine, wait: &Wait) {
-        self.coroutine = Some(coroutine);
-        let gives_way = matches!(wait, Wait::Sleep(_) | Wait::Receive(_));
-        if gives_way && self.budget == Budget::BetweenWaits {
-            self.ticks = 0;
         }
     }
 

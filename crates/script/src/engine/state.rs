@@ -14,9 +14,7 @@ use crate::engine::library;
 use crate::engine::lost::Seen;
 use crate::engine::report;
 use crate::engine::review::CYCLES;
-use crate::engine::run::{
-    Bin, Budget, Handler, MemoryBudget, Output, Reply, Review, Run, Step, Wait,
-};
+use crate::engine::run::{Bin, Handler, MemoryBudget, Output, Reply, Review, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
@@ -164,8 +162,7 @@ impl State {
         };
         self.lua.pass(&coroutine, reference);
         let name = page.name.clone();
-        let budgets = (Budget::Whole, MemoryBudget::Bytes(self.run_bound));
-        let run = Run::new(coroutine, name, budgets, &self.bin);
+        let run = Run::new(coroutine, name, MemoryBudget::Bytes(self.run_bound), &self.bin);
         self.go_on(run, 1, host, output)
     }
 
@@ -274,7 +271,7 @@ impl State {
                     output.take(&coroutine);
                 }
                 coroutine.stack.truncate(0);
-                run.wait_with(coroutine, &wait);
+                run.coroutine = Some(coroutine);
                 Step::Waits(run, wait)
             }
         }
@@ -298,8 +295,8 @@ impl State {
         self.lua.move_value(&parent, &coroutine);
         parent.stack.truncate(0);
         self.lua.pass_number(&coroutine, SPAWNED);
-        let budgets = (Budget::BetweenWaits, MemoryBudget::Bytes(self.run_bound));
-        let mut child = Run::new(coroutine, name.clone(), budgets, &self.bin);
+        let memory = MemoryBudget::Bytes(self.run_bound);
+        let mut child = Run::new(coroutine, name.clone(), memory, &self.bin);
         child.first_values = 2;
         Ok((parent, child))
     }

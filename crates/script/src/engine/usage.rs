@@ -76,6 +76,11 @@ impl State {
         u64::from(run.ticks).saturating_mul(self.tick_ns)
     }
 
+    /// Says how many nanoseconds count: for one that lives for long, or shares its budget with others.
+    pub fn set_spent(&self, run: &mut Run, spent_ns: u64) {
+        run.ticks = u32::try_from(spent_ns / self.tick_ns).unwrap_or(u32::MAX);
+    }
+
     /// Nanoseconds of all calls so far. They are sampled: in steps of half a slice, right on the average of many calls.
     #[must_use]
     pub fn used_ns(&self) -> u64 {

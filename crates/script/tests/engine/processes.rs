@@ -172,7 +172,7 @@ fn a_process_that_fails_or_loops_is_told_with_its_line() {
 }
 
 #[test]
-fn the_budget_of_a_process_is_for_what_it_does_between_two_waits() {
+fn the_budget_of_a_process_is_used_up_as_its_host_says() {
     // Each round takes a tenth of it on a host that has nothing else to do.
     let settings = Settings { cpu_budget: Duration::from_millis(250), ..Settings::default() };
     let mut stage = Stage::with(settings);
@@ -187,8 +187,9 @@ fn the_budget_of_a_process_is_for_what_it_does_between_two_waits() {
     loop {
         step = match step {
             Step::Sliced(run) => stage.resume(run),
-            Step::Waits(run, _) => {
+            Step::Waits(mut run, _) => {
                 waits += 1;
+                stage.state.set_spent(&mut run, 0);
                 stage.resume(run)
             }
             Step::Done => break,
@@ -197,4 +198,9 @@ fn the_budget_of_a_process_is_for_what_it_does_between_two_waits() {
         };
     }
     assert_eq!(waits, 20);
+    let (_parent, mut child) = spawned(&mut stage, "spawn(function() sleep(1) end)");
+    stage.state.set_spent(&mut child, 251_000_000);
+    assert!(stage.state.spent_by(&child) > 250_000_000);
+    let Step::Failed(error) = stage.resume(child) else { panic!("all was spent, by others") };
+    assert_eq!(error.fault, Fault::CpuBudget);
 }

@@ -1,19 +1,57 @@
 //! All processes that come of one request: what it spawned, and what those spawned.
 //!
-//! Owns how many there may be. Never ends one.
+//! Owns the CPU budget that the spawned ones share, and how many there may be. Never ends one: the engine does, by the budget
+//! that it is told.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::limits::PAGE_FAMILY_MAX;
+use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
 
 /// What the processes of one request have in common. Each holds a share of it.
-#[derive(Default)]
-pub(super) struct Family {}
+pub(super) struct Family {
+    spent_ns: Cell<u64>,
+    /// Until when what was spent is paid back.
+    paid_until_ns: Cell<u64>,
+    /// When all failures that were told are forgotten.
+    told_until_ns: Cell<u64>,
+}
 
 impl Family {
+    pub(super) fn new(now_ns: u64) -> Self {
+        let (spent_ns, told_until_ns) = (Cell::new(0), Cell::new(0));
+        Self { spent_ns, paid_until_ns: Cell::new(now_ns), told_until_ns }
+    }
+
     /// Another member; none when there are too many.
     pub(super) fn join(self: &Rc<Self>) -> Option<Rc<Self>> {
         (Rc::strong_count(self) < PAGE_FAMILY_MAX).then(|| Rc::clone(self))
+    }
+
+    /// CPU time that counts against its budget now: what was spent is forgotten as time goes by.
+    pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
+        let passed_ns = now_ns.saturating_sub(self.paid_until_ns.get());
+        let paid_ns = passed_ns / FAMILY_REST_FACTOR;
+        self.paid_until_ns.set(self.paid_until_ns.get() + paid_ns * FAMILY_REST_FACTOR);
+        self.spent_ns.set(self.spent_ns.get().saturating_sub(paid_ns));
+        self.spent_ns.get()
+    }
+
+    /// One of them has run. More than `most_ns` is not remembered: who spends too much is ended for it, and the others begin
+    /// with little debt.
+    pub(super) fn spend(&self, used_ns: u64, most_ns: u64) {
+        self.spent_ns.set(self.spent_ns.get().saturating_add(used_ns).min(most_ns));
+    }
+
+    /// Whether the log is to have another failure of a member.
+    pub(super) fn may_tell(&self, now_ns: u64) -> bool {
+        let again_ns = u64::try_from(FAMILY_TOLD_AGAIN.as_nanos()).unwrap_or(u64::MAX);
+        let told_until_ns = self.told_until_ns.get().max(now_ns).saturating_add(again_ns);
+        let may = told_until_ns - now_ns <= FAMILY_FAILURES_TOLD.saturating_mul(again_ns);
+        if may {
+            self.told_until_ns.set(told_until_ns);
+        }
+        may
     }
 }
 
@@ -21,9 +59,36 @@ impl Family {
 mod tests {
     use super::*;
 
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn what_was_spent_is_forgotten_as_time_goes_by() {
+        let family = Family::new(5 * MS);
+        family.spend(100 * MS, u64::MAX);
+        assert_eq!(family.spent_ns(5 * MS), 100 * MS);
+        assert_eq!(family.spent_ns(5 * MS + FAMILY_REST_FACTOR * 40 * MS), 60 * MS);
+        // However often it is asked for, nothing is lost by rounding.
+        let mut now_ns = 5 * MS + FAMILY_REST_FACTOR * 40 * MS;
+        for _ in 0..FAMILY_REST_FACTOR * MS {
+            now_ns += 1;
+            family.spent_ns(now_ns);
+        }
+        assert_eq!(family.spent_ns(now_ns), 59 * MS);
+        assert_eq!(family.spent_ns(u64::MAX), 0);
+    }
+
+    #[test]
+    fn debts_are_bounded() {
+        let family = Family::new(0);
+        for _ in 0..10 {
+            family.spend(100 * MS, 250 * MS);
+        }
+        assert_eq!(family.spent_ns(0), 250 * MS);
+    }
+
     #[test]
     fn a_family_has_so_many_members_and_no_more() {
-        let family = Rc::new(Family::default());
+        let family = Rc::new(Family::new(0));
         let mut members = Vec::new();
         while let Some(member) = family.join() {
             members.push(member);
@@ -31,5 +96,16 @@ mod tests {
         assert_eq!(members.len() + 1, PAGE_FAMILY_MAX, "who began it is one of them");
         members.pop();
         assert!(family.join().is_some(), "one has ended");
+    }
+
+    #[test]
+    fn few_failures_are_told_and_never_none_for_long() {
+        let family = Family::new(0);
+        let told = |now_ns| (0..1_000).filter(|_| family.may_tell(now_ns)).count() as u64;
+        assert_eq!(told(0), FAMILY_FAILURES_TOLD);
+        let again_ns = u64::try_from(FAMILY_TOLD_AGAIN.as_nanos()).unwrap();
+        assert_eq!(told(again_ns - 1), 0);
+        assert_eq!(told(again_ns), 1);
+        assert_eq!(told(1_000 * again_ns), FAMILY_FAILURES_TOLD);
     }
 }

@@ -40,10 +40,21 @@ pub(super) struct Life {
     pub(super) mailbox: Option<ProcessId>,
     /// What it shares with those that it spawned, and with who spawned it.
     pub(super) family: Option<Rc<Family>>,
+    /// Whose CPU budget it uses.
+    pub(super) budget: Budget,
     /// Whether its client was given something to take.
     pub(super) progress: Progress,
     /// From when on it has its CPU budget anew.
     budget_due_ns: u64,
+}
+
+/// Whose CPU budget a process uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Budget {
+    /// Its own: it answers a request.
+    Own,
+    /// That of its family: it was spawned.
+    Shared,
 }
 
 /// What its client was sent since it went on last.
@@ -58,7 +69,21 @@ pub(super) enum Progress {
 impl Life {
     pub(super) fn new(page: Arc<Page>, row: RowIndex, deadline_ns: u64) -> Self {
         let (progress, budget_due_ns) = (Progress::None, deadline_ns);
-        Self { page, row, deadline_ns, mailbox: None, family: None, progress, budget_due_ns }
+        Self {
+            page,
+            row,
+            deadline_ns,
+            mailbox: None,
+            family: None,
+            budget: Budget::Own,
+            progress,
+            budget_due_ns,
+        }
+    }
+
+    /// The family whose CPU budget it uses, where that is not its own.
+    pub(super) fn shares_budget_with(&self) -> Option<&Rc<Family>> {
+        self.family.as_ref().filter(|_| self.budget == Budget::Shared)
     }
 
     /// It goes on. Whose client has taken a part since has its time anew, so that there may be answers without an end; and

@@ -66,6 +66,9 @@ pub struct Runner {
     output: Output,
     deadline_ns: u64,
     pub(super) slice_ns: u64,
+    cpu_budget_ns: u64,
+    /// The time of the last call that told it.
+    pub(super) now_ns: u64,
     /// Steps so far, at what each takes of this server besides Lua.
     pub(super) steps_ns: u64,
     /// How many schedulers have processes: the first endpoints.
@@ -99,6 +102,8 @@ impl Runner {
             output: Output::default(),
             deadline_ns,
             slice_ns: u64::try_from(settings.slice.as_nanos()).unwrap_or(u64::MAX),
+            cpu_budget_ns: u64::try_from(settings.cpu_budget.as_nanos()).unwrap_or(u64::MAX),
+            now_ns: 0,
             steps_ns: 0,
             schedulers,
             code: settings.code,
@@ -126,6 +131,7 @@ impl Runner {
         host: &mut dyn Host,
         moment: Moment,
     ) -> Option<Turnout> {
+        self.now_ns = moment.now_ns;
         let key = Key::Request(process);
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
@@ -144,7 +150,7 @@ impl Runner {
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let life = Life::new(page, row, deadline_ns);
-        self.count(row, &step, before);
+        let _used = self.count(row, &step, before);
         Some(self.proceed(key, life, step, host, moment))
     }
 
@@ -166,28 +172,39 @@ impl Runner {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
             self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
         }
-        let step = self.resume(run, life.row, delivery.as_ref(), host);
+        let step = self.resume(run, &life, delivery.as_ref(), host, moment.now_ns);
         self.proceed(key, life, step, host, moment)
     }
 
     fn resume(
         &mut self,
-        run: Run,
-        row: RowIndex,
+        mut run: Run,
+        life: &Life,
         delivery: Option<&Delivery>,
         host: &mut dyn Host,
+        now_ns: u64,
     ) -> Step {
         let before = self.engine.usage();
+        let family = life.shares_budget_with();
+        if let Some(family) = family {
+            self.engine.set_spent(&mut run, family.spent_ns(now_ns));
+        }
         let (engine, output) = (&mut self.engine, &mut self.output);
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
-        self.count(row, &step, before);
+        let used = self.count(life.row, &step, before);
+        if let Some(family) = family {
+            // One slice beyond it, so that whoever goes on with that is ended.
+            let most_ns = self.cpu_budget_ns.saturating_add(self.slice_ns);
+            family.spend(used.cpu_ns.saturating_add(PAGE_STEP_NS), most_ns);
+        }
         step
     }
 
-    fn count(&mut self, row: RowIndex, step: &Step, before: Usage) {
+    fn count(&mut self, row: RowIndex, step: &Step, before: Usage) -> Usage {
         self.steps_ns += PAGE_STEP_NS;
         let used = self.engine.usage().since(before);
         self.counters.of(row).add_step(step, used, self.engine.held_bytes());
+        used
     }
 
     /// From one step to the next, as long as what a step wants is answered at once.
@@ -223,7 +240,7 @@ impl Runner {
             if answered == PAGE_ANSWERS_AT_ONCE {
                 return self.yield_turn(key, run, life, Some(delivery));
             }
-            step = self.resume(run, life.row, Some(&delivery), host);
+            step = self.resume(run, &life, Some(&delivery), host, moment.now_ns);
         }
     }
 

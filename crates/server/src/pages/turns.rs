@@ -38,7 +38,8 @@ impl Runner {
     /// Those who have used little go on first, as long as all of them together take no longer than one of them may; then
     /// one that has used much, whatever they took. The requests among them are returned.
     fn go_on_by_turns(&mut self, moment: Moment, unix_seconds: u64) -> Vec<ProcessId> {
-        self.hear_alarms(moment.now_ns);
+        self.now_ns = moment.now_ns;
+        self.hear_alarms();
         let mut requests = Vec::new();
         let end_ns = self.taken_ns().saturating_add(self.slice_ns);
         while self.taken_ns() < end_ns
@@ -69,8 +70,11 @@ impl Runner {
             }
             Key::Spawned(_) => {
                 let page = Arc::clone(&underway.life.page);
+                let family = underway.life.family.clone();
                 let mut host = BackgroundHost { file: &page.name.file, unix_seconds };
-                if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment) {
+                if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment)
+                    && family.is_none_or(|family| family.may_tell(moment.now_ns))
+                {
                     self.failures.push((page, error));
                 }
                 None
@@ -78,7 +82,8 @@ impl Runner {
         }
     }
 
-    fn hear_alarms(&mut self, now_ns: u64) {
+    fn hear_alarms(&mut self) {
+        let now_ns = self.now_ns;
         for _ in 0..ALARMS_PER_TURN {
             let Some(key) = self.alarms.take_due(now_ns) else { return };
             // It may have gone on before, and wait for something else.
@@ -95,7 +100,10 @@ impl Runner {
             return;
         }
         underway.standing = Standing::Ready;
-        let used_ns = self.engine.spent_by(&underway.run);
+        let used_ns = match underway.life.shares_budget_with() {
+            Some(family) => family.spent_ns(self.now_ns),
+            None => self.engine.spent_by(&underway.run),
+        };
         let used = if used_ns < self.slice_ns { Used::Little } else { Used::Much };
         self.ready.push(key, used);
     }
@@ -144,26 +152,83 @@ mod tests {
         assert_eq!(runner.go_on_by_turns(at(second), 0), []);
     }
 
+    /// Turns until all spawned processes of a page are over, with so much time from one to the next; at most so many.
+    fn turns_of(runner: &mut Runner, step_ns: u64, most: u64) -> u64 {
+        assert!(matches!(run(runner, 1, 0, 0), Turnout::Done(_)));
+        (0..most)
+            .find(|turn| {
+                assert_eq!(runner.go_on_by_turns(at(turn * step_ns), 0), []);
+                runner.underway.is_empty()
+            })
+            .unwrap_or(most)
+    }
+
+    #[test]
+    fn who_asks_again_and_again_is_ended_and_who_waits_is_not() {
+        let poll = "<% spawn(function() while true do receive(0) end end) %>";
+        let rest = "<% spawn(function() while true do sleep(0.001) end end) %>";
+        for (page, is_ended) in [(poll, true), (rest, false)] {
+            let budget = Duration::from_millis(5);
+            let settings = Settings { cpu_budget: budget, ..Settings::default() };
+            let mut runner =
+                Runner::new(&pages(&[("a.page.txt", page)]), settings, u64::MAX, 1).unwrap();
+            let steps = u64::try_from(budget.as_nanos()).unwrap() / PAGE_STEP_NS;
+            // Who rests has a millisecond each time, and uses some microseconds of it.
+            let step_ns = if is_ended { 0 } else { 1_000_000 };
+            let turns = turns_of(&mut runner, step_ns, 2 * steps);
+            assert_eq!(turns < 2 * steps, is_ended, "{page}: {turns} turns");
+            let told = runner.take_failures();
+            assert_eq!(told.len(), usize::from(is_ended));
+            for (_, error) in told {
+                assert_eq!(error.to_string(), "a.page.txt:1: used more than 5 ms of CPU time");
+            }
+        }
+    }
+
+    #[test]
+    fn all_that_come_of_a_request_have_one_budget_and_ten_words_about_it() {
+        let page = "<% for index = 1, 50 do spawn(function()
+            spawn(function() while true do sleep(0) end end)
+            while true do sleep(0) end
+        end) end %>";
+        let settings = Settings { cpu_budget: Duration::from_millis(5), ..Settings::default() };
+        let mut runner =
+            Runner::new(&pages(&[("a.page.txt", page)]), settings, u64::MAX, 1).unwrap();
+        let steps = 5_000_000 / PAGE_STEP_NS;
+        assert!(turns_of(&mut runner, 0, steps) < steps);
+        // Each may come to its end, beyond the budget of all.
+        assert!(runner.steps_ns / PAGE_STEP_NS < steps + 1_000, "{} ns", runner.steps_ns);
+        assert_eq!(runner.take_failures().len(), 10);
+        assert_eq!(runner.report(&[]).total.over_budget, 100);
+    }
+
     #[test]
     fn who_spawns_without_end_has_its_share_of_a_turn_and_no_more() {
         let slice = Duration::from_millis(1);
         let mut runner = runner(slice, &[("a.page.txt", BOMB), ("b.page.txt", LOOP)]);
         assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
         assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
-        let mut most = 0;
-        for _ in 0..200 {
+        let (mut most, mut slices) = (0, 0);
+        for _ in 0..3 * PAGE_FAMILY_MAX {
             let before_ns = runner.steps_ns;
             let goes_on = runner.go_on_by_turns(at(0), 0);
             let steps = (runner.steps_ns - before_ns) / PAGE_STEP_NS;
             let share = u64::try_from(slice.as_nanos()).unwrap() / PAGE_STEP_NS;
             assert!(steps <= share + 2 * PAGE_ANSWERS_AT_ONCE as u64, "{steps} steps");
-            assert_eq!(goes_on, [process(2)], "it has its slice in each turn");
-            assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
+            for looping in goes_on {
+                assert_eq!(looping, process(2));
+                assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
+                slices += 1;
+            }
             most = most.max(runner.underway.len());
         }
-        assert_eq!(most, PAGE_FAMILY_MAX, "the last of the family, and the one that loops");
-        assert!(runner.take_failures().iter().all(|(_, error)| {
-            error.to_string().contains("there are too many processes of this request")
-        }));
+        assert!(slices >= 2, "it has its slice when all others had theirs");
+        assert!(most <= PAGE_FAMILY_MAX, "{most}: who spawns last has ended");
+        let failures = runner.take_failures();
+        assert!(!failures.is_empty(), "there were too many");
+        for (_, error) in failures {
+            let told = error.to_string();
+            assert!(told.ends_with("there are too many processes of this request"), "{told}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns what each wait means. Never resumes a request: it says who is ready.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use script::engine::{Run, Wait};
 
 use super::family::Family;
 use super::post::Letter;
-use super::process::{Awaits, Delivery, Key, Life, Name, Put, Undelivered};
+use super::process::{Awaits, Budget, Delivery, Key, Life, Name, Put, Undelivered};
 use super::runner::{Moment, Runner};
 use crate::limits::LETTER_WORD;
 use crate::uploads::Told;
@@ -162,7 +163,8 @@ impl Runner {
 
     /// Takes in what a page spawned; what the page is told.
     pub(super) fn adopt(&mut self, child: Run, parent: &mut Life, moment: Moment) -> Delivery {
-        let family = parent.family.get_or_insert_default();
+        let new = || Rc::new(Family::new(moment.now_ns));
+        let family = parent.family.get_or_insert_with(new);
         let Some(family) = Family::join(family) else {
             return Delivery::Failed("there are too many processes of this request");
         };
@@ -174,6 +176,7 @@ impl Runner {
         let mut life = Life::new(Arc::clone(&parent.page), parent.row, u64::MAX);
         life.mailbox = Some(mailbox);
         life.family = Some(family);
+        life.budget = Budget::Shared;
         let _waits = self.yield_turn(key, child, life, None);
         name_of(moment, mailbox)
     }
