@@ -72,7 +72,7 @@ function response:write(...) end
 
 ---Sets status (302 where none is named) and `Location`; the rest of the page still runs.
 ---@param target string
----@param status? integer
+---@param status? 301|302|303|307|308
 function response:redirect(target, status) end
 
 ---Sets a cookie, for the whole site, out of reach of scripts and of other sites' forms.

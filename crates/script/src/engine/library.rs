@@ -13,6 +13,7 @@ pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
 pub(super) const CHUNKS: &[(&CStr, &str)] = &[
+    (c"=[library] fault", include_str!("../library/fault.lua")),
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
@@ -120,8 +121,10 @@ mod tests {
     #[test]
     fn the_interruptible_functions_agree_with_the_native_ones() {
         let mut lua = Lua::open(64 << 20, Duration::from_millis(1)).unwrap().unwrap();
-        let names =
-            ["base", "text", "request", "run", "parts", "sandbox", "sort", "pattern", "matching"];
+        let names = [
+            "fault", "base", "text", "request", "run", "parts", "sandbox", "sort", "pattern",
+            "matching",
+        ];
         let is_named = |name: &CStr| {
             names.iter().any(|wanted| name.to_str().is_ok_and(|name| name.ends_with(wanted)))
         };

@@ -4,8 +4,10 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local newproxy, getmetatable, setmetatable = newproxy, getmetatable, setmetatable
-local error, tostring, rawget = error, tostring, rawget
+local tostring, rawget = tostring, rawget
 
 -- A library as pages see it: reads go through, nothing can be written, not even with rawset (it is no table).
 function kit.seal(name, members, call)
@@ -13,7 +15,7 @@ function kit.seal(name, members, call)
   local meta = getmetatable(face)
   meta.__index = members
   meta.__newindex = function(_, key)
-    error("'" .. name .. "' is read-only: cannot set '" .. tostring(key) .. "'", 2)
+    fail("'" .. name .. "' is read-only: cannot set '" .. tostring(key) .. "'")
   end
   meta.__metatable = false
   meta.__call = call
@@ -23,7 +25,7 @@ end
 -- What is not there, as somebody reads it.
 local absent = {
   __index = function(_, name)
-    error("undefined global '" .. tostring(name) .. "'", 2)
+    fail("undefined global '" .. tostring(name) .. "'")
   end,
 }
 
@@ -35,9 +37,9 @@ function kit.environment_with(members)
     __index = members,
     __newindex = function(_, name)
       if rawget(members, name) ~= nil then
-        error("cannot set the global '" .. tostring(name) .. "': declare it with local", 2)
+        fail("cannot set the global '" .. tostring(name) .. "': declare it with local")
       end
-      error("assign to undeclared global '" .. tostring(name) .. "': declare it with local", 2)
+      fail("assign to undeclared global '" .. tostring(name) .. "': declare it with local")
     end,
     __metatable = false,
   })

@@ -5,20 +5,23 @@
 
 local kit = ...
 
-local type, tostring, error, tonumber, setmetatable, rawset = type, tostring, error, tonumber, setmetatable, rawset
+local fail = kit.fail
+
+local type, tostring, tonumber, pairs = type, tostring, tonumber, pairs
+local setmetatable, rawset = setmetatable, rawset
 local concat, find, match, format, floor = table.concat, string.find, string.match, string.format, math.floor
 local now, sign, verify = kit.now, kit.sign, kit.verify
 local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
 local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
 
 -- A value with its time and the code of both, for a cookie of this name. `kept_as` is the name that is signed.
-function kit.signed(name, kept_as, value, expires, level)
+function kit.signed(name, kept_as, value, expires)
   local token = base64url(value) .. "." .. format("%d", expires) .. "."
   local code = sign(kept_as, expires, value)
   token = token .. base64url(code)
   local size = #name + #token
   if size > size_max then
-    error("the cookie '" .. name .. "' would have " .. size .. " bytes, signed; browsers keep " .. size_max, level)
+    fail("the cookie '" .. name .. "' would have " .. size .. " bytes, signed; browsers keep " .. size_max)
   end
   return token
 end
@@ -55,6 +58,25 @@ function kit.signed_cookies(request)
   })
 end
 
+local options_known = {
+  domain = true, http_only = true, max_age = true, path = true, same_site = true, secure = true, signed = true,
+}
+
+-- An option that is not known is a misspelt one: what it was to forbid would be allowed.
+local function check_options(name, options)
+  if type(options) ~= "table" then
+    fail("the options of the cookie '" .. tostring(name) .. "' are a table, not a " .. type(options))
+  end
+  for option in pairs(options) do
+    if not options_known[option] then
+      fail(
+        "a cookie has no option '" .. tostring(option)
+          .. "': there are domain, http_only, max_age, path, same_site, secure and signed"
+      )
+    end
+  end
+end
+
 local same_sites = { Strict = true, Lax = true, None = true }
 
 -- When a cookie that is signed now is no longer good: with the browser's own copy, or after the age of a session.
@@ -67,23 +89,24 @@ end
 -- A cookie as the wire can carry it (RFC 6265, 4.1.1), kept from scripts and from other sites unless told otherwise.
 function kit.cookie_line(name, value, options)
   if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
-    error("not the name of a cookie: " .. tostring(name), 3)
+    fail("not the name of a cookie: " .. tostring(name))
   end
+  check_options(name, options)
   local age = options.max_age
-  if age ~= nil and (type(age) ~= "number" or age ~= age or age > 1e12) then
-    error("max_age is a number of seconds, not " .. tostring(age), 3)
+  if age ~= nil and (type(age) ~= "number" or not (age >= -1e12 and age <= 1e12)) then
+    fail("max_age is a number of seconds, not " .. tostring(age))
   end
   value = type(value) == "number" and tostring(value) or value
   if type(value) == "string" and options.signed then
-    value = kit.signed(name, name, value, expiry_of(options), 4)
+    value = kit.signed(name, name, value, expiry_of(options))
   end
   if type(value) ~= "string" or find(value, '[%c%s",;\\\127-\255]') then
-    error("the value of the cookie '" .. name .. "' holds what a cookie cannot: encode it, or sign it", 3)
+    fail("the value of the cookie '" .. name .. "' holds what a cookie cannot: encode it, or sign it")
   end
   local line, count = { name, "=", value }, 3
   local function add(attribute, what)
     if type(what) ~= "string" or find(what, "[%c;]") then
-      error("the " .. attribute .. " of the cookie '" .. name .. "' is not right: " .. tostring(what), 4)
+      fail("the " .. attribute .. " of the cookie '" .. name .. "' is not right: " .. tostring(what))
     end
     line[count + 1], line[count + 2], line[count + 3], line[count + 4] = "; ", attribute, "=", what
     count = count + 4
@@ -97,12 +120,15 @@ function kit.cookie_line(name, value, options)
   end
   local same_site = options.same_site or "Lax"
   if not same_sites[same_site] then
-    error("same_site is Strict, Lax or None, not " .. tostring(same_site), 3)
+    fail("same_site is Strict, Lax or None, not " .. tostring(same_site))
   end
   add("SameSite", same_site)
   local secure = options.secure
   if secure == nil then
     secure = is_secure
+  end
+  if same_site == "None" and not secure then
+    fail("same_site None takes secure = true: browsers drop the cookie '" .. name .. "' without it")
   end
   return concat(line) .. (options.http_only == false and "" or "; HttpOnly") .. (secure and "; Secure" or "")
 end

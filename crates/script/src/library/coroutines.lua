@@ -5,6 +5,8 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local resume, native_yield, status, create = coroutine.resume, coroutine.yield, coroutine.status, coroutine.create
 local running, isyieldable = coroutine.running, coroutine.isyieldable
 local getinfo = debug.getinfo
@@ -25,17 +27,17 @@ local too_deep = "C stack overflow: more than " .. depth_max .. " coroutines res
 -- stack of the processor, which is not that of the coroutine.
 local depths = setmetatable({}, { __mode = "k" })
 
--- Raises an error of `level` where nothing can wait.
-local function require_yieldable(name, level)
+-- Raises an error where nothing can wait.
+local function require_yieldable(name)
   if not isyieldable() then
-    error(name .. " " .. cannot_wait, level + 1)
+    fail(name .. " " .. cannot_wait)
   end
 end
 
 -- Waits for the host. Called by the functions that pages wait with, it names them in its error.
 local function yield(...)
   if not isyieldable() then
-    require_yieldable(getinfo(2, "n").name or "a page", 3)
+    require_yieldable(getinfo(2, "n").name or "a page")
   end
   return native_yield(...)
 end
@@ -87,9 +89,9 @@ end
 
 local function safe_yield(...)
   if tops[running()] then
-    error("attempt to yield outside a coroutine", 2)
+    fail("attempt to yield outside a coroutine")
   end
-  require_yieldable("coroutine.yield", 2)
+  require_yieldable("coroutine.yield")
   return native_yield(USER, ...)
 end
 
@@ -104,8 +106,11 @@ local refusals = { [no_resume] = true, [not_own] = true, [too_deep] = true }
 
 local function unwrap(fine, ...)
   if not fine then
+    if refusals[(...)] then
+      fail((...))
+    end
     -- An error of the coroutine has its place.
-    error((...), refusals[(...)] and 2 or 0)
+    error((...), 0)
   end
   return ...
 end
@@ -130,11 +135,10 @@ kit.publish("coroutine", kit.seal("coroutine", {
   end,
 }))
 
--- What the host replied. If something is wrong it is raised where the page waits; callers end with a tail call of
--- this, so that is one level up.
+-- What the host replied. If something is wrong it is raised where the page waits.
 local function replied(failure, ...)
   if failure then
-    error(failure, 2)
+    fail(failure)
   end
   return ...
 end
@@ -143,7 +147,7 @@ kit.replied = replied
 
 kit.publish("sleep", function(seconds)
   if type(seconds) ~= "number" or not (seconds >= 0) then
-    error("sleep takes seconds, not " .. tostring(seconds), 2)
+    fail("sleep takes seconds, not " .. tostring(seconds))
   end
   return replied(yield(SLEEP, seconds))
 end)

@@ -5,8 +5,10 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local ffi = require("ffi")
-local type, error, tostring, floor = type, error, tostring, math.floor
+local type, tostring, floor = type, tostring, math.floor
 local string_of, cast = ffi.string, ffi.cast
 local new_buffer, get = kit.buffer.new, kit.buffer.get
 local bytes = ffi.typeof("uint8_t[?]")
@@ -23,7 +25,7 @@ local fill = cast("uint32_t (*)(uint8_t *, uint32_t)", kit.crypto_random)
 
 local function check(name, value)
   if type(value) ~= "string" then
-    error("crypto." .. name .. " takes a string, not a " .. type(value), 3)
+    fail("crypto." .. name .. " takes a string, not a " .. type(value))
   end
 end
 
@@ -82,11 +84,11 @@ end
 
 function crypto.random(count)
   if type(count) ~= "number" or count % 1 ~= 0 or count < 1 or count > random_max then
-    error("crypto.random takes a whole number from 1 to " .. random_max .. ", not " .. tostring(count), 2)
+    fail("crypto.random takes a whole number from 1 to " .. random_max .. ", not " .. tostring(count))
   end
   local place = bytes(count)
   if fill(place, count) == 0 then
-    error("the operating system gives no random bytes", 2)
+    fail("the operating system gives no random bytes")
   end
   return string_of(place, count)
 end

@@ -4,8 +4,10 @@
 
 local kit = ...
 
-local yield = coroutine.yield
-local type, tostring, tonumber, error, pcall, pairs = type, tostring, tonumber, error, pcall, pairs
+local fail = kit.fail
+
+local yield = kit.yield
+local type, tostring, tonumber, pcall, pairs = type, tostring, tonumber, pcall, pairs
 local setmetatable = setmetatable
 local concat, find, gmatch = table.concat, string.find, string.gmatch
 local lower, upper = string.lower, string.upper
@@ -15,23 +17,28 @@ local timeout_usual = kit.fetch_timeout
 
 local options_known = { body = true, headers = true, json = true, method = true, timeout = true }
 
--- Fields as lines. Level 3 is the page: whoever calls `fetch`.
+-- Fields as lines.
 local function lines_of(headers, is_json)
   if type(headers) ~= "table" then
-    error("fetch: 'headers' must be a table", 3)
+    fail("fetch: 'headers' must be a table")
   end
-  local lines, count = {}, 0
+  local lines, count, spelt = {}, 0, {}
   for name, value in pairs(headers) do
     if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
-      error("fetch: not a header name: " .. tostring(name), 3)
+      fail("fetch: not a header name: " .. tostring(name))
     end
     if type(value) == "number" then
       value = tostring(value)
     end
-    if type(value) ~= "string" or find(value, "[%z\r\n]") then
-      error("fetch: the value of '" .. name .. "' must be a string of one line", 3)
+    if type(value) ~= "string" or find(value, "[%z\1-\8\10-\31\127]") then
+      fail("fetch: the value of '" .. name .. "' must be a string of one line without control characters")
     end
-    is_json = is_json and lower(name) ~= "content-type"
+    local plain = lower(name)
+    if spelt[plain] then
+      fail("fetch: '" .. spelt[plain] .. "' and '" .. name .. "' are one header")
+    end
+    spelt[plain] = name
+    is_json = is_json and plain ~= "content-type"
     lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", value, "\n"
     count = count + 4
   end
@@ -45,11 +52,11 @@ local function body_of(options)
   local body, value = options.body, options.json
   if value ~= nil then
     if body ~= nil then
-      error("fetch takes 'body' or 'json', not both", 3)
+      fail("fetch takes 'body' or 'json', not both")
     end
     local fine, text = pcall(kit.encode_json, value)
     if not fine then
-      error("fetch: " .. text, 3)
+      fail("fetch: " .. text)
     end
     return text
   end
@@ -57,7 +64,7 @@ local function body_of(options)
     body = tostring(body)
   end
   if body ~= nil and type(body) ~= "string" then
-    error("fetch: 'body' must be a string, not a " .. type(body), 3)
+    fail("fetch: 'body' must be a string, not a " .. type(body))
   end
   return body
 end
@@ -65,7 +72,7 @@ end
 local function method_of(options, body)
   local method = options.method or (body and "POST" or "GET")
   if type(method) ~= "string" or not find(method, "^%a+$") then
-    error("fetch: not a method: " .. tostring(method), 3)
+    fail("fetch: not a method: " .. tostring(method))
   end
   return upper(method)
 end
@@ -73,7 +80,7 @@ end
 local function timeout_of(options)
   local timeout = options.timeout or timeout_usual
   if type(timeout) ~= "number" or not (timeout > 0) then
-    error("fetch: 'timeout' must be seconds above 0, not " .. tostring(timeout), 3)
+    fail("fetch: 'timeout' must be seconds above 0, not " .. tostring(timeout))
   end
   return timeout
 end
@@ -81,9 +88,10 @@ end
 local answer_meta = {
   __index = {
     json = function(answer)
-      -- No tail call: an error names the line of whoever called this.
-      local value = kit.decode_json(answer.body)
-      return value
+      if type(answer) ~= "table" then
+        fail("json is called with a colon: answer:json()")
+      end
+      return kit.decode_json(answer.body)
     end,
   },
   __metatable = false,
@@ -105,15 +113,15 @@ end
 
 kit.publish("fetch", function(url, options)
   if type(url) ~= "string" then
-    error("fetch takes a URL, not a " .. type(url), 2)
+    fail("fetch takes a URL, not a " .. type(url))
   end
   options = options or {}
   if type(options) ~= "table" then
-    error("fetch: the options must be a table, not a " .. type(options), 2)
+    fail("fetch: the options must be a table, not a " .. type(options))
   end
   for name in pairs(options) do
     if not options_known[name] then
-      error("fetch has no option '" .. tostring(name) .. "'", 2)
+      fail("fetch has no option '" .. tostring(name) .. "'")
     end
   end
   local body = body_of(options)

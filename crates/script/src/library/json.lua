@@ -5,9 +5,11 @@
 
 local kit = ...
 
+local raise = kit.fail
+
 local type, error, tostring, tonumber, pairs, setmetatable = type, error, tostring, tonumber, pairs, setmetatable
 local byte, char, sub, find, format, gsub = string.byte, string.char, string.sub, string.find, string.format, string.gsub
-local floor, concat = math.floor, table.concat
+local floor, huge, concat = math.floor, math.huge, table.concat
 local getmetatable = debug.getmetatable
 local new_buffer, get = kit.buffer.new, kit.buffer.get
 local depth_max = kit.json_depth
@@ -202,6 +204,8 @@ local function number_at(text, at)
   local value = tonumber(digits)
   if not value or find(digits, "^-?0%d") or find(digits, "^-?%.") or find(digits, "%.%f[^%d.]") or byte(digits) == 43 then
     fail(at, "a value expected")
+  elseif value == huge or value == -huge then
+    fail(at, "a number out of range")
   end
   return value, stop
 end
@@ -278,7 +282,7 @@ end
 
 local function decode(text)
   if type(text) ~= "string" then
-    error("json.decode takes a string, not a " .. type(text), 2)
+    error("json.decode takes a string, not a " .. type(text), 0)
   end
   local value, at = value_at(text, 1, 0)
   local code, place = skip(text, at)
@@ -288,10 +292,10 @@ local function decode(text)
   return value
 end
 
--- Errors name the caller's line.
+-- Errors name the place of the page that called.
 local function placed(fine, ...)
   if not fine then
-    error((...), 3)
+    raise((...))
   end
   return ...
 end

@@ -5,7 +5,9 @@
 
 local kit = ...
 
-local type, error, select, tostring, unpack = type, error, select, tostring, unpack
+local fail = kit.fail
+
+local type, select, tostring, tonumber, unpack = type, select, tostring, tonumber, unpack
 local sub, concat, floor, max, min = string.sub, table.concat, math.floor, math.max, math.min
 local find, match, gmatch, gsub = string.find, string.match, string.gmatch, string.gsub
 local linear_find, pattern_size = kit.find, kit.pattern_size
@@ -31,7 +33,7 @@ local known, known_count = {}, 0
 
 local function compiled(pattern)
   if #pattern > pattern_size then
-    error("the pattern is longer than " .. pattern_size .. " bytes", 0)
+    fail("the pattern is longer than " .. pattern_size .. " bytes")
   end
   local items = compile(pattern)
   items.size = size_for(items)
@@ -67,7 +69,10 @@ local function items_for(text, pattern)
 end
 
 local function first_place(text, init)
-  local at = init or 1
+  local at = init == nil and 1 or tonumber(init)
+  if not at then
+    fail("a place in a text is a number, not a " .. type(init))
+  end
   if at < 0 then
     at = #text + at + 1
   end
@@ -161,7 +166,7 @@ local function filled(template, whole, ...)
     elseif find(letter, "%d") then
       local value = values[letter + 0]
       if value == nil then
-        error("invalid capture index", 0)
+        fail("invalid capture index")
       end
       return tostring(value)
     end
@@ -189,7 +194,7 @@ local function replacement(with, whole, ...)
   if not value then
     return whole
   elseif type(value) ~= "string" and type(value) ~= "number" then
-    error("invalid replacement value (a " .. type(value) .. ")", 0)
+    fail("invalid replacement value (a " .. type(value) .. ")")
   end
   return value
 end
@@ -228,13 +233,17 @@ function kit.string.gsub(text, pattern, with, count_max)
   if type(text) ~= "string" or type(pattern) ~= "string" then
     return gsub(text, pattern, with, count_max)
   end
+  local most = tonumber(count_max)
+  if count_max ~= nil and not most then
+    fail("bad argument #4 to 'gsub' (number expected, got " .. type(count_max) .. ")")
+  end
   local items = items_for(text, pattern)
   if kind ~= "function" and kind ~= "table" and (not items or kind ~= "string") then
     return gsub(text, pattern, with, count_max)
   end
   local is_anchored = sub(pattern, 1, 1) == "^"
   local pieces, count, at = {}, 0, 1
-  while at and at <= #text + 1 and (not count_max or count < count_max) do
+  while at and at <= #text + 1 and (not most or count < most) do
     local following = replace_one(pieces, text, at, with, next_match(items, text, pattern, at))
     if not following then
       return concat(pieces), count

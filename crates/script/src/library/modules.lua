@@ -5,7 +5,9 @@
 
 local kit = ...
 
-local type, error, tostring, find = type, error, tostring, string.find
+local fail = kit.fail
+
+local type, tostring, find = type, tostring, string.find
 local setfenv, pairs, huge = setfenv, pairs, math.huge
 local getinfo, getlocal = debug.getinfo, debug.getlocal
 
@@ -55,7 +57,6 @@ local function is_loading(module)
   end
 end
 
--- The callers end with a tail call of this: one level up is who requires.
 function required(set, name)
   local called
   local value = set.loaded[name]
@@ -63,14 +64,14 @@ function required(set, name)
     return value
   end
   if type(name) ~= "string" or not find(name, "^[%w_-]+") or find(name, "[^%w_.-]") or find(name, "..", 1, true) then
-    error("not the name of a module: " .. tostring(name), 2)
+    fail("not the name of a module: " .. tostring(name))
   end
   local module = set.sources[name]
   if not module then
-    error("module '" .. name .. "' is not there, or cannot be compiled", 2)
+    fail("module '" .. name .. "' is not there, or cannot be compiled")
   end
   if is_loading(module) then
-    error("module '" .. name .. "' requires itself", 2)
+    fail("module '" .. name .. "' requires itself")
   end
   called = module
   local result = called(name)
@@ -100,7 +101,7 @@ end
 
 kit.publish("require", function(name)
   if not current then
-    error("there are no modules", 2)
+    fail("there are no modules")
   end
   return required(current, name)
 end)

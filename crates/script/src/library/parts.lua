@@ -5,6 +5,8 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local type, error, tostring, pairs, pcall, setmetatable = type, error, tostring, pairs, pcall, setmetatable
 local match, gsub, gmatch, sub = string.match, string.gsub, string.gmatch, string.sub
 local concat = table.concat
@@ -34,16 +36,16 @@ local function spoken(file)
 end
 
 -- The name of a page as a path below the root, from what a page in `directory` calls it.
-local function resolve(directory, target, level)
+local function resolve(directory, target)
   if type(target) ~= "string" or target == "" then
-    error("not the name of a part: " .. tostring(target), level + 1)
+    fail("not the name of a part: " .. tostring(target))
   end
   local path = sub(target, 1, 1) == "/" and target or directory .. target
   local names, count = {}, 0
   for name in gmatch(path, "[^/]+") do
     if name == ".." then
       if count == 0 then
-        error("'" .. target .. "' leads out of the root", level + 1)
+        fail("'" .. target .. "' leads out of the root")
       end
       names[count] = nil
       count = count - 1
@@ -55,15 +57,15 @@ local function resolve(directory, target, level)
   return concat(names, "/")
 end
 
-local function find(site, directory, target, level)
-  local name = resolve(directory, target, level + 1)
+local function find(site, directory, target)
+  local name = resolve(directory, target)
   local page = sites[site] and sites[site][name]
   if type(page) == "string" then
-    error("part '" .. name .. "' is broken: " .. page, level + 1)
+    fail("part '" .. name .. "' is broken: " .. page)
   end
   if not page then
     local file = gsub(name, "(%.[^./]+)$", ".page%1")
-    error("there is no part '" .. name .. "': it would be the file " .. file, level + 1)
+    fail("there is no part '" .. name .. "': it would be the file " .. file)
   end
   return page
 end
@@ -91,7 +93,7 @@ end
 
 kit.publish("block", function(name, body)
   if type(name) ~= "string" or type(body) ~= "function" then
-    error("block takes a name and a function", 2)
+    fail("block takes a name and a function")
   end
   local context = contexts[running()]
   local blocks = context.blocks
@@ -115,7 +117,7 @@ end)
 kit.publish("content", function()
   local text = contexts[running()].content
   if not text then
-    error("content() is for layouts: this page is none here", 2)
+    fail("content() is for layouts: this page is none here")
   end
   return text
 end)
@@ -129,21 +131,21 @@ function kit.environment_of(site, file)
   end
   local environment = kit.environment_with(names)
   names.include = function(target, arguments)
-    local page = find(site, directory, target, 2)
+    local page = find(site, directory, target)
     run(page, contexts[running()], arguments)
   end
   names.layout = function(target, arguments)
     local context = contexts[running()]
     if context.environment ~= environment then
-      error("a part has no layout: the page that includes it has", 2)
+      fail("a part has no layout: the page that includes it has")
     end
     if context.layout then
-      error("the page has a layout already", 2)
+      fail("the page has a layout already")
     end
     if kit.is_sent(context.response) then
-      error("the page was sent in part: a layout is named before the first flush", 2)
+      fail("the page was sent in part: a layout is named before the first flush")
     end
-    context.layout, context.layout_arguments = find(site, directory, target, 2), arguments
+    context.layout, context.layout_arguments = find(site, directory, target), arguments
   end
   return environment
 end
@@ -215,9 +217,9 @@ end
 function kit.render(target, arguments)
   local context = contexts[running()]
   if context.environment then
-    error("a page cannot render another: it includes others", 2)
+    fail("a page cannot render another: it includes others")
   end
-  local page = find(FIRST_SITE, "", target, 2)
+  local page = find(FIRST_SITE, "", target)
   local before = get(context.out)
   context.content, context.blocks = nil, nil
   local fine, failure = pcall(run_page, page, context, arguments)

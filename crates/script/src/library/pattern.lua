@@ -4,8 +4,10 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local byte, char, sub, find = string.byte, string.char, string.sub, string.find
-local error, tonumber = error, tonumber
+local tonumber = tonumber
 
 local SET, OPEN, CLOSE, PLACE, BALANCE, FRONTIER, AGAIN, FINISH = 1, 2, 3, 4, 5, 6, 7, 8
 local UNCLOSED, POSITION = -1, -2
@@ -37,7 +39,7 @@ local function item_end(pattern, at)
   local first = sub(pattern, at, at)
   if first == "%" then
     if at == #pattern then
-      error("malformed pattern (ends with '%')", 0)
+      fail("malformed pattern (ends with '%')")
     end
     return at + 1
   elseif first ~= "[" then
@@ -49,7 +51,7 @@ local function item_end(pattern, at)
   end
   repeat
     if place > #pattern then
-      error("malformed pattern (missing ']')", 0)
+      fail("malformed pattern (missing ']')")
     end
     place = place + (sub(pattern, place, place) == "%" and 2 or 1)
   until sub(pattern, place, place) == "]"
@@ -66,7 +68,7 @@ local parse = {}
 parse["("] = function(pattern, at, captures)
   captures.count = captures.count + 1
   if captures.count > CAPTURES_MAX then
-    error("too many captures", 0)
+    fail("too many captures")
   end
   if sub(pattern, at + 1, at + 1) == ")" then
     return { kind = PLACE, capture = captures.count }, at + 2
@@ -78,7 +80,7 @@ end
 parse[")"] = function(_, at, captures)
   local capture = captures[#captures]
   if not capture then
-    error("invalid pattern capture", 0)
+    fail("invalid pattern capture")
   end
   captures[#captures] = nil
   return { kind = CLOSE, capture = capture }, at + 1
@@ -94,19 +96,19 @@ parse["%"] = function(pattern, at, captures)
   local letter = sub(pattern, at + 1, at + 1)
   if letter == "b" then
     if at + 3 > #pattern then
-      error("malformed pattern (missing arguments to '%b')", 0)
+      fail("malformed pattern (missing arguments to '%b')")
     end
     return { kind = BALANCE, opens = byte(pattern, at + 2), closes = byte(pattern, at + 3) }, at + 4
   elseif letter == "f" then
     if sub(pattern, at + 2, at + 2) ~= "[" then
-      error("missing '[' after '%f' in pattern", 0)
+      fail("missing '[' after '%f' in pattern")
     end
     local last = item_end(pattern, at + 2)
     return { kind = FRONTIER, set = set_of(sub(pattern, at + 2, last)) }, last + 1
   elseif find(letter, "%d") then
     local capture = tonumber(letter)
     if capture == 0 or capture > captures.count then
-      error("invalid capture index", 0)
+      fail("invalid capture index")
     end
     return { kind = AGAIN, capture = capture }, at + 2
   end
@@ -139,7 +141,7 @@ function kit.compile_pattern(pattern)
     at = following
   end
   if #captures > 0 then
-    error("unfinished capture", 0)
+    fail("unfinished capture")
   end
   items.captures = captures.count
   return items
@@ -199,7 +201,7 @@ end
 local function repeated(match, at, item)
   local start, stop = match.starts[item.capture], match.stops[item.capture]
   if stop == UNCLOSED then
-    error("invalid capture index", 0)
+    fail("invalid capture index")
   end
   local earlier = stop == POSITION and "" or sub(match.text, start, stop - 1)
   if sub(match.text, at, at + #earlier - 1) == earlier then

@@ -5,6 +5,8 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local yield, running = kit.yield, coroutine.running
 local type, error, tostring, select, unpack, pairs = type, error, tostring, select, unpack, pairs
 local pcall = pcall
@@ -53,14 +55,14 @@ end)
 
 kit.publish("send", function(name, message)
   if type(name) ~= "string" then
-    error("send takes the name of a process and a message, not a " .. type(name), 2)
+    fail("send takes the name of a process and a message, not a " .. type(name))
   end
   if message == nil then
-    error("nil is no message", 2)
+    fail("nil is no message")
   end
   local fine, problem = pcall(weigh, message, 0, { size = 0, values = 0 })
   if not fine then
-    error(problem, 2)
+    fail(problem)
   end
   local reason = replied(yield(SEND, name, encode(message)))
   if reason then
@@ -71,7 +73,7 @@ end)
 
 kit.publish("receive", function(seconds)
   if seconds ~= nil and (type(seconds) ~= "number" or not (seconds >= 0)) then
-    error("receive takes seconds, not " .. tostring(seconds), 2)
+    fail("receive takes seconds, not " .. tostring(seconds))
   end
   local text = replied(yield(RECEIVE, seconds or -1))
   if not text then
@@ -82,7 +84,7 @@ end)
 
 kit.publish("spawn", function(body, ...)
   if type(body) ~= "function" then
-    error("spawn takes a function, not a " .. type(body), 2)
+    fail("spawn takes a function, not a " .. type(body))
   end
   -- What the function holds of this run lives on in it, the place for its output included.
   contexts[running()].is_shared = true

@@ -4,9 +4,11 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local native_random = math.random
 local running = coroutine.running
-local type, error, tonumber, tostring = type, error, tonumber, tostring
+local type, tonumber, tostring = type, tonumber, tostring
 local floor = math.floor
 local bxor, lshift, rshift, tobit = bit.bxor, bit.lshift, bit.rshift, bit.tobit
 local contexts = kit.contexts
@@ -54,7 +56,7 @@ local is_any_seeded = false
 function kit.math.randomseed(seed)
   local number = tonumber(seed)
   if not number or number - number ~= 0 then
-    error("randomseed takes a number, not " .. tostring(seed), 2)
+    fail("randomseed takes a number, not " .. tostring(seed))
   end
   is_any_seeded = true
   contexts[running()].random = seeded(number)
@@ -63,7 +65,7 @@ end
 local function number_of(value, place)
   local number = tonumber(value)
   if not number then
-    error("bad argument #" .. place .. " to 'random' (number expected, got " .. type(value) .. ")", 4)
+    fail("bad argument #" .. place .. " to 'random' (number expected, got " .. type(value) .. ")")
   end
   return number
 end
@@ -84,9 +86,7 @@ function kit.math.random(...)
   if is_any_seeded then
     local words = contexts[running()].random
     if words then
-      -- No tail call: the levels of errors count this one.
-      local number = own_random(words, ...)
-      return number
+      return own_random(words, ...)
     end
   end
   return native_random(...)

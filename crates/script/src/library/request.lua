@@ -4,12 +4,15 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local ask = kit.ask
-local type, tostring, error, rawset, rawget, setmetatable = type, tostring, error, rawset, rawget, setmetatable
+local type, tostring, rawset, rawget, setmetatable = type, tostring, rawset, rawget, setmetatable
 local tonumber, pairs, select, unpack = tonumber, pairs, select, unpack
-local has_table = kit.has_table
 local numbered, current = kit.numbered, kit.current
 local concat, find, lower, match = table.concat, string.find, string.lower, string.match
+local byte, format, gsub = string.byte, string.format, string.gsub
+local getmetatable = debug.getmetatable
 
 local parts = kit.parts
 
@@ -40,7 +43,7 @@ kit.request_meta = {
     if part then
       -- The host answers for the run that is under way.
       if numbered[current[0]].request ~= request then
-        error("this request is not the one that is answered here", 2)
+        fail("this request is not the one that is answered here")
       end
       value = ask(part)
       if name == "files" then
@@ -79,15 +82,15 @@ for name in ([[
 end
 
 -- A field as the wire can carry it, or an error at the place that sets it (RFC 9110, 5.5 and 5.6.2).
-local function checked(name, value, level)
+local function checked(name, value)
   if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
-    error("not a field name: " .. tostring(name), level)
+    fail("not a field name: " .. tostring(name))
   end
   if type(value) == "number" then
     value = tostring(value)
   end
-  if type(value) ~= "string" or find(value, "[%z\r\n]") then
-    error("the value of '" .. name .. "' must be a string of one line, or a list of them", level)
+  if type(value) ~= "string" or find(value, "[%z\1-\8\10-\31\127]") then
+    fail("the value of '" .. name .. "' must be a string of one line without control characters, or a list of them")
   end
   return value
 end
@@ -96,18 +99,18 @@ end
 local function checked_list(name, values)
   local list, count = {}, #values
   for index = 1, count do
-    list[index] = checked(name, values[index], 4)
+    list[index] = checked(name, values[index])
   end
   for key in pairs(values) do
     if type(key) ~= "number" or key < 1 or key > count or key % 1 ~= 0 then
-      error("the values of '" .. tostring(name) .. "' are a list: there is one at '" .. tostring(key) .. "'", 3)
+      fail("the values of '" .. tostring(name) .. "' are a list: there is one at '" .. tostring(key) .. "'")
     end
   end
   if count == 0 then
-    error("the list of values of '" .. tostring(name) .. "' is empty: nil takes the field away", 3)
+    fail("the list of values of '" .. tostring(name) .. "' is empty: nil takes the field away")
   end
   if count > 1 and single[lower(name)] then
-    error("'" .. name .. "' has one value, not " .. count, 3)
+    fail("'" .. name .. "' has one value, not " .. count)
   end
   return list
 end
@@ -121,7 +124,7 @@ kit.is_sent = is_sent
 -- Nothing of the head can be changed any more when it was sent. Raised where the page does so.
 local function changed_head(response)
   if is_sent(response) then
-    error("the head was sent: status and headers are set before the first flush", 3)
+    fail("the head was sent: status and headers are set before the first flush")
   end
 end
 
@@ -149,7 +152,7 @@ local function fields_of(response)
       if type(value) == "table" then
         value = checked_list(name, value)
       elseif value ~= nil then
-        value = checked(name, value, 3)
+        value = checked(name, value)
       elseif type(name) ~= "string" then
         return
       end
@@ -182,41 +185,92 @@ kit.response_methods = methods
 
 kit.not_own_response = "this answer is sent, or not the one that is made here (a spawned process makes none): nothing can be added to it"
 
+-- A method that is called with a point has something else in the place of the response.
+local function check_self(response, name)
+  if type(response) ~= "table" or getmetatable(response) ~= kit.response_meta then
+    fail(name .. " is called with a colon: response:" .. name .. "(...)")
+  end
+end
+
+local function check_text(value, number)
+  local meta = getmetatable(value)
+  if type(meta) ~= "table" or not meta.__tostring then
+    local what = value == nil and "nil" or "a " .. type(value)
+    fail("write takes strings and numbers: argument " .. number .. " is " .. what)
+  end
+end
+
+-- Whether something shows itself as a text among so many values, all of which have to be texts or to do so.
+local function check_texts(number, count, first, ...)
+  if number > count then
+    return false
+  end
+  local kind = type(first)
+  if kind == "string" or kind == "number" then
+    return check_texts(number + 1, count, ...)
+  end
+  check_text(first, number)
+  check_texts(number + 1, count, ...)
+  return true
+end
+
 -- Adds to the page's output.
 function methods.write(response, ...)
   local context = numbered[current[0]]
   if context.response ~= response then
-    error(kit.not_own_response, 2)
+    check_self(response, "write")
+    fail(kit.not_own_response)
   end
   local out = context.out
-  if has_table(select("#", ...), ...) then
+  if check_texts(1, select("#", ...), ...) then
     out:put(texts(...))
   else
     out:put(...)
   end
 end
 
+local redirects = { [301] = true, [302] = true, [303] = true, [307] = true, [308] = true }
+
+-- What a URI cannot carry as it is (RFC 3986, 2).
+local NO_URI = "[^%w%-._~:/?#%[%]@!$&'()*+,;=%%]"
+
+local function escape(character)
+  return format("%%%02X", byte(character))
+end
+
 -- Sends the client elsewhere; the rest of the page still runs.
 function methods.redirect(response, target, status)
+  check_self(response, "redirect")
   changed_head(response)
+  if type(target) ~= "string" or target == "" or find(target, "%c") then
+    fail("redirect takes a target, a string without line ends and control characters, not " .. (
+      type(target) == "string" and format("%q", target) or tostring(target)
+    ))
+  end
+  if status ~= nil and not redirects[status] then
+    fail("redirect takes the status 301, 302, 303, 307 or 308, not " .. tostring(status))
+  end
   response.status = status or 302
-  response.headers.location = target
+  response.headers.location = gsub(target, NO_URI, escape)
 end
 
 -- Sets a cookie. Options: signed, path, domain, max_age (s), same_site, secure, and http_only, which is on.
 function methods.cookie(response, name, value, options)
+  check_self(response, "cookie")
   changed_head(response)
   local cookies = rawget(response, 3)
   if not cookies then
     cookies = {}
     rawset(response, 3, cookies)
   end
-  cookies[#cookies + 1] = kit.cookie_line(name, value, options or {})
+  cookies[#cookies + 1] = kit.cookie_line(name, value, options == nil and {} or options)
 end
 
-local function checked_status(status, level)
-  if type(status) ~= "number" or status < 200 or status > 599 or status % 1 ~= 0 then
-    error("not a status: " .. tostring(status), level)
+local function checked_status(status)
+  if type(status) == "string" then
+    fail("a status is a number, not the string " .. format("%q", status))
+  elseif type(status) ~= "number" or status < 200 or status > 599 or status % 1 ~= 0 then
+    fail("not a status: " .. tostring(status))
   end
   return status
 end
@@ -232,10 +286,10 @@ kit.response_meta = {
   end,
   __newindex = function(response, name, value)
     if name ~= "status" then
-      error("'response." .. tostring(name) .. "' cannot be set: there are status and headers", 2)
+      fail("'response." .. tostring(name) .. "' cannot be set: there are status and headers")
     end
     changed_head(response)
-    rawset(response, name, checked_status(value, 3))
+    rawset(response, name, checked_status(value))
   end,
   __metatable = false,
 }
@@ -266,7 +320,7 @@ function kit.finish(request, response)
   local status = rawget(response, "status")
   -- rawset goes past the checks at the assignment, so what goes out is checked once more.
   if status ~= nil then
-    checked_status(status, 0)
+    checked_status(status)
   end
   local cookies, session = rawget(response, 3), rawget(request, SESSION)
   if not store and not cookies and not session then
@@ -274,7 +328,7 @@ function kit.finish(request, response)
   end
   local lines, count = {}, 0
   local function add(name, value)
-    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", checked(name, value, 3), "\n"
+    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", checked(name, value), "\n"
     count = count + 4
   end
   for name, value in pairs(store or {}) do

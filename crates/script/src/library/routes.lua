@@ -5,8 +5,11 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local type, error, tostring, select, unpack, pairs = type, error, tostring, select, unpack, pairs
-local rawset, pcall = rawset, pcall
+local rawset, pcall, setmetatable = rawset, pcall, setmetatable
+local getinfo = debug.getinfo
 local find, sub, match = string.find, string.sub, string.match
 local concat = table.concat
 local encode, has_type = kit.encode_json, kit.has_type
@@ -62,7 +65,7 @@ local function around(middleware, handler)
     local inner, called = {}, middleware
     return settled(inner, called(request, response, function()
       if inner.called then
-        error("next() was called already", 2)
+        fail("next() was called already")
       end
       inner.called = true
       local called = handler
@@ -71,9 +74,14 @@ local function around(middleware, handler)
   end
 end
 
+-- Which handler is within the middleware that is around it.
+local inner_of = setmetatable({}, { __mode = "k" })
+
 local function wrapped(use, handler)
+  local inner = inner_of[handler] or handler
   for index = #use, 1, -1 do
     handler = around(use[index], handler)
+    inner_of[handler] = inner
   end
   return handler
 end
@@ -221,12 +229,18 @@ end
 
 -- ---- The function that answers ----
 
+-- An error about what a handler gave, which has returned by now: the place is where it begins.
+local function blame(handler, what)
+  local about = type(handler) == "function" and getinfo(handler, "S")
+  error(about and about.short_src .. ":" .. about.linedefined .. ": " .. what or what, 0)
+end
+
 -- What a handler gave becomes the answer. True: it is the server's own answer of that status.
-local function answered(out, response, first, second)
+local function answered(out, response, handler, first, second)
   local value = first
   if type(first) == "number" then
     if first < 200 or first > 599 or first % 1 ~= 0 then
-      error("not a status: " .. first, 0)
+      blame(handler, "what this handler gave is not a status: " .. first)
     end
     response.status, value = first, second
     if second == nil then
@@ -238,14 +252,14 @@ local function answered(out, response, first, second)
   elseif type(value) == "table" then
     local fine, text = pcall(encode, value)
     if not fine then
-      error("what a handler gave is not for JSON: " .. tostring(text), 0)
+      blame(handler, "what this handler gave is not for JSON: " .. tostring(text))
     end
     out:put(text)
     if not has_type(response) then
       response.headers["Content-Type"] = "application/json"
     end
   elseif value ~= nil then
-    error("a handler gives a text, a table, or a status and one of them, not a " .. type(value), 0)
+    blame(handler, "a handler gives a text, a table, or a status and one of them, not a " .. type(value))
   end
   return false
 end
@@ -285,6 +299,8 @@ local function read_route(route, where)
   end
   if type(path) ~= "string" or sub(path, 1, 1) ~= "/" then
     refuse(where, "a path begins with a slash: " .. tostring(path))
+  elseif find(path, "[?#]") then
+    refuse(where, "a path has neither query nor fragment, and no request comes to '" .. path .. "'")
   end
   if method ~= nil then
     if not is_method[method] then
@@ -361,6 +377,6 @@ function kit.answers_of(given)
   end
   return function(out, _, _, request, response)
     local called = choose(request)
-    return answered(out, response, called(request, response))
+    return answered(out, response, inner_of[called] or called, called(request, response))
   end
 end

@@ -4,8 +4,10 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local yield, running = coroutine.yield, coroutine.running
-local setmetatable, setfenv, type, error = setmetatable, setfenv, type, error
+local setmetatable, setfenv, type = setmetatable, setfenv, type
 local library = require("string.buffer")
 local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
@@ -58,10 +60,10 @@ end
 function kit.response_methods.flush(own)
   local context = contexts[running()]
   if own ~= context.response then
-    error(kit.not_own_response, 2)
+    fail(kit.not_own_response)
   end
   if context.layout then
-    error("what is in a layout cannot be sent before it: flush in the layout", 2)
+    fail("what is in a layout cannot be sent before it: flush in the layout")
   end
   local response = context.response
   local status, fields
@@ -72,10 +74,10 @@ function kit.response_methods.flush(own)
   end
   local out = context.out
   local start, length = ref(out)
-  local failure = yield(FLUSH, start, length, status, fields)
+  local failure = kit.yield(FLUSH, start, length, status, fields)
   empty(out, length)
   if failure then
-    error(failure, 2)
+    fail(failure)
   end
 end
 

@@ -4,7 +4,9 @@
 
 local kit = ...
 
-local type, tostring, error, select, pcall = type, tostring, error, select, pcall
+local fail = kit.fail
+
+local type, tostring, select, pcall = type, tostring, select, pcall
 local rawequal, rawget = rawequal, rawget
 local concat, find = table.concat, string.find
 local native_load, now, native_log = kit.load, kit.now, kit.log
@@ -32,7 +34,7 @@ local function handled(handler, fine, ...)
 end
 kit.publish("xpcall", function(body, handler, ...)
   if type(handler) ~= "function" then
-    error("bad argument #2 to 'xpcall' (function expected, got " .. type(handler) .. ")", 2)
+    fail("bad argument #2 to 'xpcall' (function expected, got " .. type(handler) .. ")")
   end
   return handled(handler, pcall(body, ...))
 end)
@@ -40,7 +42,7 @@ kit.publish("_VERSION", "Lua 5.1")
 -- LuaJIT asks no metatable for the length of a table.
 kit.publish("rawlen", function(value)
   if type(value) ~= "table" and type(value) ~= "string" then
-    error("rawlen takes a table or a string, not a " .. type(value), 2)
+    fail("rawlen takes a table or a string, not a " .. type(value))
   end
   return #value
 end)
@@ -66,13 +68,17 @@ kit.publish("bit", kit.seal("bit", members(bit, [[
   arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex
 ]])))
 
-kit.table = members(table, "concat insert maxn move pack remove unpack")
+kit.table = members(table, "concat insert maxn move remove")
 kit.table.unpack = unpack
+-- LuaJIT has it only when it is built to be as Lua 5.2.
+kit.table.pack = function(...)
+  return { n = select("#", ...), ... }
+end
 kit.string = members(string, "byte char find format gmatch gsub len lower match rep reverse sub upper")
 
 kit.publish("collectgarbage", function(what)
   if what ~= "count" then
-    error("collectgarbage(\"count\") is all there is: the server collects", 2)
+    fail("collectgarbage(\"count\") is all there is: the server collects")
   end
   return collectgarbage("count")
 end)
@@ -94,10 +100,10 @@ local function load_text(text, name, mode, environment)
   if environment == nil or rawequal(environment, globals) then
     environment = kit.environment
   elseif type(environment) ~= "table" then
-    error("bad argument #4 to 'load' (table expected, got " .. type(environment) .. ")", 2)
+    fail("bad argument #4 to 'load' (table expected, got " .. type(environment) .. ")")
   end
   if type(text) ~= "string" then
-    error("bad argument #1 to 'load' (a string or a function that gives strings expected)", 2)
+    fail("bad argument #1 to 'load' (a string or a function that gives strings expected)")
   end
   if #text > kit.load_size then
     return nil, "the text is longer than " .. kit.load_size .. " bytes"
@@ -147,7 +153,7 @@ local function moment(fields)
     return now() - now() % 1
   end
   if type(fields) ~= "table" then
-    error("bad argument #1 to 'time' (table expected, got " .. type(fields) .. ")", 2)
+    fail("bad argument #1 to 'time' (table expected, got " .. type(fields) .. ")")
   end
   return time_of {
     year = fields.year,

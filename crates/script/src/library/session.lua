@@ -4,6 +4,8 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local type, error, pcall, next, tostring, rawget, rawset = type, error, pcall, next, tostring, rawget, rawset
 local floor = math.floor
 local now, age = kit.now, kit.session_age
@@ -60,7 +62,7 @@ end
 -- Puts another one in its place; nil ends it.
 function kit.set_session(request, values)
   if values ~= nil and type(values) ~= "table" then
-    error("request.session is a table, not a " .. type(values), 3)
+    fail("request.session is a table, not a " .. type(values))
   end
   kit.session_of(request)
   rawget(request, PLACE).values = values or {}
@@ -76,7 +78,7 @@ function kit.session_line(kept)
   if text == kept.before and not kept.is_old then
     return nil
   end
-  local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age), 0)
+  local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age))
   return kit.cookie_line(NAME, token, { max_age = age })
 end
 

@@ -5,7 +5,9 @@
 
 local kit = ...
 
-local type, error, tostring, select, unpack = type, error, tostring, select, unpack
+local fail = kit.fail
+
+local type, tostring, select, unpack = type, tostring, select, unpack
 local gmatch, native_format = string.gmatch, string.format
 local has_table, shown = kit.has_table, kit.shown
 local min = math.min
@@ -50,7 +52,7 @@ end
 
 function kit.table.sort(list, less)
   if type(list) ~= "table" then
-    error("bad argument #1 to 'sort' (table expected, got " .. type(list) .. ")", 2)
+    fail("bad argument #1 to 'sort' (table expected, got " .. type(list) .. ")")
   end
   local count, kind = #list, type(list[1])
   if less == nil then
@@ -59,7 +61,7 @@ function kit.table.sort(list, less)
     end
     less = ascending
   elseif type(less) ~= "function" then
-    error("bad argument #2 to 'sort' (function expected, got " .. type(less) .. ")", 2)
+    fail("bad argument #2 to 'sort' (function expected, got " .. type(less) .. ")")
   end
   sort_runs(list, count, less)
   local from, to, width = list, {}, RUN
@@ -77,7 +79,7 @@ end
 function kit.string.rep(text, count, separator)
   local size = type(count) == "number" and #tostring(text) + #tostring(separator or "") or 0
   if size > 0 and count > 0 and size * count > text_size then
-    error("the result of 'rep' is longer than " .. text_size .. " bytes", 2)
+    fail("the result of 'rep' is longer than " .. text_size .. " bytes")
   end
   return native_rep(text, count, separator)
 end
@@ -89,7 +91,7 @@ local function shown_in(format, ...)
     if letter ~= "%" then
       index = index + 1
       if (letter == "s" or letter == "q") and type(values[index]) == "table" then
-        values[index] = shown(values[index], 3)
+        values[index] = shown(values[index])
       end
     end
   end

@@ -47,6 +47,25 @@ local function called_at(level, coroutine)
   until not name
 end
 
+-- The same for the running coroutine: the page and the line (0 where it is not known) of whom the library calls at this level,
+-- where that is not the function of the level within it.
+function kit.lost_at(level, inner)
+  local name, value
+  local index = 0
+  repeat
+    index = index + 1
+    name, value = getlocal(level, index)
+    if name == "called" and type(value) == "function" and value ~= inner then
+      local about = getinfo(value, "S")
+      if sub(about.source, 1, #MARK) ~= MARK then
+        return about.short_src, tail_line(value)
+      end
+      return nil
+    end
+  until not name
+  return nil
+end
+
 -- A level of the library, a page or module and a line (0 where it is not known) for each function that the library calls
 -- and that is not on the stack of this coroutine any more.
 function kit.lost(coroutine)

@@ -4,8 +4,10 @@
 
 local kit = ...
 
+local fail = kit.fail
+
 local ffi = require("ffi")
-local type, tostring, error = type, tostring, error
+local type, tostring = type, tostring
 local getmetatable = debug.getmetatable
 local string_of = ffi.string
 local bytes = ffi.typeof("uint8_t[?]")
@@ -16,10 +18,10 @@ local measure = ffi.cast("uint32_t (*)(const char *, uint32_t, uint32_t)", kit.e
 local write = ffi.cast("uint32_t (*)(const char *, uint32_t, uint32_t, uint8_t *, uint32_t, uint32_t)", kit.escape_write)
 
 -- What a table shows itself as. LuaJIT's own functions take anything for it, and show that in its turn.
-local function shown(value, level)
+local function shown(value)
   local text = tostring(value)
   if type(text) ~= "string" then
-    error("'__tostring' must return a string", level)
+    fail("'__tostring' must return a string")
   end
   return text
 end
@@ -35,7 +37,7 @@ local function has_table(count, first, second, third, ...)
 end
 kit.has_table = has_table
 
-local function other_text(value, level)
+local function other_text(value)
   if value == nil then
     return ""
   end
@@ -44,9 +46,9 @@ local function other_text(value, level)
   end
   local meta = getmetatable(value)
   if type(meta) == "table" and meta.__tostring then
-    return shown(value, level + 1)
+    return shown(value)
   end
-  error("cannot print a " .. type(value), level)
+  fail("cannot print a " .. type(value))
 end
 
 local function text_of(value)
@@ -54,7 +56,7 @@ local function text_of(value)
   if kind == "string" or kind == "number" then
     return value
   end
-  return other_text(value, 3)
+  return other_text(value)
 end
 
 -- Texts with escapes that were made before; when there are too many, all are forgotten. Making one costs an
@@ -94,7 +96,7 @@ local function escape(value)
     return value
   end
   if kind ~= "string" then
-    value = other_text(value, 3)
+    value = other_text(value)
   end
   local size = #value
   local escaped_size = size <= piece_size and measure(value, 0, size) or measured(value, size)

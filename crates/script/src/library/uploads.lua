@@ -4,8 +4,10 @@
 
 local kit = ...
 
-local yield, replied = coroutine.yield, kit.replied
-local error, type, tonumber, tostring, setmetatable = error, type, tonumber, tostring, setmetatable
+local fail = kit.fail
+
+local yield, replied = kit.yield, kit.replied
+local type, tonumber, tostring, setmetatable = type, tonumber, tostring, setmetatable
 local read_size = kit.file_read_size
 
 local SAVE_FILE, READ_FILE = 11, 12
@@ -20,7 +22,7 @@ local file_meta = { __index = methods, __metatable = false }
 local function key_of(file, what)
   local key = keys[file]
   if not key then
-    error(what .. " is called with a colon, as a file's: file:" .. what .. "(...)", 3)
+    fail(what .. " is called with a colon, as a file's: file:" .. what .. "(...)")
   end
   return key[1], key[2]
 end
@@ -36,7 +38,7 @@ end
 function methods.save(file, name, options)
   local form, number = key_of(file, "save")
   if type(name) ~= "string" then
-    error("save takes a name, not " .. tostring(name), 2)
+    fail("save takes a name, not " .. tostring(name))
   end
   local replaces = type(options) == "table" and options.replace and 1 or 0
   return outcome(replied(yield(SAVE_FILE, form, number, name, replaces)))
@@ -55,7 +57,7 @@ function methods.read(file, most)
   if most == nil then
     most = read_size
   elseif type(most) ~= "number" or not (most >= 0) then
-    error("read takes a number of bytes, not " .. tostring(most), 2)
+    fail("read takes a number of bytes, not " .. tostring(most))
   end
   return content(replied(yield(READ_FILE, form, number, most < read_size and most or read_size)))
 end

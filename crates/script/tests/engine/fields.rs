@@ -62,7 +62,7 @@ fn a_name_that_is_spelt_in_another_way_is_the_same_field() {
 #[test]
 fn what_is_no_list_of_values_is_an_error_in_the_line_of_the_page() {
     let mut stage = Stage::new();
-    let one_line = "the value of 'X' must be a string of one line, or a list of them";
+    let one_line = "the value of 'X' must be a string of one line without control characters, or a list of them";
     for (assignment, what) in [
         ("X = {}", "the list of values of 'X' is empty: nil takes the field away"),
         ("X = { 'a', 'b\\r\\nevil: c' }", one_line),
@@ -88,4 +88,39 @@ fn all_values_of_a_name_are_there_in_their_order() {
         assert(#lists.name == 2 and #lists.page == 1 and lists.none == nil)
         _b:put(lists.name[1], ', ', lists.name[2], ', ', lists.page[1], ', ', request.form_lists.agreed[1])";
     assert_eq!(stage.body(code), "Ada, Grace & <co>, 2, yes");
+}
+
+#[test]
+fn a_target_goes_out_as_a_uri() {
+    let mut stage = Stage::new();
+    for (target, sent) in [
+        ("/a?b=c&d=%20#e", "/a?b=c&d=%20#e"),
+        ("https://[::1]:80/~a;b,(c)!'*+$@", "https://[::1]:80/~a;b,(c)!'*+$@"),
+        ("é x\"<>\\^`{|}", "%C3%A9%20x%22%3C%3E%5C%5E%60%7B%7C%7D"),
+    ] {
+        for (status, number) in [("", 302), (", 303", 303), (", 308", 308)] {
+            stage.body(&format!("response:redirect([==[{target}]==]{status})"));
+            let fields: Vec<_> = stage.output.fields().collect();
+            assert_eq!(fields, [("location", sent)]);
+            assert_eq!(stage.output.status, Some(number), "{target}");
+        }
+    }
+}
+
+#[test]
+fn a_field_is_taken_away_however_it_is_spelt() {
+    let mut stage = Stage::new();
+    let code =
+        "local f = response.headers f['X-A'] = 1 f['x-a'] = nil f['x-b'] = 2 f['X-B'] = 'a\\tb'";
+    stage.body(code);
+    let fields: Vec<_> = stage.output.fields().collect();
+    assert_eq!(fields, [("X-B", "a\tb")]);
+}
+
+#[test]
+fn values_are_packed_with_their_number() {
+    let mut stage = Stage::new();
+    let code =
+        "local t = table.pack('a', nil, nil) _b:put(t.n, t[1], tostring(t[2]), table.pack().n)";
+    assert_eq!(stage.body(code), "3anil0");
 }

@@ -16,6 +16,7 @@ mod long;
 mod memory;
 mod parts;
 mod patterns;
+mod places;
 mod processes;
 mod random;
 mod recursion;

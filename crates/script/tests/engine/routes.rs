@@ -160,7 +160,7 @@ fn what_a_handler_gives_is_the_answer() {
     for (path, told) in [
         ("/true", "a handler gives a text, a table, or a status and one of them, not a boolean"),
         ("/code", "not a status: 42"),
-        ("/loop", "what a handler gave is not for JSON: "),
+        ("/loop", "what this handler gave is not for JSON: "),
     ] {
         let error = app.ask("GET", path).err().unwrap();
         assert_eq!((error.fault, &*error.page), (Fault::Runtime, "api.lua"), "{error}");
@@ -217,6 +217,7 @@ fn a_module_that_cannot_answer_is_refused_when_it_is_loaded() {
         ("return { get = function() end }", "api.lua: 'get' is no method"),
         ("return { GET = 'x' }", "api.lua: the handler of GET is a function, not a string"),
         ("return { { 'GET', 'x', print } }", "api.lua: route 1: a path begins with a slash: x"),
+        ("return { { '/a?b', print } }", "api.lua: route 1: a path has neither query nor fragment"),
         ("return { { '/' } }", "api.lua: route 1: a handler is a function"),
         ("return { { 'GET', '/', {} } }", "api.lua: route 1: the handler of GET is a function"),
         ("return { { 'GIT', '/', print } }", "api.lua: route 1: 'GIT' is no method"),

@@ -1,0 +1,46 @@
+-- Errors of the library, at the place that is to blame for them: where a page or a module called it.
+--
+-- Owns how that place is found. However deep in the library something is noticed, nobody counts levels.
+
+local kit = ...
+
+local error, find, getinfo, type = error, string.find, debug.getinfo, type
+
+local MARK = "=[library]"
+
+-- The innermost level that is no function of the library's and none in C, as Lua writes places; nil where there is none, or
+-- where Lua has forgotten its line (tails.lua).
+local function place()
+  local level, inner = 3, nil
+  while true do
+    local about = getinfo(level, "Slf")
+    if not about then
+      return nil
+    end
+    if find(about.source, MARK, 1, true) == 1 then
+      local source, line
+      if inner then
+        source, line = kit.lost_at(level + 1, inner)
+      end
+      if source then
+        return line > 0 and source .. ":" .. line .. ": " or nil
+      end
+    elseif about.currentline > 0 then
+      return about.short_src .. ":" .. about.currentline .. ": "
+    elseif about.what ~= "C" then
+      return nil
+    end
+    level, inner = level + 1, about.func
+  end
+end
+
+-- Raises an error where the page called the library.
+function kit.fail(message)
+  local before = type(message) == "string" and place()
+  error(before and before .. message or message, 0)
+end
+
+-- While the library itself is loaded nothing is lost.
+function kit.lost_at()
+  return nil
+end

@@ -1,0 +1,237 @@
+//! Whatever a page calls in a wrong way, the error has the place of the call. The functions are those that the definitions
+//! for editors name, so that none is left out.
+
+use std::collections::BTreeSet;
+
+use script::engine::{Keys, Purpose, Reply, Step};
+
+use crate::stage::Stage;
+
+const DEFINITIONS: &str = include_str!("../../../../docs/velodrome.d.lua");
+
+/// Calls that go wrong, by the function's name in the definitions.
+const WRONG: &[(&str, &[&str])] = &[
+    ("file:save", &["request.files[1]:save(nil)", "request.files[1].save('a')"]),
+    ("file:read", &["request.files[1]:read({})", "request.files[1].read(1)"]),
+    (
+        "response:write",
+        &[
+            "response:write(nil)",
+            "response:write({})",
+            "response:write('a', print)",
+            "response.write('x')",
+            "response.write({})",
+        ],
+    ),
+    (
+        "response:redirect",
+        &[
+            "response:redirect(nil)",
+            "response:redirect('')",
+            "response:redirect('a\\nb')",
+            "response:redirect('/x', 200)",
+            "response:redirect('/x', 304)",
+            "response.redirect('/x')",
+        ],
+    ),
+    (
+        "response:cookie",
+        &[
+            "response:cookie('a', 'x', 5)",
+            "response:cookie('a', 'x', false)",
+            "response:cookie('a', 'x', { domian = 'example.org' })",
+            "response:cookie('a', 'x', { max_age = -math.huge })",
+            "response:cookie('a', 'x', { same_site = 'None' })",
+            "response:cookie('a', 'x', { path = 5 })",
+            "response:cookie('a', ('x'):rep(5000), { signed = true })",
+            "response:cookie('a')",
+            "response.cookie('a', 'x')",
+        ],
+    ),
+    ("include", &["include(nil)", "include('none.html')", "include('../../a.html')"]),
+    ("layout", &["layout(5)", "layout('none.html')"]),
+    ("block", &["block('a')", "block()"]),
+    ("content", &["content()"]),
+    ("html.escape", &["html.escape({})", "html.escape(print)"]),
+    ("json.encode", &["json.encode(print)", "json.encode({ { 0/0 } })"]),
+    ("json.decode", &["json.decode('[')", "json.decode(nil)", "json.decode('[1e999]')"]),
+    ("json.array", &["json.array('x')"]),
+    ("crypto.sha256", &["crypto.sha256(5)"]),
+    ("crypto.hmac", &["crypto.hmac('a')"]),
+    ("crypto.equal", &["crypto.equal(nil, 'a')"]),
+    ("crypto.random", &["crypto.random(0)", "crypto.random('x')"]),
+    ("crypto.hex", &["crypto.hex({})"]),
+    ("crypto.unhex", &["crypto.unhex()"]),
+    ("crypto.base64", &["crypto.base64()"]),
+    ("crypto.unbase64", &["crypto.unbase64()"]),
+    ("crypto.base64url", &["crypto.base64url()"]),
+    ("crypto.unbase64url", &["crypto.unbase64url()"]),
+    (
+        "fetch",
+        &[
+            "fetch(5)",
+            "fetch('http://a/', 5)",
+            "fetch('http://a/', { heders = {} })",
+            "fetch('http://a/', { json = print })",
+            "fetch('http://a/', { headers = { Host = 'a', host = 'b' } })",
+            "fetch('http://a/', { headers = { a = 'x\\1' } })",
+            "fetch('http://a/', { method = 5 })",
+            "fetch('http://a/', { timeout = 0 })",
+        ],
+    ),
+    ("spawn", &["spawn(5)"]),
+    ("send", &["send(5, 1)", "send('0.1.1')", "send('0.1.1', { print })"]),
+    ("receive", &["receive('x')"]),
+    ("sleep", &["sleep('x')", "sleep()"]),
+    ("time.date", &["time.date({})", "time.date('!%c', 'x')"]),
+    ("time.http", &["time.http('x')"]),
+    ("os.date", &["os.date({})"]),
+    ("os.time", &["os.time({ year = 2020 })", "os.time(5)"]),
+    ("os.difftime", &["os.difftime('x')"]),
+    ("require", &["require('none')", "require(5)"]),
+];
+
+/// What takes anything, or nothing, and `json` of an answer and `render`, which have tests of their own below.
+const OTHERS: [&str; 10] = [
+    "response:flush",
+    "fetched:json",
+    "self",
+    "time.now",
+    "log.debug",
+    "log.info",
+    "log.warn",
+    "log.error",
+    "os.clock",
+    "render",
+];
+
+/// What the definitions leave to the language server.
+const BESIDES: &[&str] = &[
+    "('x'):find('[')",
+    "('x'):find('(')",
+    "('x'):match('%')",
+    "('x'):gsub('(', '')",
+    "('x'):gsub('x', '%2')",
+    "('x'):gsub('x', print, {})",
+    "('x'):gsub('x', function() return {} end)",
+    "('x'):find(('a*'):rep(5000))",
+    "('x'):rep(1e9)",
+    "table.sort(5)",
+    "table.sort({}, 5)",
+    "math.randomseed('x')",
+    "rawlen(5)",
+    "collectgarbage()",
+    "load(5)",
+    "_e({})",
+    "_r(print)",
+    "nope",
+];
+
+/// Assignments that go wrong.
+const ASSIGNMENTS: &[&str] = &[
+    "response.status = '404'",
+    "response.status = 99",
+    "response.headers['a b'] = 'x'",
+    "response.headers.a = 'x\\1'",
+    "response.headers.a = 'x\\127'",
+    "response.headers.a = 'x\\11'",
+    "response.body = 'x'",
+    "request.session = 5",
+    "json.other = 1",
+    "nope = 1",
+];
+
+/// The error that a page ends with is at that line.
+fn is_placed(stage: &mut Stage, code: &str, line: u32) {
+    let page = stage.load(code);
+    let error = stage.play(&page).expect_err(code);
+    assert_eq!((&*error.page, error.line), ("test.page.html", line), "{code}: {error}");
+    assert!(!error.message.contains("[library]"), "{code}: {error}");
+}
+
+/// A statement that fails, in all surroundings.
+fn fails_at_its_place(stage: &mut Stage, statement: &str) {
+    is_placed(stage, &format!("\n\n{statement}"), 3);
+    is_placed(stage, &format!("local function f()\n\n{statement} end\nf()"), 3);
+    let caught = format!("local _, why = pcall(function()\n\n{statement} end)\n_b:put(why)");
+    let told = stage.body(&caught);
+    assert!(told.starts_with("test.page.html:3: "), "{statement}: {told}");
+    assert!(!told.contains("[library]"), "{statement}: {told}");
+}
+
+/// An expression that fails, in all surroundings.
+fn call_fails_at_its_place(stage: &mut Stage, call: &str) {
+    fails_at_its_place(stage, &format!("local _ = ({call})"));
+    let told = stage.body(&format!("_b:put(select(2, pcall(function() return {call} end)))"));
+    assert!(!told.contains("[library]"), "{call}: {told}");
+    if call.ends_with(')') {
+        // Whoever ends so is not on the stack any more.
+        is_placed(stage, &format!("\n\nreturn {call}"), 3);
+    }
+}
+
+#[test]
+fn every_function_of_the_definitions_is_tried() {
+    let names = DEFINITIONS.lines().filter_map(|line| line.strip_prefix("function "));
+    let defined: BTreeSet<&str> = names.filter_map(|line| line.split('(').next()).collect();
+    let tried = WRONG.iter().map(|(name, _)| *name).chain(OTHERS).collect();
+    assert_eq!(defined, tried);
+}
+
+#[test]
+fn an_error_is_at_the_call() {
+    let mut stage = Stage::new();
+    stage.state.set_keys(Keys::new(["the key of these tests"]));
+    for call in WRONG.iter().flat_map(|(_, calls)| *calls).chain(BESIDES) {
+        call_fails_at_its_place(&mut stage, call);
+    }
+    for assignment in ASSIGNMENTS {
+        fails_at_its_place(&mut stage, assignment);
+    }
+}
+
+#[test]
+fn what_is_no_json_of_an_answer_is_told_at_the_call() {
+    let mut stage = Stage::new();
+    let page = stage.load("local answer = fetch('http://a/')\n\nreturn (answer:json())");
+    let Step::Waits(run, _) = stage.start(&page) else { panic!("it waits") };
+    let reply = Reply::Texts(&[b"200", b"", b"["]);
+    let step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+    let Step::Failed(error) = step else { panic!("it fails") };
+    assert!(error.to_string().starts_with("test.page.html:3: json.decode: "), "{error}");
+}
+
+/// The error of a request to this module.
+fn failure_of(stage: &mut Stage, module: &str) -> String {
+    stage.state.provide("api", "api.lua", module).unwrap();
+    stage.state.adopt_modules().unwrap();
+    let handler =
+        stage.state.load_module("api", "api.lua", Purpose::Answers, &mut stage.desk).unwrap();
+    stage.play(&handler).unwrap_err().to_string()
+}
+
+#[test]
+fn modules_are_told_where_they_call_and_which_handler_gave_what_is_none() {
+    let mut stage = Stage::new();
+    let told = failure_of(&mut stage, "return { GET = function()\n\nrender('none.html') end }");
+    assert!(told.starts_with("api.lua:3: there is no part 'none.html'"), "{told}");
+    let told = failure_of(&mut stage, "return { GET = function()\n\nreturn (render(5)) end }");
+    assert!(told.starts_with("api.lua:3: not the name of a part: 5"), "{told}");
+    for (given, what) in [
+        ("199", "what this handler gave is not a status: 199"),
+        ("200, { print }", "what this handler gave is not for JSON: json.encode: a function"),
+        ("true", "a handler gives a text, a table, or a status and one of them, not a boolean"),
+    ] {
+        let handler = format!("function()\nreturn {given} end");
+        let around = "use = { function(_, _, next) return next() end }";
+        for module in [
+            format!("return {{\nGET = {handler} }}"),
+            format!("return {{\nGET = {handler}, {around} }}"),
+            format!("return {{\n{{ 'GET', '/hello', {handler}, {around} }} }}"),
+        ] {
+            stage.desk.rest = "/hello".to_owned();
+            let told = failure_of(&mut stage, &module);
+            assert!(told.starts_with(&format!("api.lua:2: {what}")), "{module}: {told}");
+        }
+    }
+}
