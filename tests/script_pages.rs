@@ -198,11 +198,11 @@ fn in_development_a_page_that_fails_is_shown_to_its_author() {
     let server = failing("--dev");
     assert!(server.printed_errors().contains("every client sees the source"));
     for (path, status, place, message) in [
-        ("/fail", 500, "fail.page.html:2:4", "attempt to index local &#39;x&#39;"),
+        ("/fail", 500, "fail.page.html:2</code>", "attempt to index local &#39;x&#39;"),
         ("/broken", 500, "broken.page.html:2:14", "`do` is never closed: add `end`"),
         ("/lua", 500, "lua.page.html:2:11", "&lt;name&gt;&#39; expected near &#39;=&#39;"),
         ("/open", 500, "open.page.html:2:1", "<h1>"),
-        ("/loop", 503, "loop.page.html:2:4", "used more than 2000 ms of CPU time"),
+        ("/loop", 503, "loop.page.html:2</code>", "used more than 2000 ms of CPU time"),
     ] {
         let response = server.get(path);
         let body = text(&response);
@@ -312,6 +312,31 @@ fn endless_recursion_is_one_line_of_the_way() {
         line.contains("; from deep.page.html:2 (") && line.ends_with("; from deep.page.html:4"),
         "{line}"
     );
+}
+
+#[test]
+fn what_is_wrong_with_a_page_is_said_with_the_mend() {
+    let deep = format!("<% {}{} %>", "if true then ".repeat(198), "end ".repeat(198));
+    let plan =
+        Plan::new().file("deep.page.html", deep).file("x.page", HELLO).file("y.page.", HELLO);
+    plan.directory.write("outside.html", HELLO);
+    let site = plan.directory.join("site");
+    std::os::unix::fs::symlink("../outside.html", site.join("link.page.html")).unwrap();
+    let plan =
+        plan.file("value.page.html", "<p>\n<%= return 1 %>").file("bom.page.txt", "\u{FEFF}a");
+    let server = plan.start();
+    let told = server.printed_errors();
+    for expected in [
+        "deep.page.html:1: more blocks, functions and brackets are within each other than Lua takes, some 195",
+        "link.page.html: cannot be read: it is a symbolic link that leads out of the root",
+        "value.page.html:2:5: a statement where a value is printed: write the value alone",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    for path in ["/x.page", "/y.page.", "/x", "/y"] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    assert_eq!(text(&server.get("/bom")), "a");
 }
 
 #[test]

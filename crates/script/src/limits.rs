@@ -13,7 +13,7 @@ pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const TAGS_MAX: usize = 16_384;
 
 /// Blocks and brackets open at one place of a page's code. Beyond: the page is refused, as LuaJIT would
-/// do (`LJ_MAX_XLEVEL`).
+/// do (`LJ_MAX_XLEVEL`). LuaJIT counts the page and its functions, too, and refuses it a little before.
 pub const NESTING_MAX: usize = 200;
 
 /// Arguments of one call that prints. Beyond: the rest goes into the next call. Arguments take registers,

@@ -35,10 +35,18 @@ pub(super) fn of_call(fault: CallFault, page: &str) -> Box<ScriptError> {
     }
 }
 
+/// What LuaJIT says beyond `LJ_MAX_XLEVEL`, of which the page itself takes a few.
+const TOO_DEEP: &str = "chunk has too many syntax levels";
+
+/// The same with the bound and the mend.
+const TOO_DEEP_SPOKEN: &str = "more blocks, functions and brackets are within each other than Lua takes, \
+    some 195 (a function counts twice): make functions of their own, or parts, of the inner ones";
+
 /// A text did not compile: the message begins with chunk and line.
 pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<ScriptError> {
     let CallFault::Raised(message) = fault else { return out_of_memory(page) };
     let (line, text) = split_place(&message, chunk);
+    let text = if text.starts_with(TOO_DEEP) { TOO_DEEP_SPOKEN } else { text };
     let mut error = plain(Fault::Compile, page, text);
     error.line = line.unwrap_or(0);
     error

@@ -15,13 +15,15 @@ local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
 local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
 
 -- A value with its time and the code of both, for a cookie of this name. `kept_as` is the name that is signed.
-function kit.signed(name, kept_as, value, expires)
+-- `hint` gives what is said besides where it is too large.
+function kit.signed(name, kept_as, value, expires, hint)
   local token = base64url(value) .. "." .. format("%d", expires) .. "."
   local code = sign(kept_as, expires, value)
   token = token .. base64url(code)
   local size = #name + #token
   if size > size_max then
-    fail("the cookie '" .. name .. "' would have " .. size .. " bytes, signed; browsers keep " .. size_max)
+    local told = "the cookie '" .. name .. "' would have " .. size .. " bytes, signed; browsers keep " .. size_max
+    fail(hint and told .. hint() or told)
   end
   return token
 end

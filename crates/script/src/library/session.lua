@@ -31,6 +31,18 @@ local function text_of(values)
   return text
 end
 
+-- The page is over when its session turns out to be too large, so no line tells what made it so: its largest field does.
+local function largest_of(values)
+  local size_max, largest = -1, nil
+  for name, value in next, values do
+    local size = #kit.encode_json(value)
+    if size > size_max then
+      size_max, largest = size, name
+    end
+  end
+  return "; the largest field of request.session is '" .. tostring(largest) .. "', with " .. size_max
+end
+
 -- What the client sent: values, and until when they are good; nil where that is no session.
 local function received(request)
   local token = request.cookies[NAME]
@@ -78,7 +90,9 @@ function kit.session_line(kept)
   if text == kept.before and not kept.is_old then
     return nil
   end
-  local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age))
+  local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age), function()
+    return largest_of(values)
+  end)
   return kit.cookie_line(NAME, token, { max_age = age })
 end
 

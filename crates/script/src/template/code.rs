@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::template::error::{Problem, TemplateError};
 use crate::template::nesting::Nesting;
-use crate::template::place::{LineCounter, LineMap, line_breaks};
+use crate::template::place::{LineCounter, line_breaks};
 use crate::template::split::Tag;
 use crate::template::token::{Closer, Lexeme, Lexer, Token};
 use crate::template::write::RESERVED;
@@ -38,17 +38,11 @@ pub(crate) struct Reader<'a> {
     source: &'a str,
     pub(crate) nesting: Nesting<'a>,
     pub(crate) counter: LineCounter<'a>,
-    pub(crate) lines: LineMap,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(source: &'a str) -> Reader<'a> {
-        Reader {
-            source,
-            nesting: Nesting::new(source),
-            counter: LineCounter::new(source),
-            lines: LineMap::default(),
-        }
+        Reader { source, nesting: Nesting::new(source), counter: LineCounter::new(source) }
     }
 
     /// The statements of a tag; none if there is no code in it.
@@ -78,7 +72,6 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let line = self.counter.line(token.start);
-            self.lines.on_token(tag.opened_at, &self.counter);
             if grammar == Grammar::Values
                 && token.lexeme == Lexeme::Comma
                 && self.nesting.is_level()
@@ -88,6 +81,12 @@ impl<'a> Reader<'a> {
                 fragments.push(self.finish(value, grammar)?);
                 empty_at = token.start;
                 continue;
+            }
+            if grammar == Grammar::Values
+                && matches!(token.lexeme, Lexeme::Return | Lexeme::Break)
+                && self.nesting.is_level()
+            {
+                return Err(self.error(token.start, Problem::StatementAsValue));
             }
             let draft = draft.get_or_insert_with(|| Draft::new(self.source, token, line));
             self.on_token(token, draft)?;

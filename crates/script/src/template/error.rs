@@ -31,6 +31,8 @@ pub enum Problem {
     TagWithinCode,
     /// There is nothing to print in a value tag, or between two of its commas.
     EmptyValue,
+    /// `return` or `break` stands where a value is to be printed.
+    StatementAsValue,
     /// There is a NUL byte, or a carriage return without a line feed, within code.
     ControlByte,
     /// A string has no end in its line and tag.
@@ -106,7 +108,7 @@ impl fmt::Display for Problem {
             Problem::NestedTooDeep => {
                 return write!(
                     formatter,
-                    "more than {NESTING_MAX} blocks and brackets are open: use functions"
+                    "more than {NESTING_MAX} blocks and brackets are open: make parts of the inner ones"
                 );
             }
             Problem::NothingToClose { closer } => {
@@ -135,6 +137,9 @@ impl fmt::Display for Problem {
             Problem::UnclosedTag => "the tag is not closed: add `%>`",
             Problem::TagWithinCode => "`<%` within code: close the tag before it with `%>`",
             Problem::EmptyValue => "there is no value to print: write one, or `<% %>` for code",
+            Problem::StatementAsValue => {
+                "a statement where a value is printed: write the value alone, or `<% %>` for code"
+            }
             Problem::ControlByte => {
                 "a NUL byte, or a carriage return without line feed, within code: take it away"
             }

@@ -7,7 +7,6 @@ use crate::limits::PAGE_BYTES_MAX;
 use crate::template::code::Reader;
 use crate::template::error::{Problem, TemplateError};
 use crate::template::escape::Escape;
-use crate::template::place::LineMap;
 use crate::template::split::{Kind, Piece, Splitter, Tag};
 use crate::template::token::Token;
 use crate::template::write::{Printing, Writer};
@@ -20,8 +19,6 @@ pub struct Lowered {
     /// string as it is; `request`, `response` and `arguments`, which page code knows by these names.
     /// Lines are those of the page.
     pub lua: String,
-    /// Columns of the page by line.
-    pub lines: LineMap,
 }
 
 /// Lowers a page. Nothing of it is run, and what Lua's compiler would refuse may get through.
@@ -106,6 +103,6 @@ impl<'a> Lowering<'a> {
     fn finish(mut self, length: usize) -> Result<Lowered, TemplateError> {
         self.reader.nesting.assert_level()?;
         let line = self.reader.counter.line(length);
-        Ok(Lowered { lua: self.writer.finish(line), lines: self.reader.lines })
+        Ok(Lowered { lua: self.writer.finish(line) })
     }
 }

@@ -38,4 +38,3 @@ pub use error::{Problem, TemplateError};
 pub use escape::Escape;
 pub use lower::{Lowered, lower};
 pub use near::near_name;
-pub use place::LineMap;

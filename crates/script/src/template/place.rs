@@ -1,7 +1,6 @@
 //! Places in a page: lines and columns, counted from 1, columns in characters.
 //!
-//! Owns the way from byte offsets to places, and the columns of code by line. Lines need no map: a line of
-//! the Lua text is the same line of the page.
+//! Owns the way from byte offsets to places. Lines need no map: a line of the Lua text is the same line of the page.
 
 /// A line and a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,68 +34,21 @@ pub(crate) fn line_breaks(text: &[u8]) -> u32 {
 pub(crate) struct LineCounter<'a> {
     source: &'a [u8],
     at: usize,
-    line_start: usize,
     line: u32,
 }
 
 impl<'a> LineCounter<'a> {
     pub(crate) fn new(source: &'a str) -> LineCounter<'a> {
-        LineCounter { source: source.as_bytes(), at: 0, line_start: 0, line: 1 }
+        LineCounter { source: source.as_bytes(), at: 0, line: 1 }
     }
 
     /// The line of an offset that is not before the last one asked for.
     pub(crate) fn line(&mut self, offset: usize) -> u32 {
         assert!(self.at <= offset, "offsets ascend");
         let passed = self.source.get(self.at..offset).unwrap_or_default();
-        if let Some(last) = passed.iter().rposition(|byte| *byte == b'\n') {
-            self.line_start = self.at + last + 1;
-            self.line += line_breaks(passed);
-        }
+        self.line += line_breaks(passed);
         self.at = offset;
         self.line
-    }
-
-    /// The column of the offset last asked for.
-    fn column(&self) -> u32 {
-        column(self.source.get(self.line_start..self.at).unwrap_or_default())
-    }
-}
-
-/// Where the code of a line begins: what Lua's errors, which name lines only, leave open.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LineMap {
-    /// By ascending line.
-    entries: Vec<Entry>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
-    line: u32,
-    /// None where code of several tags stands in the line.
-    column: Option<u32>,
-    /// The offset of the tag, which tells tags apart.
-    tag: usize,
-}
-
-impl LineMap {
-    /// The column at which the code of that line begins; none where the line has no code, or code of several
-    /// tags, of which any may be meant.
-    pub fn column(&self, line: u32) -> Option<u32> {
-        let found = self.entries.binary_search_by_key(&line, |entry| entry.line).ok()?;
-        self.entries.get(found)?.column
-    }
-
-    /// Takes note of a token of the tag, the last one whose line `counter` was asked for.
-    pub(crate) fn on_token(&mut self, tag: usize, counter: &LineCounter) {
-        match self.entries.last_mut() {
-            Some(last) if last.line == counter.line => {
-                last.column = last.column.filter(|_| last.tag == tag);
-            }
-            _ => {
-                let column = Some(counter.column());
-                self.entries.push(Entry { line: counter.line, column, tag });
-            }
-        }
     }
 }
 
@@ -115,12 +67,15 @@ mod tests {
     }
 
     #[test]
-    fn counting_step_by_step_gives_the_same_places() {
+    fn counting_step_by_step_gives_the_same_lines() {
         let source = "a\n\nbä\r\nc";
         let mut counter = LineCounter::new(source);
         for offset in 0..=source.len() {
-            let place = Place { line: counter.line(offset), column: counter.column() };
-            assert_eq!(place, Place::of(source.as_bytes(), offset), "at {offset}");
+            assert_eq!(
+                counter.line(offset),
+                Place::of(source.as_bytes(), offset).line,
+                "at {offset}"
+            );
         }
     }
 }

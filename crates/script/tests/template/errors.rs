@@ -22,6 +22,9 @@ fn value_tags_need_values() {
     assert_eq!(refused("<%= , a %>"), (1, 1, Problem::EmptyValue));
     assert_eq!(refused("<%= a + %>"), (1, 7, Problem::UnfinishedCode));
     assert_eq!(refused("<%= a .. -- b %>"), (1, 7, Problem::UnfinishedCode));
+    assert_eq!(refused("a <%= return 1 %>"), (1, 7, Problem::StatementAsValue));
+    assert_eq!(refused("<%- a, break %>"), (1, 8, Problem::StatementAsValue));
+    assert!(lower(b"<%= f(function() return 1 end) %>", Escape::Markup).is_ok());
 }
 
 #[test]

@@ -1,12 +1,8 @@
-//! Lines: everything stands in its own, and columns are known where one tag alone has code in the line.
+//! Lines: everything stands in its own.
 
-use script::template::{Escape, LineMap, lower};
+use script::template::{Escape, lower};
 
 use super::body;
-
-fn columns(source: &str) -> LineMap {
-    lower(source.as_bytes(), Escape::Markup).expect("a page without mistakes").lines
-}
 
 #[test]
 fn code_keeps_its_lines() {
@@ -34,19 +30,4 @@ fn the_last_line_is_the_last_line() {
         assert_eq!(lua.matches('\n').count(), page.matches('\n').count(), "{page:?}");
         assert!(lua.ends_with("end"));
     }
-}
-
-#[test]
-fn columns_are_those_of_the_code() {
-    let lines =
-        columns("é <% f()\n\n   g()\n%>\n<p><%= a %>\n<%= a %><%= b %>\n<%# x %><%= a, b %>");
-    assert_eq!(lines.column(1), Some(6));
-    assert_eq!(lines.column(2), None);
-    assert_eq!(lines.column(3), Some(4));
-    assert_eq!(lines.column(4), None);
-    assert_eq!(lines.column(5), Some(8));
-    assert_eq!(lines.column(6), None);
-    assert_eq!(lines.column(7), Some(13));
-    assert_eq!(lines.column(8), None);
-    assert_eq!(columns("\u{FEFF}<% f() %>").column(1), Some(4));
 }

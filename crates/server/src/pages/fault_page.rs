@@ -4,11 +4,11 @@
 //! no script. Never decides who may see it.
 
 use script::engine::{Fault, Frame, ScriptError};
-use script::template;
 use wire::escape::escape_html;
 use wire::http::status::Status;
 
-use super::set::{Page, PageKind, PageSet};
+use super::mark::column_of;
+use super::set::{Page, PageSet};
 use crate::limits::{FAULT_LINE_CHARACTERS, FAULT_LINES, FAULT_MESSAGE_CHARACTERS};
 
 const STYLE: &str = include_str!("fault_page.css");
@@ -106,18 +106,12 @@ impl<'a> FaultReport<'a> {
         out
     }
 
-    /// The column; of an error that names only a line, that of the line's code.
+    /// The column; of an error that names only a line, that of the name in its message where it stands in the line once.
     fn column(&self, source: Option<&Page>) -> u32 {
-        if self.place.column > 0 {
-            return self.place.column;
+        match (self.place.column, source, self.message.split('\'').nth(1)) {
+            (0, Some(page), Some(name)) => column_of(&page.source, self.place.line, name),
+            (column, ..) => column,
         }
-        let column = || {
-            let page = source.filter(|page| page.kind == PageKind::Page)?;
-            let escape = template::Escape::of_extension(page.name.extension());
-            let lowered = template::lower(page.source.as_bytes(), escape).ok()?;
-            lowered.lines.column(self.place.line)
-        };
-        column().unwrap_or(0)
     }
 
     /// The page of that file, when the text is there that the report is about.
@@ -220,7 +214,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::name::PageName;
-    use super::super::set::Problem;
+    use super::super::set::{PageKind, Problem};
     use super::*;
     use crate::files::policy;
 
@@ -258,16 +252,30 @@ mod tests {
         let error = error("a.page.html", 3, "</td><b> & 'so'");
         let text = rendered(&FaultReport::of_run(&page, &error), &PageSet::default());
         assert!(text.contains("<h1>&lt;/td&gt;&lt;b&gt; &amp; &#39;so&#39;</h1>"), "{text}");
-        assert!(text.contains("<p><code>a.page.html:3:6</code></p>"), "{text}");
+        assert!(text.contains("<p><code>a.page.html:3</code></p>"), "{text}");
         assert!(
             text.contains("<tr><th>2</th><td>&lt;script&gt;x&lt;/script&gt;</td></tr>"),
             "{text}"
         );
         assert!(text.contains("<tr class=\"at\"><th>3</th><td>  &lt;% error("), "{text}");
-        assert!(text.contains("<i>  &lt;% </i><b>^</b>"), "{text}");
+        assert!(!text.contains("<b>^</b>"), "nobody knows the place in the line: {text}");
         assert!(text.contains("<tr><th>4</th><td>last</td></tr>"), "{text}");
         assert!(text.contains("<code>a.page.html:3</code> in <code>&lt;f&gt;</code>"), "{text}");
         assert!(text.contains("<title>500 a.page.html:3</title>"), "{text}");
+    }
+
+    #[test]
+    fn a_name_of_the_message_is_marked_where_it_stands_once() {
+        let page = page("a.page.html", "<% local n %>\n<% local m = 1 + n.x %><%= m %>");
+        for (message, place) in [
+            ("attempt to index local 'n' (a nil value)", "2:18"),
+            ("attempt to index local 'm' (a nil value)", "2"),
+            ("attempt to index a nil value", "2"),
+        ] {
+            let error = error("a.page.html", 2, message);
+            let text = rendered(&FaultReport::of_run(&page, &error), &PageSet::default());
+            assert!(text.contains(&format!("<p><code>a.page.html:{place}</code>")), "{text}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! modules are such a set, too (`modules.rs`).
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -289,6 +290,11 @@ fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
 /// What is said of a file without a text.
 pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
     let what = match unreadable {
+        Unreadable::Failed(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            "cannot be read: it is a symbolic link that leads out of the root, and such a link is not followed: \
+             put the file here, or a link to one below the root"
+                .to_owned()
+        }
         Unreadable::Failed(error) => format!("cannot be read: {error}"),
         Unreadable::TooLong => format!("is longer than {PAGE_BYTES_MAX} bytes: make several of it"),
         Unreadable::NotText { offset } => {
