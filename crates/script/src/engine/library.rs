@@ -139,6 +139,7 @@ mod tests {
             (c"pattern_size", 100.0),
             (c"sort_size", 0.0),
             (c"text_size", 1e6),
+            (c"traceback_levels", 48.0),
             (c"seed", 0.0),
         ];
         let built = lua.build(&chunks, &[], &numbers, [c"environment"]);

@@ -8,11 +8,14 @@ local error, find, getinfo, type = error, string.find, debug.getinfo, type
 
 local MARK = "=[library]"
 
+-- Further out nobody looks: a place there says little, and errors may be caught at every level.
+local levels_max = kit.traceback_levels
+
 -- The innermost level that is no function of the library's and none in C, as Lua writes places; nil where there is none, or
 -- where Lua has forgotten its line (tails.lua).
 local function place()
-  local level, inner = 3, nil
-  while true do
+  local inner
+  for level = 3, levels_max do
     local about = getinfo(level, "Slf")
     if not about then
       return nil
@@ -30,7 +33,7 @@ local function place()
     elseif about.what ~= "C" then
       return nil
     end
-    level, inner = level + 1, about.func
+    inner = about.func
   end
 end
 
