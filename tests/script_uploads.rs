@@ -13,7 +13,7 @@ use server::forms::{
     LIST, TYPE, answer, configured, head_of, kept, part, plan, post, until_swept, uploads,
 };
 use server::patience::until;
-use server::{Plan, Server, has, printed_by, run};
+use server::{PROGRAM, Plan, Server, configuration, errors_of, has, printed_by, run};
 
 fn url(server: &Server, path: &str) -> String {
     format!("http://{}{path}", server.address())
@@ -252,4 +252,63 @@ fn requests_on_one_connection_have_files_of_their_own() {
         assert_eq!(client.get("/hello").unwrap().status, 200);
         assert_eq!(std::fs::read_to_string(uploads(&server).join(data)).unwrap(), data);
     }
+}
+
+#[test]
+fn no_directory_that_the_server_reads_is_one_for_uploads() {
+    let plan = Plan::new().file("a/x.page.txt", "x").file("shown/a.txt", "a").file("b.txt", "b");
+    let directory = &plan.directory;
+    directory.write("app/main.lua", "return function() return 'here' end");
+    directory.write("app/lib/x.lua", "return 5");
+    directory.write("keys/secret", "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IQ==");
+    std::fs::create_dir(directory.join("up")).unwrap();
+    let of = |uploads: &str| {
+        configuration(&format!("[pages]\nuploads = \"{uploads}\"\nsecret_file = \"keys/secret\"\n"))
+    };
+    use std::os::unix::fs::PermissionsExt;
+    let closed = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(directory.join("keys/secret"), closed).unwrap();
+    let refused = [
+        (".", "velodrome.toml`: what pages save"),
+        ("..", "velodrome.toml`: what pages save"),
+        ("keys", "keys/secret`: what pages save"),
+        ("app", "app` has the app modules"),
+        ("app/lib", "app` has the app modules"),
+        ("site", "site` is served"),
+        ("site/a", "site/a/x.page.txt` is a page"),
+    ];
+    let check = || {
+        run(Command::new(PROGRAM)
+            .arg("check")
+            .arg(directory.join("site"))
+            .arg(format!("--config={}", directory.join("velodrome.toml").display())))
+    };
+    for (uploads, told) in refused {
+        directory.write("velodrome.toml", of(uploads));
+        let output = check();
+        assert!(!output.status.success(), "{uploads}: {output:?}");
+        let errors = errors_of(&output);
+        assert!(errors.contains("`uploads` in [pages]: `"), "{uploads}: {errors}");
+        assert!(errors.contains(told), "{uploads}: {errors}");
+    }
+    for uploads in ["up", "site/shown"] {
+        directory.write("velodrome.toml", of(uploads));
+        let output = check();
+        assert!(output.status.success(), "{uploads}: {output:?}");
+    }
+    let server = plan.start();
+    server.directory().write("velodrome.toml", of("site"));
+    assert_eq!(server.ctl_json(&["reload"])["state"], "refused");
+}
+
+#[test]
+fn nothing_is_saved_by_a_name_that_the_server_goes_by() {
+    let server = plan().start();
+    let form = part("name=file; filename=velodrome.toml", "x") + "--B--";
+    for name in ["velodrome.toml", "main.lua", "x.page.html", "x.page"] {
+        let answer = post(&server, &format!("/save?name={name}&replace=yes"), TYPE, &form);
+        let said = text(&answer).to_owned();
+        assert!(said.starts_with("nil the name is that of a "), "{name}: {said}");
+    }
+    assert!(kept(&uploads(&server)).iter().all(|name| name.starts_with('.')));
 }

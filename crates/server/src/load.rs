@@ -13,6 +13,7 @@ use crate::config::{AppDirectory, AppPresence, Config, ConfigErrors, Overrides};
 use crate::limits::APP_MAIN;
 use crate::pages::{self, Before, Secret, SecretError};
 use crate::site::SiteData;
+use crate::uploads::Taken;
 
 /// The file that is looked for in the served directory.
 pub const FILE_NAME: &str = "velodrome.toml";
@@ -49,6 +50,13 @@ pub enum LoadError {
     Uploads {
         /// Which.
         path: PathBuf,
+    },
+    /// The directory for uploads has what the server reads in it, or is within such a place.
+    UploadsTaken {
+        /// The directory.
+        path: PathBuf,
+        /// What takes it.
+        taken: Taken,
     },
     /// The configuration is wrong.
     Config(ConfigErrors),
@@ -94,6 +102,12 @@ impl fmt::Display for LoadError {
                 "`uploads` in [pages]: `{}` is no directory; make it, for the server's user to write to",
                 path.display()
             ),
+            Self::UploadsTaken { path, taken } => write!(
+                formatter,
+                "`uploads` in [pages]: `{}` cannot be it, as {taken}: what pages save could take the place of that; \
+                 name a directory that has nothing else in it",
+                path.display()
+            ),
             Self::Config(errors) => errors.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
@@ -124,6 +138,7 @@ impl LoadError {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
             Self::Uploads { .. }
+            | Self::UploadsTaken { .. }
             | Self::Config(_)
             | Self::Secret(_)
             | Self::RootInApp { .. }
@@ -155,7 +170,17 @@ impl Source {
         data.pages =
             pages::load(data.places(), before, &data.config.pages).map_err(LoadError::Engine)?;
         look_at_error_pages(&data)?;
+        self.look_at_uploads(&data)?;
         Ok(data)
+    }
+
+    /// Sees to it that no page can save a file in the place of what the server goes by.
+    fn look_at_uploads(&self, data: &SiteData) -> Result<(), LoadError> {
+        let Some(path) = &data.config.pages.uploads else { return Ok(()) };
+        match Taken::of(path, self.config_path().as_deref(), data) {
+            Some(taken) => Err(LoadError::UploadsTaken { path: path.clone(), taken }),
+            None => Ok(()),
+        }
     }
 
     /// The configuration file that is used; `None` when there is none.

@@ -114,7 +114,7 @@ impl Default for FileRules {
             compress_to: limits::COMPRESS_TO,
             held_size: limits::HELD_SIZE,
             media_types: Vec::new(),
-            hidden: vec![Pattern::new("velodrome.toml"), Pattern::new("*.page.*")],
+            hidden: ["velodrome.toml", "*.page.*", "*.page"].map(Pattern::new).into(),
             app: None,
             dot_files: DotFiles::default(),
             cache_control: Vec::new(),
@@ -170,7 +170,17 @@ mod tests {
     #[test]
     fn dot_files_hide_except_well_known() {
         let rules = FileRules::default();
-        for hidden in [".git/config", "a/.env", ".htaccess", "velodrome.toml", "a/x.page.html"] {
+        for hidden in [
+            ".git/config",
+            "a/.env",
+            ".htaccess",
+            "velodrome.toml",
+            "a/x.page.html",
+            "x.page.html~",
+            "a/x.page",
+            "x.page.",
+            ".page.html",
+        ] {
             assert!(rules.hides(hidden), "{hidden}");
         }
         for shown in [".well-known/acme-challenge/x", ".well-known", "a.b/c", "index.html", ""] {

@@ -39,6 +39,11 @@ impl PageName {
         })
     }
 
+    /// Whether a file of this name is meant to be a page, be it one or not: its text is for no client.
+    pub fn is_source(name: &str) -> bool {
+        name.contains(MARK) || name.ends_with(MARK.trim_end_matches('.'))
+    }
+
     /// The module that a file is, if it is one: letters, digits, `_` and `-`, also in the names of its directories.
     pub fn of_module(file: &str) -> Option<Self> {
         let stem = file.strip_suffix(MODULE)?;

@@ -2,8 +2,7 @@
 //!
 //! `form` is one form while it comes and when it is whole; `desk` has those of a scheduler and talks to the helpers;
 //! `writer` is a helper; `order` is what they say to each other; `names` says what files may be called, `room` how much
-//! they may take. Never keeps
-//! more of a file in memory than a few blocks.
+//! they may take, `taken` where they may not be. Never keeps more of a file in memory than a few blocks.
 
 mod desk;
 mod fault;
@@ -11,10 +10,12 @@ mod form;
 mod names;
 mod order;
 mod room;
+mod taken;
 mod writer;
 
 pub(crate) use desk::{Desk, Standing, Told};
 pub(crate) use form::Form;
 pub use order::{Order, Report};
 pub use room::Room;
+pub use taken::Taken;
 pub use writer::{UploadWriter, hold};

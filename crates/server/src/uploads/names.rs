@@ -1,6 +1,7 @@
 //! What files of a form are called: while they come, by their senders, and when they are saved.
 
 use crate::limits;
+use crate::load::FILE_NAME;
 use crate::pages::name::PageName;
 
 /// What the names of files that are not saved begin with. Dot files are not served, and no page saves one.
@@ -45,8 +46,14 @@ pub(super) fn saved_name(name: &[u8]) -> Result<&str, &'static str> {
     if name.contains(char::is_control) {
         return Err("the name has a control character");
     }
-    if PageName::of(name).is_some() {
+    if PageName::is_source(name) {
         return Err("the name is that of a page");
+    }
+    if name.ends_with(".lua") {
+        return Err("the name is that of a module");
+    }
+    if name == FILE_NAME {
+        return Err("the name is that of a configuration");
     }
     Ok(name)
 }
@@ -77,8 +84,12 @@ mod tests {
             assert_eq!(saved_name(name.as_bytes()), Ok(name));
         }
         let long = "x".repeat(256);
+        for name in ["", ".", "..", ".htaccess", "a/b", "/a", "a\\b", "a\nb", "a\0", &long] {
+            assert!(saved_name(name.as_bytes()).is_err(), "{name:?}");
+        }
+        // What the server runs or goes by.
         for name in
-            ["", ".", "..", ".htaccess", "a/b", "/a", "a\\b", "a\nb", "a\0", "x.page.html", &long]
+            ["x.page.html", "x.page", "x.page.html~", "x.page.", "main.lua", "velodrome.toml"]
         {
             assert!(saved_name(name.as_bytes()).is_err(), "{name:?}");
         }
