@@ -47,6 +47,7 @@ fn scheduler_of(name: &str) -> &str {
 fn a_process_answers_pages_of_every_scheduler_and_outlives_its_request() {
     let server = start(2, &[("sum.page.txt", SUM), ("add.page.txt", ADD), ("tell.page.txt", TELL)]);
     let name = text(&server.get("/sum")).to_owned();
+    assert_eq!(server.count("/pages/spawned_waiting"), 1);
     let mut schedulers = BTreeSet::new();
     let mut sum = 0;
     // The kernel spreads connections over schedulers by their ports.
@@ -62,6 +63,7 @@ fn a_process_answers_pages_of_every_scheduler_and_outlives_its_request() {
     assert_eq!(end(), "told");
     until("the process has ended", || (end() == "the process has ended").then_some(()));
     assert_eq!(server.count("/pages/spawned"), 1);
+    assert_eq!(server.count("/pages/spawned_waiting"), 0);
 }
 
 #[test]

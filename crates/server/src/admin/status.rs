@@ -125,9 +125,12 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
 /// All pages together, then each that was asked for.
 fn pages(report: &PagesReport) -> Value {
     let held_bytes = report.pages.iter().map(|page| page.held_bytes).sum();
+    let spawned_waiting = report.pages.iter().map(|page| page.spawned_waiting).sum::<u64>();
     let mut value = page_counts(&report.total, report.waiting as u64, held_bytes);
+    value["spawned_waiting"] = json!(spawned_waiting);
     let one = |page: &PageReport| {
         let mut value = page_counts(&page.counts, page.waiting, page.held_bytes);
+        value["spawned_waiting"] = json!(page.spawned_waiting);
         value["page"] = json!(page.page.as_deref().unwrap_or("others"));
         value["native"] = json!(page.counts.used.traces > 0);
         value
@@ -148,6 +151,7 @@ fn page_counts(counts: &PageCounts, waiting: u64, held_bytes: u64) -> Value {
         "cancelled": counts.cancelled,
         "waiting": waiting,
         "spawned": counts.spawned,
+        "spawned_cpu_us": counts.spawned_cpu_ns / 1_000,
         "slices": counts.slices,
         "cpu_us": counts.used.cpu_ns / 1_000,
         "held_bytes": held_bytes,

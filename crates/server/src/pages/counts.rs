@@ -5,6 +5,7 @@
 use ahash::HashMap;
 use script::engine::{Code, Fault, Step, Usage};
 
+use super::process::Budget;
 use crate::files::RootIndex;
 use crate::limits::COUNTED_PAGES_MAX;
 
@@ -31,6 +32,8 @@ pub struct PageCounts {
     pub slices: u64,
     /// CPU time, allocated bytes, native code made.
     pub used: Usage,
+    /// CPU time of spawned processes, which is a part of the whole.
+    pub spawned_cpu_ns: u64,
     /// The most bytes that a run held when it came back.
     pub held_max_bytes: u64,
 }
@@ -87,6 +90,7 @@ impl PageCounts {
         self.spawned += other.spawned;
         self.slices += other.slices;
         self.add_usage(other.used);
+        self.spawned_cpu_ns += other.spawned_cpu_ns;
         self.held_max_bytes = self.held_max_bytes.max(other.held_max_bytes);
     }
 }
@@ -147,27 +151,29 @@ impl Counters {
     }
 
     /// All that were asked for, in the order of their first requests, and their sum. `waiting` are the pages under way: the
-    /// row, and the bytes held.
+    /// row, whether it was spawned, and the bytes held.
     pub(super) fn report(
         &self,
-        waiting: impl Iterator<Item = (RowIndex, u64)>,
+        waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,
         name: impl Fn(RootIndex, &str) -> String,
     ) -> (PageCounts, Vec<PageReport>) {
         let mut total = PageCounts::default();
-        let mut by_row = vec![(0, 0); self.rows.len()];
-        for (RowIndex(number), bytes) in waiting {
+        let mut by_row = vec![(0, 0, 0); self.rows.len()];
+        for (RowIndex(number), budget, bytes) in waiting {
             let row = usize::try_from(number).ok().and_then(|number| by_row.get_mut(number));
-            let Some((count, held_bytes)) = row else { continue };
+            let Some((count, spawned, held_bytes)) = row else { continue };
             *count += 1;
+            *spawned += u64::from(budget == Budget::Shared);
             *held_bytes += bytes;
         }
         let mut pages = Vec::new();
-        for (row, (waiting, held_bytes)) in
+        for (row, (waiting, spawned_waiting, held_bytes)) in
             self.rows.iter().zip(by_row).filter(|(row, _)| row.counts.requests > 0)
         {
             total.add(&row.counts);
             let page = row.page.as_ref().map(|(root, file)| name(*root, file));
-            pages.push(PageReport { page, waiting, held_bytes, counts: row.counts });
+            let counts = row.counts;
+            pages.push(PageReport { page, waiting, spawned_waiting, held_bytes, counts });
         }
         (total, pages)
     }
@@ -197,6 +203,8 @@ pub struct PageReport {
     pub page: Option<String>,
     /// Runs under way that do not run now.
     pub waiting: u64,
+    /// Those of them that were spawned.
+    pub spawned_waiting: u64,
     /// Bytes that these hold.
     pub held_bytes: u64,
     /// The numbers.
@@ -219,13 +227,18 @@ mod tests {
         let first = counted(&mut counters, 0, "a");
         assert_ne!(first, counted(&mut counters, 1, "a"));
         assert_eq!(first, counted(&mut counters, 0, "a"));
-        let (total, pages) = counters
-            .report([(first, 5), (first, 2)].into_iter(), |root, file| format!("{}{file}", root.0));
+        let (total, pages) = counters.report(
+            [(first, Budget::Own, 5), (first, Budget::Shared, 2)].into_iter(),
+            |root, file| format!("{}{file}", root.0),
+        );
         let seen: Vec<_> = pages
             .iter()
-            .map(|page| (page.page.as_deref(), page.waiting, page.held_bytes, page.counts.requests))
+            .map(|page| {
+                let waiting = (page.waiting, page.spawned_waiting);
+                (page.page.as_deref(), waiting, page.held_bytes, page.counts.requests)
+            })
             .collect();
-        assert_eq!(seen, [(Some("0a"), 2, 7, 2), (Some("1a"), 0, 0, 1)]);
+        assert_eq!(seen, [(Some("0a"), (2, 1), 7, 2), (Some("1a"), (0, 0), 0, 1)]);
         assert_eq!(total, PageCounts { requests: 3, ..PageCounts::default() });
     }
 

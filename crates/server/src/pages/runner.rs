@@ -193,6 +193,7 @@ impl Runner {
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
         let used = self.count(life.row, &step, before);
         if let Some(family) = family {
+            self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;
             // One slice beyond it, so that whoever goes on with that is ended.
             let most_ns = self.cpu_budget_ns.saturating_add(self.slice_ns);
             family.spend(used.cpu_ns.saturating_add(PAGE_STEP_NS), most_ns);
@@ -306,7 +307,10 @@ impl Runner {
     /// What was counted so far. `roots` tells the names of the directories.
     pub fn report(&self, roots: &[Root]) -> PagesReport {
         let held_by = |underway: &Underway| self.engine.held_by(&underway.run);
-        let waiting = self.underway.values().map(|underway| (underway.life.row, held_by(underway)));
+        let waiting = self
+            .underway
+            .values()
+            .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
         let (total, pages) = self.counters.report(waiting, |root, file| {
             let directory = roots.get(usize::from(root.0)).map(|root| root.path.as_path());
             directory.unwrap_or(Path::new("")).join(file).display().to_string()
