@@ -60,8 +60,3 @@ kit.modules = {}
 
 -- What a run is at, by its coroutine; coroutines that the page makes share it (coroutines.lua).
 kit.contexts = setmetatable({}, { __mode = "k" })
-
--- The same by the number of the run's coroutine, and where the number of the one under way lies. Native code reads it, which
--- `coroutine.running` would leave.
-kit.numbered = setmetatable({}, { __mode = "v" })
-kit.current = require("ffi").cast("const int32_t *", kit.current)

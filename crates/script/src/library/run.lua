@@ -25,7 +25,7 @@ kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
 local tops = setmetatable({}, { __mode = "k" })
 kit.tops = tops
 
-local contexts, numbered, current = kit.contexts, kit.numbered, kit.current
+local contexts = kit.contexts
 
 local request_meta, response_meta = kit.request_meta, kit.response_meta
 local escape, text_of, finish, is_sent = kit.escape, kit.text_of, kit.finish, kit.is_sent
@@ -96,7 +96,6 @@ end
 local function new_context()
   local context = { out = new_buffer(), escape = escape, text = text_of }
   contexts[running()] = context
-  numbered[current[0]] = context
   return context
 end
 

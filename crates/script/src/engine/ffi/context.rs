@@ -56,8 +56,6 @@ pub(super) struct Context {
     pub(super) memory: Memory,
     /// The host of the run under way.
     pub(super) host: Cell<Option<HostPart>>,
-    /// The number of the run's coroutine. The library reads it where it lies.
-    pub(super) current: Cell<i32>,
     /// What a host panicked with, until the run is over.
     pub(super) panic: RefCell<Option<Box<dyn Any + Send>>>,
     /// The last answer of a host; kept for its room.
@@ -78,7 +76,6 @@ impl Context {
                 ledger: Ledger::default(),
             },
             host: Cell::new(None),
-            current: Cell::new(0),
             panic: RefCell::new(None),
             answer: RefCell::default(),
             keys: RefCell::default(),

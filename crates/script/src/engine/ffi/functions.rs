@@ -40,8 +40,7 @@ pub(super) fn install(inside: Inside) {
     let write: extern "C" fn(*const u8, u32, u32, *mut u8, u32, u32) -> u32 = escape_write;
     let pointers: [(&CStr, *mut c_void); 2] =
         [(c"escape_measure", measure as *mut c_void), (c"escape_write", write as *mut c_void)];
-    let current = (c"current", Context::of(inside.state()).current.as_ptr().cast());
-    for (name, pointer) in pointers.into_iter().chain(crypto::pointers()).chain([current]) {
+    for (name, pointer) in pointers.into_iter().chain(crypto::pointers()) {
         inside.push_pointer(pointer);
         inside.set_field(-2, name);
     }

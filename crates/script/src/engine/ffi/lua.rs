@@ -297,7 +297,6 @@ impl Lua {
             unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
         context.host.set(HostPart::new(host));
         context.memory.ledger.begin(*meter);
-        context.current.set(coroutine.reference.0);
         let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
         *meter = context.memory.ledger.end();
         context.host.set(None);
