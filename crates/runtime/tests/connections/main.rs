@@ -281,19 +281,21 @@ fn a_process_is_run_whatever_it_waits_for() {
 }
 
 #[test]
-fn a_drain_ends_what_does_not_stand_and_begins_nothing() {
+fn a_drain_ends_what_does_not_stand_and_begins_nothing_when_it_is_over() {
     let mut stage = pending_stage(late());
     stage.wish([Command::Drain { deadline_ms: 1_000, idle_grace_ms: 500 }, call(2)]);
     stage.turn();
     assert_eq!(
         stage.take_heard(),
-        [
-            Heard::Of(1, Event::Draining),
-            Heard::Closed(1, CloseReason::Finished),
-            Heard::NotBegun(2, ErrorKind::Interrupted)
-        ]
+        [Heard::Of(1, Event::Draining), Heard::Closed(1, CloseReason::Finished), Heard::Begun(2)]
     );
+    // What runs may want a connection to end; the deadline ends that, too.
+    stage.turn_for(SECOND_NS);
+    stage.take_heard();
     assert!(stage.scheduler.is_finished());
+    stage.wish([call(3)]);
+    stage.turn();
+    assert_eq!(stage.take_heard(), [Heard::NotBegun(3, ErrorKind::Interrupted)]);
 }
 
 #[test]
