@@ -1,4 +1,5 @@
-//! A recursive function in a page, as often as is said: `cargo run --release -p velodrome-script --example fib -- native 5`.
+//! A recursive function in a page, as often as is said: `cargo run --release -p velodrome-script --example fib -- native 5`;
+//! with the word `anew` behind it, one that each request makes anew.
 //!
 //! Owns one page and its result, so that a whole run can be timed from outside. Never reads a clock.
 #![expect(clippy::print_stdout, reason = "an example that reports")]
@@ -14,6 +15,16 @@ const FIB: &str = "local function fib(n)
   return fib(n - 1) + fib(n - 2)
 end
 return function(output)
+  output:put(fib(40))
+end";
+
+const FIB_ANEW: &str = "return function(output)
+  local function fib(n)
+    if n < 2 then
+      return n
+    end
+    return fib(n - 1) + fib(n - 2)
+  end
   output:put(fib(40))
 end";
 
@@ -40,9 +51,10 @@ fn main() {
         _ => Code::Native,
     };
     let times = words.next().map_or(1, |word| word.parse().expect("a number of times"));
+    let source = if words.next().is_some_and(|word| word == "anew") { FIB_ANEW } else { FIB };
     let settings = Settings { code, cpu_budget: BUDGET, ..Settings::default() };
     let mut state = State::new(settings).expect("the engine can be made here");
-    let page = state.load(0, "fib", FIB).expect("the page is Lua");
+    let page = state.load(0, "fib", source).expect("the page is Lua");
     for _ in 0..times {
         let mut output = Output::default();
         let mut step = state.start(&page, &mut NoRequest, &mut output);

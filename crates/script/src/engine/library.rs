@@ -18,6 +18,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
     (c"=[library] run", include_str!("../library/run.lua")),
+    (c"=[library] young", include_str!("../library/young.lua")),
     (c"=[library] parts", include_str!("../library/parts.lua")),
     (c"=[library] sandbox", include_str!("../library/sandbox.lua")),
     (c"=[library] coroutines", include_str!("../library/coroutines.lua")),
@@ -143,6 +144,17 @@ mod tests {
             (c"seed", 0.0),
         ];
         let built = lua.build(&chunks, &[], &numbers, [c"environment"]);
+        assert_eq!(built.err(), None);
+    }
+
+    #[test]
+    fn young_code_is_compiled_again() {
+        let mut lua = Lua::open(64 << 20, Duration::from_millis(1)).unwrap().unwrap();
+        let chunks = [
+            (c"=[library] young", include_str!("../library/young.lua")),
+            (c"=young", include_str!("../library/tests/young.lua")),
+        ];
+        let built = lua.build(&chunks, &[], &[], []);
         assert_eq!(built.err(), None);
     }
 

@@ -12,6 +12,7 @@ local match, gsub, gmatch, sub = string.match, string.gsub, string.gmatch, strin
 local concat = table.concat
 local running = coroutine.running
 local get = kit.buffer.get
+local begun = kit.begun
 local getlocal, util = debug.getlocal, require("jit.util")
 local funcinfo, funck, funcuvname = util.funcinfo, util.funck, util.funcuvname
 
@@ -71,6 +72,7 @@ local function find(site, directory, target)
 end
 
 local function run(page, context, arguments)
+  begun(page)
   if lenders[page] then
     context.is_lent = true
   end
@@ -171,6 +173,7 @@ function kit.offer(site, file, page, environment)
   sites[site] = sites[site] or {}
   sites[site][spoken(file)] = page
   environments[page] = environment
+  kit.born(page)
   lenders[page] = lends_output(page) or nil
 end
 

@@ -13,6 +13,7 @@ local getinfo = debug.getinfo
 local find, sub, match = string.find, string.sub, string.match
 local concat = table.concat
 local encode, has_type = kit.encode_json, kit.has_type
+local begun, born = kit.begun, kit.born
 
 -- In the order of `Allow`.
 local methods = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" }
@@ -43,6 +44,7 @@ local function checked_use(use, where)
     if type(key) ~= "number" or type(value) ~= "function" then
       refuse(where, "`use` is a list of functions: there is a " .. type(value) .. " at " .. tostring(key))
     end
+    born(value)
   end
   return use
 end
@@ -62,6 +64,7 @@ end
 
 local function around(middleware, handler)
   return function(request, response)
+    begun(middleware)
     local inner, called = {}, middleware
     return settled(inner, called(request, response, function()
       if inner.called then
@@ -89,6 +92,7 @@ end
 -- Handlers by method from a function or a table of them.
 local function checked_handlers(given, where)
   if type(given) == "function" then
+    born(given)
     return { [ANY] = given }
   end
   if type(given) ~= "table" then
@@ -103,6 +107,7 @@ local function checked_handlers(given, where)
       if type(handler) ~= "function" then
         refuse(where, "the handler of " .. name .. " is a function, not a " .. type(handler))
       end
+      born(handler)
       handlers[name], any = handler, true
     end
   end
@@ -377,6 +382,8 @@ function kit.answers_of(given)
   end
   return function(out, _, _, request, response)
     local called = choose(request)
-    return answered(out, response, inner_of[called] or called, called(request, response))
+    local handler = inner_of[called] or called
+    begun(handler)
+    return answered(out, response, handler, called(request, response))
   end
 end
