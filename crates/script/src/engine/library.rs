@@ -41,7 +41,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
 ];
 
 /// What the engine keeps of the library's table.
-pub(super) const KEPT: [&CStr; 9] = [
+pub(super) const KEPT: [&CStr; 11] = [
     c"loop",
     c"environment",
     c"modules",
@@ -51,6 +51,8 @@ pub(super) const KEPT: [&CStr; 9] = [
     c"strangers",
     c"globals",
     c"lost",
+    c"contexts",
+    c"current",
 ];
 
 /// The numbers that the library goes by.
@@ -119,19 +121,15 @@ mod tests {
     use crate::engine::ffi::Lua;
     use crate::engine::state::State;
 
-    #[test]
-    fn the_interruptible_functions_agree_with_the_native_ones() {
+    /// Runs Lua code with these parts of the library.
+    fn check(names: &[&str], name: &'static CStr, code: &str) {
         let mut lua = Lua::open(64 << 20, Duration::from_millis(1)).unwrap().unwrap();
-        let names = [
-            "fault", "base", "text", "request", "run", "parts", "sandbox", "sort", "pattern",
-            "matching",
-        ];
         let is_named = |name: &CStr| {
             names.iter().any(|wanted| name.to_str().is_ok_and(|name| name.ends_with(wanted)))
         };
         let mut chunks: Vec<_> =
             CHUNKS.iter().copied().filter(|(name, _)| is_named(name)).collect();
-        chunks.push((c"=agreement", include_str!("../library/tests/agreement.lua")));
+        chunks.push((name, code));
         let numbers = [
             (c"pattern_steps", 0.0),
             (c"escaped_size", 0.0),
@@ -149,13 +147,22 @@ mod tests {
 
     #[test]
     fn young_code_is_compiled_again() {
-        let mut lua = Lua::open(64 << 20, Duration::from_millis(1)).unwrap().unwrap();
-        let chunks = [
-            (c"=[library] young", include_str!("../library/young.lua")),
-            (c"=young", include_str!("../library/tests/young.lua")),
+        check(&["young"], c"=young", include_str!("../library/tests/young.lua"));
+    }
+
+    #[test]
+    fn the_interruptible_functions_agree_with_the_native_ones() {
+        let names = [
+            "fault", "base", "text", "request", "run", "young", "parts", "sandbox", "sort", "pattern",
+            "matching",
         ];
-        let built = lua.build(&chunks, &[], &[], []);
-        assert_eq!(built.err(), None);
+        check(&names, c"=agreement", include_str!("../library/tests/agreement.lua"));
+    }
+
+    #[test]
+    fn what_pages_write_in_loops_is_written_by_native_code() {
+        let names = ["fault", "base", "text", "request", "run", "young", "parts"];
+        check(&names, c"=native", include_str!("../library/tests/native.lua"));
     }
 
     #[test]

@@ -78,8 +78,20 @@ impl State {
         let numbers = library::numbers(&settings);
         let bytes = settings.memory_bytes;
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
-        let [body, environment, modules, adopt, withdraw, refuse, strangers, globals, lost] =
-            built.map_err(|fault| not_built(fault, bytes))?;
+        let [
+            body,
+            environment,
+            modules,
+            adopt,
+            withdraw,
+            refuse,
+            strangers,
+            globals,
+            lost,
+            rest @ ..,
+        ] = built.map_err(|fault| not_built(fault, bytes))?;
+        let [contexts, current] = rest;
+        lua.follow_runs(contexts, current);
         lua.set_globals(&environment).map_err(|fault| not_built(fault, bytes))?;
         let tick = (settings.slice.as_nanos() / 2).max(1);
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);

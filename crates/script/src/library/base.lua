@@ -60,3 +60,6 @@ kit.modules = {}
 
 -- What a run is at, by its coroutine; coroutines that the page makes share it (coroutines.lua).
 kit.contexts = setmetatable({}, { __mode = "k" })
+
+-- The same of the run that is under way, in its first slot (current.rs). It keeps nothing alive that is over.
+kit.current = setmetatable({ false }, { __mode = "v" })

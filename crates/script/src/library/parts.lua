@@ -10,7 +10,6 @@ local fail = kit.fail
 local type, error, tostring, pairs, pcall, setmetatable = type, error, tostring, pairs, pcall, setmetatable
 local match, gsub, gmatch, sub = string.match, string.gsub, string.gmatch, string.sub
 local concat = table.concat
-local running = coroutine.running
 local get = kit.buffer.get
 local begun = kit.begun
 local getlocal, util = debug.getlocal, require("jit.util")
@@ -29,7 +28,7 @@ local environments = setmetatable({}, { __mode = "k" })
 -- Pages of which a function may live on that prints into their output.
 local lenders = setmetatable({}, { __mode = "k" })
 
-local contexts = kit.contexts
+local current = kit.current
 
 -- `a/_row.page.html` is included as `a/_row.html`.
 local function spoken(file)
@@ -97,7 +96,7 @@ kit.publish("block", function(name, body)
   if type(name) ~= "string" or type(body) ~= "function" then
     fail("block takes a name and a function")
   end
-  local context = contexts[running()]
+  local context = current[1]
   local blocks = context.blocks
   if not blocks then
     blocks = {}
@@ -117,7 +116,7 @@ kit.publish("block", function(name, body)
 end)
 
 kit.publish("content", function()
-  local text = contexts[running()].content
+  local text = current[1].content
   if not text then
     fail("content() is for layouts: this page is none here")
   end
@@ -134,10 +133,10 @@ function kit.environment_of(site, file)
   local environment = kit.environment_with(names)
   names.include = function(target, arguments)
     local page = find(site, directory, target)
-    run(page, contexts[running()], arguments)
+    run(page, current[1], arguments)
   end
   names.layout = function(target, arguments)
-    local context = contexts[running()]
+    local context = current[1]
     if context.environment ~= environment then
       fail("a part has no layout: the page that includes it has")
     end
@@ -218,7 +217,7 @@ end
 
 -- Prints a page of the first site with its layouts, for a module, which is no page itself.
 function kit.render(target, arguments)
-  local context = contexts[running()]
+  local context = current[1]
   if context.environment then
     fail("a page cannot render another: it includes others")
   end

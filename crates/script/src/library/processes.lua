@@ -7,10 +7,10 @@ local kit = ...
 
 local fail = kit.fail
 
-local yield, running = kit.yield, coroutine.running
+local yield = kit.yield
 local type, error, tostring, select, unpack, pairs = type, error, tostring, select, unpack, pairs
 local pcall = pcall
-local contexts, replied = kit.contexts, kit.replied
+local current, replied = kit.current, kit.replied
 local encode, decode = kit.buffer_encode, kit.buffer_decode
 local size_max, values_max, depth_max = kit.message_size, kit.message_values, kit.message_depth
 
@@ -44,7 +44,7 @@ local function weigh(value, depth, account)
 end
 
 kit.publish("self", function()
-  local context = contexts[running()]
+  local context = current[1]
   local name = context.name
   if not name then
     name = replied(yield(NAME))
@@ -87,7 +87,7 @@ kit.publish("spawn", function(body, ...)
     fail("spawn takes a function, not a " .. type(body))
   end
   -- What the function holds of this run lives on in it, the place for its output included.
-  contexts[running()].is_shared = true
+  current[1].is_shared = true
   local count, arguments = select("#", ...), { ... }
   return replied(yield(SPAWN, function()
     return body(unpack(arguments, 1, count))

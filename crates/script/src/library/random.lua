@@ -7,11 +7,10 @@ local kit = ...
 local fail = kit.fail
 
 local native_random = math.random
-local running = coroutine.running
 local type, tonumber, tostring = type, tonumber, tostring
 local floor = math.floor
 local bxor, lshift, rshift, tobit = bit.bxor, bit.lshift, bit.rshift, bit.tobit
-local contexts = kit.contexts
+local current = kit.current
 
 math.randomseed(kit.seed)
 
@@ -59,7 +58,7 @@ function kit.math.randomseed(seed)
     fail("randomseed takes a number, not " .. tostring(seed))
   end
   is_any_seeded = true
-  contexts[running()].random = seeded(number)
+  current[1].random = seeded(number)
 end
 
 local function number_of(value, place)
@@ -84,7 +83,7 @@ end
 
 function kit.math.random(...)
   if is_any_seeded then
-    local words = contexts[running()].random
+    local words = current[1].random
     if words then
       return own_random(words, ...)
     end

@@ -9,7 +9,7 @@ local fail = kit.fail
 local ask = kit.ask
 local type, tostring, rawset, rawget, setmetatable = type, tostring, rawset, rawget, setmetatable
 local tonumber, pairs, select, unpack = tonumber, pairs, select, unpack
-local contexts, running = kit.contexts, coroutine.running
+local current = kit.current
 local concat, find, lower, match = table.concat, string.find, string.lower, string.match
 local byte, format, gsub = string.byte, string.format, string.gsub
 local getmetatable = debug.getmetatable
@@ -42,7 +42,7 @@ kit.request_meta = {
     local value
     if part then
       -- The host answers for the run that is under way.
-      if contexts[running()].request ~= request then
+      if current[1].request ~= request then
         fail("this request is not the one that is answered here")
       end
       value = ask(part)
@@ -216,7 +216,7 @@ end
 
 -- Adds to the page's output.
 function methods.write(response, ...)
-  local context = contexts[running()]
+  local context = current[1]
   if context.response ~= response then
     check_self(response, "write")
     fail(kit.not_own_response)

@@ -25,7 +25,7 @@ kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
 local tops = setmetatable({}, { __mode = "k" })
 kit.tops = tops
 
-local contexts = kit.contexts
+local contexts, current = kit.contexts, kit.current
 
 local request_meta, response_meta = kit.request_meta, kit.response_meta
 local escape, text_of, finish, is_sent = kit.escape, kit.text_of, kit.finish, kit.is_sent
@@ -58,7 +58,7 @@ end
 
 -- Hands over what is written so far, the head with it at the first time, and goes on when the client has taken it.
 function kit.response_methods.flush(own)
-  local context = contexts[running()]
+  local context = current[1]
   if own ~= context.response then
     fail(kit.not_own_response)
   end
@@ -125,6 +125,7 @@ function kit.loop(job, kind, file, site)
   tops[running()] = true
   local context = new_context()
   while true do
+    current[1] = context
     if kind == LOAD then
       job, kind, file, site = yield(LOADED, loaded(job, site, file))
       context = next_context(context, 0)

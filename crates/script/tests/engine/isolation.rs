@@ -1,6 +1,6 @@
 //! What one run keeps in a module is of no use to it, or to others, once another run is under way.
 
-use script::engine::{Output, Reply, Run, Step};
+use script::engine::{Output, Reply, Run, Settings, Step};
 
 use crate::stage::Stage;
 
@@ -159,5 +159,36 @@ fn a_function_that_prints_prints_into_no_other_page() {
     assert_eq!(stage.body("require('kept').print('x') require('kept').part('y') _b:put('z')"), "z");
     for victim in victims {
         assert_eq!(ended(&mut stage, victim), "own.");
+    }
+}
+
+#[test]
+fn runs_that_take_turns_write_each_into_its_own_answer() {
+    let mut stage = Stage::with(Settings::default());
+    let page = |letter: &str| {
+        format!(
+            "for i = 1, 1e6 do response:write('{letter}') end sleep(1) response:write('{letter}', '.')"
+        )
+    };
+    let letters = ["a", "b", "c"];
+    let pages = letters.map(|letter| stage.load(&page(letter)));
+    let mut steps: Vec<_> = pages.iter().map(|page| Some(stage.start(page))).collect();
+    let mut ended = 0;
+    while ended < letters.len() {
+        for (letter, step) in letters.iter().zip(&mut steps) {
+            *step = match step.take() {
+                Some(Step::Sliced(run) | Step::Waits(run, _)) => Some(stage.resume(run)),
+                Some(Step::Done) => panic!("its output was looked at when it came"),
+                Some(Step::Failed(error)) => panic!("it fails: {error}"),
+                Some(Step::Spawned { .. }) => panic!("it has no process"),
+                None => None,
+            };
+            if matches!(step, Some(Step::Done)) {
+                *step = None;
+                ended += 1;
+                let body = String::from_utf8(stage.output.body.clone()).unwrap();
+                assert!(body == letter.repeat(1_000_001) + ".", "{letter}: {} bytes", body.len());
+            }
+        }
     }
 }

@@ -56,6 +56,8 @@ pub(super) struct Context {
     pub(super) memory: Memory,
     /// The host of the run under way.
     pub(super) host: Cell<Option<HostPart>>,
+    /// The coroutine that went on last; only its address counts.
+    pub(super) current: Cell<*mut lua_State>,
     /// What a host panicked with, until the run is over.
     pub(super) panic: RefCell<Option<Box<dyn Any + Send>>>,
     /// The last answer of a host; kept for its room.
@@ -76,6 +78,7 @@ impl Context {
                 ledger: Ledger::default(),
             },
             host: Cell::new(None),
+            current: Cell::new(ptr::null_mut()),
             panic: RefCell::new(None),
             answer: RefCell::default(),
             keys: RefCell::default(),

@@ -13,6 +13,7 @@ use mlua_sys as api;
 
 use crate::engine::ffi::calls::{Fault, protected};
 use crate::engine::ffi::context::{Context, HostPart, Traces};
+use crate::engine::ffi::current::Places;
 use crate::engine::ffi::functions;
 use crate::engine::ffi::ledger::Meter;
 use crate::engine::ffi::stack::{Stack, Status};
@@ -47,7 +48,7 @@ pub(in crate::engine) enum Argument<'a> {
 /// A coroutine and what keeps it alive.
 pub(in crate::engine) struct Coroutine {
     pub(in crate::engine) stack: Stack,
-    reference: Reference,
+    pub(super) reference: Reference,
 }
 
 /// How a resumed coroutine came back.
@@ -72,6 +73,8 @@ pub(in crate::engine) struct Lua {
     pub(super) ticker: Ticker,
     /// A Lua function that does nothing; see [`Lua::settle`].
     nothing: Reference,
+    /// Where the library is told which run is under way.
+    pub(super) places: Option<Places>,
 }
 
 impl Lua {
@@ -84,7 +87,7 @@ impl Lua {
         let context = NonNull::new(context).expect("a box is somewhere");
         // From here on dropping `lua` closes the state and frees the context.
         let nothing = Reference(api::LUA_NOREF);
-        let mut lua = Lua { main: Stack::of(state), context, ticker, nothing };
+        let mut lua = Lua { main: Stack::of(state), context, ticker, nothing, places: None };
         lua.context().install(state.as_ptr());
         let has_room = lua.main.has_room(ROOM);
         let opened = protected(lua.main, &mut |inside| {
@@ -296,6 +299,7 @@ impl Lua {
         let host =
             unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
         context.host.set(HostPart::new(host));
+        self.tell_current(coroutine);
         context.memory.ledger.begin(*meter);
         let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
         *meter = context.memory.ledger.end();

@@ -11,6 +11,7 @@
 mod calls;
 mod context;
 mod crypto;
+mod current;
 mod functions;
 mod ledger;
 mod lua;

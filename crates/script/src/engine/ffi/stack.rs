@@ -178,6 +178,18 @@ impl Stack {
         unsafe { api::lua_rawgeti_(self.state(), api::LUA_REGISTRYINDEX, reference) }
     }
 
+    /// Puts in the place of the topmost value what the table at `table` has there.
+    pub(super) fn get_raw(self, table: c_int) {
+        // SAFETY: the value at `table` is a table; a raw look-up neither allocates nor raises.
+        unsafe { api::lua_rawget_(self.state(), table) }
+    }
+
+    /// Takes the topmost value into the first slot of the table at `table`, which has room for it.
+    pub(super) fn set_first(self, table: c_int) {
+        // SAFETY: the value at `table` is a table with an array of that length, so nothing is allocated.
+        unsafe { api::lua_rawseti_(self.state(), table, 1) }
+    }
+
     /// Runs the coroutine with the `count` topmost values.
     pub(super) fn resume(self, count: c_int) -> Status {
         // SAFETY: the coroutine is alive and not running; a resume is a protected call.

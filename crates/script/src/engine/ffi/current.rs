@@ -1,0 +1,38 @@
+//! Which run is under way, as the library sees it: a slot of a table, which native code reads like any other.
+//! (`coroutine.running` would make it leave.)
+//!
+//! Owns the setting of the slot when another run goes on. Never makes what lies in it: that is run.lua.
+
+use crate::engine::ffi::lua::{Coroutine, Lua, Reference};
+
+/// Two tables of the library's.
+pub(super) struct Places {
+    /// What each run is at, by its coroutine.
+    contexts: Reference,
+    /// One slot: what the run is at that is under way.
+    current: Reference,
+}
+
+impl Lua {
+    /// Keeps the slot of `current` right from here on.
+    pub(in crate::engine) fn follow_runs(&mut self, contexts: Reference, current: Reference) {
+        self.places = Some(Places { contexts, current });
+    }
+
+    /// Has the slot tell of this run, which goes on now. One that begins has nothing to tell of yet, and sets the slot itself.
+    pub(super) fn tell_current(&self, coroutine: &Coroutine) {
+        let Some(places) = &self.places else { return };
+        let state = coroutine.stack.state();
+        if self.context().current.replace(state) == state {
+            return;
+        }
+        let main = self.main;
+        let count = main.count();
+        main.push_registered(places.current.0);
+        main.push_registered(places.contexts.0);
+        main.push_registered(coroutine.reference.0);
+        main.get_raw(-2);
+        main.set_first(-3);
+        main.truncate(count);
+    }
+}
