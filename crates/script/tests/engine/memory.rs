@@ -18,6 +18,7 @@ fn endless_allocation_ends_the_page_only() {
         "local s = 'x' while true do s = s .. s end",
         "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end",
         "while true do _b:put('0123456789') end",
+        "_b:put(_e('<')) local t = {} while true do t = { t } end",
         "local t = {} while true do t[#t + 1] = coroutine.create(function() end) end",
         "local t = {} while true do t[#t + 1] = function() return t end end",
         "string.rep('x', 1e7)",

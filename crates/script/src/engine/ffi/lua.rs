@@ -36,6 +36,11 @@ const ENGINE_OFF: c_int = 0;
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reference(pub(super) c_int);
 
+/// Makes a function that looks at a foreign type. Native code would know what it comes to, and not look.
+const FOREIGN: &[u8] =
+    b"local ffi = require('ffi') local size_of, kind = ffi.sizeof, ffi.typeof('int')
+local function look() return size_of(kind) end jit.off(look) return look";
+
 /// What a function of the library's is called with.
 #[derive(Clone, Copy)]
 pub(in crate::engine) enum Argument<'a> {
@@ -73,6 +78,8 @@ pub(in crate::engine) struct Lua {
     pub(super) ticker: Ticker,
     /// A Lua function that does nothing; see [`Lua::settle`].
     nothing: Reference,
+    /// A Lua function that looks at a foreign type; see [`Lua::drop_coroutine`].
+    foreign: Reference,
     /// Where the library is told which run is under way.
     pub(super) places: Option<Places>,
 }
@@ -86,8 +93,9 @@ impl Lua {
         let context = Box::into_raw(Box::new(Context::new(memory_bytes, state)));
         let context = NonNull::new(context).expect("a box is somewhere");
         // From here on dropping `lua` closes the state and frees the context.
-        let nothing = Reference(api::LUA_NOREF);
-        let mut lua = Lua { main: Stack::of(state), context, ticker, nothing, places: None };
+        let [nothing, foreign] = [(); 2].map(|()| Reference(api::LUA_NOREF));
+        let main = Stack::of(state);
+        let mut lua = Lua { main, context, ticker, nothing, foreign, places: None };
         lua.context().install(state.as_ptr());
         let has_room = lua.main.has_room(ROOM);
         let opened = protected(lua.main, &mut |inside| {
@@ -95,6 +103,9 @@ impl Lua {
             unsafe { api::luaL_openlibs(inside.state()) };
             functions::compile(inside, c"=[library] nothing", b"");
             lua.nothing = Reference(inside.register());
+            functions::compile(inside, c"=[library] foreign", FOREIGN);
+            inside.call(0, 1);
+            lua.foreign = Reference(inside.register());
             functions::watch_compiler(inside);
             inside.register();
         });
@@ -279,8 +290,16 @@ impl Lua {
     }
 
     /// Lets go of a coroutine, in whatever state it is.
+    ///
+    /// LuaJIT's collector spares the coroutine that had to do with a foreign type last, with all that is on its stack, dead or
+    /// not (lj_gc.c: `cts->L`). That is the main one from here on.
     pub(in crate::engine) fn drop_coroutine(&mut self, coroutine: Coroutine) {
-        self.release(&coroutine.reference);
+        let dropped = self.with_reserve(&mut |inside| {
+            inside.unregister(coroutine.reference.0);
+            inside.push_registered(self.foreign.0);
+            inside.call(0, 0);
+        });
+        debug_assert_eq!(dropped, Ok(()), "the reserve is enough for this");
     }
 
     /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges what it

@@ -11,7 +11,7 @@ local works = {
       response:write(number, "\n")
     end
   end,
-  block = function()
+  content = function()
     for _ = 1, 1000 do
       kit.members.content()
     end
