@@ -314,6 +314,12 @@ function kit.has_type(response)
   return has_field(rawget(response, 2), "content-type")
 end
 
+-- Adds a name and a value behind so many pieces of lines; how many there are then. Native code makes no closures.
+local function add_line(lines, count, name, value)
+  lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", checked(name, value), "\n"
+  return count + 4
+end
+
 -- What was set, for the host: a status or nil, and names and values as lines or nil.
 function kit.finish(request, response)
   local store = rawget(response, 2)
@@ -327,30 +333,26 @@ function kit.finish(request, response)
     return status
   end
   local lines, count = {}, 0
-  local function add(name, value)
-    lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", checked(name, value), "\n"
-    count = count + 4
-  end
   for name, value in pairs(store or {}) do
     if type(value) == "table" then
       for index = 1, #value do
-        add(name, value[index])
+        count = add_line(lines, count, name, value[index])
       end
     else
-      add(name, value)
+      count = add_line(lines, count, name, value)
     end
   end
   for index = 1, cookies and #cookies or 0 do
-    add("set-cookie", cookies[index])
+    count = add_line(lines, count, "set-cookie", cookies[index])
   end
   if session then
     local line = kit.session_line(session)
     if line then
-      add("set-cookie", line)
+      count = add_line(lines, count, "set-cookie", line)
     end
     -- What was made for one browser is kept by that one alone.
     if not has_field(store, "cache-control") then
-      add("cache-control", "private")
+      add_line(lines, count, "cache-control", "private")
     end
   end
   return status, concat(lines)
