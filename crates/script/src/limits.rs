@@ -103,9 +103,17 @@ pub const COROUTINE_DEPTH: usize = 200;
 /// next page of that coroutine begins small.
 pub const BUFFER_KEPT_SIZE: usize = 128 * 1024;
 
-/// Bytes of a text that pages may compile with `load` (256 KiB). Beyond: `load` gives nil and a message, as compiling
+/// Bytes of a text that pages may compile with `load` (64 KiB, some 5 ms). Beyond: `load` gives nil and a message, as compiling
 /// cannot be interrupted.
-pub const LOAD_SIZE: usize = 256 * 1024;
+pub const LOAD_SIZE: usize = 64 * 1024;
+
+/// Words of such a text that jump (`and`, `or`, `elseif`, `break`, `goto`: 1,000 of them take some 3 ms where they all lead to
+/// one place, for which LuaJIT needs a time that grows with their square). Beyond: nil and a message.
+pub const LOAD_JUMPS: usize = 1_000;
+
+/// Numbers of such a text that take LuaJIT long to read (200, up to 20 us each): those with an exponent, and those of more than 20
+/// digits, of which one counts as many times as there are 20 digits in it. Beyond: nil and a message.
+pub const LOAD_NUMBERS: usize = 200;
 
 /// Bytes of a page, or of a module (1 MiB). Beyond: it is not loaded.
 pub const SOURCE_SIZE: usize = 1024 * 1024;
@@ -120,16 +128,52 @@ pub const TAIL_CODE_SIZE: u32 = 20_000;
 /// Outermost levels of a traceback that are kept (16), which tell how it came to all the others.
 pub const TRACEBACK_OUTER_LEVELS: i32 = 16;
 
-/// Numbers or strings that are sorted by LuaJIT's own `table.sort` (4,000: about 1 ms). Beyond, and with a comparator:
-/// by a sort in Lua, which takes about as long and can be interrupted.
-pub const SORT_SIZE: usize = 4_000;
+/// Numbers or strings that are sorted by LuaJIT's own `table.sort` (500: some 1 ms where they were chosen to take it long). Beyond,
+/// and with a comparator: by a sort in Lua, which takes about as long as the other usually does and can be interrupted.
+pub const SORT_SIZE: usize = 500;
+
+/// Bytes of all strings that LuaJIT's own `table.sort` gets (64 KiB: each is compared many times). Beyond: the sort in Lua.
+pub const SORT_BYTES: usize = 64 * 1024;
 
 /// Bytes of a result of `string.rep` (16 MiB, some 5 ms). Beyond: an error in the page.
 pub const REPEATED_SIZE: usize = 16 * 1024 * 1024;
 
+/// Bytes that one native call copies one by one, as `string.upper` and `%q` do (64 KiB: some 0.2 ms). Beyond: in as many calls as
+/// it takes, between which the page can be interrupted.
+pub const TEXT_PIECE_SIZE: usize = 64 * 1024;
+
+/// Bytes that one native call looks through for any of some kinds (16 KiB: some 1 ms). Beyond: in as many calls as it takes.
+pub const SEARCHED_PIECE_SIZE: usize = 16 * 1024;
+
+/// Values that one native call puts together (4,000: 1 ms where they are numbers). Beyond: in as many calls as it takes.
+pub const VALUES_JOINED: usize = 4_000;
+
+/// Bytes that are kept in pieces while a text is put together (1 MiB). Beyond: they become one.
+pub const BYTES_JOINED: usize = 1024 * 1024;
+
+/// Values behind the place of a native `table.insert` (50,000: some 1 ms). Beyond: they are moved in Lua, which can be interrupted.
+pub const VALUES_SHIFTED: usize = 50_000;
+
+/// Bytes of a text that is read as a number (64 KiB: some 0.2 ms). Beyond: it is none.
+pub const NUMBER_SIZE: usize = 64 * 1024;
+
+/// Bytes of a format that LuaJIT's own `string.format` gets (4 KiB), and its values (100: some 0.5 ms for the largest numbers). Beyond:
+/// item by item, which takes longer and can be interrupted.
+pub const FORMAT_SIZE: usize = 4 * 1024;
+/// See [`FORMAT_SIZE`].
+pub const FORMAT_VALUES: usize = 100;
+
 /// Steps that LuaJIT's own pattern matcher may need at worst (200,000: below 1 ms). Beyond: a matcher in Lua does the
 /// work, some ten times slower, which can be interrupted.
 pub const PATTERN_STEPS: usize = 200_000;
+
+/// Bytes of a text that another is searched for (512 KiB: some 4 ms for preparing it and for searching half as much besides). Beyond:
+/// an error in the page, where the text to search is so long that it matters.
+pub const NEEDLE_SIZE: usize = 512 * 1024;
+
+/// Bytes of a text times those of what takes the place of a match in it, up to which LuaJIT's own `gsub` does it (256 KiB: as
+/// many bytes are written at worst, in some 2 ms). Beyond: the one in Lua.
+pub const REPLACED_SIZE: usize = 256 * 1024;
 
 /// Bytes of a pattern with special characters (4 KiB). Beyond: an error in the page.
 pub const PATTERN_SIZE: usize = 4 * 1024;
@@ -140,6 +184,12 @@ pub const PATTERNS_KEPT: usize = 1_000;
 /// Levels of arrays and objects in JSON, both ways (100). Beyond: an error in the page, which also ends a table that
 /// contains itself.
 pub const JSON_DEPTH: usize = 100;
+
+/// Bytes of a text in JSON that one native call escapes (8 KiB: some 1 ms where each is). Beyond: in as many calls as it takes.
+pub const JSON_PIECE_SIZE: usize = 8 * 1024;
+
+/// Bytes of a number in JSON (1,000, a hundred times what a program has a use for). Beyond: an error in the page that decodes it.
+pub const JSON_NUMBER_SIZE: usize = 1_000;
 
 /// Bytes of a text whose escaped form is kept (256). Beyond: it is escaped again each time.
 pub const ESCAPED_SIZE: usize = 256;
@@ -169,3 +219,34 @@ pub const SESSION_AGE: Duration = Duration::from_secs(14 * 86_400);
 /// Bytes of a form's file that `file:read` gives (1 MiB). Beyond: what is behind them is not read, so that a file of
 /// any size takes no more of the pages' memory.
 pub const FILE_READ_SIZE: usize = 1024 * 1024;
+
+/// Bytes of a format of `time.date` and `os.date` (1 KiB: some 0.3 ms). Beyond: an error in the page.
+pub const DATE_SIZE: usize = 1024;
+
+/// Bytes of a line of a page's log (64 KiB, whose writing takes well below a millisecond). Beyond: it is cut, and says how much
+/// is missing.
+pub const LINE_SIZE: usize = 64 * 1024;
+
+/// Bytes of what an error says that ends a page (16 KiB). Beyond: it is cut, and says how much is missing.
+pub const MESSAGE_TEXT_SIZE: usize = 16 * 1024;
+
+/// Bytes of the name of a field that a page sets (256, as for those of clients). Beyond: an error in the page.
+pub const FIELD_NAME_SIZE: usize = 256;
+
+/// Bytes of one value of a field that a page sets, cookies and targets of redirects among them (16 KiB: clients and proxies take
+/// 8 to 64 KiB for a whole head). Beyond: an error in the page.
+pub const FIELD_VALUE_SIZE: usize = 16 * 1024;
+
+/// Bytes of all fields that a page sets (64 KiB, what the largest proxies take). Beyond: an error in the page.
+pub const HEAD_SIZE: usize = 64 * 1024;
+
+/// Fields of a form, of a query or of cookies that a page looks at (2,000, which takes some 3 ms; others take 1,000). Beyond: an
+/// error in the page, as they are handed over in one call.
+pub const FIELDS_MAX: usize = 2_000;
+
+/// Bytes of a URL that a page fetches (16 KiB: what this server takes in a head, too). Beyond: an error in the page.
+pub const URL_SIZE: usize = 16 * 1024;
+
+/// Bytes of the name of a part, a module or an uploaded file as a page says it (4 KiB, what the kernel takes of a path). Beyond: an
+/// error in the page.
+pub const NAME_SIZE: usize = 4 * 1024;

@@ -24,9 +24,12 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] coroutines", include_str!("../library/coroutines.lua")),
     (c"=[library] uploads", include_str!("../library/uploads.lua")),
     (c"=[library] processes", include_str!("../library/processes.lua")),
+    (c"=[library] pieces", include_str!("../library/pieces.lua")),
+    (c"=[library] formats", include_str!("../library/formats.lua")),
     (c"=[library] sort", include_str!("../library/sort.lua")),
     (c"=[library] pattern", include_str!("../library/pattern.lua")),
     (c"=[library] matching", include_str!("../library/matching.lua")),
+    (c"=[library] replacing", include_str!("../library/replacing.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] cookies", include_str!("../library/cookies.lua")),
@@ -56,11 +59,33 @@ pub(super) const KEPT: [&CStr; 11] = [
 ];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 25] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 47] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
         (c"sort_size", limits::SORT_SIZE as f64),
+        (c"sort_bytes", limits::SORT_BYTES as f64),
+        (c"text_piece", limits::TEXT_PIECE_SIZE as f64),
+        (c"searched_piece", limits::SEARCHED_PIECE_SIZE as f64),
+        (c"values_joined", limits::VALUES_JOINED as f64),
+        (c"bytes_joined", limits::BYTES_JOINED as f64),
+        (c"values_shifted", limits::VALUES_SHIFTED as f64),
+        (c"number_size", limits::NUMBER_SIZE as f64),
+        (c"needle_size", limits::NEEDLE_SIZE as f64),
+        (c"replaced_size", limits::REPLACED_SIZE as f64),
+        (c"format_size", limits::FORMAT_SIZE as f64),
+        (c"format_values", limits::FORMAT_VALUES as f64),
+        (c"json_piece", limits::JSON_PIECE_SIZE as f64),
+        (c"json_number", limits::JSON_NUMBER_SIZE as f64),
+        (c"date_size", limits::DATE_SIZE as f64),
+        (c"line_size", limits::LINE_SIZE as f64),
+        (c"load_jumps", limits::LOAD_JUMPS as f64),
+        (c"load_numbers", limits::LOAD_NUMBERS as f64),
+        (c"field_name", limits::FIELD_NAME_SIZE as f64),
+        (c"field_value", limits::FIELD_VALUE_SIZE as f64),
+        (c"head_size", limits::HEAD_SIZE as f64),
+        (c"url_size", limits::URL_SIZE as f64),
+        (c"name_size", limits::NAME_SIZE as f64),
         (c"text_size", limits::REPEATED_SIZE as f64),
         (c"pattern_steps", limits::PATTERN_STEPS as f64),
         (c"escaped_size", limits::ESCAPED_SIZE as f64),
@@ -137,6 +162,17 @@ mod tests {
             (c"patterns_kept", 10.0),
             (c"pattern_size", 100.0),
             (c"sort_size", 0.0),
+            (c"sort_bytes", 0.0),
+            (c"text_piece", 3.0),
+            (c"searched_piece", 2.0),
+            (c"values_joined", 3.0),
+            (c"bytes_joined", 5.0),
+            (c"values_shifted", 0.0),
+            (c"number_size", 50.0),
+            (c"needle_size", 40.0),
+            (c"replaced_size", 0.0),
+            (c"format_size", 0.0),
+            (c"format_values", 0.0),
             (c"text_size", 1e6),
             (c"traceback_levels", 48.0),
             (c"seed", 0.0),
@@ -147,14 +183,26 @@ mod tests {
 
     #[test]
     fn young_code_is_compiled_again() {
-        check(&["young"], c"=young", include_str!("../library/tests/young.lua"));
+        check(&["fault", "base", "young"], c"=young", include_str!("../library/tests/young.lua"));
     }
 
     #[test]
     fn the_interruptible_functions_agree_with_the_native_ones() {
         let names = [
-            "fault", "base", "text", "request", "run", "young", "parts", "sandbox", "sort", "pattern",
+            "fault",
+            "base",
+            "text",
+            "request",
+            "run",
+            "young",
+            "parts",
+            "sandbox",
+            "pieces",
+            "formats",
+            "sort",
+            "pattern",
             "matching",
+            "replacing",
         ];
         check(&names, c"=agreement", include_str!("../library/tests/agreement.lua"));
     }

@@ -5,6 +5,7 @@
 local kit = ...
 
 kit.publish("string", kit.seal("string", kit.string))
+kit.publish("bit", kit.seal("bit", kit.bit))
 kit.publish("math", kit.seal("math", kit.math))
 kit.publish("table", kit.seal("table", kit.table))
 

@@ -9,10 +9,10 @@ local raise = kit.fail
 
 local type, error, tostring, tonumber, pairs, setmetatable = type, error, tostring, tonumber, pairs, setmetatable
 local byte, char, sub, find, format, gsub = string.byte, string.char, string.sub, string.find, string.format, string.gsub
-local floor, huge, concat = math.floor, math.huge, table.concat
+local floor, huge, concat = math.floor, math.huge, kit.concat
 local getmetatable = debug.getmetatable
 local new_buffer, get = kit.buffer.new, kit.buffer.get
-local depth_max = kit.json_depth
+local depth_max, piece_size, number_size = kit.json_depth, kit.json_piece, kit.json_number
 
 local null = kit.seal("json.null", {})
 local array_meta = { __metatable = "json.array" }
@@ -30,14 +30,26 @@ for mark in pairs(escapes) do
   special[byte(mark)] = true
 end
 
-local function put_string(out, text)
+-- A text, or a piece of one, with its escapes.
+local function escaped_text(text)
   for index = 1, #text do
     if special[byte(text, index)] then
-      text = gsub(text, '[%z\1-\31"\\<]', escapes)
-      break
+      return (gsub(text, '[%z\1-\31"\\<]', escapes))
     end
   end
-  out:put('"', text, '"')
+  return text
+end
+
+local function put_string(out, text)
+  if #text <= piece_size then
+    out:put('"', escaped_text(text), '"')
+    return
+  end
+  out:put('"')
+  for start = 1, #text, piece_size do
+    out:put(escaped_text(sub(text, start, start + piece_size - 1)))
+  end
+  out:put('"')
 end
 
 local put_value
@@ -199,6 +211,9 @@ local function number_at(text, at)
       break
     end
     stop = stop + 1
+  end
+  if stop - at > number_size then
+    fail(at, "a number of more than " .. number_size .. " bytes")
   end
   local digits = sub(text, at, stop - 1)
   local value = tonumber(digits)

@@ -9,6 +9,9 @@ local fail = kit.fail
 local byte, char, sub, find = string.byte, string.char, string.sub, string.find
 local tonumber = tonumber
 
+-- Bytes of a class that C looks through in the time of a step.
+local CLASS_BYTES = 4
+
 local SET, OPEN, CLOSE, PLACE, BALANCE, FRONTIER, AGAIN, FINISH = 1, 2, 3, 4, 5, 6, 7, 8
 local UNCLOSED, POSITION = -1, -2
 local CAPTURES_MAX = 32
@@ -104,7 +107,7 @@ parse["%"] = function(pattern, at, captures)
       fail("missing '[' after '%f' in pattern")
     end
     local last = item_end(pattern, at + 2)
-    return { kind = FRONTIER, set = set_of(sub(pattern, at + 2, last)) }, last + 1
+    return { kind = FRONTIER, set = set_of(sub(pattern, at + 2, last)), weight = (last - at) / CLASS_BYTES }, last + 1
   elseif find(letter, "%d") then
     local capture = tonumber(letter)
     if capture == 0 or capture > captures.count then
@@ -114,7 +117,8 @@ parse["%"] = function(pattern, at, captures)
   end
 end
 
--- A list of items, with how many captures there are, and whether it holds at the start only.
+-- A list of items, with how many captures there are, and whether it holds at the start only. The weight of an item is what it
+-- costs C besides the step, to look at a byte.
 function kit.compile_pattern(pattern)
   local items, captures, at = {}, { count = 0 }, 1
   items.is_anchored = sub(pattern, 1, 1) == "^"
@@ -129,7 +133,7 @@ function kit.compile_pattern(pattern)
     end
     if not item then
       local last = item_end(pattern, at)
-      item = { kind = SET, set = set_of(literal(sub(pattern, at, last))) }
+      item = { kind = SET, set = set_of(literal(sub(pattern, at, last))), weight = (last - at) / CLASS_BYTES }
       following = last + 1
       local mark = sub(pattern, following, following)
       if mark ~= "" and find("*+-?", mark, 1, true) then

@@ -16,8 +16,8 @@ local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 local DONE, LOADED, FLUSH = 1, 2, 9
 local LOAD, SPAWNED, LOAD_MODULE = 1, 2, 3
 
--- Page code can name its buffer. It may add to it; the rest would hand out addresses.
-buffer_meta.__index = { put = buffer_meta.put, putf = buffer_meta.putf }
+-- Page code can name its buffer. It may add to it; the rest would hand out addresses, and formats can be long (formats.lua).
+buffer_meta.__index = { put = buffer_meta.put }
 kit.buffer = { new = new_buffer, get = buffer_meta.get, reset = reset }
 kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
 

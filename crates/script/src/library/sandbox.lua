@@ -8,8 +8,10 @@ local fail = kit.fail
 
 local type, tostring, select, pcall = type, tostring, select, pcall
 local rawequal, rawget = rawequal, rawget
-local concat, find = table.concat, string.find
+local concat, gmatch, gsub, sub = table.concat, string.gmatch, string.gsub, string.sub
+local floor, max = math.floor, math.max
 local native_load, now, native_log = kit.load, kit.now, kit.log
+local line_size, date_size = kit.line_size, kit.date_size
 
 local function members(source, names)
   local result = {}
@@ -64,9 +66,9 @@ kit.math = members(math, [[
   sin sinh sqrt tan tanh
 ]])
 
-kit.publish("bit", kit.seal("bit", members(bit, [[
+kit.bit = members(bit, [[
   arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex
-]])))
+]])
 
 kit.table = members(table, "concat insert maxn move remove")
 kit.table.unpack = unpack
@@ -83,18 +85,50 @@ kit.publish("collectgarbage", function(what)
   return collectgarbage("count")
 end)
 
+local jumps = { ["and"] = true, ["or"] = true, ["elseif"] = true, ["break"] = true, ["goto"] = true }
+
+-- Why a text would take LuaJIT longer than its length tells; nothing where it would not.
+local function is_costly(text)
+  local count = 0
+  for word in gmatch(text, "%l%l+") do
+    if jumps[word] then
+      count = count + 1
+    end
+  end
+  if count > kit.load_jumps then
+    return "the text has more than " .. kit.load_jumps .. " jumps (and, or, elseif, break, goto)"
+  end
+  count = 0
+  for digits, exponent in gmatch(text, "([%d.]+)([eE]?)") do
+    count = count + (exponent == "" and 0 or 1) + floor(#digits / 20)
+  end
+  if count > kit.load_numbers then
+    return "the text has more than " .. kit.load_numbers .. " numbers with an exponent, or of more than 20 digits"
+  end
+end
+
+-- What a function gives piece by piece.
+local function whole_text(source)
+  local pieces, count, size = {}, 0, 0
+  for piece in source do
+    if piece == "" then
+      break
+    elseif type(piece) ~= "string" and type(piece) ~= "number" then
+      fail("bad argument #1 to 'load' (the function gave a " .. type(piece) .. " in the place of a string)")
+    end
+    count, size = count + 1, size + #tostring(piece)
+    pieces[count] = piece
+    if size > kit.load_size then
+      break
+    end
+  end
+  return concat(pieces)
+end
+
 -- Text only: byte code can be made to read and write memory.
 local function load_text(text, name, mode, environment)
   if type(text) == "function" then
-    local pieces, count = {}, 0
-    for piece in text do
-      if piece == "" then
-        break
-      end
-      count = count + 1
-      pieces[count] = piece
-    end
-    text = concat(pieces)
+    text = whole_text(text)
   end
   -- Anything else would leave the chunk without an environment of ours.
   if environment == nil or rawequal(environment, globals) then
@@ -108,20 +142,29 @@ local function load_text(text, name, mode, environment)
   if #text > kit.load_size then
     return nil, "the text is longer than " .. kit.load_size .. " bytes"
   end
-  name = type(name) == "string" and name or "=(load)"
-  return native_load(text, (name:gsub("%z", "")) .. "\0", environment)
+  local why = is_costly(text)
+  if why then
+    return nil, why
+  end
+  name = type(name) == "string" and sub(name, 1, kit.name_size) or "=(load)"
+  return native_load(text, (gsub(name, "%z", "")) .. "\0", environment)
 end
 kit.publish("load", load_text)
 kit.publish("loadstring", function(text, name)
   return load_text(text, name)
 end)
 
+-- The values as a line. What is too much of it is left out, and said to be.
 local function line_of(...)
-  local words = { ... }
-  for index = 1, select("#", ...) do
-    words[index] = tostring((select(index, ...)))
+  local words, count, size = { ... }, select("#", ...), -1
+  for index = 1, count do
+    local word = tostring(words[index])
+    size = size + 1 + #word
+    local room = #word - max(size - line_size, 0)
+    words[index] = room == #word and word or sub(word, 1, max(room, 0))
   end
-  return concat(words, " ")
+  local line = sub(concat(words, " ", 1, count), 1, line_size)
+  return size > line_size and line .. " .. (" .. size - line_size .. " bytes more)" or line
 end
 
 local function logger(level)
@@ -142,6 +185,9 @@ end))
 local date, time_of, difference = os.date, os.time, os.difftime
 
 local function date_at(format, seconds)
+  if type(format) == "string" and #format > date_size then
+    fail("the format of a date is longer than " .. date_size .. " bytes")
+  end
   return date(format or "%c", seconds or now())
 end
 local function http_date(seconds)
@@ -155,13 +201,14 @@ local function moment(fields)
   if type(fields) ~= "table" then
     fail("bad argument #1 to 'time' (table expected, got " .. type(fields) .. ")")
   end
+  local to_number = kit.to_number
   return time_of {
-    year = fields.year,
-    month = fields.month,
-    day = fields.day,
-    hour = fields.hour,
-    min = fields.min,
-    sec = fields.sec,
+    year = to_number(fields.year),
+    month = to_number(fields.month),
+    day = to_number(fields.day),
+    hour = to_number(fields.hour),
+    min = to_number(fields.min),
+    sec = to_number(fields.sec),
     isdst = fields.isdst,
   }
 end

@@ -1,18 +1,15 @@
--- `table.sort` that can be interrupted, and bounds for the other long calls of `table` and `string`.
+-- `table.sort` that can be interrupted.
 --
--- Owns the sorting and what `string.format` shows of tables. LuaJIT's own call page code from C, where it cannot yield, and
--- where the stack ends early.
+-- Owns which lists are sorted here. LuaJIT's own sort calls page code from C, where it cannot yield, compares long texts byte by
+-- byte, and takes a time that grows with the square of the length where somebody chose the values for that.
 
 local kit = ...
 
 local fail = kit.fail
 
-local type, tostring, select, unpack = type, tostring, select, unpack
-local gmatch, native_format = string.gmatch, string.format
-local has_table, shown = kit.has_table, kit.shown
-local min = math.min
-local native_sort, native_rep = table.sort, string.rep
-local native_size, text_size = kit.sort_size, kit.text_size
+local type, rawget, min = type, rawget, math.min
+local native_sort = table.sort
+local native_count, native_bytes = kit.sort_size, kit.sort_bytes
 
 -- Runs of this length are sorted by insertion first.
 local RUN = 8
@@ -50,13 +47,32 @@ local function ascending(one, other)
   return one < other
 end
 
+-- Whether LuaJIT's own sort is quick with these: few numbers, or few texts that are short together. Where they are mixed it
+-- complains at once, as long as none of them has something to say about it.
+local function is_quick(list, count)
+  if count > native_count then
+    return false
+  end
+  local size = 0
+  for index = 1, count do
+    local value = rawget(list, index)
+    local kind = type(value)
+    if kind == "string" then
+      size = size + #value
+    elseif kind == "table" or kind == "userdata" then
+      return false
+    end
+  end
+  return size <= native_bytes
+end
+
 function kit.table.sort(list, less)
   if type(list) ~= "table" then
     fail("bad argument #1 to 'sort' (table expected, got " .. type(list) .. ")")
   end
-  local count, kind = #list, type(list[1])
+  local count = #list
   if less == nil then
-    if count <= native_size and (kind == "number" or kind == "string") then
+    if is_quick(list, count) then
       return native_sort(list)
     end
     less = ascending
@@ -74,33 +90,4 @@ function kit.table.sort(list, less)
       list[index] = from[index]
     end
   end
-end
-
-function kit.string.rep(text, count, separator)
-  local size = type(count) == "number" and #tostring(text) + #tostring(separator or "") or 0
-  if size > 0 and count > 0 and size * count > text_size then
-    fail("the result of 'rep' is longer than " .. text_size .. " bytes")
-  end
-  return native_rep(text, count, separator)
-end
-
--- The values of a format with texts in the place of tables that are shown as texts.
-local function shown_in(format, ...)
-  local values, count, index = { ... }, select("#", ...), 0
-  for letter in gmatch(format, "%%[-+ #0]*%d*%.?%d*(.?)") do
-    if letter ~= "%" then
-      index = index + 1
-      if (letter == "s" or letter == "q") and type(values[index]) == "table" then
-        values[index] = shown(values[index])
-      end
-    end
-  end
-  return unpack(values, 1, count)
-end
-
-function kit.string.format(format, ...)
-  if has_table(select("#", ...), ...) and type(format) == "string" then
-    return native_format(format, shown_in(format, ...))
-  end
-  return native_format(format, ...)
 end

@@ -27,16 +27,6 @@ local function shown(value)
 end
 kit.shown = shown
 
--- Whether a table is among so many values. A function of C would call its `__tostring` on the stack of the processor, which
--- ends before Lua's does, and ends the server.
-local function has_table(count, first, second, third, ...)
-  if type(first) == "table" or type(second) == "table" or type(third) == "table" then
-    return true
-  end
-  return count > 3 and has_table(count - 3, ...)
-end
-kit.has_table = has_table
-
 local function other_text(value)
   if value == nil then
     return ""

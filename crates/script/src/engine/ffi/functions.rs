@@ -18,6 +18,7 @@ use crate::engine::ffi::crypto;
 use crate::engine::ffi::stack::{Inside, Type};
 use crate::engine::host::{Answer, Host, Level, Part, Shape};
 use crate::engine::keys::Signed;
+use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
@@ -87,7 +88,8 @@ fn inside_of(state: *mut lua_State) -> Inside {
     Inside::of(NonNull::new(state).expect("Lua calls with a state"))
 }
 
-/// `ask(part)`: a part of the request, as a string or as a table of names and values.
+/// `ask(part)`: a part of the request, as a string or as a table of names and values; nil and the most
+/// that are handed over where those are more.
 unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
     let inside = inside_of(state);
     let context = Context::of(state);
@@ -115,6 +117,11 @@ fn push_answer(inside: Inside, context: &Context) -> c_int {
         Shape::Fields => {}
     }
     let count = context.answer.borrow().field_count();
+    if count > limits::FIELDS_MAX {
+        inside.push_nil();
+        inside.push_number(limits::FIELDS_MAX as f64);
+        return 2;
+    }
     inside.push_table(0, c_int::try_from(count).unwrap_or(0));
     for index in 0..count {
         push_field(inside, &context.answer.borrow(), index);
@@ -169,12 +176,13 @@ unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `find(text, needle, start)`: where the needle begins from there on, in linear time; nothing if nowhere.
+/// `find(text, needle, start, stop)`: where the needle is between these places, in linear time; nothing if nowhere.
 unsafe extern "C-unwind" fn find(state: *mut lua_State) -> c_int {
     let inside = inside_of(state);
     let (Some(text), Some(needle)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
     let start = (inside.number_at(3) as usize).saturating_sub(1);
-    match text.get(start..).and_then(|rest| memmem::find(rest, needle)) {
+    let stop = (inside.number_at(4) as usize).min(text.len());
+    match text.get(start..stop).and_then(|within| memmem::find(within, needle)) {
         Some(at) => {
             inside.push_number((start + at + 1) as f64);
             1
