@@ -55,7 +55,7 @@ pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<Scr
 /// An error was raised and not caught.
 pub(super) fn raised(page: &str, stack: Stack, lost: &[LostCall]) -> Box<ScriptError> {
     let message = match stack.bytes_at(-1) {
-        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Some(bytes) => shortened(bytes),
         None => format!("an error that is a {}", stack.type_name_at(-1)),
     };
     // Where the caller is lost, Lua names the library in its place.
@@ -65,6 +65,17 @@ pub(super) fn raised(page: &str, stack: Stack, lost: &[LostCall]) -> Box<ScriptE
         _ => message,
     };
     placed(Fault::Runtime, page, (stack, lost), message)
+}
+
+/// A message as text. What is too much of it is left out.
+fn shortened(message: &[u8]) -> String {
+    let begin = &message[..message.len().min(limits::MESSAGE_TEXT_SIZE)];
+    let mut text = String::from_utf8_lossy(begin).into_owned();
+    let missing = message.len() - begin.len();
+    if missing > 0 {
+        text.push_str(&format!(" .. ({missing} bytes more)"));
+    }
+    text
 }
 
 /// There was no more memory while the page ran, which was last seen there.

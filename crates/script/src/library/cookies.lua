@@ -9,23 +9,27 @@ local fail = kit.fail
 
 local type, tostring, tonumber, pairs = type, tostring, tonumber, pairs
 local setmetatable, rawset = setmetatable, rawset
-local concat, find, match, format, floor = table.concat, string.find, string.match, string.format, math.floor
+local concat, find, match, format = table.concat, string.find, string.match, string.format
+local ceil, floor = math.ceil, math.floor
 local now, sign, verify = kit.now, kit.sign, kit.verify
 local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
 local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
+local name_size, value_size = kit.field_name, kit.field_value
+
+-- Bytes of a code in base64url.
+local CODE_SIZE = 43
 
 -- A value with its time and the code of both, for a cookie of this name. `kept_as` is the name that is signed.
 -- `hint` gives what is said besides where it is too large.
 function kit.signed(name, kept_as, value, expires, hint)
-  local token = base64url(value) .. "." .. format("%d", expires) .. "."
-  local code = sign(kept_as, expires, value)
-  token = token .. base64url(code)
-  local size = #name + #token
+  local time = "." .. format("%d", expires) .. "."
+  -- It is not signed to find out: that cannot be interrupted.
+  local size = #name + ceil(#value * 4 / 3) + #time + CODE_SIZE
   if size > size_max then
     local told = "the cookie '" .. name .. "' would have " .. size .. " bytes, signed; browsers keep " .. size_max
     fail(hint and told .. hint() or told)
   end
-  return token
+  return base64url(value) .. time .. base64url(sign(kept_as, expires, value))
 end
 
 -- What `signed` was given, and until when it is good; nil where it was not given it, or that was too long ago.
@@ -90,7 +94,7 @@ end
 
 -- A cookie as the wire can carry it (RFC 6265, 4.1.1), kept from scripts and from other sites unless told otherwise.
 function kit.cookie_line(name, value, options)
-  if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+  if type(name) ~= "string" or #name > name_size or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
     fail("not the name of a cookie: " .. tostring(name))
   end
   check_options(name, options)
@@ -102,12 +106,15 @@ function kit.cookie_line(name, value, options)
   if type(value) == "string" and options.signed then
     value = kit.signed(name, name, value, expiry_of(options))
   end
+  if type(value) == "string" and #value > value_size then
+    fail("the value of the cookie '" .. name .. "' is longer than " .. value_size .. " bytes")
+  end
   if type(value) ~= "string" or find(value, '[%c%s",;\\\127-\255]') then
     fail("the value of the cookie '" .. name .. "' holds what a cookie cannot: encode it, or sign it")
   end
   local line, count = { name, "=", value }, 3
   local function add(attribute, what)
-    if type(what) ~= "string" or find(what, "[%c;]") then
+    if type(what) ~= "string" or #what > value_size or find(what, "[%c;]") then
       fail("the " .. attribute .. " of the cookie '" .. name .. "' is not right: " .. tostring(what))
     end
     line[count + 1], line[count + 2], line[count + 3], line[count + 4] = "; ", attribute, "=", what

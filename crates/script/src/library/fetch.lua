@@ -13,7 +13,8 @@ local concat, find, gmatch = table.concat, string.find, string.gmatch
 local lower, upper = string.lower, string.upper
 
 local FETCH = 10
-local timeout_usual = kit.fetch_timeout
+local timeout_usual, url_size = kit.fetch_timeout, kit.url_size
+local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.head_size
 
 local options_known = { body = true, headers = true, json = true, method = true, timeout = true }
 
@@ -22,13 +23,16 @@ local function lines_of(headers, is_json)
   if type(headers) ~= "table" then
     fail("fetch: 'headers' must be a table")
   end
-  local lines, count, spelt = {}, 0, {}
+  local lines, count, spelt, size = {}, 0, {}, 0
   for name, value in pairs(headers) do
-    if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+    if type(name) ~= "string" or #name > name_size or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
       fail("fetch: not a header name: " .. tostring(name))
     end
     if type(value) == "number" then
       value = tostring(value)
+    end
+    if type(value) == "string" and #value > value_size then
+      fail("fetch: the value of '" .. name .. "' is longer than " .. value_size .. " bytes")
     end
     if type(value) ~= "string" or find(value, "[%z\1-\8\10-\31\127]") then
       fail("fetch: the value of '" .. name .. "' must be a string of one line without control characters")
@@ -38,6 +42,10 @@ local function lines_of(headers, is_json)
       fail("fetch: '" .. spelt[plain] .. "' and '" .. name .. "' are one header")
     end
     spelt[plain] = name
+    size = size + #name + #value
+    if size > head_size then
+      fail("fetch: the headers are longer than " .. head_size .. " bytes together")
+    end
     is_json = is_json and plain ~= "content-type"
     lines[count + 1], lines[count + 2], lines[count + 3], lines[count + 4] = name, "\n", value, "\n"
     count = count + 4
@@ -71,7 +79,7 @@ end
 
 local function method_of(options, body)
   local method = options.method or (body and "POST" or "GET")
-  if type(method) ~= "string" or not find(method, "^%a+$") then
+  if type(method) ~= "string" or #method > name_size or not find(method, "^%a+$") then
     fail("fetch: not a method: " .. tostring(method))
   end
   return upper(method)
@@ -114,6 +122,8 @@ end
 kit.publish("fetch", function(url, options)
   if type(url) ~= "string" then
     fail("fetch takes a URL, not a " .. type(url))
+  elseif #url > url_size then
+    fail("fetch: the URL is longer than " .. url_size .. " bytes")
   end
   options = options or {}
   if type(options) ~= "table" then

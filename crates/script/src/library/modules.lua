@@ -63,7 +63,7 @@ function required(set, name)
   if value ~= nil then
     return value
   end
-  if type(name) ~= "string" or not find(name, "^[%w_-]+") or find(name, "[^%w_.-]") or find(name, "..", 1, true) then
+  if type(name) ~= "string" or #name > kit.name_size or not find(name, "^[%w_-]+") or find(name, "[^%w_.-]") or find(name, "..", 1, true) then
     fail("not the name of a module: " .. tostring(name))
   end
   local module = set.sources[name]

@@ -19,6 +19,8 @@ local funcinfo, funck, funcuvname = util.funcinfo, util.funck, util.funcuvname
 -- In the place of one that never was good there is what is wrong with it.
 local sites = {}
 
+local name_size = kit.name_size
+
 -- The site whose pages modules render.
 local FIRST_SITE = 0
 
@@ -39,6 +41,8 @@ end
 local function resolve(directory, target)
   if type(target) ~= "string" or target == "" then
     fail("not the name of a part: " .. tostring(target))
+  elseif #target > name_size then
+    fail("the name of a part has more than " .. name_size .. " bytes")
   end
   local path = sub(target, 1, 1) == "/" and target or directory .. target
   local names, count = {}, 0

@@ -10,11 +10,12 @@ local ask = kit.ask
 local type, tostring, rawset, rawget, setmetatable = type, tostring, rawset, rawget, setmetatable
 local tonumber, pairs, select, unpack = tonumber, pairs, select, unpack
 local current = kit.current
-local concat, find, lower, match = table.concat, string.find, string.lower, string.match
-local byte, format, gsub = string.byte, string.format, string.gsub
+local concat, find, lower, sub = table.concat, string.find, string.lower, string.sub
+local byte, format = string.byte, string.format
 local getmetatable = debug.getmetatable
 
 local parts = kit.parts
+local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.head_size
 
 -- Where a request keeps its session.
 local SESSION = {}
@@ -24,8 +25,8 @@ kit.session_place = SESSION
 local function lists_of(numbered)
   local names, lists = {}, {}
   for key in pairs(numbered) do
-    local number, name = match(key, "^(%d+)%.(.*)$")
-    names[tonumber(number)] = name
+    local point = find(key, ".", 1, true)
+    names[tonumber(sub(key, 1, point - 1))] = sub(key, point + 1)
   end
   for number = 1, #names do
     local name = names[number]
@@ -45,7 +46,11 @@ kit.request_meta = {
       if current[1].request ~= request then
         fail("this request is not the one that is answered here")
       end
-      value = ask(part)
+      local most
+      value, most = ask(part)
+      if most then
+        fail("request." .. name .. " has more than " .. most .. " fields")
+      end
       if name == "files" then
         value = kit.files_of(value)
       elseif name == "query_lists" or name == "form_lists" then
@@ -83,11 +88,14 @@ end
 
 -- A field as the wire can carry it, or an error at the place that sets it (RFC 9110, 5.5 and 5.6.2).
 local function checked(name, value)
-  if type(name) ~= "string" or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+  if type(name) ~= "string" or #name > name_size or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
     fail("not a field name: " .. tostring(name))
   end
   if type(value) == "number" then
     value = tostring(value)
+  end
+  if type(value) == "string" and #value > value_size then
+    fail("the value of '" .. name .. "' is longer than " .. value_size .. " bytes")
   end
   if type(value) ~= "string" or find(value, "[%z\1-\8\10-\31\127]") then
     fail("the value of '" .. name .. "' must be a string of one line without control characters, or a list of them")
@@ -97,9 +105,13 @@ end
 
 -- A list of values, each of which makes a field of its own. It is copied: what becomes of the page's own table says nothing.
 local function checked_list(name, values)
-  local list, count = {}, #values
+  local list, count, size = {}, #values, 0
   for index = 1, count do
     list[index] = checked(name, values[index])
+    size = size + #list[index]
+    if size > head_size then
+      fail("the values of '" .. name .. "' are longer than " .. head_size .. " bytes together")
+    end
   end
   for key in pairs(values) do
     if type(key) ~= "number" or key < 1 or key > count or key % 1 ~= 0 then
@@ -143,7 +155,7 @@ local function fields_of(response)
   rawset(response, 2, store)
   local fields = setmetatable({}, {
     __index = function(_, name)
-      local value = type(name) == "string" and store[spelt[lower(name)]] or nil
+      local value = type(name) == "string" and #name <= name_size and store[spelt[lower(name)]] or nil
       -- What a page does to a list that it asked for would go past the checks.
       return type(value) == "table" and copied(value) or value
     end,
@@ -153,7 +165,7 @@ local function fields_of(response)
         value = checked_list(name, value)
       elseif value ~= nil then
         value = checked(name, value)
-      elseif type(name) ~= "string" then
+      elseif type(name) ~= "string" or #name > name_size then
         return
       end
       local plain = lower(name)
@@ -242,6 +254,9 @@ end
 function methods.redirect(response, target, status)
   check_self(response, "redirect")
   changed_head(response)
+  if type(target) == "string" and #target > value_size then
+    fail("the target of redirect is longer than " .. value_size .. " bytes")
+  end
   if type(target) ~= "string" or target == "" or find(target, "%c") then
     fail("redirect takes a target, a string without line ends and control characters, not " .. (
       type(target) == "string" and format("%q", target) or tostring(target)
@@ -251,7 +266,7 @@ function methods.redirect(response, target, status)
     fail("redirect takes the status 301, 302, 303, 307 or 308, not " .. tostring(status))
   end
   response.status = status or 302
-  response.headers.location = gsub(target, NO_URI, escape)
+  response.headers.location = kit.string.gsub(target, NO_URI, escape)
 end
 
 -- Sets a cookie. Options: signed, path, domain, max_age (s), same_site, secure, and http_only, which is on.
@@ -260,15 +275,20 @@ function methods.cookie(response, name, value, options)
   changed_head(response)
   local cookies = rawget(response, 3)
   if not cookies then
-    cookies = {}
+    cookies = { size = 0 }
     rawset(response, 3, cookies)
   end
-  cookies[#cookies + 1] = kit.cookie_line(name, value, options == nil and {} or options)
+  local line = kit.cookie_line(name, value, options == nil and {} or options)
+  cookies.size = cookies.size + #line
+  if cookies.size > head_size then
+    fail("the cookies are longer than " .. head_size .. " bytes together")
+  end
+  cookies[#cookies + 1] = line
 end
 
 local function checked_status(status)
   if type(status) == "string" then
-    fail("a status is a number, not the string " .. format("%q", status))
+    fail("a status is a number, not the string " .. format("%q", sub(status, 1, name_size)))
   elseif type(status) ~= "number" or status < 200 or status > 599 or status % 1 ~= 0 then
     fail("not a status: " .. tostring(status))
   end
@@ -352,8 +372,13 @@ function kit.finish(request, response)
     end
     -- What was made for one browser is kept by that one alone.
     if not has_field(store, "cache-control") then
-      add_line(lines, count, "cache-control", "private")
+      count = add_line(lines, count, "cache-control", "private")
     end
   end
-  return status, concat(lines)
+  -- More pieces than bytes are too many, whatever is in them.
+  local head = count <= head_size and concat(lines)
+  if not head or #head > head_size then
+    fail("the fields of the answer are longer than " .. head_size .. " bytes together")
+  end
+  return status, head
 end

@@ -12,6 +12,9 @@ use crate::config::HostName;
 use crate::http::Request;
 use crate::uploads::Form;
 
+/// Fields that are read of a request: one more than the engine hands to a page, which is told that they are too many.
+const FIELDS_SEEN: usize = script::limits::FIELDS_MAX + 1;
+
 /// The host of one call of a page.
 pub struct RequestHost<'a> {
     /// The request.
@@ -127,17 +130,17 @@ impl Host for RequestHost<'_> {
 impl RequestHost<'_> {
     fn each_argument(&self, mut take: impl FnMut(&[u8], &[u8])) {
         let query = self.request.query().unwrap_or_default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in form_urlencoded::parse(query.as_bytes()).take(FIELDS_SEEN) {
             take(name.as_bytes(), value.as_bytes());
         }
     }
 
     fn each_form_field(&self, mut take: impl FnMut(&[u8], &[u8])) {
-        for (name, value) in self.form.iter().flat_map(|form| form.fields()) {
+        for (name, value) in self.form.iter().flat_map(|form| form.fields()).take(FIELDS_SEEN) {
             take(name, value);
         }
         if is_form(self.request) {
-            for (name, value) in form_urlencoded::parse(self.request.body) {
+            for (name, value) in form_urlencoded::parse(self.request.body).take(FIELDS_SEEN) {
                 take(name.as_bytes(), value.as_bytes());
             }
         }
