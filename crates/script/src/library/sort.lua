@@ -8,6 +8,7 @@ local kit = ...
 local fail = kit.fail
 
 local type, rawget, min = type, rawget, math.min
+local getmetatable = debug.getmetatable
 local native_sort = table.sort
 local native_count, native_bytes = kit.sort_size, kit.sort_bytes
 
@@ -47,23 +48,45 @@ local function ascending(one, other)
   return one < other
 end
 
--- Whether LuaJIT's own sort is quick with these: few numbers, or few texts that are short together. Where they are mixed it
--- complains at once, as long as none of them has something to say about it.
-local function is_quick(list, count)
-  if count > native_count then
-    return false
+-- As LuaJIT says it, at the place of the page's call.
+local function refuse(first, second)
+  if first == second then
+    fail("attempt to compare two " .. first .. " values")
   end
-  local size = 0
-  for index = 1, count do
-    local value = rawget(list, index)
-    local kind = type(value)
-    if kind == "string" then
-      size = size + #value
-    elseif kind == "table" or kind == "userdata" then
-      return false
+  fail("attempt to compare " .. first .. " with " .. second)
+end
+
+local function order_of(value)
+  local meta = getmetatable(value)
+  return type(meta) == "table" and rawget(meta, "__lt") or nil
+end
+
+-- The same for any values.
+local function ascending_any(one, other)
+  local first, second = type(one), type(other)
+  if first ~= second then
+    refuse(first, second)
+  elseif first ~= "number" and first ~= "string" and first ~= "cdata" then
+    local order = order_of(one)
+    if not order or order ~= order_of(other) then
+      refuse(first, second)
     end
   end
-  return size <= native_bytes
+  return one < other
+end
+
+-- What the values of a list are, where all are the same, and the bytes of texts.
+local function kind_of(list, count)
+  local kind, size = type(rawget(list, 1)), 0
+  for index = 1, count do
+    local value = rawget(list, index)
+    if type(value) ~= kind then
+      return "mixed", size
+    elseif kind == "string" then
+      size = size + #value
+    end
+  end
+  return kind, size
 end
 
 function kit.table.sort(list, less)
@@ -72,10 +95,12 @@ function kit.table.sort(list, less)
   end
   local count = #list
   if less == nil then
-    if is_quick(list, count) then
+    local kind, size = kind_of(list, count)
+    local is_plain = kind == "number" or kind == "string"
+    if is_plain and count <= native_count and size <= native_bytes then
       return native_sort(list)
     end
-    less = ascending
+    less = is_plain and ascending or ascending_any
   elseif type(less) ~= "function" then
     fail("bad argument #2 to 'sort' (function expected, got " .. type(less) .. ")")
   end
