@@ -20,6 +20,9 @@ fn pathological_patterns_are_interrupted_and_ended() {
         "local s = ('a'):rep(3000) for x in s:gmatch('a*a*a*a*b') do end",
         "local s = ('('):rep(200000) s:find('%b()')",
         "string.find(('a'):rep(3000), 'a*a*a*a*b')",
+        "string.find(11111111111111, ('1?'):rep(40) .. 'x')",
+        "string.match(11111111111111, ('1?'):rep(40) .. 'x')",
+        "for x in string.gmatch(11111111111111, ('1?'):rep(40) .. 'x') do end",
     ] {
         let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
         let mut stage = Stage::with(settings);
