@@ -6,7 +6,7 @@ local kit = ...
 
 local fail = kit.fail
 
-local type, select = type, select
+local type, select, tostring = type, select, tostring
 local byte, find, gsub, sub = string.byte, string.find, string.gsub, string.sub
 local floor, concat = math.floor, table.concat
 local new_buffer, get = kit.buffer.new, kit.buffer.get
@@ -37,20 +37,14 @@ local function parsed(template)
 end
 
 -- What is put together: pieces, of which those that are many or large become one.
-local function add(made, piece)
-  local count = made.count + 1
-  made[count] = piece
-  local size = made.size + (type(piece) == "string" and #piece or 0)
-  if count >= values_max or size >= bytes_max then
-    local out = made.out or new_buffer()
-    out:put(concat(made, "", 1, count))
-    made.out, count, size = out, 0, 0
-  end
-  made.count, made.size = count, size
+local function press(made)
+  local out = made.out or new_buffer()
+  out:put(concat(made))
+  return { out = out }
 end
 
 local function total(made)
-  local rest = concat(made, "", 1, made.count)
+  local rest = concat(made)
   if not made.out then
     return rest
   end
@@ -58,20 +52,28 @@ local function total(made)
   return get(made.out)
 end
 
+-- What takes the place of a match, and all that was made before.
 local function add_template(made, list, whole, ...)
-  local captures = select("#", ...)
+  local captures, size = select("#", ...), made.size or 0
   for index = 1, #list do
     local part = list[index]
-    if type(part) == "string" then
-      add(made, part)
-    elseif part == 0 or part == 1 and captures == 0 then
-      add(made, whole)
-    elseif part > captures then
-      fail("invalid capture index")
-    else
-      add(made, (select(part, ...)))
+    if type(part) == "number" then
+      if part == 0 or part == 1 and captures == 0 then
+        part = whole
+      elseif part > captures then
+        fail("invalid capture index")
+      else
+        part = tostring((select(part, ...)))
+      end
+    end
+    made[#made + 1] = part
+    size = size + #part
+    if size >= bytes_max or #made >= values_max then
+      made, size = press(made), 0
     end
   end
+  made.size = size
+  return made
 end
 
 local function replacement(with, whole, ...)
@@ -103,30 +105,30 @@ local function next_match(items, text, pattern, at)
   return as_found(items, search(items, text, at))
 end
 
--- Adds what lies before a match and what takes its place; where to look next, or nothing at the end.
+-- Adds what lies before a match and what takes its place: all that was made, and where to look next, or nothing at the end.
 local function replace_one(made, text, at, with, list, start, stop, ...)
   if not start then
-    add(made, sub(text, at))
-    return nil
+    made[#made + 1] = sub(text, at)
+    return made, nil
   end
-  add(made, sub(text, at, start - 1))
+  made[#made + 1] = sub(text, at, start - 1)
   if list then
-    add_template(made, list, sub(text, start, stop), ...)
+    made = add_template(made, list, sub(text, start, stop), ...)
   else
-    add(made, replacement(with, sub(text, start, stop), ...))
+    made[#made + 1] = replacement(with, sub(text, start, stop), ...)
   end
   if stop < start then
-    add(made, sub(text, start, start))
-    return start + 1
+    made[#made + 1] = sub(text, start, start)
+    return made, start + 1
   end
-  return stop + 1
+  return made, stop + 1
 end
 
 -- Whether C is quick with this template for as many matches as there may be. No capture is given more bytes in all than the
--- text has.
+-- text has; a match takes some time of its own.
 local function is_quick(text, template)
   local matches = #text + 1
-  local size = matches * #template
+  local size = matches * (#template + 1)
   if size * CAPTURE_BYTES <= replaced_max then
     return true
   elseif size > replaced_max then
@@ -160,17 +162,20 @@ function kit.string.gsub(text, pattern, with, count_max)
   end
   local list = kind == "string" and parsed(with) or nil
   local is_anchored = byte(pattern) == 94
-  local made, count, at = { count = 0, size = 0 }, 0, 1
-  while at and at <= #text + 1 and (not most or count < most) do
-    local following = replace_one(made, text, at, with, list, next_match(items, text, pattern, at))
+  local made, count, at, following = {}, 0, 1, nil
+  while at <= #text + 1 and (not most or count < most) do
+    made, following = replace_one(made, text, at, with, list, next_match(items, text, pattern, at))
     if not following then
       return total(made), count
     end
     at, count = following, count + 1
+    if #made >= values_max then
+      made = press(made)
+    end
     if is_anchored then
       break
     end
   end
-  add(made, sub(text, at))
+  made[#made + 1] = sub(text, at)
   return total(made), count
 end
