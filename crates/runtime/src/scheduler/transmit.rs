@@ -67,7 +67,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.wait_for_room(id);
             return;
         }
-        let has_more = process.outbox.is_some() && !self.output.is_empty();
+        let adds = !self.output.is_empty();
+        let has_more = adds && process.outbox.is_some();
         self.queue_output(id);
         let Some(process) = self.table.lookup(id) else { return };
         // A peer without room: trying again before the pollset says otherwise would be a call in vain.
@@ -77,8 +78,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if has_more {
             self.check_outbox(id);
         }
-        if !self.has_room_for(0) && self.table.lookup(id).is_some_and(|left| left.outbox.is_some())
-        {
+        // Who adds nothing is not to blame: others may have received what fills the rest.
+        let is_over = adds && !self.has_room_for(0);
+        if is_over && self.table.lookup(id).is_some_and(|left| left.outbox.is_some()) {
             self.cut_for_want_of_memory(id);
         }
     }

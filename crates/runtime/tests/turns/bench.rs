@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
-use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext};
+use runtime::service::{
+    Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
 use sys::pollset::sim::{ClientId, Faults, Sim, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, Peer};
@@ -18,6 +20,9 @@ pub(crate) struct Lines {
 }
 
 pub(crate) const LONG_ANSWER: usize = 60_000;
+
+/// The message upon which every process is told of a drain.
+pub(crate) const DRAIN: u32 = u32::MAX;
 
 impl Service for Lines {
     type Process = u32;
@@ -86,8 +91,11 @@ impl Service for Lines {
         true
     }
 
-    fn on_message(&mut self, _: Endpoint, message: u32, _: &mut ServiceContext<'_, u32>) {
+    fn on_message(&mut self, _: Endpoint, message: u32, context: &mut ServiceContext<'_, u32>) {
         assert!(message != 13, "a message that panics");
+        if message == DRAIN {
+            context.command(Command::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
+        }
         self.messages += 1;
     }
 

@@ -1,14 +1,17 @@
 //! What happens when queues hold nearly all the memory they may: each threshold, and not one byte before it.
 
 use runtime::limits::TICK_MS;
+use runtime::mailbox::Endpoint;
 use runtime::scheduler::Settings;
 use runtime::service::CloseReason;
 use sys::pollset::sim::{ClientId, ClientState, Faults, Stall};
 
-use crate::bench::{Bench, LONG_ANSWER, bench_with};
+use crate::bench::{Bench, DRAIN, LONG_ANSWER, bench_with};
 
 /// So that a percent is a thousand bytes.
 const LIMIT: usize = 100_000;
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// A scheduler whose queues hold so many bytes, and those who could give back a part of them.
 fn holding(parts: &[usize]) -> (Bench, Vec<ClientId>) {
@@ -188,4 +191,27 @@ fn who_does_not_take_what_has_no_room_is_reset_and_nobody_else_is() {
     assert_eq!(held(&bench), 80_000, "what it held is free again");
     assert_eq!(bench.world.client_state(stalled), ClientState::Reset);
     assert_eq!(bench.ask(other, b"hello\n"), b"hello\n");
+}
+
+#[test]
+fn who_adds_nothing_is_not_reset_for_what_others_hold() {
+    let (mut bench, _holders) = holding(&[]);
+    let (stalled, other) = (bench.connect(), bench.connect());
+    bench.world.client_stall(stalled, Stall::Reading);
+    bench.ask(stalled, &b"long\n".repeat(2));
+    let queued = held(&bench);
+    assert!((1..80_000).contains(&queued), "{queued} bytes wait for it");
+    hold(&mut bench, 85_000 - queued);
+    // It is read as long as there is room for a byte, and what comes may be more than that.
+    assert_eq!(bench.ask(other, &[b'h'; 30_000]), b"");
+    assert!(held(&bench) > LIMIT, "{} bytes are held", held(&bench));
+    // All run, when the doors were shut for long enough, and say nothing.
+    bench.sender.send(Endpoint(0), DRAIN).unwrap();
+    bench.turn();
+    bench.world.advance(SECOND_NS);
+    bench.turn();
+    assert_eq!(closed(&bench, CloseReason::OutboxFull), 0);
+    bench.world.client_stall(stalled, Stall::Nothing);
+    bench.turn();
+    assert_eq!(bench.world.client_received(stalled).len(), 2 * LONG_ANSWER);
 }
