@@ -38,10 +38,9 @@ impl ListenerIndex {
 pub enum Event {
     /// The peer ended its output; what it sent before was given.
     InputEnded,
-    /// The other side has ended its output, and the process is parked; told once each time it has parked with
-    /// something it was given. There may be input before that end; it
-    /// comes, and [`Event::InputEnded`] after it, once the process reads again. Where the connection is over in both
-    /// directions a parked process is closed instead.
+    /// The other side has ended its output, and the process is parked. Told once, and again when it has been given
+    /// input since. There may be input before that end; it comes, and [`Event::InputEnded`] after it, once the process
+    /// reads again. Where the connection is over in both directions a parked process is closed instead.
     PeerFinished,
     /// The deadline it set has passed. While output waits for the peer, no deadline runs: the floor for slow
     /// readers does.
