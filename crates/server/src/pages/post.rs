@@ -1,7 +1,7 @@
 //! What page processes of two schedulers send each other.
 //!
-//! Owns the letters and those that wait to leave. A sender waits for its receipt, or until nobody has answered for too long,
-//! when its letter is taken back: so there is never more than one letter of each process here.
+//! Owns the letters and those that wait to leave. A sender waits for its receipt; when nobody has answered for too long, or
+//! it is ended, its letter is taken back: so there is never more than one letter of each process here.
 
 use std::collections::VecDeque;
 
@@ -73,5 +73,31 @@ impl Outgoing {
             }
         }
         self.letters.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use script::engine::Settings;
+
+    use super::super::runner::{Runner, Turnout};
+    use super::super::stage::{pages, run};
+    use super::*;
+
+    #[test]
+    fn a_letter_goes_with_its_sender() {
+        let pages = pages(&[("a.page.txt", "<% send('1.5.1', 'a') %>")]);
+        let deadline_ns = 10;
+        let mut runner = Runner::new(&pages, Settings::default(), deadline_ns, 2).unwrap();
+        for process in 1..=3 {
+            assert!(matches!(run(&mut runner, process, 0, 0), Turnout::Wait));
+            assert_eq!(runner.outgoing.letters.len(), 1);
+            if process == 3 {
+                assert!(matches!(run(&mut runner, process, 0, deadline_ns + 1), Turnout::Late(_)));
+            } else {
+                runner.forget(ProcessId::from_bits(process));
+            }
+            assert!(runner.outgoing.letters.is_empty(), "nobody waits for its receipt");
+        }
     }
 }

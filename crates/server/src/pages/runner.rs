@@ -284,6 +284,8 @@ impl Runner {
     /// It is over.
     fn end(&mut self, life: Life) -> Arc<Page> {
         if let Some(mailbox) = life.mailbox {
+            // What has not left is taken back with its sender: who is gone has no letter here.
+            let _nobody_is_told = self.give_up_word(mailbox);
             self.mailboxes.close(mailbox);
         }
         life.page
