@@ -15,7 +15,7 @@ pub(super) struct Alarms {
 }
 
 impl Alarms {
-    /// Somebody goes on at this time. `None` never comes: it waits for something else alone.
+    /// Somebody goes on at this time. `u64::MAX` never comes: it waits for something else alone.
     pub(super) fn set(&mut self, due_ns: u64, key: Key) {
         if due_ns != u64::MAX {
             self.heap.push(Reverse((due_ns, key)));
