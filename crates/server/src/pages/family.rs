@@ -1,31 +1,34 @@
 //! All processes that come of one request: what it spawned, and what those spawned.
 //!
-//! Owns the CPU budget that the spawned ones share, and how many there may be. Never ends one: the engine does, by the budget
-//! that it is told.
+//! Owns the CPU budget that the spawned ones share, how many there may be, and for which site they all are. Never ends one: the
+//! engine does, by the budget that it is told.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
 
-/// What the processes of one request have in common. Each holds a share of it.
+/// What the processes of one request have in common.
 pub(super) struct Family {
+    members: Cell<usize>,
     spent_ns: Cell<u64>,
     /// Until when what was spent is paid back.
     paid_until_ns: Cell<u64>,
     /// When all failures that were told are forgotten.
     told_until_ns: Cell<u64>,
+    /// The name of the site whose cookies they sign and take; empty for the one without a name.
+    site: Vec<u8>,
 }
 
 impl Family {
-    pub(super) fn new(now_ns: u64) -> Self {
+    fn new(now_ns: u64, site: Vec<u8>) -> Self {
         let (spent_ns, told_until_ns) = (Cell::new(0), Cell::new(0));
-        Self { spent_ns, paid_until_ns: Cell::new(now_ns), told_until_ns }
+        let (members, paid_until_ns) = (Cell::new(0), Cell::new(now_ns));
+        Self { members, spent_ns, paid_until_ns, told_until_ns, site }
     }
 
-    /// Another member; none when there are too many.
-    pub(super) fn join(self: &Rc<Self>) -> Option<Rc<Self>> {
-        (Rc::strong_count(self) < PAGE_FAMILY_MAX).then(|| Rc::clone(self))
+    pub(super) fn site(&self) -> &[u8] {
+        &self.site
     }
 
     /// CPU time that counts against its budget now: what was spent is forgotten as time goes by.
@@ -55,6 +58,36 @@ impl Family {
     }
 }
 
+/// One process of a family, counted as long as it lives.
+pub(super) struct Member(Rc<Family>);
+
+impl Member {
+    /// The first one of a family that begins now, of this site.
+    pub(super) fn first(now_ns: u64, site: Vec<u8>) -> Self {
+        Self::of(&Rc::new(Family::new(now_ns, site)))
+    }
+
+    /// Another one; none when there are too many.
+    pub(super) fn join(&self) -> Option<Self> {
+        (self.0.members.get() < PAGE_FAMILY_MAX).then(|| Self::of(&self.0))
+    }
+
+    fn of(family: &Rc<Family>) -> Self {
+        family.members.set(family.members.get() + 1);
+        Self(Rc::clone(family))
+    }
+
+    pub(super) fn family(&self) -> &Rc<Family> {
+        &self.0
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.0.members.set(self.0.members.get() - 1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_was_spent_is_forgotten_as_time_goes_by() {
-        let family = Family::new(5 * MS);
+        let family = Family::new(5 * MS, Vec::new());
         family.spend(100 * MS, u64::MAX);
         assert_eq!(family.spent_ns(5 * MS), 100 * MS);
         assert_eq!(family.spent_ns(5 * MS + FAMILY_REST_FACTOR * 40 * MS), 60 * MS);
@@ -79,7 +112,7 @@ mod tests {
 
     #[test]
     fn debts_are_bounded() {
-        let family = Family::new(0);
+        let family = Family::new(0, Vec::new());
         for _ in 0..10 {
             family.spend(100 * MS, 250 * MS);
         }
@@ -88,19 +121,21 @@ mod tests {
 
     #[test]
     fn a_family_has_so_many_members_and_no_more() {
-        let family = Rc::new(Family::new(0));
+        let first = Member::first(0, Vec::new());
+        // Who only looks at the family is none of them.
+        let _looked_at = Rc::clone(first.family());
         let mut members = Vec::new();
-        while let Some(member) = family.join() {
+        while let Some(member) = first.join() {
             members.push(member);
         }
         assert_eq!(members.len() + 1, PAGE_FAMILY_MAX, "who began it is one of them");
         members.pop();
-        assert!(family.join().is_some(), "one has ended");
+        assert!(first.join().is_some(), "one has ended");
     }
 
     #[test]
     fn few_failures_are_told_and_never_none_for_long() {
-        let family = Family::new(0);
+        let family = Family::new(0, Vec::new());
         let told = |now_ns| (0..1_000).filter(|_| family.may_tell(now_ns)).count() as u64;
         assert_eq!(told(0), FAMILY_FAILURES_TOLD);
         let again_ns = u64::try_from(FAMILY_TOLD_AGAIN.as_nanos()).unwrap();

@@ -13,7 +13,7 @@ use runtime::slots::{ProcessId, Slots};
 use script::engine::{Reply, Run};
 
 use super::counts::RowIndex;
-use super::family::Family;
+use super::family::{Family, Member};
 use super::fetches::Fetched;
 use super::post::LetterNumber;
 use super::set::Page;
@@ -39,7 +39,7 @@ pub(super) struct Life {
     /// Its mailbox, from the first time somebody may write to it.
     pub(super) mailbox: Option<ProcessId>,
     /// What it shares with those that it spawned, and with who spawned it.
-    pub(super) family: Option<Rc<Family>>,
+    pub(super) family: Option<Member>,
     /// Whose CPU budget it uses.
     pub(super) budget: Budget,
     /// Whether its client was given something to take.
@@ -83,7 +83,7 @@ impl Life {
 
     /// The family whose CPU budget it uses, where that is not its own.
     pub(super) fn shares_budget_with(&self) -> Option<&Rc<Family>> {
-        self.family.as_ref().filter(|_| self.budget == Budget::Shared)
+        self.family.as_ref().filter(|_| self.budget == Budget::Shared).map(Member::family)
     }
 
     /// It goes on. Whose client has taken a part since has its time anew, so that there may be answers without an end; and

@@ -223,7 +223,9 @@ impl Runner {
                 Step::Done => return Turnout::Done(self.end(life)),
                 Step::Failed(error) => return Turnout::Failed(self.end(life), Some(error)),
                 Step::Sliced(run) => return self.yield_turn(key, run, life, None),
-                Step::Spawned { parent, child } => (parent, self.adopt(child, &mut life, moment)),
+                Step::Spawned { parent, child } => {
+                    (parent, self.adopt(child, &mut life, host, moment))
+                }
                 Step::Waits(run, Wait::Flush) if matches!(key, Key::Request(_)) => {
                     return self.send_part(key, run, life);
                 }

@@ -2,15 +2,14 @@
 //!
 //! Owns what each wait means. Never resumes a request: it says who is ready.
 
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
-use script::engine::{Run, Wait};
+use script::engine::{Host, Run, Wait};
 
-use super::family::Family;
+use super::family::Member;
 use super::post::Letter;
 use super::process::{Awaits, Budget, Delivery, Key, Life, Name, Put, Undelivered};
 use super::runner::{Moment, Runner};
@@ -162,10 +161,19 @@ impl Runner {
     }
 
     /// Takes in what a page spawned; what the page is told.
-    pub(super) fn adopt(&mut self, child: Run, parent: &mut Life, moment: Moment) -> Delivery {
-        let new = || Rc::new(Family::new(moment.now_ns));
-        let family = parent.family.get_or_insert_with(new);
-        let Some(family) = Family::join(family) else {
+    pub(super) fn adopt(
+        &mut self,
+        child: Run,
+        parent: &mut Life,
+        host: &mut dyn Host,
+        moment: Moment,
+    ) -> Delivery {
+        let family = parent.family.get_or_insert_with(|| {
+            let mut site = Vec::new();
+            host.site(&mut site);
+            Member::first(moment.now_ns, site)
+        });
+        let Some(family) = family.join() else {
             return Delivery::Failed("there are too many processes of this request");
         };
         let key = Key::Spawned(self.mailboxes.next_id());
