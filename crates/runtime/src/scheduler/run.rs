@@ -44,13 +44,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.receive(id);
     }
 
-    /// A process that receives nothing would not see that its peer has gone, or has ended its output, however early that was.
-    #[inline]
+    /// A parked process whose peer has ended something. It receives nothing, and would not see that, however early it was.
+    #[cold]
     fn look_after_parked(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
-        if process.mode != Mode::Parked || !process.flags.has(Flags::ENDED.and(Flags::OVER)) {
-            return;
-        }
         if process.flags.has(Flags::OVER) {
             self.close(id, CloseReason::Failed);
         } else if !process.flags.has(Flags::END_TOLD) {
@@ -272,8 +269,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// finished in its share of the turn it is queued.
     #[inline]
     pub(super) fn after_run(&mut self, id: ProcessId) {
-        self.look_after_parked(id);
-        let Some(process) = self.table.lookup(id) else { return };
+        let Some(mut process) = self.table.lookup(id) else { return };
+        if process.mode == Mode::Parked && process.flags.has(Flags::ENDED.and(Flags::OVER)) {
+            self.look_after_parked(id);
+            let Some(left) = self.table.lookup(id) else { return };
+            process = left;
+        }
         if !process.flags.has(Flags::WATCHED) {
             process.flags.set(Flags::WATCHED);
             if self.pollset.watch(&process.socket, sys::pollset::Token(id.to_bits())).is_err() {
