@@ -6,6 +6,7 @@
 
 mod server;
 
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use server::client::{head, text};
@@ -265,7 +266,6 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
     let of = |uploads: &str| {
         configuration(&format!("[pages]\nuploads = \"{uploads}\"\nsecret_file = \"keys/secret\"\n"))
     };
-    use std::os::unix::fs::PermissionsExt;
     let closed = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(directory.join("keys/secret"), closed).unwrap();
     let refused = [
@@ -299,6 +299,22 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
     let server = plan.start();
     server.directory().write("velodrome.toml", of("site"));
     assert_eq!(server.ctl_json(&["reload"])["state"], "refused");
+}
+
+/// The configuration itself lies elsewhere; the link to it, named without a directory, could be replaced.
+#[test]
+fn a_link_to_the_configuration_is_not_to_be_replaced_either() {
+    let plan = Plan::new();
+    let directory = &plan.directory;
+    directory.write("etc/velodrome.toml", "[pages]\nuploads = \".\"\n");
+    std::fs::create_dir(directory.join("links")).unwrap();
+    symlink("../etc/velodrome.toml", directory.join("links/linked.toml")).unwrap();
+    let output = run(Command::new(PROGRAM).current_dir(directory.join("links")).args([
+        "check",
+        "../site",
+        "--config=linked.toml",
+    ]));
+    assert!(errors_of(&output).contains("linked.toml`: what pages save"), "{output:?}");
 }
 
 #[test]

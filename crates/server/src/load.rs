@@ -177,7 +177,9 @@ impl Source {
     /// Sees to it that no page can save a file in the place of what the server goes by.
     fn look_at_uploads(&self, data: &SiteData) -> Result<(), LoadError> {
         let Some(path) = &data.config.pages.uploads else { return Ok(()) };
-        match Taken::of(path, self.config_path().as_deref(), data) {
+        // With its directory in any case: where a link lies counts, too.
+        let config = self.config_path().map(|path| absolute(&path));
+        match Taken::of(path, config.as_deref(), data) {
             Some(taken) => Err(LoadError::UploadsTaken { path: path.clone(), taken }),
             None => Ok(()),
         }
