@@ -71,7 +71,7 @@ impl Flags {
         self.0 & other.0 != 0
     }
 
-    /// All of both.
+    /// Both: all of them are set, and [`has`](Self::has) asks for any.
     #[inline]
     pub(crate) const fn and(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)

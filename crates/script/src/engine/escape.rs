@@ -143,6 +143,7 @@ mod tests {
             }
         }
     }
+
     /// Byte by byte.
     fn plainly_escaped(text: &[u8]) -> Vec<u8> {
         text.iter()

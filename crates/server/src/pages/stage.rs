@@ -1,4 +1,6 @@
 //! What the tests of page processes have in common: pages, and requests without a connection.
+//!
+//! Owns how they are made. Never judges what comes of them.
 
 use std::sync::Arc;
 use std::time::Duration;
