@@ -45,7 +45,7 @@ impl Connection {
         if self.lead == Lead::Sent {
             self.lead = Lead::Unsent;
             let omitted = context.output.omit(start, LEAD.len());
-            debug_assert!(omitted == LEAD, "every answer begins with its version");
+            assert_eq!(omitted, LEAD, "every answer begins with its version");
         }
     }
 }
