@@ -18,6 +18,9 @@ function kit.seal(name, members, call)
     fail("'" .. name .. "' is read-only: cannot set '" .. tostring(key) .. "'")
   end
   meta.__metatable = false
+  meta.__tostring = function()
+    return name
+  end
   meta.__call = call
   return face
 end

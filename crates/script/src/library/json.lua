@@ -14,7 +14,8 @@ local getmetatable = debug.getmetatable
 local new_buffer, get = kit.buffer.new, kit.buffer.get
 local depth_max, piece_size, number_size = kit.json_depth, kit.json_piece, kit.json_number
 
-local null = kit.seal("json.null", {})
+local null = kit.seal("null", {})
+kit.null = null
 local array_meta = { __metatable = "json.array" }
 
 local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
@@ -55,8 +56,14 @@ end
 local put_value
 
 local function put_array(out, list, depth)
+  local count = #list
+  for key in pairs(list) do
+    if type(key) ~= "number" or key < 1 or key > count or key % 1 ~= 0 then
+      error("json.encode: an array has no element '" .. tostring(key) .. "' beside 1 to " .. count, 0)
+    end
+  end
   out:put("[")
-  for index = 1, #list do
+  for index = 1, count do
     if index > 1 then
       out:put(",")
     end
@@ -65,12 +72,27 @@ local function put_array(out, list, depth)
   out:put("]")
 end
 
+-- The shortest text that stands for this number and no other.
+local function number_text(value)
+  if value % 1 == 0 and value > -2 ^ 53 and value < 2 ^ 53 then
+    return format("%.0f", value)
+  end
+  local text = format("%.14g", value)
+  if tonumber(text) ~= value then
+    text = format("%.15g", value)
+  end
+  if tonumber(text) ~= value then
+    text = format("%.16g", value)
+  end
+  return tonumber(text) == value and text or format("%.17g", value)
+end
+
 local function put_object(out, fields, depth)
   out:put("{")
   local is_first = true
   for name, value in pairs(fields) do
     if type(name) == "number" then
-      name = tostring(name)
+      name = number_text(name)
     elseif type(name) ~= "string" then
       error("json.encode: a " .. type(name) .. " cannot be the name of a field", 0)
     end
@@ -93,7 +115,8 @@ function put_value(out, value, depth)
     if value ~= value or value - value ~= 0 then
       error("json.encode: " .. tostring(value) .. " has no form in JSON", 0)
     end
-    out:put(value % 1 == 0 and value or format("%.17g", value))
+    -- What a buffer writes of a number is right up to 14 digits.
+    out:put(value % 1 == 0 and value > -1e14 and value < 1e14 and value or number_text(value))
   elseif kind == "boolean" then
     out:put(value and "true" or "false")
   elseif value == nil or value == null then
@@ -327,7 +350,12 @@ end
 kit.publish("json", kit.seal("json", {
   null = null,
   array = function(list)
-    return setmetatable(list or {}, array_meta)
+    list = list == nil and {} or list
+    local meta = type(list) == "table" and getmetatable(list)
+    if type(list) ~= "table" or meta and meta ~= array_meta then
+      raise("json.array takes a table without a metatable, not " .. (meta and "one that has one" or "a " .. type(list)))
+    end
+    return meta and list or setmetatable(list, array_meta)
   end,
   encode = function(value)
     return placed(pcall(encode, value))

@@ -254,7 +254,7 @@ local function answered(out, response, handler, first, second)
   end
   if type(value) == "string" then
     out:put(value)
-  elseif type(value) == "table" then
+  elseif type(value) == "table" or value == kit.null then
     local fine, text = pcall(encode, value)
     if not fine then
       blame(handler, "what this handler gave is not for JSON: " .. tostring(text))

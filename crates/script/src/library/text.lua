@@ -28,7 +28,7 @@ end
 kit.shown = shown
 
 local function other_text(value)
-  if value == nil then
+  if value == nil or value == kit.null then
     return ""
   end
   if type(value) == "boolean" then

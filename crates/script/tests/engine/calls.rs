@@ -285,7 +285,14 @@ fn json_goes_there_and_back() {
         local function same(text, expected) local got = json.encode(json.decode(text)) assert(got == (expected or text), got) end
         same('{}') same('[]') same('[1,2.5,-3,1e+300,true,false,null]') same('"a\\nb\\u0001\\"\\\\"')
         same('[[[]],{"a":{"b":[{}]}}]') same(' [ 1 , 2 ] ', '[1,2]') same('0') same('-0.5') same('"\\u00e9"', '"é"')
-        same('"\\ud83d\\ude00"', '"😀"') same('"\\ud83d"', '"\239\191\189"') same('"\\/"', '"/"') same('0.1', '0.10000000000000001')
+        same('"\\ud83d\\ude00"', '"😀"') same('"\\ud83d"', '"\239\191\189"') same('"\\/"', '"/"') same('0.1') same('63.4') same('14.2') same('0.30000000000000004')
+        for _, whole in ipairs { '123456789012345', '999999999999999', '1795344000123456', '9007199254740991', '-9007199254740991' } do
+          same(whole) same('{"' .. whole .. '":1}')
+        end
+        same('1e+15', '1000000000000000') same('1e+16') same('1.2345678901234567e+19')
+        local list = { 1 }
+        assert(json.array(list) == list and json.array(json.array(list)) == list and json.encode(list) == '[1]')
+        assert(tostring(json.null) == 'null' and tostring(html) == 'html')
         assert(json.encode('</script>') == '"\\u003c/script>"')
         assert(json.encode({}) == '{}' and json.encode(json.array()) == '[]' and json.encode({ 1, 2 }) == '[1,2]')
         assert(json.encode(nil) == 'null' and json.decode('null') == json.null and json.encode({ x = json.null }) == '{"x":null}')
@@ -337,6 +344,10 @@ fn what_is_no_json_is_refused_with_the_line() {
         "json.encode(0/0)",
         "json.encode(1/0)",
         "json.encode({ [true] = 1 })",
+        "json.encode({ 1, x = 2 })",
+        "json.encode({ 'a', [5] = 'b' })",
+        "json.array('a')",
+        "json.array(setmetatable({}, {}))",
         "local t = {} t.t = t json.encode(t)",
         "json.decode(('['):rep(200))",
         "json.decode(5)",
