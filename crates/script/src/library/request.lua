@@ -37,15 +37,21 @@ local function lists_of(numbered)
   return lists
 end
 
+-- Raises an error where this is the request of another run.
+local function require_own(request)
+  if current[1].request ~= request then
+    fail("this request is not the one that is answered here")
+  end
+end
+kit.require_own = require_own
+
 kit.request_meta = {
   __index = function(request, name)
     local part = parts[name]
     local value
     if part then
       -- The host answers for the run that is under way.
-      if current[1].request ~= request then
-        fail("this request is not the one that is answered here")
-      end
+      require_own(request)
       local most
       value, most = ask(part)
       if most then
@@ -133,8 +139,13 @@ local function is_sent(response)
 end
 kit.is_sent = is_sent
 
--- Nothing of the head can be changed any more when it was sent. Raised where the page does so.
+kit.not_own_response = "this answer is sent, or not the one that is made here (a spawned process makes none): nothing can be added to it"
+
+-- Nothing of the head can be changed by another run, nor any more when it was sent. Raised where the page does so.
 local function changed_head(response)
+  if current[1].response ~= response then
+    fail(kit.not_own_response)
+  end
   if is_sent(response) then
     fail("the head was sent: status and headers are set before the first flush")
   end
@@ -195,14 +206,13 @@ end
 local methods = {}
 kit.response_methods = methods
 
-kit.not_own_response = "this answer is sent, or not the one that is made here (a spawned process makes none): nothing can be added to it"
-
 -- A method that is called with a point has something else in the place of the response.
 local function check_self(response, name)
   if type(response) ~= "table" or getmetatable(response) ~= kit.response_meta then
     fail(name .. " is called with a colon: response:" .. name .. "(...)")
   end
 end
+kit.check_self = check_self
 
 local function check_text(value, number)
   local meta = getmetatable(value)

@@ -60,6 +60,7 @@ end
 function kit.response_methods.flush(own)
   local context = current[1]
   if own ~= context.response then
+    kit.check_self(own, "flush")
     fail(kit.not_own_response)
   end
   if context.layout then

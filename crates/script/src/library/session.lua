@@ -58,6 +58,7 @@ end
 
 -- The session of a request, which is empty where none came.
 function kit.session_of(request)
+  kit.require_own(request)
   local kept = rawget(request, PLACE)
   if not kept then
     local values, expires = received(request)

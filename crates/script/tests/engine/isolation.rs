@@ -119,16 +119,38 @@ fn a_response_is_of_use_to_its_run_only() {
     let mut stage = stage();
     stage.body("require('kept').response, require('kept').request = response, request");
     let uses = "local kept = require('kept')
-        for _, use in ipairs { function() kept.response:write('x') end, function() kept.response:flush() end } do
+        local uses = {
+            function() kept.response:write('x') end, function() kept.response:flush() end,
+            function() kept.response.status = 404 end, function() kept.response.headers.a = 'x' end,
+            function() kept.headers.a = 'x' end, function() kept.response:cookie('a', 'b') end,
+            function() kept.response:redirect('/x') end,
+        }
+        for _, use in ipairs(uses) do
             local fine, why = pcall(use)
             assert(not fine) _b:put((why:gsub('^[^ ]+ ', '')), ';')
         end";
-    assert_eq!(stage.body(uses), format!("{NOT_ANSWERED};{NOT_ANSWERED};"));
+    let keep = "local kept = require('kept') kept.response, kept.headers = response, response.headers";
+    let refused = format!("{NOT_ANSWERED};").repeat(7);
+    stage.body(keep);
+    assert_eq!(stage.body(uses), refused);
     // The same while its run waits.
-    let waits =
-        sleeper(&mut stage, "require('kept').response = response sleep(1) response:write('own')");
-    assert_eq!(stage.body(uses), format!("{NOT_ANSWERED};{NOT_ANSWERED};"));
+    let waits = sleeper(&mut stage, &format!("{keep} sleep(1) response:write('own')"));
+    assert_eq!(stage.body(uses), refused);
     assert_eq!(ended(&mut stage, waits), "own");
+    assert_eq!((stage.output.status, stage.output.fields().count()), (None, 0));
+}
+
+#[test]
+fn a_session_is_of_use_to_its_run_only() {
+    let mut stage = stage();
+    let waits = sleeper(&mut stage, "require('kept').request = request sleep(1) _b:put(tostring(request.session.a))");
+    let uses = "local kept = require('kept').request
+        for _, use in ipairs { function() kept.session = { a = 1 } end, function() kept.session.a = 1 end } do
+            local fine, why = pcall(use)
+            assert(not fine) _b:put((why:gsub('^[^ ]+ ', '')), ';')
+        end";
+    assert_eq!(stage.body(uses), "this request is not the one that is answered here;".repeat(2));
+    assert_eq!(ended(&mut stage, waits), "nil");
 }
 
 #[test]
