@@ -225,18 +225,21 @@ function kit.render(target, arguments)
   if context.environment then
     fail("a page cannot render another: it includes others")
   end
-  local page = find(FIRST_SITE, "", target)
-  local before = get(context.out)
-  context.content, context.blocks = nil, nil
+  local page, response = find(FIRST_SITE, "", target), context.response
+  if match(target, "%.html$") and not kit.is_sent(response) and not kit.has_type(response) then
+    response.headers["Content-Type"] = "text/html; charset=utf-8"
+  end
+  -- What was printed before is not the content of a layout. A flush sends it.
+  context.before, context.content, context.blocks = get(context.out), nil, nil
   local fine, failure = pcall(run_page, page, context, arguments)
-  context.environment, context.layout = nil, nil
+  local before = context.before
+  context.environment, context.layout, context.before = nil, nil, nil
   local text = get(context.out)
-  context.out:put(before)
+  if before then
+    context.out:put(before)
+  end
   if not fine then
     error(failure, 0)
   end
   context.out:put(text)
-  if match(target, "%.html$") and not kit.has_type(context.response) then
-    context.response.headers["Content-Type"] = "text/html; charset=utf-8"
-  end
 end

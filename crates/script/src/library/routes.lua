@@ -8,7 +8,7 @@ local kit = ...
 local fail = kit.fail
 
 local type, error, tostring, select, unpack, pairs = type, error, tostring, select, unpack, pairs
-local rawset, pcall, setmetatable = rawset, pcall, setmetatable
+local rawset, rawequal, pcall, setmetatable = rawset, rawequal, pcall, setmetatable
 local getinfo = debug.getinfo
 local find, sub, match = string.find, string.sub, string.match
 local concat = table.concat
@@ -49,9 +49,10 @@ local function checked_use(use, where)
   return use
 end
 
--- What a middleware gives; one that gives nothing leaves the answer as it is.
+-- What a middleware gives; one that gives nothing, or only the first of what `next` gave it, leaves the answer as it is.
 local function settled(inner, ...)
-  if select("#", ...) == 0 and inner.given then
+  local count = select("#", ...)
+  if inner.given and (count == 0 or count == 1 and rawequal((...), inner.given[1])) then
     return unpack(inner.given, 1, inner.count)
   end
   return ...
@@ -241,8 +242,11 @@ local function blame(handler, what)
 end
 
 -- What a handler gave becomes the answer. True: it is the server's own answer of that status.
-local function answered(out, response, handler, first, second)
+local function answered(out, response, handler, first, second, third)
   local value = first
+  if second ~= nil and type(first) ~= "number" or third ~= nil then
+    blame(handler, "a handler gives a status first and then one value; fields go into response.headers")
+  end
   if type(first) == "number" then
     if first < 200 or first > 599 or first % 1 ~= 0 then
       blame(handler, "what this handler gave is not a status: " .. first)

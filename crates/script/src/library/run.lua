@@ -11,14 +11,14 @@ local setmetatable, setfenv, type = setmetatable, setfenv, type
 local library = require("string.buffer")
 local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
-local ref, reset, free = buffer_meta.ref, buffer_meta.reset, buffer_meta.free
+local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
 local DONE, LOADED, FLUSH = 1, 2, 9
 local LOAD, SPAWNED, LOAD_MODULE = 1, 2, 3
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses, and formats can be long (formats.lua).
 buffer_meta.__index = { put = buffer_meta.put }
-kit.buffer = { new = new_buffer, get = buffer_meta.get, reset = reset }
+kit.buffer = { new = new_buffer, get = get, reset = reset }
 kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
 
 -- The coroutines that are runs, not made by pages.
@@ -73,7 +73,13 @@ function kit.response_methods.flush(own)
     kit.close_head(response)
     kit.note_session(context.request)
   end
-  local out = context.out
+  local out, before = context.out, context.before
+  if before then
+    -- A module renders this page, and printed that first.
+    local text = get(out)
+    out:put(before, text)
+    context.before = nil
+  end
   local start, length = ref(out)
   local failure = kit.yield(FLUSH, start, length, status, fields)
   empty(out, length)

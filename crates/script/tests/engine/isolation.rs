@@ -129,7 +129,8 @@ fn a_response_is_of_use_to_its_run_only() {
             local fine, why = pcall(use)
             assert(not fine) _b:put((why:gsub('^[^ ]+ ', '')), ';')
         end";
-    let keep = "local kept = require('kept') kept.response, kept.headers = response, response.headers";
+    let keep =
+        "local kept = require('kept') kept.response, kept.headers = response, response.headers";
     let refused = format!("{NOT_ANSWERED};").repeat(7);
     stage.body(keep);
     assert_eq!(stage.body(uses), refused);
@@ -143,7 +144,10 @@ fn a_response_is_of_use_to_its_run_only() {
 #[test]
 fn a_session_is_of_use_to_its_run_only() {
     let mut stage = stage();
-    let waits = sleeper(&mut stage, "require('kept').request = request sleep(1) _b:put(tostring(request.session.a))");
+    let waits = sleeper(
+        &mut stage,
+        "require('kept').request = request sleep(1) _b:put(tostring(request.session.a))",
+    );
     let uses = "local kept = require('kept').request
         for _, use in ipairs { function() kept.session = { a = 1 } end, function() kept.session.a = 1 end } do
             local fine, why = pcall(use)

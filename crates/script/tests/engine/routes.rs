@@ -1,7 +1,7 @@
 //! App modules: which handler takes a request, what is around it, and what becomes of what it gives.
 
 use proptest::prelude::*;
-use script::engine::{Author, Fault, Handler, Purpose, ScriptError, Settings};
+use script::engine::{Author, Fault, Handler, Purpose, ScriptError, Settings, Step, Wait};
 
 use crate::stage::Stage;
 
@@ -137,6 +137,9 @@ fn what_a_handler_gives_is_the_answer() {
             end },
             { '/true', function() return true end },
             { '/code', function() return 42 end },
+            { '/reversed', function() return { a = 1 }, 201 end },
+            { '/reason', function() return nil, 'not there' end },
+            { '/three', function() return 200, 'a', 'b' end },
             { '/loop', function() local t = {} t[1] = t return t end },
         }",
     );
@@ -160,6 +163,9 @@ fn what_a_handler_gives_is_the_answer() {
     for (path, told) in [
         ("/true", "a handler gives a text, a table, or a status and one of them, not a boolean"),
         ("/code", "not a status: 42"),
+        ("/reversed", "a handler gives a status first and then one value"),
+        ("/reason", "a handler gives a status first and then one value"),
+        ("/three", "a handler gives a status first and then one value"),
         ("/loop", "what this handler gave is not for JSON: "),
     ] {
         let error = app.ask("GET", path).err().unwrap();
@@ -189,16 +195,20 @@ fn middleware_is_around_and_may_answer_by_itself() {
             { 'GET', '/', function(request, response) response:write('root') end },
             { 'GET', '/inner', function() return 201, 'x' end, use = { mark('c'), silent } },
             { '/closed', { use = { guard }, GET = function() error('never') end } },
+            { 'GET', '/first', function() return 201, { a = 1 } end, use = { function(_, _, next) local r = next() return r end } },
+            { 'GET', '/other', function() return 201, 'x' end, use = { function(_, _, next) next() return 202 end } },
             { 'GET', '/twice', function() return 'x' end, use = { function(_, _, next) next() next() end } },
         }",
     );
     assert_eq!(app.body("GET", "/"), "a(b(rootb)a)");
     assert_eq!(app.answer("GET", "/inner"), (201, "a(b(c(c)b)a)x".into()));
+    assert_eq!(app.answer("GET", "/first"), (201, "a(b(b)a){\"a\":1}".into()));
+    assert_eq!(app.answer("GET", "/other"), (202, "a(b(b)a)".into()));
     assert_eq!(app.answer("GET", "/closed"), (403, "a(b(b)a)closed".into()));
     assert_eq!(app.answer("GET", "/absent"), (404, "a(b(b)a)".into()));
     assert_eq!(app.answer("OPTIONS", "/"), (204, "a(b(b)a)".into()));
     let error = app.ask("GET", "/twice").err().unwrap();
-    assert_eq!(error.to_string(), "api.lua:19: next() was called already");
+    assert_eq!(error.to_string(), "api.lua:21: next() was called already");
     let mut app = App::new(
         "return { use = { function(r, response, next) response.headers.Seen = '1' return next() end },
             GET = function() return 'got' end }",
@@ -302,6 +312,30 @@ fn a_module_renders_pages_of_the_site() {
     let handler = module(&mut stage, "return function()\nrender('none.html') end").unwrap();
     let error = stage.play(&handler).err().unwrap();
     assert!(error.to_string().starts_with("api.lua:2: there is no part 'none.html'"), "{error}");
+}
+
+#[test]
+fn what_a_module_renders_may_flush() {
+    let mut stage = Stage::new();
+    let page = "return function(_b, _e, _r, request, response)
+        _b:put('x') response:flush() _b:put('y')
+    end";
+    stage.state.load(0, "parts.page.html", page).unwrap();
+    let handler = module(
+        &mut stage,
+        "return function(request, response)
+            response:write('before ')
+            render('/parts.html')
+            return ' after'
+        end",
+    )
+    .unwrap();
+    let Step::Waits(run, Wait::Flush) = stage.start(&handler) else { panic!("it flushes") };
+    let fields: Vec<_> = stage.output.fields().collect();
+    assert_eq!(fields, [("Content-Type", "text/html; charset=utf-8")]);
+    assert_eq!(stage.output.body, b"before x");
+    assert!(matches!(stage.resume(run), Step::Done));
+    assert_eq!(stage.output.body, b"y after");
 }
 
 /// A path of a route, or one that is asked for: few words, so that they meet.
