@@ -118,6 +118,24 @@ html = {}
 ---@return string
 function html.escape(value) end
 
+---@class velodrome.url
+url = {}
+
+---As one piece of a path or a query: all but letters, digits and `-._~` as `%XX`.
+---@param value string|number
+---@return string
+function url.encode(value) end
+
+---What such a piece stands for. A plus is a blank; what is no escape stays.
+---@param text string|number
+---@return string
+function url.decode(text) end
+
+---Values by their names as a query, in the order of the names; a list gives its name once for each value.
+---@param values table<string, string|number|boolean|(string|number|boolean)[]>
+---@return string
+function url.query(values) end
+
 ---@class velodrome.json
 ---@field null userdata what `null` in JSON becomes, and what becomes `null`
 json = {}

@@ -30,6 +30,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] pattern", include_str!("../library/pattern.lua")),
     (c"=[library] matching", include_str!("../library/matching.lua")),
     (c"=[library] replacing", include_str!("../library/replacing.lua")),
+    (c"=[library] url", include_str!("../library/url.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] cookies", include_str!("../library/cookies.lua")),

@@ -279,6 +279,21 @@ fn many_different_texts_are_escaped_again_and_again() {
 }
 
 #[test]
+fn texts_are_parts_of_urls() {
+    let mut stage = Stage::new();
+    let code = r#"
+        local all = {}
+        for code = 0, 255 do all[#all + 1] = string.char(code) end
+        all = table.concat(all):rep(300)
+        assert(url.decode(url.encode(all)) == all and not url.encode(all):find('[^%w%-._~%%]'))
+        assert(url.encode('a b/c?d=é&+~') == 'a%20b%2Fc%3Fd%3D%C3%A9%26%2B~' and url.encode(1.5) == '1.5')
+        assert(url.decode('a+b%2Bc%2bd%') == 'a b+c+d%' and url.decode('%zz%4') == '%zz%4')
+        assert(url.query({ b = 'x y', a = 1, c = { 'd', true } }) == 'a=1&b=x%20y&c=d&c=true' and url.query({}) == '')
+        _b:put('fine')"#;
+    assert_eq!(stage.body(code), "fine");
+}
+
+#[test]
 fn json_goes_there_and_back() {
     let mut stage = Stage::new();
     let code = r#"

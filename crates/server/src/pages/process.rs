@@ -192,6 +192,8 @@ impl FromStr for Name {
 /// Why a message did not reach a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undelivered {
+    /// No process can have this name.
+    Nobody,
     /// There is no such process any more.
     Ended,
     /// Its mailbox is full.
@@ -204,6 +206,7 @@ impl Undelivered {
     /// As its sender is told.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Nobody => "that is not the name of a process",
             Self::Ended => "the process has ended",
             Self::Full => "its mailbox is full",
             Self::Unheard => "its scheduler does not answer: the message may arrive or not",

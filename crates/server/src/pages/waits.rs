@@ -90,9 +90,7 @@ impl Runner {
     fn send(&mut self, to: &[u8], from: ProcessId, message: Vec<u8>, moment: Moment) -> Met {
         let name = str::from_utf8(to).ok().and_then(|name| name.parse().ok());
         let Some(Name { endpoint, mailbox: to }) = name else {
-            return Met::Now(Delivery::Failed(
-                "send takes the name of a process, as self() gives it",
-            ));
+            return Met::Now(said_of(Err(Undelivered::Nobody)));
         };
         if endpoint.0 >= self.schedulers {
             return Met::Now(said_of(Err(Undelivered::Ended)));
