@@ -107,6 +107,9 @@ function block(name, body) end
 ---@return string
 function content() end
 
+---Ends the page, wherever it is. What is written and set so far is the answer, without a layout.
+function exit() end
+
 
 -- ---- Values as text ----
 

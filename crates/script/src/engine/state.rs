@@ -21,6 +21,7 @@ use crate::limits;
 /// The tags of what the library yields (run.lua, coroutines.lua); those of waits are in wait.rs.
 const DONE: u8 = 1;
 const SPAWN: u8 = 8;
+const EXIT: u8 = 13;
 
 /// What the loop of run.lua takes after a job that is a process of its own.
 const SPAWNED: f64 = 2.0;
@@ -248,7 +249,11 @@ impl State {
             Err(error) => return Step::Failed(error),
         };
         // One that is done gives back all it can.
-        let is_done = outcome == Outcome::Yielded && coroutine.stack.number_at(1) as u8 == DONE;
+        let tag = match outcome {
+            Outcome::Yielded => coroutine.stack.number_at(1) as u8,
+            _ => 0,
+        };
+        let is_done = matches!(tag, DONE | EXIT);
         if self.held > run.review_above && !is_done && run.review.is_none() {
             run.review = Some(Review { cycles: CYCLES, outcome });
         }
@@ -256,8 +261,7 @@ impl State {
             run.coroutine = Some(coroutine);
             return Step::Sliced(run);
         }
-        let tag = coroutine.stack.number_at(1) as u8;
-        if tag != DONE && run.ticks > self.ticks_max {
+        if !is_done && run.ticks > self.ticks_max {
             // Who waits before each slice is over uses its time, too.
             let error = report::out_of_time(&run.name, coroutine.stack, self.cpu_budget);
             self.lua.drop_coroutine(coroutine);
@@ -268,6 +272,12 @@ impl State {
                 output.take(&coroutine);
                 coroutine.stack.truncate(0);
                 self.put_back(coroutine);
+                Step::Done
+            }
+            EXIT => {
+                output.take(&coroutine);
+                // It is in the middle of something.
+                self.lua.drop_coroutine(coroutine);
                 Step::Done
             }
             SPAWN => match self.spawned(&run.name, coroutine) {

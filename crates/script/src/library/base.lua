@@ -7,7 +7,12 @@ local kit = ...
 local fail = kit.fail
 
 local newproxy, getmetatable, setmetatable = newproxy, getmetatable, setmetatable
-local tostring, rawget = tostring, rawget
+local tostring, rawget, type, sub = tostring, rawget, type, string.sub
+
+-- A value that is not what it should be, as errors show it.
+function kit.shown_as(value)
+  return type(value) == "string" and "the string '" .. sub(value, 1, 40) .. "'" or tostring(value)
+end
 
 -- A library as pages see it: reads go through, nothing can be written, not even with rawset (it is no table).
 function kit.seal(name, members, call)

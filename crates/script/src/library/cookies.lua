@@ -100,7 +100,7 @@ function kit.cookie_line(name, value, options)
   check_options(name, options)
   local age = options.max_age
   if age ~= nil and (type(age) ~= "number" or not (age >= -1e12 and age <= 1e12)) then
-    fail("max_age is a number of seconds, not " .. tostring(age))
+    fail("max_age is a number of seconds, not " .. kit.shown_as(age))
   end
   value = type(value) == "number" and tostring(value) or value
   if type(value) == "string" and options.signed then
@@ -109,7 +109,9 @@ function kit.cookie_line(name, value, options)
   if type(value) == "string" and #value > value_size then
     fail("the value of the cookie '" .. name .. "' is longer than " .. value_size .. " bytes")
   end
-  if type(value) ~= "string" or find(value, '[%c%s",;\\\127-\255]') then
+  if type(value) ~= "string" then
+    fail("the value of the cookie '" .. name .. "' is a string or a number, not a " .. type(value))
+  elseif find(value, '[%c%s",;\\\127-\255]') then
     fail("the value of the cookie '" .. name .. "' holds what a cookie cannot: encode it, or sign it")
   end
   local line, count = { name, "=", value }, 3

@@ -10,7 +10,7 @@ local fail = kit.fail
 local resume, native_yield, status, create = coroutine.resume, coroutine.yield, coroutine.status, coroutine.create
 local running, isyieldable = coroutine.running, coroutine.isyieldable
 local getinfo = debug.getinfo
-local select, error, type, tostring = select, error, type, tostring
+local select, error, type = select, error, type
 local setmetatable = setmetatable
 local tops, contexts = kit.tops, kit.contexts
 local depth_max = kit.coroutine_depth
@@ -147,7 +147,7 @@ kit.replied = replied
 
 kit.publish("sleep", function(seconds)
   if type(seconds) ~= "number" or not (seconds >= 0) then
-    fail("sleep takes seconds, not " .. tostring(seconds))
+    fail("sleep takes seconds, not " .. kit.shown_as(seconds))
   end
   return replied(yield(SLEEP, seconds))
 end)

@@ -88,7 +88,7 @@ end
 local function timeout_of(options)
   local timeout = options.timeout or timeout_usual
   if type(timeout) ~= "number" or not (timeout > 0) then
-    fail("fetch: 'timeout' must be seconds above 0, not " .. tostring(timeout))
+    fail("fetch: 'timeout' must be seconds above 0, not " .. kit.shown_as(timeout))
   end
   return timeout
 end

@@ -8,7 +8,7 @@ local kit = ...
 local fail = kit.fail
 
 local yield = kit.yield
-local type, error, tostring, select, unpack, pairs = type, error, tostring, select, unpack, pairs
+local type, error, select, unpack, pairs = type, error, select, unpack, pairs
 local pcall = pcall
 local current, replied = kit.current, kit.replied
 local encode, decode = kit.buffer_encode, kit.buffer_decode
@@ -73,7 +73,7 @@ end)
 
 kit.publish("receive", function(seconds)
   if seconds ~= nil and (type(seconds) ~= "number" or not (seconds >= 0)) then
-    fail("receive takes seconds, not " .. tostring(seconds))
+    fail("receive takes seconds, not " .. kit.shown_as(seconds))
   end
   local text = replied(yield(RECEIVE, seconds or -1))
   if not text then

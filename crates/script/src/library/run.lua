@@ -13,7 +13,7 @@ local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
-local DONE, LOADED, FLUSH = 1, 2, 9
+local DONE, LOADED, FLUSH, EXIT = 1, 2, 9, 13
 local LOAD, SPAWNED, LOAD_MODULE = 1, 2, 3
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses, and formats can be long (formats.lua).
@@ -31,6 +31,27 @@ local request_meta, response_meta = kit.request_meta, kit.response_meta
 local escape, text_of, finish, is_sent = kit.escape, kit.text_of, kit.finish, kit.is_sent
 local room_kept = kit.buffer_kept
 
+-- Where what is written lies, and how long it is.
+local function written(context)
+  local out, before = context.out, context.before
+  if before then
+    -- A module renders a page, and printed that first.
+    local text = get(out)
+    out:put(before, text)
+    context.before = nil
+  end
+  return ref(out)
+end
+
+-- What was set of the head, unless it was sent.
+local function head_of(request, response)
+  if is_sent(response) then
+    kit.check_session(request)
+  else
+    return finish(request, response)
+  end
+end
+
 local function serve(page, context)
   local response = setmetatable({}, response_meta)
   local request = setmetatable({}, request_meta)
@@ -39,12 +60,9 @@ local function serve(page, context)
   local is_refused = kit.run_page(page, context)
   -- Whoever kept them has nothing of what comes after.
   context.request, context.response = nil, nil
-  if is_sent(response) then
-    kit.check_session(request)
-  else
-    local status, fields = finish(request, response)
-    return status, fields, is_refused and 1 or 0
-  end
+  is_refused = is_refused and not is_sent(response)
+  local status, fields = head_of(request, response)
+  return status, fields, is_refused and 1 or 0
 end
 
 -- Empties a buffer whose bytes the host has copied.
@@ -73,20 +91,21 @@ function kit.response_methods.flush(own)
     kit.close_head(response)
     kit.note_session(context.request)
   end
-  local out, before = context.out, context.before
-  if before then
-    -- A module renders this page, and printed that first.
-    local text = get(out)
-    out:put(before, text)
-    context.before = nil
-  end
-  local start, length = ref(out)
+  local start, length = written(context)
   local failure = kit.yield(FLUSH, start, length, status, fields)
-  empty(out, length)
+  empty(context.out, length)
   if failure then
     fail(failure)
   end
 end
+
+-- Ends what runs, wherever it is, with what is written and set so far. Its coroutine is of no use any more.
+kit.publish("exit", function()
+  local context = current[1]
+  local status, fields = head_of(context.request, context.response)
+  local start, length = written(context)
+  kit.yield(EXIT, start, length, status, fields)
+end)
 
 -- The page that a chunk gives. It sees the names of its own environment.
 local function loaded(chunk, site, file)

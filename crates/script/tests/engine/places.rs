@@ -95,7 +95,8 @@ const WRONG: &[(&str, &[&str])] = &[
 ];
 
 /// What takes anything, or nothing, and `json` of an answer and `render`, which have tests of their own below.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
+    "exit",
     "response:flush",
     "fetched:json",
     "self",

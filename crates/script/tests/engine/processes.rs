@@ -81,7 +81,7 @@ fn what_cannot_be_sent_is_told_at_the_line_that_sends() {
             "send('x', { ('x'):rep(600000), ('y'):rep(600000) })",
             "a message holds at most 1048576 bytes of text",
         ),
-        ("receive('x')", "receive takes seconds, not x"),
+        ("receive('x')", "receive takes seconds, not the string 'x'"),
         ("receive(-1)", "receive takes seconds, not -1"),
         ("spawn('x')", "spawn takes a function, not a string"),
     ] {

@@ -1,6 +1,6 @@
 //! Pages that run: what they write, what goes wrong in them, and what they leave behind.
 
-use script::engine::{Code, Fault, Settings, Step};
+use script::engine::{Code, Fault, Settings, Step, Wait};
 
 use crate::stage::Stage;
 
@@ -173,4 +173,29 @@ fn what_luajit_took_over_from_its_version_3_is_for_pages() {
     assert_eq!(stage.body(text), "29 even none 2");
     let names = "local continue, const = 1, { continue = 2 } _b:put(continue + const.continue)";
     assert_eq!(stage.body(names), "3", "older pages have these as names");
+}
+
+#[test]
+fn an_exit_ends_the_page_wherever_it_is() {
+    let mut stage = Stage::new();
+    for code in [
+        "_b:put('so far') response.status = 404 exit() _b:put('never')",
+        "_b:put('so far') response.status = 404 pcall(function() exit() end) _b:put('never')",
+        "_b:put('so far') response.status = 404
+        coroutine.wrap(function() coroutine.wrap(exit)() end)() _b:put('never')",
+    ] {
+        let page = stage.load(code);
+        for _ in 0..3 {
+            assert_eq!(stage.play(&page).unwrap().body, "so far", "{code}");
+            assert_eq!(stage.output.status, Some(404), "{code}");
+        }
+    }
+    // Others are as they were.
+    assert_eq!(stage.body("_b:put('whole')"), "whole");
+    // What was sent is not sent again.
+    let page = stage.load("_b:put('sent') response:flush() _b:put('rest') exit() _b:put('never')");
+    let Step::Waits(run, Wait::Flush) = stage.start(&page) else { panic!("it flushes") };
+    assert_eq!(stage.output.body, b"sent");
+    assert!(matches!(stage.resume(run), Step::Done));
+    assert_eq!(stage.output.body, b"rest");
 }
