@@ -13,6 +13,7 @@ mod keys;
 mod library;
 mod load;
 mod lost;
+mod pool;
 mod report;
 mod review;
 mod run;

@@ -42,6 +42,7 @@ impl State {
             return Ok((coroutine, review.outcome));
         };
         self.lua.drop_coroutine(coroutine);
+        self.note_over();
         self.collect_if_due();
         Err(error)
     }
@@ -67,11 +68,33 @@ impl State {
             self.collect();
             return;
         }
+        self.collect_step();
+    }
+
+    fn collect_step(&mut self) {
         let (is_cycle_over, _) = self.lua.collect_some();
         self.cycles_due -= u32::from(is_cycle_over);
         if self.cycles_due == 0 {
             self.postpone_collection();
         }
+    }
+
+    /// A run is over. Where it held much, that is garbage now, and is collected before somebody needs the room.
+    pub(super) fn note_over(&mut self) {
+        let bound = self.lua.memory_bound();
+        let is_much = self.held > bound as u64 / 8 && self.lua.memory_used() > bound / 2;
+        if is_much && self.cycles_due == 0 {
+            self.cycles_due = CYCLES;
+        }
+    }
+
+    /// Does a step of what collection is due: for the end of a turn. Whether there is more to do.
+    pub fn clear_away(&mut self) -> bool {
+        if self.cycles_due > 0 {
+            self.sweep();
+            self.collect_step();
+        }
+        self.cycles_due > 0
     }
 
     /// Collects all garbage now, which takes time: for when there is nothing else to do.

@@ -21,7 +21,7 @@ use crate::limits;
 /// The tags of what the library yields (run.lua, coroutines.lua); those of waits are in wait.rs.
 const DONE: u8 = 1;
 const SPAWN: u8 = 8;
-const EXIT: u8 = 13;
+pub(super) const EXIT: u8 = 13;
 
 /// What the loop of run.lua takes after a job that is a process of its own.
 const SPAWNED: f64 = 2.0;
@@ -43,7 +43,7 @@ pub(super) struct Kept {
 pub struct State {
     pub(super) lua: Lua,
     pub(super) kept: Kept,
-    idle: Vec<Coroutine>,
+    pub(super) idle: Vec<Coroutine>,
     pub(super) bin: Bin,
     pub(super) ticks_max: u32,
     /// Ticks of all runs together.
@@ -268,18 +268,7 @@ impl State {
             return Step::Failed(error);
         }
         match tag {
-            DONE => {
-                output.take(&coroutine);
-                coroutine.stack.truncate(0);
-                self.put_back(coroutine);
-                Step::Done
-            }
-            EXIT => {
-                output.take(&coroutine);
-                // It is in the middle of something.
-                self.lua.drop_coroutine(coroutine);
-                Step::Done
-            }
+            DONE | EXIT => self.done(run, coroutine, tag, output),
             SPAWN => match self.spawned(&run.name, coroutine) {
                 Ok((parent, child)) => {
                     run.coroutine = Some(parent);
@@ -354,36 +343,10 @@ impl State {
         if error.fault == Fault::Memory {
             self.collect();
         } else {
+            self.note_over();
             self.collect_if_due();
         }
         Err(error)
-    }
-
-    pub(super) fn take_coroutine(&mut self, name: &str) -> Result<Coroutine, Box<ScriptError>> {
-        let coroutine = match self.idle.pop() {
-            Some(coroutine) => coroutine,
-            None => match self.lua.coroutine(&self.kept.body) {
-                Ok(coroutine) => coroutine,
-                Err(fault) => {
-                    self.collect();
-                    return Err(report::of_call(fault, name));
-                }
-            },
-        };
-        if self.lua.has_room(&coroutine) {
-            return Ok(coroutine);
-        }
-        self.lua.drop_coroutine(coroutine);
-        Err(report::out_of_memory(name))
-    }
-
-    pub(super) fn put_back(&mut self, coroutine: Coroutine) {
-        if self.idle.len() < limits::COROUTINE_POOL {
-            self.idle.push(coroutine);
-        } else {
-            self.lua.drop_coroutine(coroutine);
-        }
-        self.collect_if_due();
     }
 }
 

@@ -13,7 +13,7 @@ local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
-local DONE, LOADED, FLUSH, EXIT = 1, 2, 9, 13
+local DONE, LOADED, FLUSH, EXIT, IDLE = 1, 2, 9, 13, 14
 local LOAD, SPAWNED, LOAD_MODULE = 1, 2, 3
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses, and formats can be long (formats.lua).
@@ -168,6 +168,10 @@ function kit.loop(job, kind, file, site)
       local start, length = ref(context.out)
       job, kind, file, site = yield(DONE, start, length, status, fields, is_refused)
       context = next_context(context, length)
+    end
+    if not job then
+      -- What there was to do was to let go of a large output.
+      job, kind, file, site = yield(IDLE)
     end
   end
 end

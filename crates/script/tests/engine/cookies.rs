@@ -116,7 +116,10 @@ fn what_is_wrong_with_a_cookie_is_an_error_of_the_page() {
         ("'rider', {}, { signed = true }", "is a string or a number, not a table"),
         ("'rider', 'a b'", "holds what a cookie cannot: encode it, or sign it"),
         ("'ri=der', '', { signed = true }", "not the name of a cookie: ri=der"),
-        ("'rider', '', { signed = true, max_age = '1' }", "max_age is a number of seconds, not the string '1'"),
+        (
+            "'rider', '', { signed = true, max_age = '1' }",
+            "max_age is a number of seconds, not the string '1'",
+        ),
         (
             "'rider', '', { signed = true, max_age = 0 / 0 }",
             "max_age is a number of seconds, not nan",

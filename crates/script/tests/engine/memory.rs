@@ -99,6 +99,31 @@ fn garbage_behind_runs_is_collected_in_steps() {
     }
 }
 
+/// What runs held that are over does not stay until somebody is refused for want of it.
+#[test]
+fn what_large_runs_leave_is_cleared_away() {
+    let mut stage =
+        Stage::with(Settings { memory_bytes: 48 << 20, run_memory_bytes: 32 << 20, ..small() });
+    let small = stage.state.memory_used();
+    let large = stage.load(
+        "local piece = ('y'):rep(1000000)
+        for _ = 1, 10 do response:write(piece) end",
+    );
+    let held = stage
+        .load("local list = {} for i = 1, 6 do list[i] = i .. ('z'):rep(3000000) end sleep(1)");
+    assert_eq!(stage.play(&large).unwrap().body.len(), 10_000_000);
+    stage.play(&held).unwrap();
+    let full = stage.state.memory_used();
+    assert!(full > 24 << 20, "{full} bytes");
+    let mut steps = 0;
+    while stage.state.clear_away() {
+        steps += 1;
+        assert!(steps < 10_000, "{} bytes are left", stage.state.memory_used());
+    }
+    let left = stage.state.memory_used();
+    assert!(left < small + (4 << 20), "{left} bytes of {full} are left, {small} before");
+}
+
 /// A waiting page costs at most 3 KiB.
 #[test]
 fn a_waiting_page_costs_little() {

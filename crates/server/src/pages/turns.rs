@@ -24,7 +24,7 @@ impl Runner {
             context.command(Command::Resume(process));
         }
         let all_left = self.outgoing.leave(context.mail);
-        if !self.ready.is_empty() {
+        if self.engine.clear_away() || !self.ready.is_empty() {
             context.wake_at_ns(now_ns);
         }
         if !all_left {
