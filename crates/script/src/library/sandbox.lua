@@ -85,7 +85,9 @@ kit.publish("collectgarbage", function(what)
   return collectgarbage("count")
 end)
 
-local jumps = { ["and"] = true, ["or"] = true, ["elseif"] = true, ["break"] = true, ["goto"] = true }
+local jumps = {
+  ["and"] = true, ["or"] = true, ["elseif"] = true, ["break"] = true, ["continue"] = true, ["goto"] = true,
+}
 
 -- Why a text would take LuaJIT longer than its length tells; nothing where it would not.
 local function is_costly(text)
@@ -95,8 +97,11 @@ local function is_costly(text)
       count = count + 1
     end
   end
+  for _ in gmatch(text, "[&|?][&|.]") do
+    count = count + 1
+  end
   if count > kit.load_jumps then
-    return "the text has more than " .. kit.load_jumps .. " jumps (and, or, elseif, break, goto)"
+    return "the text has more than " .. kit.load_jumps .. " jumps (and, or, elseif, break, goto, &&, ||, ?.)"
   end
   count = 0
   for digits, exponent in gmatch(text, "([%d.]+)([eE]?)") do

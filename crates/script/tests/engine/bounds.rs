@@ -129,6 +129,7 @@ fn what_load_compiles_is_bounded_by_what_it_costs() {
         ("('x=1 '):rep(20000)", "the text is longer than 65536 bytes"),
         ("function() return 'x=1 ' end", "the text is longer than 65536 bytes"),
         ("'local a return a' .. (' or a'):rep(1001)", "the text has more than 1000 jumps"),
+        ("'local a return a' .. ('?.b'):rep(1001)", "the text has more than 1000 jumps"),
         ("'return ' .. ('1e300,'):rep(200) .. '1e300'", "the text has more than 200 numbers"),
         ("'return ' .. ('1'):rep(4020)", "the text has more than 200 numbers"),
     ] {
@@ -138,6 +139,7 @@ fn what_load_compiles_is_bounded_by_what_it_costs() {
     for text in [
         "('x=1 '):rep(16000)",
         "'local a return a' .. (' or a'):rep(1000)",
+        "'local a return a' .. (' || a'):rep(1000)",
         "'return ' .. ('1e300,'):rep(199) .. '1e300'",
         "'return ' .. ('1'):rep(4019)",
     ] {
