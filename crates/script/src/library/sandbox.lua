@@ -164,6 +164,8 @@ local function line_of(...)
   local words, count, size = { ... }, select("#", ...), -1
   for index = 1, count do
     local word = tostring(words[index])
+    -- A `__tostring` may give anything.
+    word = type(word) == "string" and word or tostring(word)
     size = size + 1 + #word
     local room = #word - max(size - line_size, 0)
     words[index] = room == #word and word or sub(word, 1, max(room, 0))

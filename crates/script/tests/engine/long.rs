@@ -158,6 +158,8 @@ fn long_texts_are_searched_in_pieces() {
         "_b:put(text:find(needle, 1, true) or 'no', ' ', (text .. 'c'):find(needle, 1, true))",
         "no 75000018000001",
     );
+    // Whether it is a pattern at all takes a look at each byte.
+    is_sliced("_b:put(('b'):find(('a'):rep(500000)) or 'no')", "no");
     // At each place where one piece ends and the next begins.
     holds(
         "local needle = ('n'):rep(5000)
