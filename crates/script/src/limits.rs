@@ -135,7 +135,7 @@ pub const SORT_SIZE: usize = 500;
 /// Bytes of all strings that LuaJIT's own `table.sort` gets (64 KiB: each is compared many times). Beyond: the sort in Lua.
 pub const SORT_BYTES: usize = 64 * 1024;
 
-/// Bytes of a result of `string.rep` (16 MiB, some 5 ms). Beyond: an error in the page.
+/// Bytes of a result of `string.rep` (16 MiB, which are put together in pieces and copied in some 5 ms). Beyond: an error in the page.
 pub const REPEATED_SIZE: usize = 16 * 1024 * 1024;
 
 /// Bytes that one native call copies one by one, as `string.upper` and `%q` do (64 KiB: some 0.2 ms). Beyond: in as many calls as

@@ -98,13 +98,13 @@ end
 local function repeated(text, count, separator)
   local unit = text .. separator
   local together = max(floor(piece_size / #unit), 1)
-  local piece, left = native_rep(unit, together), floor(count) - 1
-  local pieces = {}
-  for index = 1, floor(left / together) do
-    pieces[index] = piece
+  local piece, left = together > 1 and native_rep(unit, together) or unit, floor(count) - 1
+  local out = new_buffer()
+  for _ = 1, floor(left / together) do
+    out:put(piece)
   end
-  pieces[#pieces + 1] = native_rep(unit, left % together) .. text
-  return native_concat(pieces)
+  out:put(native_rep(unit, left % together), text)
+  return get(out)
 end
 
 function kit.string.rep(text, count, separator)
@@ -121,7 +121,7 @@ function kit.string.rep(text, count, separator)
   local size = #text + #separator
   if size > 0 and count > 0 and size * count > text_size then
     fail("the result of 'rep' is longer than " .. text_size .. " bytes")
-  elseif size > 0 and size * count > piece_size and count >= 2 then
+  elseif size > 0 and size * count > piece_size and count >= 1 then
     return repeated(text, count, separator)
   end
   return native_rep(text, count, separator)
