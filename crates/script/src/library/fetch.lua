@@ -16,6 +16,9 @@ local FETCH = 10
 local timeout_usual, url_size = kit.fetch_timeout, kit.url_size
 local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.head_size
 
+-- What was left out. Nobody writes into it.
+local none = {}
+
 local options_known = { body = true, headers = true, json = true, method = true, timeout = true }
 
 -- Fields as lines.
@@ -125,7 +128,7 @@ kit.publish("fetch", function(url, options)
   elseif #url > url_size then
     fail("fetch: the URL is longer than " .. url_size .. " bytes")
   end
-  options = options or {}
+  options = options or none
   if type(options) ~= "table" then
     fail("fetch: the options must be a table, not a " .. type(options))
   end
@@ -136,6 +139,9 @@ kit.publish("fetch", function(url, options)
   end
   local body = body_of(options)
   local method, timeout = method_of(options, body), timeout_of(options)
-  local lines = lines_of(options.headers or {}, options.json ~= nil)
+  local headers, is_json = options.headers, options.json ~= nil
+  local lines = (headers or is_json) and lines_of(headers or none, is_json) or ""
+  -- It may wait for long, and keeps nothing for that time that it has no use for.
+  options, headers = nil, nil
   return answered(yield(FETCH, method, url, lines, timeout, body))
 end)

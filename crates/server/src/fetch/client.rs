@@ -37,10 +37,14 @@ pub(super) struct Fetch {
     pub(super) connection: Option<ProcessId>,
     /// Bytes of the request that are on their way.
     sent: usize,
-    reading: Reading,
+    /// The answer, from its first byte on: most of the time there is none.
+    reading: Option<Box<Reading>>,
     /// What counts of it for [`FETCH_HELD_BYTES`].
     held_bytes: usize,
 }
+
+// There is one for each page that waits for an answer.
+const _: () = assert!(size_of::<Fetch>() <= 120);
 
 /// What came behind an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,6 @@ impl Client {
         let request = Prepared::of(asked)?;
         let timeout_ns = u64::try_from(asked.timeout.as_nanos()).unwrap_or(u64::MAX);
         let deadline_ns = now_ns.saturating_add(timeout_ns);
-        let reading = Reading::new(request.method);
         let (host, size) = (request.host.clone(), request.bytes.len());
         let fetch = Fetch {
             request,
@@ -106,7 +109,7 @@ impl Client {
             untried: Vec::new(),
             connection: None,
             sent: 0,
-            reading,
+            reading: None,
             held_bytes: 0,
         };
         self.deadlines.insert((deadline_ns, number));
@@ -219,9 +222,11 @@ impl Client {
     ) -> Progress {
         let aborted = Progress { consumed: input.len(), next: Next::Abort };
         let Some(fetch) = self.fetches.get_mut(&number) else { return aborted };
-        let before = fetch.reading.body_bytes();
-        let taken = fetch.reading.take(input);
-        let more = fetch.reading.body_bytes().saturating_sub(before);
+        let method = fetch.request.method;
+        let reading = fetch.reading.get_or_insert_with(|| Box::new(Reading::new(method)));
+        let before = reading.body_bytes();
+        let taken = reading.take(input);
+        let more = reading.body_bytes().saturating_sub(before);
         match taken.and_then(|taken| self.hold(number, more).map(|()| taken)) {
             Ok((consumed, Extent::Partial)) => Progress { consumed, next: Next::Read },
             Ok((consumed, Extent::Whole)) => {
@@ -248,10 +253,11 @@ impl Client {
         outbound.fetch = None;
         outbound.past = Past::Used;
         let Some(fetch) = self.remove(number) else { return Next::Abort };
+        let Some(reading) = fetch.reading else { return Next::Abort };
         let is_sent = fetch.sent == fetch.request.bytes.len();
         // Bytes behind an answer were asked for by nobody: the next one could be anything.
-        let is_clean = after == After::Nothing && fetch.reading.is_persistent();
-        self.outcomes.push((number, Ok(fetch.reading.finish())));
+        let is_clean = after == After::Nothing && reading.is_persistent();
+        self.outcomes.push((number, Ok(reading.finish())));
         if !is_sent {
             return Next::Abort;
         }
@@ -267,10 +273,12 @@ impl Client {
     pub(super) fn ended(&mut self, number: Number, outbound: &Outbound, end: End) {
         let Some(fetch) = self.fetches.get_mut(&number) else { return };
         fetch.connection = None;
-        match (end, fetch.reading.close()) {
+        let reading = fetch.reading.as_mut();
+        let closed = reading.map_or(Err(Cut::BeforeFirstByte), |reading| reading.close());
+        match (end, closed) {
             (End::Orderly, Ok(())) => {
-                if let Some(fetch) = self.remove(number) {
-                    self.outcomes.push((number, Ok(fetch.reading.finish())));
+                if let Some(reading) = self.remove(number).and_then(|fetch| fetch.reading) {
+                    self.outcomes.push((number, Ok(reading.finish())));
                 }
             }
             // The other side gave the connection up while it was idle, and knows nothing of the request: RFC 9112, 9.3.1.
@@ -279,7 +287,7 @@ impl Client {
                     && (fetch.request.repeatable == Repeatable::Yes || fetch.sent == 0) =>
             {
                 fetch.sent = 0;
-                fetch.reading = Reading::new(fetch.request.method);
+                fetch.reading = None;
                 self.connect(number);
             }
             _ => self.fail(number, Failure::Closed),
