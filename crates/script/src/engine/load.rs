@@ -19,7 +19,7 @@ const LOAD: f64 = 1.0;
 const LOAD_MODULE: f64 = 3.0;
 
 /// The tag of what it yields then.
-const LOADED: u8 = 2;
+pub(super) const LOADED: u8 = 2;
 
 impl State {
     /// Loads a page: Lua text that gives a function `(output, escaped, raw, request, response, arguments)`. From then on

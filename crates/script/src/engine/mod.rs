@@ -18,6 +18,7 @@ mod report;
 mod review;
 mod run;
 mod settings;
+mod shown;
 mod state;
 mod stranger;
 mod usage;

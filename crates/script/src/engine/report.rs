@@ -53,11 +53,12 @@ pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<Scr
 }
 
 /// An error was raised and not caught.
-pub(super) fn raised(page: &str, stack: Stack, lost: &[LostCall]) -> Box<ScriptError> {
-    let message = match stack.bytes_at(-1) {
-        Some(bytes) => shortened(bytes),
-        None => format!("an error that is a {}", stack.type_name_at(-1)),
-    };
+pub(super) fn raised(
+    page: &str,
+    stack: Stack,
+    lost: &[LostCall],
+    message: String,
+) -> Box<ScriptError> {
     // Where the caller is lost, Lua names the library in its place.
     let is_library = |place: &str| place.starts_with(library::MARK.trim_start_matches('='));
     let message = match message.split_once(": ") {
@@ -68,7 +69,7 @@ pub(super) fn raised(page: &str, stack: Stack, lost: &[LostCall]) -> Box<ScriptE
 }
 
 /// A message as text. What is too much of it is left out.
-fn shortened(message: &[u8]) -> String {
+pub(super) fn shortened(message: &[u8]) -> String {
     let begin = &message[..message.len().min(limits::MESSAGE_TEXT_SIZE)];
     let mut text = String::from_utf8_lossy(begin).into_owned();
     let missing = message.len() - begin.len();

@@ -334,7 +334,10 @@ impl State {
             }
             Outcome::Sliced => report::out_of_time(&run.name, coroutine.stack, self.cpu_budget),
             Outcome::Stalled => report::stalled(&run.name, coroutine.stack),
-            Outcome::Raised => report::raised(&run.name, coroutine.stack, &self.lost(&coroutine)),
+            Outcome::Raised => {
+                let message = self.message_of(run, &coroutine, host);
+                report::raised(&run.name, coroutine.stack, &self.lost(&coroutine), message)
+            }
             Outcome::OutOfMemory => {
                 report::out_of_memory_at(&run.name, coroutine.stack, run.seen.as_deref())
             }

@@ -7,14 +7,14 @@ local kit = ...
 local fail = kit.fail
 
 local yield, running = coroutine.yield, coroutine.running
-local setmetatable, setfenv, type = setmetatable, setfenv, type
+local setmetatable, setfenv, tostring, type = setmetatable, setfenv, tostring, type
 local library = require("string.buffer")
 local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
 local DONE, LOADED, FLUSH, EXIT, IDLE = 1, 2, 9, 13, 14
-local LOAD, SPAWNED, LOAD_MODULE = 1, 2, 3
+local LOAD, SPAWNED, LOAD_MODULE, SHOW = 1, 2, 3, 4
 
 -- Page code can name its buffer. It may add to it; the rest would hand out addresses, and formats can be long (formats.lua).
 buffer_meta.__index = { put = buffer_meta.put }
@@ -157,6 +157,12 @@ function kit.loop(job, kind, file, site)
       context = next_context(context, 0)
     elseif kind == LOAD_MODULE then
       job, kind, file, site = yield(LOADED, kit.open_module(file, site))
+      context = next_context(context, 0)
+    elseif kind == SHOW then
+      local text = job ~= nil and tostring(text_of(job)) or nil
+      -- What was raised may hold much.
+      job = nil
+      job, kind, file, site = yield(LOADED, text)
       context = next_context(context, 0)
     else
       local status, fields, is_refused

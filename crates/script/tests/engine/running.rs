@@ -1,5 +1,7 @@
 //! Pages that run: what they write, what goes wrong in them, and what they leave behind.
 
+use std::time::Duration;
+
 use script::engine::{Code, Fault, Settings, Step, Wait};
 
 use crate::stage::Stage;
@@ -77,6 +79,34 @@ fn an_error_raised_for_the_caller_names_the_caller() {
     assert_eq!(error.to_string(), "test.page.html:5: no good");
     let error = stage.failure("error({})");
     assert_eq!(error.message, "an error that is a table");
+}
+
+#[test]
+fn an_error_that_is_no_text_says_what_it_shows_itself_as() {
+    let mut stage =
+        Stage::with(Settings { slice: Duration::from_millis(1), ..Settings::default() });
+    let raise = |shows: &str| {
+        format!(
+            "\nlocal meta = {{ __tostring = function(e) {shows} end }} error(setmetatable({{ code = 7 }}, meta))"
+        )
+    };
+    for (shows, told) in [
+        ("return 'code ' .. e.code", "code 7"),
+        // What does not show itself in the time there is, in a text, or without an error of its own.
+        ("while true do end", "an error that is a table"),
+        ("return 5", "an error that is a table"),
+        ("error('again')", "an error that is a table"),
+        ("sleep(1)", "an error that is a table"),
+        ("response:write('x') return 'x'", "an error that is a table"),
+        ("local t = {} while true do t = { t } end", "an error that is a table"),
+    ] {
+        let error = stage.failure(&raise(shows));
+        assert_eq!((error.line, error.message.as_str()), (2, told), "{shows}: {error}");
+        assert_eq!(stage.body("_b:put('on')"), "on");
+    }
+    assert_eq!(stage.failure("error(404)").message, "404");
+    assert_eq!(stage.failure("error(nil)").message, "an error that is a nil");
+    assert_eq!(stage.failure("error({ __tostring = 1 })").message, "an error that is a table");
 }
 
 #[test]

@@ -1,0 +1,47 @@
+//! What an error says that is no text: an object tells it by its `__tostring`, a number is written.
+//!
+//! Owns the one slice that there is for that. Never fails: who says nothing is told by its type.
+
+use crate::engine::ffi::{Coroutine, Outcome};
+use crate::engine::host::Host;
+use crate::engine::load::LOADED;
+use crate::engine::report::shortened;
+use crate::engine::run::Run;
+use crate::engine::state::State;
+
+/// What the loop of run.lua takes after a value that it is to show.
+const SHOW: f64 = 4.0;
+
+impl State {
+    /// The message of what a failed run raised, which is taken off its stack.
+    pub(super) fn message_of(
+        &mut self,
+        run: &mut Run,
+        failed: &Coroutine,
+        host: &mut dyn Host,
+    ) -> String {
+        if let Some(bytes) = failed.stack.bytes_at(-1) {
+            return shortened(bytes);
+        }
+        let kind = failed.stack.type_name_at(-1);
+        self.shown(run, failed, host).unwrap_or_else(|| format!("an error that is a {kind}"))
+    }
+
+    /// What it shows itself as; none where it does not, where that fails or waits, and where it takes longer than a slice.
+    fn shown(&mut self, run: &mut Run, failed: &Coroutine, host: &mut dyn Host) -> Option<String> {
+        let coroutine = self.take_coroutine(&run.name).ok()?;
+        self.lua.move_value(failed, &coroutine);
+        self.lua.pass_number(&coroutine, SHOW);
+        let (outcome, ticks) = self.lua.resume(&coroutine, 2, host, &mut run.meter);
+        self.use_ticks(run, ticks);
+        let is_shown = outcome == Outcome::Yielded && coroutine.stack.number_at(1) as u8 == LOADED;
+        if !is_shown {
+            self.lua.drop_coroutine(coroutine);
+            return None;
+        }
+        let text = coroutine.stack.bytes_at(2).map(shortened);
+        coroutine.stack.truncate(0);
+        self.put_back(coroutine);
+        text
+    }
+}
