@@ -45,7 +45,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
 ];
 
 /// What the engine keeps of the library's table.
-pub(super) const KEPT: [&CStr; 11] = [
+pub(super) const KEPT: [&CStr; 12] = [
     c"loop",
     c"environment",
     c"modules",
@@ -57,6 +57,7 @@ pub(super) const KEPT: [&CStr; 11] = [
     c"lost",
     c"contexts",
     c"current",
+    c"leave",
 ];
 
 /// The numbers that the library goes by.

@@ -91,8 +91,7 @@ impl State {
             lost,
             rest @ ..,
         ] = built.map_err(|fault| not_built(fault, bytes))?;
-        let [contexts, current] = rest;
-        lua.follow_runs(contexts, current);
+        lua.follow_runs(rest);
         lua.set_globals(&environment).map_err(|fault| not_built(fault, bytes))?;
         let tick = (settings.slice.as_nanos() / 2).max(1);
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);

@@ -233,7 +233,7 @@ function kit.render(target, arguments)
   context.before, context.content, context.blocks = get(context.out), nil, nil
   local fine, failure = pcall(run_page, page, context, arguments)
   local before = context.before
-  context.environment, context.layout, context.before = nil, nil, nil
+  context.environment, context.layout, context.layout_arguments, context.before = nil, nil, nil, nil
   local text = get(context.out)
   if before then
     context.out:put(before)

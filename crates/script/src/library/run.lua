@@ -7,8 +7,8 @@ local kit = ...
 local fail = kit.fail
 
 local yield, running = coroutine.yield, coroutine.running
-local setmetatable, setfenv, tostring, type = setmetatable, setfenv, tostring, type
-local library = require("string.buffer")
+local pairs, setmetatable, setfenv, tostring, type = pairs, setmetatable, setfenv, tostring, type
+local ffi, library = require("ffi"), require("string.buffer")
 local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
@@ -125,6 +125,23 @@ local function new_context()
   return context
 end
 
+local size_of, foreign = ffi.sizeof, ffi.typeof("int")
+
+-- A coroutine is dropped, perhaps in the middle of a run. What that was at may hold coroutines that the page made (an iterator, in its
+-- request), which keep it alive in their turn: a table whose keys are weak is strong in its values.
+function kit.leave(coroutine)
+  local context = contexts[coroutine]
+  contexts[coroutine] = nil
+  for key in pairs(context or {}) do
+    context[key] = nil
+  end
+  -- LuaJIT's collector spares the coroutine that had to do with a foreign type last, with all that is on its stack, dead or not
+  -- (lj_gc.c: `cts->L`). This is the main one, on which the engine calls.
+  size_of(foreign)
+end
+-- Native code would know what that comes to, and not look.
+jit.off(kit.leave)
+
 -- What the next run of this coroutine is at, when the host has copied so many bytes of the output of the one before.
 local function next_context(context, length)
   local out = context.out
@@ -175,7 +192,7 @@ function kit.loop(job, kind, file, site)
       job, kind, file, site = yield(DONE, start, length, status, fields, is_refused)
       context = next_context(context, length)
     end
-    if not job then
+    if job == nil and kind == nil then
       -- What there was to do was to let go of a large output.
       job, kind, file, site = yield(IDLE)
     end

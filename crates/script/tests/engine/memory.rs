@@ -69,6 +69,21 @@ fn garbage_of_pages_is_collected() {
     assert!(stage.state.memory_used() < 8 << 20);
 }
 
+#[test]
+fn what_a_run_kept_of_itself_is_garbage_when_it_fails_or_is_dropped() {
+    let mut stage = Stage::with(small());
+    let keeps = "local t = {} for i = 1, 5000 do t[i] = i end
+        request.rows = coroutine.wrap(function() coroutine.yield(#t) end) request.rows()";
+    let bad = stage.load(&format!("{keeps} error('no')"));
+    let waits = stage.load(&format!("{keeps} sleep(1)"));
+    for round in 0..500 {
+        let error = stage.play(&bad).unwrap_err();
+        assert_eq!(error.fault, Fault::Runtime, "{round}: {error}");
+        let Step::Waits(run, _) = stage.start(&waits) else { panic!("{round}: it waits") };
+        drop(run);
+    }
+}
+
 /// Where little room is left, each run collects a step of what is garbage, and none the whole of it.
 #[test]
 fn garbage_behind_runs_is_collected_in_steps() {

@@ -5,18 +5,20 @@
 
 use crate::engine::ffi::lua::{Coroutine, Lua, Reference};
 
-/// Two tables of the library's.
+/// What of the library's has to do with the run under way.
 pub(super) struct Places {
     /// What each run is at, by its coroutine.
     contexts: Reference,
     /// One slot: what the run is at that is under way.
     current: Reference,
+    /// The function that forgets a run, by its coroutine.
+    pub(super) leave: Reference,
 }
 
 impl Lua {
-    /// Keeps the slot of `current` right from here on.
-    pub(in crate::engine) fn follow_runs(&mut self, contexts: Reference, current: Reference) {
-        self.places = Some(Places { contexts, current });
+    /// Keeps the slot of `current` right from here on. All three are the library's (run.lua).
+    pub(in crate::engine) fn follow_runs(&mut self, [contexts, current, leave]: [Reference; 3]) {
+        self.places = Some(Places { contexts, current, leave });
     }
 
     /// Has the slot tell of this run, which goes on now. One that begins has nothing to tell of yet, and sets the slot itself.

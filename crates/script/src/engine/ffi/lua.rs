@@ -36,11 +36,6 @@ const ENGINE_OFF: c_int = 0;
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reference(pub(super) c_int);
 
-/// Makes a function that looks at a foreign type. Native code would know what it comes to, and not look.
-const FOREIGN: &[u8] =
-    b"local ffi = require('ffi') local size_of, kind = ffi.sizeof, ffi.typeof('int')
-local function look() return size_of(kind) end jit.off(look) return look";
-
 /// What a function of the library's is called with.
 #[derive(Clone, Copy)]
 pub(in crate::engine) enum Argument<'a> {
@@ -78,8 +73,6 @@ pub(in crate::engine) struct Lua {
     pub(super) ticker: Ticker,
     /// A Lua function that does nothing; see [`Lua::settle`].
     nothing: Reference,
-    /// A Lua function that looks at a foreign type; see [`Lua::drop_coroutine`].
-    foreign: Reference,
     /// Where the library is told which run is under way.
     pub(super) places: Option<Places>,
 }
@@ -93,9 +86,8 @@ impl Lua {
         let context = Box::into_raw(Box::new(Context::new(memory_bytes, state)));
         let context = NonNull::new(context).expect("a box is somewhere");
         // From here on dropping `lua` closes the state and frees the context.
-        let [nothing, foreign] = [(); 2].map(|()| Reference(api::LUA_NOREF));
-        let main = Stack::of(state);
-        let mut lua = Lua { main, context, ticker, nothing, foreign, places: None };
+        let nothing = Reference(api::LUA_NOREF);
+        let mut lua = Lua { main: Stack::of(state), context, ticker, nothing, places: None };
         lua.context().install(state.as_ptr());
         let has_room = lua.main.has_room(ROOM);
         let opened = protected(lua.main, &mut |inside| {
@@ -103,9 +95,6 @@ impl Lua {
             unsafe { api::luaL_openlibs(inside.state()) };
             functions::compile(inside, c"=[library] nothing", b"");
             lua.nothing = Reference(inside.register());
-            functions::compile(inside, c"=[library] foreign", FOREIGN);
-            inside.call(0, 1);
-            lua.foreign = Reference(inside.register());
             functions::watch_compiler(inside);
             inside.register();
         });
@@ -289,15 +278,16 @@ impl Lua {
         Ok(coroutine)
     }
 
-    /// Lets go of a coroutine, in whatever state it is.
-    ///
-    /// LuaJIT's collector spares the coroutine that had to do with a foreign type last, with all that is on its stack, dead or
-    /// not (lj_gc.c: `cts->L`). That is the main one from here on.
+    /// Lets go of a coroutine, in whatever state it is; the library does so, too.
     pub(in crate::engine) fn drop_coroutine(&mut self, coroutine: Coroutine) {
         let dropped = self.with_reserve(&mut |inside| {
+            inside.reserve(ROOM);
+            if let Some(places) = &self.places {
+                inside.push_registered(places.leave.0);
+                inside.push_registered(coroutine.reference.0);
+                inside.call(1, 0);
+            }
             inside.unregister(coroutine.reference.0);
-            inside.push_registered(self.foreign.0);
-            inside.call(0, 0);
         });
         debug_assert_eq!(dropped, Ok(()), "the reserve is enough for this");
     }
