@@ -77,8 +77,11 @@ local function refused(inner)
 end
 
 local function safe_resume(inner, ...)
+  if type(inner) ~= "thread" then
+    fail("bad argument #1 to 'resume' (coroutine expected, got " .. type(inner) .. ")")
+  end
   -- LuaJIT has the words for what can be resumed by nobody.
-  if type(inner) == "thread" and status(inner) == "suspended" then
+  if status(inner) == "suspended" then
     local why = refused(inner)
     if why then
       return false, why
@@ -96,7 +99,10 @@ local function safe_yield(...)
 end
 
 -- What a page does in a coroutine it does for the same run. It may be kept for longer, and must not come to the next one.
-local function create_shared(body)
+local function create_shared(body, name)
+  if type(body) ~= "function" then
+    fail("bad argument #1 to '" .. name .. "' (function expected, got " .. type(body) .. ")")
+  end
   local inner, context = create(body), contexts[running()]
   contexts[inner], context.is_shared = context, true
   return inner
@@ -116,7 +122,9 @@ local function unwrap(fine, ...)
 end
 
 kit.publish("coroutine", kit.seal("coroutine", {
-  create = create_shared,
+  create = function(body)
+    return create_shared(body, "create")
+  end,
   resume = safe_resume,
   yield = safe_yield,
   status = status,
@@ -128,7 +136,7 @@ kit.publish("coroutine", kit.seal("coroutine", {
     return not tops[running()]
   end,
   wrap = function(body)
-    local inner = create_shared(body)
+    local inner = create_shared(body, "wrap")
     return function(...)
       return unwrap(safe_resume(inner, ...))
     end
