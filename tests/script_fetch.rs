@@ -26,8 +26,7 @@ const SHOW: &str = "<% local a, why = fetch(request.query.url) if not a then res
     <%= a.status %>|<%= a.headers['x-a'] %>|<%= #a.body %>|<%- a.body:sub(1, 100) %>";
 
 fn start(pages: &[(&str, &str)]) -> Server {
-    let plan = Plan::new().argument("--schedulers=1").file("show.page.txt", SHOW);
-    pages.iter().fold(plan, |plan, (name, text)| plan.file(name, text)).start()
+    Plan::new().argument("--schedulers=1").file("show.page.txt", SHOW).files(pages).start()
 }
 
 fn show(server: &Server, url: &str) -> String {

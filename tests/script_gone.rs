@@ -18,12 +18,7 @@ const TOLD: &str = "<% log.info('name', self()) %>got <%= receive() %>";
 const TELL: &str = "<%= send(request.query.to, 'word') -%>";
 
 fn start(files: &[(&str, &str)]) -> Server {
-    let plan = Plan::new().argument("--schedulers=1");
-    files.iter().fold(plan, |plan, (name, content)| plan.file(name, content)).start()
-}
-
-fn reaches(server: &Server, pointer: &str, count: u64) {
-    until(pointer, || (server.count(pointer) == count).then_some(()));
+    Plan::new().argument("--schedulers=1").files(files).start()
 }
 
 /// The name that the page logged last.
@@ -44,10 +39,10 @@ fn who_sends_no_more_gets_the_answer() {
             let mut client = server.client();
             client.send(head(method, "/told", &[("Connection", "close")])).unwrap();
             if !at_once {
-                reaches(&server, "/pages/waiting", 1);
+                server.reaches("/pages/waiting", 1);
             }
             client.stream.shutdown(Shutdown::Write).unwrap();
-            reaches(&server, "/pages/waiting", 1);
+            server.reaches("/pages/waiting", 1);
             // The first bytes of the answer: the server has seen the end.
             assert_ne!(client.receive().unwrap(), 0);
             server.get(&format!("/tell?to={}", name_in(&server)));
@@ -56,7 +51,7 @@ fn who_sends_no_more_gets_the_answer() {
             assert_eq!(text(&answer), if method == "GET" { "got word" } else { "" });
             let (more, _) = client.rest().unwrap();
             assert!(more.is_empty(), "{}", more.escape_ascii());
-            reaches(&server, "/pages/waiting", 0);
+            server.reaches("/pages/waiting", 0);
         }
     }
     assert_eq!(server.count("/pages/cancelled"), 0);
@@ -70,7 +65,7 @@ fn an_answer_in_parts_goes_on_for_who_sends_no_more() {
     let mut client = server.client();
     client.send(head("GET", "/parts", &[])).unwrap();
     let name = name_in(&server);
-    reaches(&server, "/pages/waiting", 1);
+    server.reaches("/pages/waiting", 1);
     assert_ne!(client.receive().unwrap(), 0, "head and part come together");
     client.stream.shutdown(Shutdown::Write).unwrap();
     assert_eq!(client.receive().unwrap(), 1, "the server has seen the end");
@@ -114,18 +109,18 @@ fn a_page_ends_where_it_waits_when_its_client_closes_or_resets() {
             }
             client.send(head("GET", path, &[])).unwrap();
             if end != Gone::AtOnce {
-                reaches(&server, "/pages/waiting", 1);
+                server.reaches("/pages/waiting", 1);
                 if path == "/part" && end == Gone::WhileItWaits {
                     client.receive().unwrap();
                 }
             }
             drop(client);
             gone += 1;
-            reaches(&server, "/pages/cancelled", gone);
+            server.reaches("/pages/cancelled", gone);
             assert_eq!(server.count("/pages/waiting"), 0, "{path} {end:?}");
         }
     }
-    reaches(&server, "/connections", 0);
+    server.reaches("/connections", 0);
 }
 
 /// How a client goes.
@@ -149,11 +144,11 @@ fn over_a_unix_socket_a_close_is_told_from_an_end_of_output() {
     let mut half = client();
     half.send(head("GET", "/told", &[])).unwrap();
     half.stream.shutdown(Shutdown::Write).unwrap();
-    reaches(&server, "/pages/waiting", 1);
+    server.reaches("/pages/waiting", 1);
     client().get(&format!("/tell?to={}", name_in(&server))).unwrap();
     assert_eq!(text(&half.response(RequestKind::of_method(Some("GET"))).unwrap()), "got word");
     let mut whole = client();
     whole.send(head("GET", "/told", &[])).unwrap();
     drop(whole);
-    reaches(&server, "/pages/cancelled", 1);
+    server.reaches("/pages/cancelled", 1);
 }

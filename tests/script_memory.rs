@@ -27,8 +27,7 @@ const HOLD: &str = "<% local rows = {} for row = 1, 25000 do rows[row] = { row }
     response:flush() sleep(60) response:write(#rows) %>";
 
 fn start(pages: &[(&str, &str)]) -> Server {
-    let plan = Plan::new().config(CONFIG).argument("--schedulers=1");
-    pages.iter().fold(plan, |plan, (name, text)| plan.file(name, text)).start()
+    Plan::new().config(CONFIG).argument("--schedulers=1").files(pages).start()
 }
 
 /// The numbers of a page.
@@ -127,7 +126,7 @@ fn of_each_page_it_is_told_whether_it_was_compiled() {
     for (native, argument) in [(true, "native = true\n"), (false, "native = false\n")] {
         let config = format!("{CONFIG}{argument}");
         let plan = Plan::new().config(&config).argument("--schedulers=1");
-        let server = pages.iter().fold(plan, |plan, (name, text)| plan.file(name, text)).start();
+        let server = plan.files(&pages).start();
         for (path, body) in [("/sum", "500000500000"), ("/once", "once"), ("/made", "10000")] {
             assert_eq!(text(&server.get(path)), body);
         }

@@ -13,7 +13,7 @@ use server::{Plan, Server};
 const HELLO: &str = "<h1>Hello, <%= request.query.name or 'World' %>!</h1>\n";
 
 fn start(pages: &[(&str, &str)]) -> Server {
-    pages.iter().fold(Plan::new(), |plan, (name, text)| plan.file(name, text)).start()
+    Plan::new().files(pages).start()
 }
 
 #[test]
@@ -215,8 +215,7 @@ const FAILING: [(&str, &str); 6] = [
 fn failing(argument: &str) -> Server {
     let config =
         "[pages]\nmemory = \"8 MiB\"\nmemory_per_request = \"8 MiB\"\ncpu_budget = \"2s\"\n";
-    let plan = Plan::new().config(config).argument(argument);
-    FAILING.iter().fold(plan, |plan, (name, source)| plan.file(name, source)).start()
+    Plan::new().config(config).argument(argument).files(&FAILING).start()
 }
 
 #[test]

@@ -35,8 +35,7 @@ local ok, why = send(request.query.to, request.query.text)
 <%= ok and 'told' or why -%>";
 
 fn start(schedulers: usize, pages: &[(&str, &str)]) -> Server {
-    let plan = Plan::new().argument(&format!("--schedulers={schedulers}"));
-    pages.iter().fold(plan, |plan, (name, text)| plan.file(name, text)).start()
+    Plan::new().argument(&format!("--schedulers={schedulers}")).files(pages).start()
 }
 
 fn scheduler_of(name: &str) -> &str {

@@ -16,13 +16,7 @@ use server::{Plan, Server, has, printed_by, run};
 const TWO: &str = "one\n<% response:flush() sleep(25) -%>\ntwo\n";
 
 fn start(pages: &[(&str, &str)]) -> Server {
-    let plan = Plan::new().argument("--schedulers=1");
-    pages.iter().fold(plan, |plan, (name, text)| plan.file(name, text)).start()
-}
-
-/// Waits for a number of `ctl stats`, which may be of a moment ago.
-fn reaches(server: &Server, pointer: &str, number: u64) {
-    until(pointer, || (server.count(pointer) == number).then_some(()));
+    Plan::new().argument("--schedulers=1").files(pages).start()
 }
 
 /// Reads until what came ends in this.
@@ -64,7 +58,7 @@ fn what_is_flushed_is_there_before_the_page_is_done() {
     {
         assert!(received.contains(&format!("\r\n{line}\r\n")), "{line}: {received}");
     }
-    reaches(&server, "/pages/waiting", 1);
+    server.reaches("/pages/waiting", 1);
 }
 
 #[test]
@@ -158,7 +152,7 @@ fn what_fails_behind_a_flush_cuts_the_answer_and_is_in_the_log() {
     }
     assert_eq!(text(&server.get("/good")), "good");
     for (number, pointer) in [(2, "failures"), (1, "kills/cpu_budget"), (1, "kills/deadline")] {
-        reaches(&server, &format!("/pages/{pointer}"), number);
+        server.reaches(&format!("/pages/{pointer}"), number);
     }
     if has("curl", "what_fails_behind_a_flush_cuts_the_answer_and_is_in_the_log") {
         let url = format!("http://{}/fail", server.address());
@@ -218,10 +212,10 @@ fn a_client_that_goes_away_ends_its_stream() {
         } else {
             read_to(&mut client, "one\n\r\n");
         }
-        reaches(&server, "/pages/waiting", 1);
+        server.reaches("/pages/waiting", 1);
         drop(client);
-        reaches(&server, "/pages/cancelled", gone);
-        reaches(&server, "/pages/waiting", 0);
+        server.reaches("/pages/cancelled", gone);
+        server.reaches("/pages/waiting", 0);
     }
 }
 
@@ -282,7 +276,7 @@ fn a_page_is_no_faster_than_its_client_and_memory_is_bounded() {
     // It does not read, so the page stops.
     let waits = || server.count("/network/buffered_bytes");
     until("the page waits for its client", || (waits() > 0).then_some(()));
-    reaches(&server, "/pages/waiting", 1);
+    server.reaches("/pages/waiting", 1);
     assert!(waits() < 256 * 1024, "{}", waits());
     assert_eq!(text(&server.get("/hello")), "hello", "others are served");
     let begun = memory();

@@ -82,6 +82,11 @@ impl Plan {
         self
     }
 
+    /// Files of the site.
+    pub(crate) fn files<T: AsRef<[u8]>>(self, files: &[(&str, T)]) -> Self {
+        files.iter().fold(self, |plan, (name, content)| plan.file(name, content))
+    }
+
     /// One argument more.
     pub(crate) fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
@@ -254,6 +259,11 @@ impl Server {
     pub(crate) fn ctl_json(&self, words: &[&str]) -> Value {
         let output = self.ctl(&[words, &["--json"]].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    }
+
+    /// Waits for a number of `ctl stats`, which may be of a moment ago.
+    pub(crate) fn reaches(&self, pointer: &str, number: u64) {
+        until(pointer, || (self.count(pointer) == number).then_some(()));
     }
 
     /// A number of `ctl stats`, summed over schedulers; the path is one of JSON pointers.
