@@ -11,7 +11,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use ahash::HashMap;
+use ahash::{HashMap, HashSet};
 
 use crate::limits::{SAMPLE_SIZE, UNWATCHED_SIZE};
 
@@ -59,6 +59,14 @@ struct Watched {
     weight: u64,
 }
 
+/// What a run that allocated much has of the watched blocks.
+#[derive(Debug, Default)]
+struct Account {
+    /// Bytes that they stand for.
+    held: u64,
+    addresses: HashSet<usize>,
+}
+
 /// The memory of all runs of one state.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -68,8 +76,9 @@ pub(super) struct Ledger {
     /// How many blocks are watched.
     watched: Cell<usize>,
     blocks: RefCell<HashMap<usize, Watched>>,
-    /// Bytes that the watched blocks of an account stand for; none where the number is free.
-    accounts: RefCell<Vec<Option<u64>>>,
+    /// None where the number is free.
+    accounts: RefCell<Vec<Option<Account>>>,
+    free: RefCell<Vec<AccountNumber>>,
     random: Cell<u64>,
 }
 
@@ -82,6 +91,7 @@ impl Default for Ledger {
             watched: Cell::new(0),
             blocks: RefCell::default(),
             accounts: RefCell::default(),
+            free: RefCell::default(),
             random: Cell::new(0x9e37_79b9_7f4a_7c15),
         }
     }
@@ -107,21 +117,24 @@ impl Ledger {
     pub(super) fn held(&self, meter: &Meter) -> u64 {
         let unwatched = meter.allocated().min(UNWATCHED_SIZE);
         let Some(AccountNumber(number)) = meter.account else { return unwatched };
-        let account = self.accounts.borrow().get(number as usize).copied().flatten();
-        unwatched.saturating_add(account.unwrap_or(0))
+        let accounts = self.accounts.borrow();
+        let account = accounts.get(number as usize).and_then(Option::as_ref);
+        unwatched.saturating_add(account.map_or(0, |account| account.held))
     }
 
-    /// Follows no block of this account any more.
-    pub(super) fn close(&self, account: AccountNumber) {
+    /// Follows no block of this account any more. It takes as long as it has blocks, however many others have.
+    pub(super) fn close(&self, number: AccountNumber) {
+        let place = self.accounts.borrow_mut().get_mut(number.0 as usize).and_then(Option::take);
+        let Some(account) = place else { return };
+        self.free.borrow_mut().push(number);
         let mut blocks = self.blocks.borrow_mut();
-        blocks.retain(|_, block| block.account != account);
+        for address in account.addresses {
+            blocks.remove(&address);
+        }
         if blocks.is_empty() {
             blocks.shrink_to_fit();
         }
         self.watched.set(blocks.len());
-        if let Some(place) = self.accounts.borrow_mut().get_mut(account.0 as usize) {
-            *place = None;
-        }
     }
 
     /// A block has come.
@@ -162,16 +175,18 @@ impl Ledger {
         let mut blocks = self.blocks.borrow_mut();
         let block = blocks.remove(&address)?;
         self.watched.set(blocks.len());
-        if let Some(Some(held)) = self.accounts.borrow_mut().get_mut(block.account.0 as usize) {
-            *held = held.saturating_sub(block.weight);
+        if let Some(Some(account)) = self.accounts.borrow_mut().get_mut(block.account.0 as usize) {
+            account.held = account.held.saturating_sub(block.weight);
+            account.addresses.remove(&address);
         }
         Some(block)
     }
 
     fn put_in(&self, address: usize, block: Watched) {
         let mut accounts = self.accounts.borrow_mut();
-        let Some(Some(held)) = accounts.get_mut(block.account.0 as usize) else { return };
-        *held += block.weight;
+        let Some(Some(account)) = accounts.get_mut(block.account.0 as usize) else { return };
+        account.held += block.weight;
+        account.addresses.insert(address);
         let mut blocks = self.blocks.borrow_mut();
         blocks.insert(address, block);
         self.watched.set(blocks.len());
@@ -201,15 +216,14 @@ impl Ledger {
 
     fn open(&self) -> AccountNumber {
         let mut accounts = self.accounts.borrow_mut();
-        let free = accounts.iter().position(Option::is_none);
-        let number = free.unwrap_or_else(|| {
+        let number = self.free.borrow_mut().pop().unwrap_or_else(|| {
             accounts.push(None);
-            accounts.len() - 1
+            AccountNumber(u32::try_from(accounts.len() - 1).unwrap_or(u32::MAX))
         });
-        if let Some(place) = accounts.get_mut(number) {
-            *place = Some(0);
+        if let Some(place) = accounts.get_mut(number.0 as usize) {
+            *place = Some(Account::default());
         }
-        AccountNumber(u32::try_from(number).unwrap_or(u32::MAX))
+        number
     }
 
     /// The next of a row of numbers that no page has a way to see: xorshift.
@@ -220,5 +234,44 @@ impl Ledger {
         random ^= random << 17;
         self.random.set(random);
         random
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run that allocated one large block.
+    fn run(ledger: &Ledger, address: usize, size: usize) -> Meter {
+        ledger.begin(Meter::new());
+        ledger.note_new(address, size);
+        ledger.end()
+    }
+
+    #[test]
+    fn who_ends_takes_its_own_blocks_along_and_no_others() {
+        let ledger = Ledger::default();
+        let [one, other] = [1, 2].map(|address| run(&ledger, address, 8 << 20));
+        let holds_all = |meter: &Meter| ledger.held(meter).abs_diff(8 << 20) < 4 * SAMPLE_SIZE;
+        assert!(holds_all(&one) && holds_all(&other));
+        ledger.close(one.account().unwrap());
+        assert!(holds_all(&other));
+        // The number is another run's now; what becomes of the blocks of the one before does not change what that holds.
+        let next = run(&ledger, 3, 8 << 20);
+        assert_eq!(next.account(), one.account());
+        ledger.note_gone(1);
+        assert!(holds_all(&next) && holds_all(&other));
+        // Nor does the end of the next one, where a block of another run has the place of one of its own.
+        ledger.note_gone(3);
+        assert_eq!(ledger.held(&next), UNWATCHED_SIZE);
+        let last = run(&ledger, 3, 8 << 20);
+        ledger.close(next.account().unwrap());
+        assert!(holds_all(&last) && holds_all(&other));
+        ledger.note_gone(3);
+        assert_eq!(ledger.held(&last), UNWATCHED_SIZE, "it was followed");
+        for meter in [other, last] {
+            ledger.close(meter.account().unwrap());
+        }
+        assert_eq!((ledger.watched.get(), ledger.blocks.borrow().capacity()), (0, 0));
     }
 }
