@@ -222,11 +222,12 @@ mod tests {
                 assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
                 slices += 1;
             }
-            most = most.max(runner.underway.len());
+            let is_spawned = |key: &&Key| matches!(key, Key::Spawned(_));
+            most = most.max(runner.underway.keys().filter(is_spawned).count());
         }
         assert!(slices >= 2, "it has its slice when all others had theirs");
-        // One less, as who spawns last has ended, and the one that loops.
-        assert_eq!(most, PAGE_FAMILY_MAX);
+        // One less where who spawns last has ended in each turn, and was never interrupted before.
+        assert!((PAGE_FAMILY_MAX - 1..=PAGE_FAMILY_MAX).contains(&most), "{most} at a time");
         let failures = runner.take_failures();
         assert!(!failures.is_empty(), "there were too many");
         for (_, error) in failures {
