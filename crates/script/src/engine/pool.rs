@@ -3,7 +3,7 @@
 //! Owns which are kept for the next runs, and that these hold nothing of the last. Never runs a page.
 
 use crate::engine::error::ScriptError;
-use crate::engine::ffi::Coroutine;
+use crate::engine::ffi::{Coroutine, Outcome};
 use crate::engine::library::NoHost;
 use crate::engine::report;
 use crate::engine::run::{Output, Run, Step};
@@ -48,16 +48,20 @@ impl State {
     ) -> Step {
         output.take(&coroutine);
         coroutine.stack.truncate(0);
-        if tag == EXIT {
-            // It is in the middle of something.
-            self.lua.drop_coroutine(coroutine);
-        } else {
-            if output.body.len() > limits::BUFFER_KEPT_SIZE {
-                // It lets go of what it wrote, which else were there until its next run.
-                self.lua.resume(&coroutine, 0, &mut NoHost, &mut run.meter);
+        // One that exits is in the middle of something. A large output is let go of now: else it were there until the next run.
+        let is_idle = match tag {
+            EXIT => false,
+            _ if output.body.len() <= limits::BUFFER_KEPT_SIZE => true,
+            _ => {
+                let (outcome, _) = self.lua.resume(&coroutine, 0, &mut NoHost, &mut run.meter);
                 coroutine.stack.truncate(0);
+                outcome == Outcome::Yielded
             }
+        };
+        if is_idle {
             self.put_back(coroutine);
+        } else {
+            self.lua.drop_coroutine(coroutine);
         }
         self.note_over();
         Step::Done

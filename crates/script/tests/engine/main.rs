@@ -13,6 +13,7 @@ mod flush;
 mod globals;
 mod holding;
 mod isolation;
+mod json;
 mod long;
 mod memory;
 mod parts;
