@@ -157,8 +157,8 @@ pub const VALUES_SHIFTED: usize = 50_000;
 /// Bytes of a text that is read as a number (64 KiB: some 0.2 ms). Beyond: it is none.
 pub const NUMBER_SIZE: usize = 64 * 1024;
 
-/// Bytes of a format that LuaJIT's own `string.format` gets (4 KiB). Beyond: item by item, which takes longer and can be
-/// interrupted.
+/// Bytes of a format that LuaJIT's own `string.format` gets, and of a text in it (4 KiB). Beyond: item by item, which takes longer
+/// and can be interrupted.
 pub const FORMAT_SIZE: usize = 4 * 1024;
 
 /// Values that LuaJIT's own `string.format` gets (100: some 0.5 ms for the largest numbers). Beyond: item by item.
