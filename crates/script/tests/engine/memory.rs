@@ -71,7 +71,8 @@ fn garbage_of_pages_is_collected() {
 
 #[test]
 fn what_a_run_kept_of_itself_is_garbage_when_it_fails_or_is_dropped() {
-    let mut stage = Stage::with(small());
+    // It comes to its wait in one slice.
+    let mut stage = Stage::with(Settings { slice: Duration::from_secs(3600), ..small() });
     let keeps = "local t = {} for i = 1, 5000 do t[i] = i end
         request.rows = coroutine.wrap(function() coroutine.yield(#t) end) request.rows()";
     let bad = stage.load(&format!("{keeps} error('no')"));
