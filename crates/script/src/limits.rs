@@ -121,12 +121,12 @@ pub const SOURCE_SIZE: usize = 1024 * 1024;
 /// Inner levels of a traceback that are kept (48). Beyond: those up to the outermost ones are left out.
 pub const TRACEBACK_LEVELS: i32 = 48;
 
+/// Outermost levels of a traceback that are kept (16), which tell how it came to all the others.
+pub const TRACEBACK_OUTER_LEVELS: i32 = 16;
+
 /// Instructions of a function that is looked through for the call it ended with (20,000, about a millisecond, which nobody
 /// interrupts). Beyond: a failure behind such a call names the page and no line.
 pub const TAIL_CODE_SIZE: u32 = 20_000;
-
-/// Outermost levels of a traceback that are kept (16), which tell how it came to all the others.
-pub const TRACEBACK_OUTER_LEVELS: i32 = 16;
 
 /// Numbers or strings that are sorted by LuaJIT's own `table.sort` (500: some 1 ms where they were chosen to take it long). Beyond,
 /// and with a comparator: by a sort in Lua, which takes about as long as the other usually does and can be interrupted.

@@ -8,7 +8,7 @@ local kit = ...
 local fail = kit.fail
 
 local ffi = require("ffi")
-local type, tostring, floor = type, tostring, math.floor
+local type, tostring = type, tostring
 local string_of, cast = ffi.string, ffi.cast
 local new_buffer, get = kit.buffer.new, kit.buffer.get
 local bytes = ffi.typeof("uint8_t[?]")
