@@ -193,7 +193,7 @@ fn without_a_good_secret_file_there_is_no_server() {
     fs::remove_file(&path).unwrap();
     refused("cannot be read: No such file");
     fs::create_dir(&path).unwrap();
-    refused("is not a file");
+    refused("is not a file; make one with: openssl");
     plan.directory.write("site/secret", OLD);
     plan.directory
         .write("velodrome.toml", "root = \"site\"\n[pages]\nsecret_file = \"site/secret\"\n");

@@ -11,7 +11,7 @@ use super::Problems;
 use super::host_name::HostName;
 use super::network::Network;
 use super::section::Section;
-use super::value::{cannot_be, text, wrong_type};
+use super::value::{cannot_be, shown, text, wrong_type};
 
 /// Which targets may be fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,9 @@ pub(super) fn read_into(rules: &mut FetchRules, section: &Section<'_>, problems:
 }
 
 fn rule(text: &str) -> Result<FetchRule, String> {
+    if let Some(mend) = mend_of(text) {
+        return Err(mend);
+    }
     match text.parse::<Network>() {
         Ok(network) => Ok(FetchRule::Network(network)),
         // What has a slash was meant as a network.
@@ -100,6 +103,25 @@ fn rule(text: &str) -> Result<FetchRule, String> {
             Err("a name has no port; what is allowed is allowed at every port".to_owned())
         }
         Err(_) => HostName::parse(text).map(FetchRule::Host).map_err(ToOwned::to_owned),
+    }
+}
+
+/// What is to be written in the place of what is meant well elsewhere.
+fn mend_of(text: &str) -> Option<String> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    match (text, text.split_once("://"), bare) {
+        ("*" | "all", ..) => {
+            Some("for every target write fetch = \"all\", without an array".to_owned())
+        }
+        ("none", ..) => Some("for no target write fetch = \"none\", without an array".to_owned()),
+        (_, Some((_, rest)), _) => {
+            let host = rest.split(['/', ':', '?', '#']).next().unwrap_or_default();
+            Some(format!("write the name of the host alone, as in \"{}\"", shown(host)))
+        }
+        (_, _, Some(address)) if address.parse::<IpAddr>().is_ok() => {
+            Some(format!("an address has no brackets here: write \"{address}\""))
+        }
+        _ => None,
     }
 }
 
@@ -136,5 +158,14 @@ mod tests {
         assert!(rule("a/b").unwrap_err().contains("write a network"));
         assert!(rule("a b").unwrap_err().contains("write a host name"));
         assert!(rule("a:80").unwrap_err().contains("port"));
+        for (text, mend) in [
+            ("*", "fetch = \"all\""),
+            ("all", "fetch = \"all\""),
+            ("none", "fetch = \"none\""),
+            ("http://a.test:80/b", "as in \"a.test\""),
+            ("[::1]", "write \"::1\""),
+        ] {
+            assert!(rule(text).unwrap_err().contains(mend), "{text}");
+        }
     }
 }

@@ -226,8 +226,17 @@ impl SectionKeys {
         if TOP.keys.contains(&key) {
             return format!("`{key}` is a section of the top level");
         }
-        if let Some(other) = SECTIONS.iter().find(|section| section.keys.contains(&key)) {
-            return format!("it belongs in {}", other.spoken());
+        let others: Vec<&str> = SECTIONS
+            .iter()
+            .filter(|section| section.keys.contains(&key))
+            .map(|section| section.spoken())
+            .collect();
+        match &*others {
+            [] => {}
+            [only] => return format!("it belongs in {only}"),
+            [all @ .., last] => {
+                return format!("it belongs in {} or {last}", all.join(", "));
+            }
         }
         match nearest(key, self.keys) {
             Some(meant) => format!("did you mean `{meant}`?"),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use script::engine::Code;
 
 use super::fetch::{self, FetchRules};
+use super::quantity::{spoken_duration, spoken_size};
 use super::section::Section;
 use super::value::{boolean, deadline, duration_within, path, size_within};
 use super::{AppDirectory, AppPresence, Overrides, Problems, Route, RouteAction};
@@ -139,7 +140,7 @@ pub(super) fn read(
     });
     let item = section.item("uploads_size").or_else(|| section.item("upload_size"));
     if let Some(item) = item.filter(|_| pages.uploads_size < pages.upload_size) {
-        let (all, one) = (pages.uploads_size, pages.upload_size);
+        let (all, one) = (spoken_size(pages.uploads_size), spoken_size(pages.upload_size));
         let told = format!(
             "`uploads_size` ({all}) is less than `upload_size` ({one}): no such form would fit"
         );
@@ -147,8 +148,8 @@ pub(super) fn read(
     }
     // The default budget is more than any slice: only one that is written can be too short to be noticed.
     if let Some(item) = section.item("cpu_budget").filter(|_| pages.cpu_budget < pages.slice) {
-        let (budget, slice) = (pages.cpu_budget.as_micros(), pages.slice.as_micros());
-        let told = format!("`cpu_budget` ({budget}us) is less than `slice` ({slice}us)");
+        let (budget, slice) = (spoken_duration(pages.cpu_budget), spoken_duration(pages.slice));
+        let told = format!("`cpu_budget` ({budget}) is less than `slice` ({slice})");
         problems.at(item.offset, told);
     }
     pages

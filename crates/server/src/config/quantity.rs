@@ -17,16 +17,21 @@ const DURATION_UNITS: [(&str, u64); 6] = [
     ("d", 24 * 3600 * 1_000_000),
 ];
 
-const SIZE_UNITS: [(&str, u64); 8] = [
+const SIZE_UNITS: [(&str, u64); 10] = [
     ("", 1),
-    ("b", 1),
-    ("kib", 1 << 10),
-    ("mib", 1 << 20),
-    ("gib", 1 << 30),
-    ("kb", 1_000),
-    ("mb", 1_000_000),
-    ("gb", 1_000_000_000),
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
 ];
+
+/// Those of [`SIZE_UNITS`] that a size is said in.
+const SPOKEN_SIZE_UNITS: std::ops::Range<usize> = 1..6;
 
 /// Why a text is no duration or no size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +62,7 @@ impl fmt::Display for QuantityError {
             }
             Self::UnknownSizeUnit(unit) => write!(
                 out,
-                "`{}` is no unit; known are B, KiB, MiB, GiB (by 1024) and kB, MB, GB (by 1000)",
+                "`{}` is no unit; known are B, KiB, MiB, GiB, TiB (by 1024) and kB, MB, GB, TB (by 1000)",
                 shown(unit)
             ),
             Self::DurationTooLong => out.write_str("it is more than 365 days"),
@@ -105,6 +110,23 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
         .map(|(_, factor)| *factor)
         .ok_or_else(|| QuantityError::UnknownSizeUnit(unit.to_owned()))?;
     number.checked_mul(factor).ok_or(QuantityError::SizeTooLarge)
+}
+
+/// A duration as it is written: in the largest unit in which it is a whole number.
+pub(super) fn spoken_duration(duration: Duration) -> String {
+    let micros = duration.as_micros();
+    let fits = |factor: u64| micros > 0 && micros.is_multiple_of(u128::from(factor));
+    let unit = DURATION_UNITS.iter().rev().find(|(_, factor)| fits(*factor));
+    let (name, factor) = unit.unwrap_or(&DURATION_UNITS[0]);
+    format!("{}{name}", micros / u128::from(*factor))
+}
+
+/// A size as it is written: in the largest unit in which it is a whole number.
+pub(super) fn spoken_size(bytes: u64) -> String {
+    let units = SIZE_UNITS.get(SPOKEN_SIZE_UNITS).unwrap_or_default();
+    let unit = units.iter().rev().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor));
+    let (name, factor) = unit.unwrap_or(&("B", 1));
+    format!("{} {name}", bytes / factor)
 }
 
 /// The number a text begins with (`None` inside when it is too large) and what follows, without blanks.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
-use super::quantity::{parse_duration, parse_size};
+use super::quantity::{parse_duration, parse_size, spoken_duration, spoken_size};
 use super::section::Item;
 
 /// The text of a value of the wrong type.
@@ -104,8 +104,8 @@ pub(super) fn duration_within(
     if range.contains(&duration) {
         return Ok(duration);
     }
-    let (least, most) = (range.start().as_micros(), range.end().as_micros());
-    Err(format!("`{}` must be from {least}us to {most}us", shown(item.key)))
+    let (least, most) = (spoken_duration(*range.start()), spoken_duration(*range.end()));
+    Err(format!("`{}` must be from {least} to {most}", shown(item.key)))
 }
 
 /// A deadline, or `"forever"`.
@@ -150,7 +150,8 @@ pub(super) fn size_within(item: &Item<'_>, range: RangeInclusive<u64>) -> Result
     if range.contains(&size) {
         return Ok(size);
     }
-    Err(format!("`{}` must be from {} to {} bytes", shown(item.key), range.start(), range.end()))
+    let (least, most) = (spoken_size(*range.start()), spoken_size(*range.end()));
+    Err(format!("`{}` must be from {least} to {most}", shown(item.key)))
 }
 
 /// A path, relative ones from `base`.

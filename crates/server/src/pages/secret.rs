@@ -76,8 +76,11 @@ impl fmt::Display for SecretError {
         };
         write!(formatter, "the secret_file `{}` of [pages] ", path.display())?;
         match fault {
+            SecretFault::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
+                write!(formatter, "cannot be read: {error}; {make}")
+            }
             SecretFault::Unreadable(error) => write!(formatter, "cannot be read: {error}"),
-            SecretFault::NotAFile => write!(formatter, "is not a file"),
+            SecretFault::NotAFile => write!(formatter, "is not a file; {make}"),
             SecretFault::Served(root) => {
                 let root = root.display();
                 write!(
