@@ -7,6 +7,7 @@ use runtime::service::{Command, Context, ListenerIndex, Next, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
 use wire::http::head::{self, FieldSlots, Head, Version};
+use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::application::{Answer, AnswerContext, Application, Intake};
@@ -231,6 +232,12 @@ impl<A: Application> Http<A> {
         reply.begin(status);
         if status == Status::SERVICE_UNAVAILABLE {
             reply.prepared_fields(b"Retry-After: 1\r\n");
+        }
+        if status == Status::METHOD_NOT_ALLOWED {
+            // RFC 9110 section 15.5.6. No resource takes the method, and which one was meant is not known here.
+            reply.prepared_fields(b"Allow: ");
+            reply.prepared_fields(Method::LIST.as_bytes());
+            reply.prepared_fields(b"\r\n");
         }
         reply.prepared_fields(b"Content-Type: ");
         reply.prepared_fields(content_type.as_bytes());

@@ -27,6 +27,9 @@ pub enum Method {
 }
 
 impl Method {
+    /// All of them, as a field lists methods.
+    pub const LIST: &'static str = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
+
     /// The method as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
