@@ -114,7 +114,10 @@ impl Default for FileRules {
             compress_to: limits::COMPRESS_TO,
             held_size: limits::HELD_SIZE,
             media_types: Vec::new(),
-            hidden: ["velodrome.toml", "*.page.*", "*.page"].map(Pattern::new).into(),
+            // What editors leave beside the configuration is as secret as it.
+            hidden: ["velodrome.toml*", "#velodrome.toml#", "*.page.*", "*.page"]
+                .map(Pattern::new)
+                .into(),
             app: None,
             dot_files: DotFiles::default(),
             cache_control: Vec::new(),
@@ -175,6 +178,9 @@ mod tests {
             "a/.env",
             ".htaccess",
             "velodrome.toml",
+            "velodrome.toml~",
+            "a/velodrome.toml.bak",
+            "#velodrome.toml#",
             "a/x.page.html",
             "x.page.html~",
             "a/x.page",
