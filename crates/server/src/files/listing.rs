@@ -75,7 +75,10 @@ pub(crate) fn make(root: &OpenRoot, relative: &str, rules: &FileRules) -> Result
         left.kind.cmp(&right.kind).then_with(|| natural::compare(&left.name, &right.name))
     });
     let path = format!("/{below}");
-    Ok(render(&Lines { path: &path, cut: names.cut, entries }))
+    // A cache on the way must ask again in any case: a listing is looked at again, too.
+    let kept_nowhere = rules.cache_control(&below).filter(|value| value.contains("no-store"));
+    let cache_control = kept_nowhere.unwrap_or("no-cache");
+    Ok(render(&Lines { path: &path, cut: names.cut, entries }, cache_control))
 }
 
 /// None for what a request for it would not get: hidden, outside of the root, not a file.
@@ -105,14 +108,13 @@ fn line(
     Some(Line { name, kind, size, modified: timestamp(metadata.modified) })
 }
 
-/// Listings are always looked at again, so a cache on the way must ask again too.
-fn render(lines: &Lines<'_>) -> Listing {
+fn render(lines: &Lines<'_>, cache_control: &str) -> Listing {
     let shared = |media_type: &str| Shared {
         media_type: media_type.into(),
         modified: FileTime::default(),
         last_modified: 0,
         vary: Vary::Accept,
-        cache_control: Some("no-cache"),
+        cache_control: Some(cache_control),
     };
     let html = html(lines);
     let json = serde_json::to_vec(lines).expect("a listing is text and numbers");
