@@ -41,9 +41,9 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     for root in roots {
         println!("  serves {}", root.display());
     }
-    let app = data.app_root().and_then(|index| data.page_roots.get(usize::from(index.0)));
+    let app = data.app_set().and_then(|set| data.page_roots.get(usize::from(set.0)));
     if let Some(app) = app {
-        println!("  runs the app modules of {}", app.path.display());
+        println!("  runs the app modules of {}", app.root.path.display());
     }
     if let Some(warning) = &data.secret.warning {
         println!("  warning: {warning}");

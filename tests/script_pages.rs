@@ -185,7 +185,7 @@ fn what_a_page_may_use_is_configured() {
     let plan = Plan::new().config(config).file("hello.page.html", HELLO);
     let plan = plan
         .file("loop.page.html", "<% while true do end %>")
-        .file("wait.page.html", "<% sleep(20) %>")
+        .file("wait.page.html", "\n<% sleep(20) %>")
         .file("grow.page.html", "<% local t = {} for i = 1, 1e7 do t[i] = 'x' .. i end %>");
     let server = plan.start();
     assert_eq!(text(&server.get("/hello")), "<h1>Hello, World!</h1>\n");
@@ -196,7 +196,7 @@ fn what_a_page_may_use_is_configured() {
     let told = server.printed_errors();
     for expected in [
         "loop.page.html:1: used more than 20 ms of CPU time",
-        "wait.page.html: it took longer than a page may take",
+        "page wait.page.html: wait.page.html:2: took longer than 500ms, waits included; from wait.page.html:2",
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }

@@ -82,7 +82,7 @@ fn a_stream_is_one_answer_and_the_connection_goes_on() {
 }
 
 #[test]
-fn head_and_statuses_without_a_body_have_none_and_the_page_still_runs() {
+fn head_and_statuses_without_a_body_have_none() {
     let page = "<% response.status = tonumber(request.query.status) or 200 -%>\nbody<% response:flush() -%>\n more<% response:flush() log('ran', request.method) -%>";
     let server = start(&[("page.page.txt", page)]);
     let mut client = server.client();
@@ -95,7 +95,22 @@ fn head_and_statuses_without_a_body_have_none_and_the_page_still_runs() {
     let answer = client.get("/page?status=205").unwrap();
     assert_eq!((answer.status, text(&answer), field(&answer, "Content-Length")), (205, "", "0"));
     assert_eq!(text(&client.get("/page").unwrap()), "body more");
-    assert_eq!(server.printed_errors().matches("/page: ran").count(), 5);
+    let printed = server.printed_errors();
+    assert_eq!(printed.matches("/page: ran").count(), 4, "{printed}");
+    assert!(!printed.contains("/page: ran HEAD"), "its head was the whole answer: {printed}");
+}
+
+#[test]
+fn after_the_head_of_an_endless_stream_the_connection_goes_on() {
+    let endless = "<% while true do response:write('tick') response:flush() sleep(0.01) end %>";
+    let server = start(&[("endless.page.txt", endless), ("plain.page.txt", "plain")]);
+    let mut client = server.client();
+    client.send(head("HEAD", "/endless", &[]) + &head("GET", "/plain", &[])).unwrap();
+    let answer = client.response(RequestKind::Head).unwrap();
+    assert_eq!((answer.status, text(&answer)), (200, ""));
+    assert_eq!(text(&client.response(RequestKind::Other).unwrap()), "plain");
+    reaches(&server, "/pages/waiting", 0);
+    assert_eq!(server.count("/pages/cancelled"), 0, "its client has what it wanted");
 }
 
 #[test]
@@ -133,7 +148,7 @@ fn what_fails_behind_a_flush_cuts_the_answer_and_is_in_the_log() {
     for (path, told) in [
         ("/fail", "page fail.page.html: fail.page.html:2: attempt to index local 'x'"),
         ("/loop", "page loop.page.html: loop.page.html:2: used more than 20 ms of CPU time"),
-        ("/late", "page late.page.html: it took longer than a page may take"),
+        ("/late", "page late.page.html: late.page.html:1: took longer than "),
         (
             "/head",
             "page head.page.html: head.page.html:2: the head was sent: status and headers are set before the first flush",
@@ -249,7 +264,8 @@ fn a_stream_lasts_longer_than_a_page_may_as_long_as_its_client_takes_it() {
     let page = "<% local sum = 0 for turn = 1, 22 do\n\
         for index = 1, 15000000 do sum = sum + index end\n\
         sleep(0.2) response:write('.') response:flush() end -%>";
-    let idle = "<% while true do sleep(0.05) response:flush() end -%>";
+    let idle = "<% response.status = tonumber(request.query.status) or 200\n\
+        while true do sleep(0.05) response:flush() end -%>";
     let plan = Plan::new().config(config).argument("--schedulers=1");
     let server = plan.file("long.page.txt", page).file("idle.page.txt", idle).start();
     assert_eq!(text(&server.get("/long")), ".".repeat(22));
@@ -258,7 +274,7 @@ fn a_stream_lasts_longer_than_a_page_may_as_long_as_its_client_takes_it() {
     // Nobody takes what is not there.
     assert!(server.client().get("/idle").is_err());
     let mut client = server.client();
-    assert_eq!(client.request("HEAD", "/long", &[]).unwrap().status, 200);
+    assert_eq!(client.get("/idle?status=204").unwrap().status, 204);
     until("what sends nothing ends", || (server.count("/pages/kills/deadline") == 2).then_some(()));
 }
 

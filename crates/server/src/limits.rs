@@ -223,6 +223,8 @@ pub const FAULT_MESSAGE_CHARACTERS: usize = 4_000;
 pub const PAGE_QUIET: Duration = Duration::from_millis(10);
 /// 500 ms after the first change the pages are read again, even when the changes do not end.
 pub const PAGE_QUIET_MAX: Duration = Duration::from_millis(500);
+/// 3 files of an edit are named in the log. Beyond: the others are counted.
+pub const EDIT_NAMES_MAX: usize = 3;
 /// 4 times the CPU time that it took, nobody reads the pages again: whoever makes directories without end takes a fifth of
 /// one processor at most.
 pub const PAGE_REST_FACTOR: u64 = 4;

@@ -39,6 +39,13 @@ pub enum LoadError {
         /// Why.
         error: io::Error,
     },
+    /// The app modules cannot be read.
+    App {
+        /// Their directory.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// The configuration file cannot be read.
     File {
         /// Which.
@@ -90,6 +97,11 @@ impl fmt::Display for LoadError {
                 "cannot serve `{}`: {error}; name a directory that this user may read",
                 path.display()
             ),
+            Self::App { path, error } => write!(
+                formatter,
+                "cannot read the app modules of `{}`: {error}; make that directory, or name another `app` in [pages]",
+                path.display()
+            ),
             Self::File { path, error } => {
                 write!(formatter, "cannot read the configuration `{}`: {error}", path.display())?;
                 if error.kind() == io::ErrorKind::NotFound && path.is_relative() {
@@ -134,7 +146,7 @@ impl LoadError {
     /// Whether something was there but could not be opened.
     pub fn is_permission(&self) -> bool {
         match self {
-            Self::Directory { error, .. } | Self::File { error, .. } => {
+            Self::Directory { error, .. } | Self::App { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
             Self::Uploads { .. }
@@ -222,9 +234,8 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
     if !is_app || !data.config.pages.enabled {
         return Ok(());
     }
-    look_at_directory(path)?;
-    let refused = |error| LoadError::Directory { path: path.clone(), error };
-    let app = path.canonicalize().map_err(refused)?;
+    let refused = |error| LoadError::App { path: path.clone(), error };
+    let app = list_directory(path).and_then(|()| path.canonicalize()).map_err(refused)?;
     let mut below = Vec::new();
     for root in &data.roots {
         let refused = |error| LoadError::Directory { path: root.path.clone(), error };
@@ -242,12 +253,12 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
 /// An error page is a file; a page in its place would never be sent, and nobody would know why.
 fn look_at_error_pages(data: &SiteData) -> Result<(), LoadError> {
     for host in std::iter::once(&data.config.default_host).chain(&data.config.hosts) {
-        let Some(index) = data.root_of(&host.files).map(|root| usize::from(root.0)) else {
+        let set = data.root_of(&host.files).and_then(|root| data.set_of(root));
+        let Some(index) = set.map(|set| usize::from(set.0)) else { continue };
+        let (Some(place), Some(pages)) = (data.page_roots.get(index), data.pages.get(index)) else {
             continue;
         };
-        let (Some(root), Some(pages)) = (data.roots.get(index), data.pages.get(index)) else {
-            continue;
-        };
+        let root = &place.root;
         for error_page in &host.error_pages {
             let path = error_page.path.trim_start_matches('/');
             let page = pages.find(path).and_then(|page| pages.pages.get(page));
@@ -264,10 +275,12 @@ fn look_at_error_pages(data: &SiteData) -> Result<(), LoadError> {
 }
 
 fn look_at_directory(path: &Path) -> Result<(), LoadError> {
-    let refused = |error| LoadError::Directory { path: path.to_path_buf(), error };
-    let metadata = std::fs::metadata(path).map_err(refused)?;
-    if !metadata.is_dir() {
-        return Err(refused(io::Error::from(io::ErrorKind::NotADirectory)));
+    list_directory(path).map_err(|error| LoadError::Directory { path: path.to_path_buf(), error })
+}
+
+fn list_directory(path: &Path) -> io::Result<()> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::NotADirectory));
     }
-    std::fs::read_dir(path).map(drop).map_err(refused)
+    std::fs::read_dir(path).map(drop)
 }

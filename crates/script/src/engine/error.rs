@@ -52,6 +52,8 @@ pub enum Fault {
     CpuBudget,
     /// It ran for too long where it cannot be interrupted.
     Stalled,
+    /// It was under way for longer than whoever runs it allows.
+    Deadline,
 }
 
 /// A level of the traceback.

@@ -121,6 +121,12 @@ pub(super) fn stalled(page: &str, stack: Stack) -> Box<ScriptError> {
     placed(Fault::Stalled, page, (stack, &[]), message.to_owned())
 }
 
+/// The page has not come to its end in time, and stands there.
+pub(super) fn late(page: &str, stack: Stack, bound: Duration) -> Box<ScriptError> {
+    let message = format!("took longer than {bound:?}, waits included");
+    placed(Fault::Deadline, page, (stack, &[]), message)
+}
+
 /// The chunk of native functions.
 const NATIVE: &str = "=[C]";
 

@@ -352,6 +352,16 @@ impl State {
     }
 }
 
+impl State {
+    /// Ends a run that was under way for longer than it may be: an error that says where it stood.
+    pub fn end_late(&mut self, mut run: Run, bound: Duration) -> Box<ScriptError> {
+        let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
+        let error = report::late(&run.name, coroutine.stack, bound);
+        self.lua.drop_coroutine(coroutine);
+        error
+    }
+}
+
 /// Why there is no library.
 fn not_built(fault: CallFault, bytes: usize) -> EngineError {
     match fault {

@@ -5,8 +5,8 @@
 use ahash::HashMap;
 use script::engine::{Code, Fault, Step, Usage};
 
+use super::load::SetIndex;
 use super::process::Budget;
-use crate::files::RootIndex;
 use crate::limits::COUNTED_PAGES_MAX;
 
 /// What is counted of a page, or of several.
@@ -59,12 +59,13 @@ impl PageCounts {
         self.used.traces_aborted += other.traces_aborted;
     }
 
-    fn add_fault(&mut self, fault: Fault) {
+    pub(super) fn add_fault(&mut self, fault: Fault) {
         match fault {
             Fault::Compile | Fault::Runtime => self.failures += 1,
             Fault::Memory => self.over_memory += 1,
             Fault::CpuBudget => self.over_budget += 1,
             Fault::Stalled => self.stalled += 1,
+            Fault::Deadline => self.late += 1,
         }
     }
 
@@ -105,7 +106,7 @@ const OTHERS: RowIndex = RowIndex(0);
 #[derive(Debug, Default)]
 struct Row {
     /// None of the one for all others.
-    page: Option<(RootIndex, Box<str>)>,
+    page: Option<(SetIndex, Box<str>)>,
     counts: PageCounts,
 }
 
@@ -125,8 +126,8 @@ impl Default for Counters {
 
 impl Counters {
     /// The row of a page, which gets one when it has none.
-    pub(super) fn row(&mut self, root: RootIndex, file: &str) -> RowIndex {
-        let index = usize::from(root.0);
+    pub(super) fn row(&mut self, set: SetIndex, file: &str) -> RowIndex {
+        let index = usize::from(set.0);
         if self.of_pages.len() <= index {
             self.of_pages.resize_with(index + 1, HashMap::default);
         }
@@ -138,7 +139,7 @@ impl Counters {
             return OTHERS;
         }
         let Ok(number) = u32::try_from(self.rows.len()) else { return OTHERS };
-        self.rows.push(Row { page: Some((root, file.into())), counts: PageCounts::default() });
+        self.rows.push(Row { page: Some((set, file.into())), counts: PageCounts::default() });
         rows.insert(file.into(), RowIndex(number));
         RowIndex(number)
     }
@@ -155,7 +156,7 @@ impl Counters {
     pub(super) fn report(
         &self,
         waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,
-        name: impl Fn(RootIndex, &str) -> String,
+        name: impl Fn(SetIndex, &str) -> String,
     ) -> (PageCounts, Vec<PageReport>) {
         let mut total = PageCounts::default();
         let mut by_row = vec![(0, 0, 0); self.rows.len()];
@@ -171,7 +172,7 @@ impl Counters {
             self.rows.iter().zip(by_row).filter(|(row, _)| row.counts.requests > 0)
         {
             total.add(&row.counts);
-            let page = row.page.as_ref().map(|(root, file)| name(*root, file));
+            let page = row.page.as_ref().map(|(set, file)| name(*set, file));
             let counts = row.counts;
             pages.push(PageReport { page, waiting, spawned_waiting, held_bytes, counts });
         }
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     fn counted(counters: &mut Counters, root: u16, file: &str) -> RowIndex {
-        let row = counters.row(RootIndex(root), file);
+        let row = counters.row(SetIndex(root), file);
         counters.of(row).requests += 1;
         row
     }
@@ -263,7 +264,7 @@ mod tests {
         {
             counts.add_fault(fault);
         }
-        counts.late = 9;
+        (0..9).for_each(|_| counts.add_fault(Fault::Deadline));
         assert_eq!(counts.failures, 2);
         let kills = [("cpu_budget", 1), ("memory", 1), ("stalled", 1), ("deadline", 9)];
         assert_eq!(counts.kills(), kills);

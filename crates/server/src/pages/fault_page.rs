@@ -51,6 +51,11 @@ impl<'a> FaultReport<'a> {
         Self { page, of, title, message, place, traceback: &[] }
     }
 
+    /// There is something wrong with the text of a page that the one that ran includes.
+    pub fn of_part(part: &'a Page, error: &'a ScriptError) -> Self {
+        Self { traceback: &error.traceback, ..Self::of_text(part) }
+    }
+
     /// It was ended by an error.
     pub fn of_run(page: &'a Page, error: &'a ScriptError) -> Self {
         let title = match error.fault {
@@ -59,22 +64,11 @@ impl<'a> FaultReport<'a> {
             Fault::Memory => "The page was ended: memory",
             Fault::CpuBudget => "The page was ended: CPU time",
             Fault::Stalled => "The page was ended: not to be interrupted",
+            Fault::Deadline => "The page was ended: deadline",
         };
         let place = Place { file: &error.page, line: error.line, column: 0 };
         let (message, traceback) = (&*error.message, &*error.traceback);
         Self { page, of: Of::RunText, title, message, place, traceback }
-    }
-
-    /// It took too long.
-    pub fn of_late(page: &'a Page) -> Self {
-        Self {
-            page,
-            of: Of::RunText,
-            title: "The page was ended: deadline",
-            message: "it took longer than a page may take, waits included",
-            place: Place { file: &page.name.file, line: 0, column: 0 },
-            traceback: &[],
-        }
     }
 
     /// The page in the browser. `pages` are those of its root, whose sources are shown.
@@ -324,12 +318,15 @@ mod tests {
     #[test]
     fn a_line_that_is_not_there_is_not_shown() {
         let page = page("a.page.html", "one");
+        let fault = Fault::Deadline;
+        let late = ScriptError { fault, traceback: Vec::new(), ..error("a.page.html", 0, "late") };
         for line in [0, 2, u32::MAX] {
             let error = error("a.page.html", line, "no");
             let text = rendered(&FaultReport::of_run(&page, &error), &PageSet::default());
             assert!(!text.contains("class=\"at\""), "{line}: {text}");
         }
-        let text = rendered(&FaultReport::of_late(&page), &PageSet::default());
+        let text = rendered(&FaultReport::of_run(&page, &late), &PageSet::default());
+        assert!(text.contains("The page was ended: deadline"), "{text}");
         assert!(text.contains("<code>a.page.html</code>") && !text.contains("<figure>"), "{text}");
     }
 }

@@ -12,15 +12,29 @@ use super::modules;
 use super::name::PageName;
 use super::scan::walk;
 use super::secret::Secret;
-use super::set::{Compiler, PageSet, Problem};
-use crate::config;
+use super::set::{Compiler, LastGood, PageSet, Problem};
+use crate::config::{self, PageErrors};
 use crate::files::rules::{FileRules, Root};
+
+/// Which of the sets of pages. What is served by other rules from the same directory has the same pages, and so the same
+/// set: the number is not the one of its [`Root`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SetIndex(pub u16);
+
+/// Where the pages of a set are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRoot {
+    /// The directory.
+    pub root: Root,
+    /// The names that answer for a directory, as the rules of its files have them.
+    pub index: Vec<String>,
+}
 
 /// The pages that were there before, by root, and their secret.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before<'a> {
     /// The roots.
-    pub roots: &'a [Root],
+    pub roots: &'a [PageRoot],
     /// The pages of each of them.
     pub sets: &'a [Arc<PageSet>],
     /// What cookies are signed with; `None` at the start.
@@ -28,8 +42,11 @@ pub struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    fn of(self, root: &Root) -> Option<&'a Arc<PageSet>> {
-        let index = self.roots.iter().position(|known| known.path == root.path)?;
+    /// The same pages, or at least those of the same directory.
+    fn of(self, root: &PageRoot) -> Option<&'a Arc<PageSet>> {
+        let same = self.roots.iter().position(|known| known == root);
+        let index =
+            same.or_else(|| self.roots.iter().position(|known| known.root.path == root.root.path))?;
         self.sets.get(index)
     }
 }
@@ -38,7 +55,7 @@ impl<'a> Before<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
     /// The roots with pages and, behind them, the directory of the app modules if there is one.
-    pub roots: &'a [Root],
+    pub roots: &'a [PageRoot],
     /// The rules of each root with pages.
     pub rules: &'a [Arc<FileRules>],
     /// The modules that routes name.
@@ -48,7 +65,7 @@ pub struct Places<'a> {
 }
 
 /// The pages of each root, in the order of the roots. A page that did not change is kept as it is; one whose new text is
-/// broken keeps its last good one. Where pages are not enabled, nothing is looked at.
+/// broken keeps its last good one, unless its author is to see what is wrong. Where pages are not enabled, nothing is looked at.
 ///
 /// # Errors
 /// When there are pages, and there can be no engine on this host.
@@ -61,16 +78,20 @@ pub fn load(
     if !settings.enabled {
         return Ok(roots.iter().map(|_| Arc::default()).collect());
     }
-    let mut compiler = Compiler::new(settings.engine_settings(0));
-    let set_of = |(root, rules): (&Root, &Arc<FileRules>)| {
+    let last_good = match settings.errors {
+        PageErrors::Hidden => LastGood::Kept,
+        PageErrors::Shown => LastGood::Dropped,
+    };
+    let mut compiler = Compiler::new(settings.engine_settings(0), last_good);
+    let set_of = |(root, rules): (&PageRoot, &Arc<FileRules>)| {
         // A root that cannot be read has no pages; that it cannot be read is said where files are served from it.
-        let walked = walk(root, PageName::of).unwrap_or_default();
+        let walked = walk(&root.root, PageName::of).unwrap_or_default();
         let before = before.of(root).map(|set| &**set);
         PageSet::of(walked, before, rules, &mut compiler).map(Arc::new)
     };
     let mut sets: Vec<_> = roots.iter().zip(rules).map(set_of).collect::<Result<_, _>>()?;
     if let Some(root) = roots.get(rules.len()) {
-        let walked = walk(root, PageName::of_module).unwrap_or_default();
+        let walked = walk(&root.root, PageName::of_module).unwrap_or_default();
         sets.push(modules::of_walk(
             walked,
             before.of(root),
@@ -121,12 +142,12 @@ impl fmt::Display for PageProblem {
 }
 
 /// What is wrong with the pages, each told once, whatever number of routes leads to it.
-pub fn problems(roots: &[Root], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
+pub fn problems(roots: &[PageRoot], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
     let mut all = Vec::new();
     let mut known = HashSet::default();
     for (root, set) in roots.iter().zip(sets) {
         for page in set.troubled() {
-            let file = root.path.join(&*page.name.file).display().to_string();
+            let file = root.root.path.join(&*page.name.file).display().to_string();
             if !known.insert(file.clone()) {
                 continue;
             }

@@ -8,9 +8,9 @@ use script::engine::{Handler, Purpose};
 
 use super::counts::RowIndex;
 use super::host::{LoadHost, LoadLog};
+use super::load::SetIndex;
 use super::runner::Runner;
 use super::set::{Page, PageSet};
-use crate::files::RootIndex;
 
 /// The pages of a root, as they are loaded.
 pub(super) struct Loaded {
@@ -69,7 +69,7 @@ impl Runner {
         let file = &page.name.file;
         let Some(lua) = &page.lua else {
             if let Some(problem) = &page.problem {
-                self.engine.refuse(site, file, &format!("{file}{problem}"));
+                self.engine.refuse(site, file, &page.refusal(problem));
             }
             return None;
         };
@@ -108,17 +108,17 @@ impl Runner {
 
     /// The page that answers a path of a root, or the module of that name.
     #[inline]
-    pub fn find(&self, root: RootIndex, path: &str) -> Option<usize> {
-        self.roots.get(usize::from(root.0))?.set.find(path)
+    pub fn find(&self, set: SetIndex, path: &str) -> Option<usize> {
+        self.roots.get(usize::from(set.0))?.set.find(path)
     }
 
     /// The pages of a root.
-    pub fn pages(&self, root: RootIndex) -> Option<&PageSet> {
-        Some(&self.roots.get(usize::from(root.0))?.set)
+    pub fn pages(&self, set: SetIndex) -> Option<&PageSet> {
+        Some(&self.roots.get(usize::from(set.0))?.set)
     }
 
     /// A page by its number.
-    pub fn page(&self, root: RootIndex, index: usize) -> Option<&Arc<Page>> {
-        self.roots.get(usize::from(root.0))?.set.pages.get(index)
+    pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
+        self.roots.get(usize::from(set.0))?.set.pages.get(index)
     }
 }

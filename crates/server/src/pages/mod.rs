@@ -31,7 +31,7 @@ pub use counts::{PageCounts, PageReport, PagesReport};
 pub use fault_page::FaultReport;
 pub use follow::Follower;
 pub use host::RequestHost;
-pub use load::{Before, PageProblem, Places, Served, load, problems};
+pub use load::{Before, PageProblem, PageRoot, Places, Served, SetIndex, load, problems};
 pub use post::Letter;
 pub use process::Undelivered;
 pub use runner::{Moment, Runner, Turnout};

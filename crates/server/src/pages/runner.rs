@@ -4,25 +4,26 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ahash::HashMap;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::{
-    Code, EngineError, Host, Keys, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
+    Code, EngineError, Fault, Host, Keys, Output, Run, ScriptError, Settings, State, Step, Usage,
+    Wait,
 };
 
 use super::alarms::Alarms;
 use super::counts::{Counters, PagesReport, RowIndex};
 use super::fetches::Fetches;
+use super::load::{PageRoot, SetIndex};
 use super::loaded::Loaded;
 use super::post::Outgoing;
 use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway};
 use super::ready::Ready;
 use super::set::{Page, PageSet};
 use super::waits::Met;
-use crate::files::RootIndex;
-use crate::files::rules::Root;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_STEP_NS};
 
 /// What became of a page for now.
@@ -35,8 +36,6 @@ pub enum Turnout {
     Part(Arc<Page>),
     /// It ended badly, or there is no code of it.
     Failed(Arc<Page>, Option<Box<ScriptError>>),
-    /// It took longer than a page may.
-    Late(Arc<Page>),
 }
 
 /// When and where pages run.
@@ -127,7 +126,7 @@ impl Runner {
     pub fn run(
         &mut self,
         process: ProcessId,
-        (root, index): (RootIndex, usize),
+        (set, index): (SetIndex, usize),
         host: &mut dyn Host,
         moment: Moment,
     ) -> Option<Turnout> {
@@ -136,10 +135,10 @@ impl Runner {
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
-        let loaded = self.roots.get_mut(usize::from(root.0))?;
+        let loaded = self.roots.get_mut(usize::from(set.0))?;
         let page = Arc::clone(loaded.set.pages.get(index)?);
         let row = loaded.rows.get_mut(index)?;
-        let row = *row.get_or_insert_with(|| self.counters.row(root, &page.name.file));
+        let row = *row.get_or_insert_with(|| self.counters.row(set, &page.name.file));
         let counts = self.counters.of(row);
         counts.requests += 1;
         let Some(handler) = loaded.handlers.get(index)? else {
@@ -164,9 +163,10 @@ impl Runner {
         let Underway { mut run, mut life, mut delivery, .. } = waits;
         life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
         if moment.now_ns > life.deadline_ns {
-            self.counters.of(life.row).late += 1;
+            self.counters.of(life.row).add_fault(Fault::Deadline);
             self.fetches.unwant(key);
-            return Turnout::Late(self.end(life));
+            let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
+            return Turnout::Failed(self.end(life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
@@ -300,23 +300,35 @@ impl Runner {
 
     /// Nobody wants the answer any more: the page ends where it is.
     pub fn forget(&mut self, process: ProcessId) {
-        let key = Key::Request(process);
-        if let Some(gone) = self.underway.remove(&key) {
-            self.fetches.unwant(key);
-            self.counters.of(gone.life.row).cancelled += 1;
-            self.end(gone.life);
+        if let Some(row) = self.end_underway(process) {
+            self.counters.of(row).cancelled += 1;
         }
     }
 
+    /// Its client has the whole answer: the page ends where it is.
+    pub fn end_answered(&mut self, process: ProcessId) {
+        let _counted_as_any_other = self.end_underway(process);
+    }
+
+    fn end_underway(&mut self, process: ProcessId) -> Option<RowIndex> {
+        let key = Key::Request(process);
+        let gone = self.underway.remove(&key)?;
+        self.fetches.unwant(key);
+        let row = gone.life.row;
+        self.end(gone.life);
+        Some(row)
+    }
+
     /// What was counted so far. `roots` tells the names of the directories.
-    pub fn report(&self, roots: &[Root]) -> PagesReport {
+    pub fn report(&self, roots: &[PageRoot]) -> PagesReport {
         let held_by = |underway: &Underway| self.engine.held_by(&underway.run);
         let waiting = self
             .underway
             .values()
             .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
-        let (total, pages) = self.counters.report(waiting, |root, file| {
-            let directory = roots.get(usize::from(root.0)).map(|root| root.path.as_path());
+        let (total, pages) = self.counters.report(waiting, |set, file| {
+            let place = roots.get(usize::from(set.0));
+            let directory = place.map(|place| place.root.path.as_path());
             directory.unwrap_or(Path::new("")).join(file).display().to_string()
         });
         PagesReport {

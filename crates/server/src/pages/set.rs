@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use memchr::memmem;
 use script::engine::{EngineError, Handler, Settings, State, Stranger};
 use script::template;
 
@@ -48,6 +49,13 @@ pub struct Page {
     pub strangers: Vec<Problem>,
 }
 
+impl Page {
+    /// What whoever includes it is told when there is no code of it.
+    pub(super) fn refusal(&self, problem: &Problem) -> String {
+        format!("{}{problem}", self.name.file)
+    }
+}
+
 /// What is wrong with a page. It is written behind the name of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -81,6 +89,8 @@ pub struct PageSet {
     pub directories: Vec<String>,
     /// Whether there may be more of them than were looked for.
     pub is_cut: bool,
+    /// Whether some page may require a module, as far as its text tells.
+    pub(super) names_modules: bool,
     /// Of modules: all of them as they are on the disk, which need not be in force.
     pub(super) newest: Vec<Newest>,
     /// Of modules: the names that routes have.
@@ -111,6 +121,7 @@ impl PageSet {
             let known =
                 before.and_then(|before| before.pages.get(before.index_of(&source.name.file)?));
             let page = compiler.compile(source, known, rules)?;
+            set.names_modules |= may_require(&page.source);
             let index = set.pages.len();
             for path in page.name.paths(&rules.index) {
                 // `a.page.html` and `a.page.xml` both answer `a`: the first one does.
@@ -126,13 +137,26 @@ impl PageSet {
         self.kind == PageKind::Module
     }
 
+    /// Whether pages of it may be other than their author thinks while a module is not in force.
+    pub fn names_modules(&self) -> bool {
+        self.names_modules
+    }
+
+    /// The page that was broken when an error said so: the one that another page could not include.
+    pub fn broken_in(&self, message: &str) -> Option<&Arc<Page>> {
+        self.pages.iter().find(|page| {
+            let problem = page.problem.as_ref().filter(|_| page.lua.is_none());
+            problem.is_some_and(|problem| message.ends_with(&page.refusal(problem)))
+        })
+    }
+
     /// Of modules: the one that is to be mended before the newest texts can be in force.
     pub fn culprit(&self) -> Option<&Arc<Page>> {
         self.pages.get(self.index_of(self.culprit.as_deref()?)?)
     }
 
     /// The pages that have code, each with it.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&Page, &Arc<str>)> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&Page, &Arc<str>)> {
         self.pages.iter().filter_map(|page| Some((&**page, page.lua.as_ref()?)))
     }
 
@@ -172,7 +196,17 @@ impl PageSet {
 /// no page is new.
 pub(super) struct Compiler {
     settings: Settings,
+    last_good: LastGood,
     engine: Option<State>,
+}
+
+/// What becomes of the last good code of a page whose newest text is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastGood {
+    /// It is served.
+    Kept,
+    /// It is not: its author sees what is wrong, and so does whoever includes the page.
+    Dropped,
 }
 
 /// A text that is Lua.
@@ -182,8 +216,8 @@ struct Compiled {
 }
 
 impl Compiler {
-    pub(super) fn new(settings: Settings) -> Self {
-        Self { settings, engine: None }
+    pub(super) fn new(settings: Settings, last_good: LastGood) -> Self {
+        Self { settings, last_good, engine: None }
     }
 
     /// The engine, made when it is first asked for.
@@ -217,7 +251,8 @@ impl Compiler {
         let (lua, problem, strangers) = match lowered {
             Ok(Compiled { lua, strangers }) => (Some(lua), None, strangers),
             Err(problem) => {
-                (before.and_then(|before| before.lua.clone()), Some(problem), Vec::new())
+                let good = before.filter(|_| self.last_good == LastGood::Kept);
+                (good.and_then(|before| before.lua.clone()), Some(problem), Vec::new())
             }
         };
         Ok(Arc::new(Page { name, kind, media_type, source, lua, problem, strangers }))
@@ -274,6 +309,14 @@ pub(super) fn told(found: &[Stranger], known: &[String], source: &str, lua: &str
         Problem { line: stranger.line, column, what: format!("{stranger}{hint}") }
     };
     found.iter().take(PAGE_STRANGERS_MAX).map(problem_of).collect()
+}
+
+/// Whether a text has the word `require` in it.
+fn may_require(source: &str) -> bool {
+    const WORD: &str = "require";
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    memmem::find_iter(source.as_bytes(), WORD)
+        .any(|at| !source.as_bytes().get(at + WORD.len()).is_some_and(is_name))
 }
 
 /// Whether a page would become what it is already: broken texts are not compiled again, either.

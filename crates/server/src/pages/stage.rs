@@ -10,10 +10,10 @@ use runtime::slots::ProcessId;
 use script::engine::{Answer, Host, Level, Part};
 use script::template;
 
+use super::load::SetIndex;
 use super::name::PageName;
 use super::runner::{Moment, Runner, Turnout};
 use super::set::{Page, PageKind, PageSet};
-use crate::files::RootIndex;
 
 /// A host without a request.
 struct Nobody;
@@ -34,7 +34,7 @@ pub(super) fn at(now_ns: u64) -> Moment {
 
 /// What comes of a page of the first root.
 pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) -> Turnout {
-    let (process, page) = (ProcessId::from_bits(process), (RootIndex(0), index));
+    let (process, page) = (ProcessId::from_bits(process), (SetIndex(0), index));
     runner.run(process, page, &mut Nobody, at(now_ns)).unwrap()
 }
 

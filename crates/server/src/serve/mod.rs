@@ -4,6 +4,7 @@
 //! -> helpers -> user -> turn. `signals` is what the main thread does from then on; `paths` chooses the control
 //! socket; `listeners` turns configured addresses into opened ones.
 
+mod edit;
 mod error;
 mod listeners;
 mod openings;

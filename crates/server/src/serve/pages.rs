@@ -11,10 +11,10 @@ use runtime::diagnostic::{self, Level};
 use sys::accounting::thread_cpu_ns;
 use sys::clock::monotonic_ns;
 
+use super::edit::Edit;
 use super::signals::Post;
-use crate::files::rules::Root;
 use crate::message::{Message, PagesRead};
-use crate::pages::{self, Before, Follower, PageKind, PageProblem, PageSet, Served};
+use crate::pages::{self, Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
 use crate::site::SiteData;
 
 /// The pages in force.
@@ -93,6 +93,7 @@ impl LivePages {
         };
         self.failure = None;
         let is_same = self.sets.iter().zip(&*sets).all(|(one, other)| one.is_same(other));
+        let edit = Edit::between(&data.page_roots, &self.sets, &sets);
         self.take_over(&data.page_roots, sets);
         self.follow(&data.page_roots);
         if is_same {
@@ -103,10 +104,10 @@ impl LivePages {
         for scheduler in post.schedulers() {
             post.send(scheduler, Message::Pages { generation, sets: Arc::clone(&self.sets) });
         }
-        diagnostic::write(
-            Level::Info,
-            format_args!("pages were edited: {} are in force", self.counted()),
-        );
+        // What is broken instead was told.
+        if let Some(edit) = edit {
+            diagnostic::write(Level::Info, format_args!("{edit}; {}", self.in_force()));
+        }
         self.report(post);
     }
 
@@ -123,7 +124,7 @@ impl LivePages {
     }
 
     /// Takes pages over; what is newly wrong with some is told.
-    fn take_over(&mut self, roots: &[Root], sets: Arc<[Arc<PageSet>]>) {
+    fn take_over(&mut self, roots: &[PageRoot], sets: Arc<[Arc<PageSet>]>) {
         let problems = pages::problems(roots, &sets);
         for problem in problems.iter().filter(|problem| !self.problems.contains(problem)) {
             let level = match problem.served {
@@ -136,10 +137,11 @@ impl LivePages {
         self.sets = sets;
     }
 
-    fn follow(&mut self, roots: &[Root]) {
+    fn follow(&mut self, roots: &[PageRoot]) {
         if let Some(follower) = &mut self.follower {
             let sets = self.sets.iter().map(|set| &**set);
-            follower.follow(roots.iter().zip(sets), monotonic_ns());
+            let roots = roots.iter().map(|place| &place.root);
+            follower.follow(roots.zip(sets), monotonic_ns());
         }
     }
 
@@ -147,11 +149,25 @@ impl LivePages {
         self.sets.iter().filter(|set| set.kind == kind).map(|set| set.pages.len()).sum()
     }
 
-    /// How many there are, in words.
-    fn counted(&self) -> String {
-        match (self.count(PageKind::Page), self.count(PageKind::Module)) {
-            (pages, 0) => pages.to_string(),
-            (pages, modules) => format!("{pages}, and {modules} modules,"),
+    /// How many can be run, in words.
+    fn in_force(&self) -> String {
+        let count = |kind| {
+            let sets = self.sets.iter().filter(|set| set.kind == kind);
+            sets.map(|set| set.texts().count()).sum::<usize>()
+        };
+        let spoken = |count: usize, thing: &str| match count {
+            1 => format!("1 {thing}"),
+            count => format!("{count} {thing}s"),
+        };
+        match (count(PageKind::Page), count(PageKind::Module)) {
+            (pages @ 1, 0) => format!("{} is in force", spoken(pages, "page")),
+            (pages, 0) => format!("{} are in force", spoken(pages, "page")),
+            (0, modules @ 1) => format!("{} is in force", spoken(modules, "module")),
+            (0, modules) => format!("{} are in force", spoken(modules, "module")),
+            (pages, modules) => {
+                let (pages, modules) = (spoken(pages, "page"), spoken(modules, "module"));
+                format!("{pages} and {modules} are in force")
+            }
         }
     }
 
@@ -169,12 +185,12 @@ fn warn(data: &SiteData) {
     if let Some(warning) = &data.secret.warning {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
-    for (root, _) in data.page_roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
+    for (place, _) in data.page_roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
         diagnostic::write(
             Level::Warn,
             format_args!(
                 "{}: too large to be looked through for pages: some may be missing",
-                root.path.display()
+                place.root.path.display()
             ),
         );
     }

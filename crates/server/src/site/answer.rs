@@ -11,9 +11,10 @@ use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::handle::Site;
 use crate::config::Header;
-use crate::files::{Key, RootIndex, policy};
+use crate::files::{Key, policy};
 use crate::http::{Answer, AnswerContext, Reply, Request};
 use crate::message::Message;
+use crate::pages::SetIndex;
 use crate::route::{Action, Found, RouteRequest};
 
 /// Methods that files take, as `Allow` names them.
@@ -166,7 +167,7 @@ impl Site {
         {
             // A reload took the path from a page that runs: it ends as it began.
             let asked = Asked::whole(exchange.request.path());
-            return self.answer_with_page((RootIndex(0), 0), asked, found, exchange, context);
+            return self.answer_with_page((SetIndex(0), 0), asked, found, exchange, context);
         }
         match &found.action {
             Action::Files { rules, path } => {
@@ -176,7 +177,7 @@ impl Site {
                 match self.page_at(root, path, context.id) {
                     Some(page) => {
                         let asked = Asked::whole(path);
-                        self.answer_with_page((root, page), asked, found, exchange, context)
+                        self.answer_with_page(page, asked, found, exchange, context)
                     }
                     None => self.answer_below(Key { root, path }, query, found, exchange, context),
                 }

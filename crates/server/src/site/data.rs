@@ -14,7 +14,7 @@ use crate::files::rules::{
 };
 use crate::http::{ListenerRules, Settings, milliseconds};
 use crate::limits::ANSWER_DEADLINE;
-use crate::pages::{PageSet, Places, Secret};
+use crate::pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 use crate::route::{HostId, Table};
 
 /// A configuration in force.
@@ -34,8 +34,13 @@ pub struct SiteData {
     configured: Vec<config::FileRules>,
     /// Limits and deadlines of connections.
     pub settings: Arc<Settings>,
-    /// The roots and, behind them, the directory of the app modules if there is one: where pages and modules are looked for.
-    pub page_roots: Vec<Root>,
+    /// The roots with different pages and, behind them, the directory of the app modules if there is one: where pages and
+    /// modules are looked for.
+    pub page_roots: Vec<PageRoot>,
+    /// The rules by which pages are looked for, of each of `page_roots` but the app's.
+    page_rules: Vec<Arc<FileRules>>,
+    /// The set of pages that each of `roots` has.
+    set_of_root: Vec<SetIndex>,
     /// The modules that routes name.
     pub routed_modules: Vec<String>,
     /// The pages of each of `page_roots`, as they were when the configuration was read.
@@ -72,10 +77,12 @@ impl SiteData {
             }
         }
         let roots: Vec<Root> = configured.iter().map(root_of).collect();
-        let page_roots = roots.clone();
-        let rules = configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
+        let rules: Vec<_> =
+            configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
+        let (page_roots, set_of_root) = page_roots_of(&roots, &rules);
         let settings = Arc::new(settings_of(&config));
         let (pages, secret) = (Vec::new(), Secret::default());
+        let page_rules = page_rules_of(&rules, &set_of_root);
         Ok(Self {
             generation,
             config,
@@ -85,6 +92,8 @@ impl SiteData {
             configured,
             settings,
             page_roots,
+            page_rules,
+            set_of_root,
             routed_modules,
             pages,
             secret,
@@ -97,21 +106,30 @@ impl SiteData {
             // A slash makes a pattern of the whole path.
             Arc::make_mut(rules).app = below.map(|below| Pattern::new(&format!("/{below}")));
         }
+        self.page_rules = page_rules_of(&self.rules, &self.set_of_root);
         let path = self.config.app.path.clone();
-        self.page_roots.push(Root { path, symlinks: Symlinks::FollowBeneath });
+        let root = Root { path, symlinks: Symlinks::FollowBeneath };
+        self.page_roots.push(PageRoot { root, index: Vec::new() });
     }
 
-    /// The number of the app modules' directory among the roots of pages.
-    pub fn app_root(&self) -> Option<RootIndex> {
-        let is_there = self.page_roots.len() > self.roots.len();
-        u16::try_from(self.roots.len()).ok().filter(|_| is_there).map(RootIndex)
+    /// The set of the app modules.
+    pub fn app_set(&self) -> Option<SetIndex> {
+        let behind = self.page_rules.len();
+        let is_there = self.page_roots.len() > behind;
+        u16::try_from(behind).ok().filter(|_| is_there).map(SetIndex)
+    }
+
+    /// The set of the pages of a root.
+    #[inline]
+    pub fn set_of(&self, root: RootIndex) -> Option<SetIndex> {
+        self.set_of_root.get(usize::from(root.0)).copied()
     }
 
     /// Where pages and modules are looked for.
     pub fn places(&self) -> Places<'_> {
         Places {
             roots: &self.page_roots,
-            rules: &self.rules,
+            rules: &self.page_rules,
             routed: &self.routed_modules,
             unix_seconds: sys::clock::realtime().0,
         }
@@ -134,8 +152,36 @@ impl SiteData {
 
     /// The directories that are read: what a sandbox has to leave open.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
-        self.page_roots.iter().map(|root| root.path.as_path())
+        self.page_roots.iter().map(|place| place.root.path.as_path())
     }
+}
+
+/// The roots with different pages, and which of them each root has: what else its rules say is of no matter to pages.
+fn page_roots_of(roots: &[Root], rules: &[Arc<FileRules>]) -> (Vec<PageRoot>, Vec<SetIndex>) {
+    let mut page_roots: Vec<PageRoot> = Vec::new();
+    let mut sets = Vec::with_capacity(roots.len());
+    for (root, rules) in roots.iter().zip(rules) {
+        let place = PageRoot { root: root.clone(), index: rules.index.clone() };
+        let known = page_roots.iter().position(|known| *known == place);
+        let index = known.unwrap_or(page_roots.len());
+        if known.is_none() {
+            page_roots.push(place);
+        }
+        // There are no more of them than roots, whose numbers are checked where they are asked for.
+        sets.push(SetIndex(u16::try_from(index).unwrap_or(u16::MAX)));
+    }
+    (page_roots, sets)
+}
+
+/// The rules of each set of pages: those of its first root.
+fn page_rules_of(rules: &[Arc<FileRules>], sets: &[SetIndex]) -> Vec<Arc<FileRules>> {
+    let mut of_sets = Vec::new();
+    for (rules, SetIndex(set)) in rules.iter().zip(sets) {
+        if usize::from(*set) == of_sets.len() {
+            of_sets.push(Arc::clone(rules));
+        }
+    }
+    of_sets
 }
 
 fn root_of(rules: &config::FileRules) -> Root {

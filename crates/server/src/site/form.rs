@@ -42,8 +42,9 @@ impl Site {
             _ => return None,
         };
         let root = self.root_of(found.rule, rules)?;
-        let runner = self.runner.as_ref()?;
-        let page = runner.find(root, path.trim_start_matches('/'));
+        let page = data
+            .set_of(root)
+            .and_then(|set| self.runner.as_ref()?.find(set, path.trim_start_matches('/')));
         (page.is_some() || self.main_module(&found).is_some()).then_some(found.body_size)
     }
 

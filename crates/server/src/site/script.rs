@@ -18,7 +18,9 @@ use crate::files::RootIndex;
 use crate::http::{Added, Answer, AnswerContext};
 use crate::limits::APP_MAIN;
 use crate::message::Message;
-use crate::pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, Runner, Turnout};
+use crate::pages::{
+    FaultReport, Moment, Page, PageKind, PageSet, RequestHost, Runner, SetIndex, Turnout,
+};
 use crate::route::{Action, Found};
 use crate::uploads::Standing;
 
@@ -37,26 +39,31 @@ const FRAMING: [&str; 8] = [
 impl Site {
     /// The page that answers a path, if one does. Who has begun one goes on with it, whatever the path means now.
     #[inline]
-    pub(super) fn page_at(&self, root: RootIndex, path: &str, process: ProcessId) -> Option<usize> {
-        let runner = self.runner.as_ref()?;
-        let found = runner.find(root, path.trim_start_matches('/'));
-        found.or_else(|| runner.is_underway(process).then_some(0))
+    pub(super) fn page_at(
+        &self,
+        root: RootIndex,
+        path: &str,
+        process: ProcessId,
+    ) -> Option<(SetIndex, usize)> {
+        let (runner, set) = (self.runner.as_ref()?, self.data.set_of(root)?);
+        let found = runner.find(set, path.trim_start_matches('/'));
+        Some((set, found.or_else(|| runner.is_underway(process).then_some(0))?))
     }
 
     /// The app module of this name, if there is one. Who has begun with one goes on with it.
-    pub(super) fn module_at(&self, name: &str, process: ProcessId) -> Option<(RootIndex, usize)> {
-        let (runner, root) = (self.runner.as_ref()?, self.data.app_root()?);
-        let found = runner.find(root, name);
-        Some((root, found.or_else(|| runner.is_underway(process).then_some(0))?))
+    pub(super) fn module_at(&self, name: &str, process: ProcessId) -> Option<(SetIndex, usize)> {
+        let (runner, set) = (self.runner.as_ref()?, self.data.app_set()?);
+        let found = runner.find(set, name);
+        Some((set, found.or_else(|| runner.is_underway(process).then_some(0))?))
     }
 
     /// The app module that answers what no route takes and no file, if there is one.
-    pub(super) fn main_module(&self, found: &Found<'_>) -> Option<(RootIndex, usize)> {
-        let (runner, root) = (self.runner.as_ref()?, self.data.app_root()?);
+    pub(super) fn main_module(&self, found: &Found<'_>) -> Option<(SetIndex, usize)> {
+        let (runner, set) = (self.runner.as_ref()?, self.data.app_set()?);
         // A route that serves files says that files answer below it.
         let is_routed = self.data.table.place_of(found.rule).is_some();
-        let main = runner.find(root, APP_MAIN).filter(|_| !is_routed)?;
-        Some((root, main))
+        let main = runner.find(set, APP_MAIN).filter(|_| !is_routed)?;
+        Some((set, main))
     }
 
     /// Whether a page has begun to answer this process's request.
@@ -67,7 +74,7 @@ impl Site {
     /// Answers with a page, or has the request wait for it.
     pub(super) fn answer_with_page(
         &mut self,
-        (root, index): (RootIndex, usize),
+        (set, index): (SetIndex, usize),
         asked: Asked<'_>,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
@@ -86,9 +93,9 @@ impl Site {
         let Some(mut runner) = self.runner.take() else {
             return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
         };
-        let answer = if let Some(page) = self.newly_broken(&runner, (root, index), context.id) {
+        let answer = if let Some(page) = self.broken_module(&runner, (set, index), context.id) {
             let report = FaultReport::of_text(&page);
-            let shown = self.shown(&report, Status::INTERNAL_SERVER_ERROR, runner.pages(root));
+            let shown = self.shown(&report, Status::INTERNAL_SERVER_ERROR, runner.pages(set));
             self.answer_fault(Status::INTERNAL_SERVER_ERROR, shown, found, exchange, context)
         } else {
             let Asked { path, rest } = asked;
@@ -98,40 +105,43 @@ impl Site {
             let mut host = RequestHost { request, path, rest, now, site, form };
             let endpoint = context.mail.endpoint();
             let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
-            let turnout = runner.run(context.id, (root, index), &mut host, moment);
+            let turnout = runner.run(context.id, (set, index), &mut host, moment);
             for (process, wish) in runner.take_file_wishes() {
                 if let Err(why) = self.uploads.wish(process, &wish, context.mail) {
                     runner.tell_of_file(process, Err(why));
                 }
             }
-            self.answer_turnout(turnout, &mut runner, root, found, exchange, context)
+            self.answer_turnout(turnout, &mut runner, set, found, exchange, context)
         };
         self.runner = Some(runner);
         answer
     }
 
-    /// The page when its author is to see that its newest text is broken, rather than what the version before it does.
-    fn newly_broken(
+    /// The module that its author is to see is broken, rather than what the modules before do. Of a broken page there is no
+    /// code then.
+    fn broken_module(
         &self,
         runner: &Runner,
-        (root, index): (RootIndex, usize),
+        (set, index): (SetIndex, usize),
         process: ProcessId,
     ) -> Option<Arc<Page>> {
         let is_shown = self.data.config.pages.errors == PageErrors::Shown;
-        let page = runner.page(root, index).filter(|_| is_shown)?;
-        let (page, is_broken) = match page.kind {
-            PageKind::Page => (page, page.problem.is_some() && page.lua.is_some()),
-            // Modules are taken over together: one holds up all.
-            PageKind::Module => (runner.pages(root)?.culprit()?, true),
+        let page = runner.page(set, index).filter(|_| is_shown)?;
+        // Modules are taken over together: one holds up all. Which of them a page requires is not known before it runs.
+        let is_held_up = match page.kind {
+            PageKind::Page => page.lua.is_some() && runner.pages(set)?.names_modules(),
+            PageKind::Module => true,
         };
-        (is_broken && !runner.is_underway(process)).then(|| Arc::clone(page))
+        let modules = self.data.app_set().filter(|_| is_held_up)?;
+        let culprit = runner.pages(modules)?.culprit()?;
+        (!runner.is_underway(process)).then(|| Arc::clone(culprit))
     }
 
     fn answer_turnout(
         &mut self,
         turnout: Option<Turnout>,
         runner: &mut Runner,
-        root: RootIndex,
+        set: SetIndex,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -148,24 +158,28 @@ impl Site {
                 if write_part(runner.output(), &page, exchange) == Added::Bytes {
                     runner.note_sent(context.id);
                 }
+                if !exchange.reply.sends_body() {
+                    // The head is the whole answer (RFC 9110 section 9.3.2): the rest would be made for nobody.
+                    runner.end_answered(context.id);
+                    return Answer::Done;
+                }
                 return Answer::Part;
             }
             Some(Turnout::Wait) => return Answer::Wait,
             Some(Turnout::Failed(page, Some(error))) => {
                 tell(&page, &told(&error));
                 let status = status_of(error.fault);
-                let report = FaultReport::of_run(&page, &error);
-                (status, self.shown(&report, status, runner.pages(root)))
+                let pages = runner.pages(set);
+                let report = match pages.and_then(|pages| pages.broken_in(&error.message)) {
+                    Some(part) => FaultReport::of_part(part, &error),
+                    None => FaultReport::of_run(&page, &error),
+                };
+                (status, self.shown(&report, status, pages))
             }
             Some(Turnout::Failed(page, None)) => {
-                tell(&page, "it was never good: it is not run");
+                tell(&page, "there is no good version of it: it is not run");
                 let status = Status::INTERNAL_SERVER_ERROR;
-                (status, self.shown(&FaultReport::of_text(&page), status, runner.pages(root)))
-            }
-            Some(Turnout::Late(page)) => {
-                tell(&page, "it took longer than a page may take");
-                let status = Status::SERVICE_UNAVAILABLE;
-                (status, self.shown(&FaultReport::of_late(&page), status, runner.pages(root)))
+                (status, self.shown(&FaultReport::of_text(&page), status, runner.pages(set)))
             }
             None if exchange.reply.is_begun() => return Answer::Cut,
             None => return self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
@@ -243,7 +257,9 @@ fn fields_of(status: Status) -> &'static [u8] {
 /// What a client learns of a page that was ended.
 fn status_of(fault: Fault) -> Status {
     match fault {
-        Fault::Memory | Fault::CpuBudget | Fault::Stalled => Status::SERVICE_UNAVAILABLE,
+        Fault::Memory | Fault::CpuBudget | Fault::Stalled | Fault::Deadline => {
+            Status::SERVICE_UNAVAILABLE
+        }
         Fault::Compile | Fault::Runtime => Status::INTERNAL_SERVER_ERROR,
     }
 }

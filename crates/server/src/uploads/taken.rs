@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::config::{Config, RouteAction};
 use crate::site::SiteData;
 
 /// What makes a directory unfit for uploads.
@@ -13,8 +14,8 @@ use crate::site::SiteData;
 pub enum Taken {
     /// A file that the server goes by lies in it or further down: the configuration, or the keys.
     Own(PathBuf),
-    /// It is a served directory with its pages, or one such lies in it.
-    Root(PathBuf),
+    /// It is a served directory with its pages, or one such lies in it; where the configuration says that it is served.
+    Root(PathBuf, String),
     /// A page lies in it.
     Page(PathBuf),
     /// It is the directory of app modules, lies in it, or has it in it.
@@ -23,11 +24,11 @@ pub enum Taken {
 
 impl fmt::Display for Taken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Own(path) | Self::Root(path) | Self::Page(path) | Self::App(path)) = self;
+        let (Self::Own(path) | Self::Root(path, _) | Self::Page(path) | Self::App(path)) = self;
         let path = path.display();
         match self {
             Self::Own(_) => write!(formatter, "the server reads `{path}`"),
-            Self::Root(_) => write!(formatter, "`{path}` is served"),
+            Self::Root(_, by) => write!(formatter, "`{path}` is served by {by}"),
             Self::Page(_) => write!(formatter, "`{path}` is a page"),
             Self::App(_) => write!(formatter, "`{path}` has the app modules"),
         }
@@ -51,15 +52,35 @@ impl Taken {
         if within || below(app) {
             return Some(Self::App(app.clone()));
         }
-        for (root, pages) in data.roots.iter().zip(&data.pages) {
-            if lies_below(&root.path) {
-                return Some(Self::Root(root.path.clone()));
+        for root in data.roots.iter().map(|root| &root.path) {
+            if lies_below(root) {
+                return Some(Self::Root(root.clone(), served_by(root, &data.config)));
             }
-            let mut files = pages.pages.iter().map(|page| root.path.join(&*page.name.file));
+        }
+        for (place, pages) in data.page_roots.iter().zip(&data.pages) {
+            let root = &place.root.path;
+            let mut files = pages.pages.iter().map(|page| root.join(&*page.name.file));
             if let Some(page) = files.find(|file| lies_below(file)) {
                 return Some(Self::Page(page));
             }
         }
         None
     }
+}
+
+/// What of the configuration says that a directory is served.
+fn served_by(root: &Path, config: &Config) -> String {
+    for host in std::iter::once(&config.default_host).chain(&config.hosts) {
+        if host.files.root == root {
+            let of_host = |place| format!("the [[host]] at {}:{place}", config.file_name);
+            return host.place.map_or("the default host".to_owned(), of_host);
+        }
+        let route = host.routes.iter().find(
+            |route| matches!(&route.action, RouteAction::Files { rules, .. } if rules.root == root),
+        );
+        if let Some(route) = route {
+            return format!("the [[route]] at {}:{}", config.file_name, route.place);
+        }
+    }
+    "the configuration".to_owned()
 }
