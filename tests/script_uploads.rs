@@ -11,7 +11,7 @@ use std::process::Command;
 
 use server::client::{head, text};
 use server::forms::{
-    LIST, TYPE, answer, configured, head_of, kept, part, plan, post, until_swept, uploads,
+    LIST, SAVE, TYPE, answer, configured, head_of, kept, part, plan, post, until_swept, uploads,
 };
 use server::patience::until;
 use server::{PROGRAM, Plan, Server, configuration, errors_of, has, printed_by, run};
@@ -224,6 +224,26 @@ fn a_file_is_saved_by_a_plain_name_once() {
 }
 
 #[test]
+fn what_is_saved_below_a_root_is_served_at_once_by_its_scheduler() {
+    let config = "[files]\nlisting = true\n\n[pages]\nuploads = \"site/up\"\n";
+    let plan = Plan::new().config(config).argument("--schedulers=1").file("save.page.txt", SAVE);
+    std::fs::create_dir(plan.directory.join("site/up")).unwrap();
+    let server = plan.start();
+    let save = |query: &str, data: &str| {
+        let form = part("name=file; filename=a", data) + "--B--";
+        let answer = post(&server, &format!("/save?name={query}"), TYPE, &form);
+        assert_eq!(text(&answer), "true nil");
+    };
+    assert_eq!(server.get("/up/a.txt").status, 404);
+    assert!(text(&server.get("/up/")).contains("Nothing is here."));
+    save("a.txt", "one");
+    assert_eq!(text(&server.get("/up/a.txt")), "one");
+    assert!(text(&server.get("/up/")).contains("a.txt"));
+    save("a.txt&replace=yes", "two, which is longer");
+    assert_eq!(text(&server.get("/up/a.txt")), "two, which is longer");
+}
+
+#[test]
 fn a_file_is_read_and_stays_what_it_is() {
     let server = plan().file(
         "read.page.txt",
@@ -274,7 +294,7 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
         ("keys", "keys/secret`: what pages save"),
         ("app", "app` has the app modules"),
         ("app/lib", "app` has the app modules"),
-        ("site", "site` is served"),
+        ("site", "site` is served by the default host"),
         ("site/a", "site/a/x.page.txt` is a page"),
     ];
     let check = || {

@@ -2,6 +2,7 @@
 //!
 //! Owns what becomes of such a body, and what pages want of files. Never reads a form itself.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use runtime::service::ServiceContext;
@@ -11,6 +12,7 @@ use wire::http::target;
 
 use super::answer::{PATH_RULES, route_request};
 use super::handle::Site;
+use crate::files::{Key, RootIndex};
 use crate::http::{BodyPolicy, Intake, Request};
 use crate::message::Message;
 use crate::route::Action;
@@ -66,10 +68,27 @@ impl Site {
         report: Report,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        if let Some((process, told)) = self.uploads.on_report(report, context)
-            && let Some(runner) = &mut self.runner
-        {
-            runner.tell_of_file(process, told);
+        let Some(answered) = self.uploads.on_report(report, context) else { return };
+        if let Some(name) = &answered.saved {
+            self.expire_saved(name);
+        }
+        if let Some(runner) = &mut self.runner {
+            runner.tell_of_file(answered.process, answered.told);
+        }
+    }
+
+    /// What is cached of a file that a page has saved is not served any more, where its directory is a served one: neither
+    /// what was there before nor that nothing was, and no listing without it.
+    fn expire_saved(&mut self, name: &str) {
+        let data = Rc::clone(&self.data);
+        let Some(uploads) = &data.config.pages.uploads else { return };
+        for (number, root) in (0..).zip(&data.roots) {
+            let below = uploads.strip_prefix(&root.path).ok().and_then(Path::to_str);
+            let Some(below) = below else { continue };
+            let directory = if below.is_empty() { "/".to_owned() } else { format!("/{below}/") };
+            for path in [&format!("{directory}{name}"), &directory] {
+                self.cache.expire(Key { root: RootIndex(number), path });
+            }
         }
     }
 }

@@ -39,6 +39,16 @@ pub(crate) enum Standing {
 /// What a page waited for: nothing to tell, or bytes; or why not.
 pub(crate) type Told = Result<Option<Vec<u8>>, &'static str>;
 
+/// A wish of a page that was answered.
+pub(crate) struct Answered {
+    /// Whose.
+    pub(crate) process: ProcessId,
+    /// What it is told.
+    pub(crate) told: Told,
+    /// The name that a file has got.
+    pub(crate) saved: Option<String>,
+}
+
 /// A form with who has it.
 struct Held {
     helper: Option<Endpoint>,
@@ -187,7 +197,7 @@ impl Desk {
         &mut self,
         report: Report,
         context: &mut ServiceContext<'_, Message>,
-    ) -> Option<(ProcessId, Told)> {
+    ) -> Option<Answered> {
         if self.is_stalled {
             self.send_all(context.mail);
         }
@@ -204,8 +214,9 @@ impl Desk {
                 held.form.lose(fault);
                 None
             }
-            Outcome::Saved(saved) => Some(saved.map(|()| None).map_err(spoken)),
-            Outcome::Read(read) => Some(read.map(Some).map_err(spoken)),
+            Outcome::Saved(Ok(name)) => Some((Ok(None), Some(name))),
+            Outcome::Saved(Err(fault)) => Some((Err(spoken(fault)), None)),
+            Outcome::Read(read) => Some((read.map(Some).map_err(spoken), None)),
         };
         self.is_stalled |= !held.send(process, context.mail);
         let goes_on = match held.turn {
@@ -216,7 +227,7 @@ impl Desk {
         if goes_on {
             context.command(Command::Resume(process));
         }
-        answered.map(|answered| (process, answered))
+        answered.map(|(told, saved)| Answered { process, told, saved })
     }
 
     /// A request is answered, or its connection gone: so are its files.

@@ -57,8 +57,8 @@ pub(super) enum Outcome {
     Written(Vec<u8>),
     /// It could not be written.
     Lost(Fault),
-    /// It has its name, or not.
-    Saved(Result<(), SpoolFault>),
+    /// It has the name, or not.
+    Saved(Result<String, SpoolFault>),
     /// Its first bytes.
     Read(Result<Vec<u8>, SpoolFault>),
 }

@@ -106,11 +106,11 @@ impl UploadWriter {
             Act::Save { file, name, existing } => {
                 let saved = self.stored(key, file).and_then(|(spool, stored)| {
                     spool.save(&stored.name, &name, existing)?;
-                    (stored.name, stored.state) = (name, State::Saved);
+                    (stored.name, stored.state) = (name.clone(), State::Saved);
                     Ok(std::mem::take(&mut stored.size))
                 });
                 let saved = saved.map(|size| self.room.give_back(size));
-                Outcome::Saved(saved.map_err(fault))
+                Outcome::Saved(saved.map(|()| name).map_err(fault))
             }
             Act::Read { file, most } => {
                 let read = self
