@@ -75,7 +75,6 @@ fn explain(data: &SiteData, flags: &flags::Check, target: &str) -> Result<(), Fa
         let text = format!("--explain {target}: a path begins with `/`: --explain /{target}");
         return Err(Failure::WrongUse(text));
     }
-    let path = target.split('?').next().unwrap_or(target);
-    println!("{}", data.table.explain(flags.host.as_deref(), &flags.method, path));
+    println!("{}", data.explain(flags.host.as_deref(), &flags.method, target));
     Ok(())
 }

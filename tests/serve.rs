@@ -297,6 +297,69 @@ fn check_explains_which_rule_a_path_meets() {
 }
 
 #[test]
+fn check_explains_what_answers_a_path() {
+    let config = "[pages]\napp = \"site/app\"\n\n[[route]]\nprefix = \"/api\"\nmodule = \"api\"\n\n\
+        [[route]]\nprefix = \"/plain\"\nfiles = { listing = true, hide = [\"*.bak\"] }\n";
+    let plan = Plan::new()
+        .config(config)
+        .file("a.txt", "a\n")
+        .file("feed.page.xml", "<a/>")
+        .file("_nav.page.html", "nav")
+        .file("broken.page.txt", "<% for %>")
+        .file("plain/index.html", "index")
+        .file("plain/in/b.bak", "b")
+        .file("app/api.lua", "return function() return 'api' end")
+        .file("app/main.lua", "return function() return 'main' end");
+    let explain = |method: &str, path: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.arg("check").arg(plan.directory.join("site"));
+        command.arg("--config").arg(plan.directory.join("velodrome.toml"));
+        let explained = run(command.args(["--method", method, "--explain", path]));
+        printed_by(&explained).lines().last().unwrap_or_default().to_owned()
+    };
+    let is = |method: &str, path: &str, expected: &[&str]| {
+        let told = explain(method, path);
+        assert!(told.starts_with("result: "), "{path}: {told}");
+        for words in expected {
+            assert!(told.contains(words), "{method} {path}: no `{words}` in: {told}");
+        }
+    };
+    is("GET", "/feed?a=b", &["the page `", "/site/feed.page.xml`"]);
+    is("POST", "/feed.xml", &["/site/feed.page.xml`"]);
+    is("GET", "/broken", &["/site/broken.page.txt`, which is broken: 500"]);
+    is("GET", "/%61.txt", &["the file `/a.txt` below "]);
+    is("POST", "/a.txt", &["the module `main`: `", "/app/main.lua`"]);
+    is(
+        "GET",
+        "/none",
+        &["the module `main`: ", "as there is no file: there is nothing of that name"],
+    );
+    is("GET", "/_nav", &["`_nav.page.html` is a part"]);
+    is("GET", "/feed.page.xml", &["the source of a page is not served"]);
+    is("GET", "/app/api.lua", &["the directory of app modules is not served"]);
+    is("GET", "/velodrome.toml~", &["the configuration is not served"]);
+    is("GET", "/.git/config", &["begin with a dot"]);
+    is("GET", "/a%2Fb", &["400: the path has an encoded slash"]);
+    is("GET", "/api/x", &["the module `api`, with `/x` to look for: `", "/site/app/api.lua`"]);
+    is("GET", "/plain/", &["the file `/plain/index.html` below "]);
+    is("GET", "/plain/in", &["redirected to `/plain/in/`"]);
+    is("GET", "/plain/in/", &["the listing of `/plain/in/` below "]);
+    is("GET", "/plain/in/b.bak", &["404: `hide` names it"]);
+    is("PUT", "/plain/", &["405, allowed are GET, HEAD, OPTIONS"]);
+    is("OPTIONS", "/plain/", &["204, allowed are GET, HEAD, OPTIONS"]);
+}
+
+#[test]
+fn a_method_that_no_resource_takes_is_refused_with_those_that_some_take() {
+    let server = Plan::new().file("a.txt", "a\n").start();
+    for method in ["TRACE", "CONNECT"] {
+        let response = server.request(method, "/a.txt", &[]);
+        let allowed = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
+        assert_eq!((response.status, field(&response, "Allow")), (405, allowed), "{method}");
+    }
+}
+
+#[test]
 fn answers_carry_the_date_of_now() {
     let server = Plan::new().file("a.txt", "a\n").start();
     let response = server.get("/a.txt");

@@ -1,0 +1,156 @@
+//! What a request would get, told without a server: the rules that it meets, and what they lead to.
+//!
+//! Owns the result that `velodrome check --explain` names, as `answer` owns what is done. Waits for the disk; runs no page.
+
+use sys::clock;
+use wire::http::target;
+
+use super::answer::PATH_RULES;
+use super::data::SiteData;
+use crate::config;
+use crate::files::job::Absence;
+use crate::files::rules::FileRules;
+use crate::files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
+use crate::limits::APP_MAIN;
+use crate::load::FILE_NAME;
+use crate::pages::name::PageName;
+use crate::pages::{PageSet, SetIndex};
+use crate::route::{Action, Explanation, Found, RouteRequest, RuleId};
+
+/// What files answer to methods that they do not take.
+const OTHER_METHOD: &str = "405, allowed are GET, HEAD, OPTIONS";
+
+impl SiteData {
+    /// Tells step by step which rule takes a request, and what answers it. The query takes no part.
+    pub fn explain(&self, host: Option<&str>, method: &str, target: &str) -> Explanation {
+        let (path, _) = target::split(target.as_bytes());
+        let mut scratch = Vec::new();
+        let path = match target::resolve_with(path, PATH_RULES, &mut scratch) {
+            Ok(path) => path,
+            Err(error) => {
+                let result = format!("{}: the {error}", error.status());
+                return Explanation { steps: Vec::new(), result, rule: RuleId::default() };
+            }
+        };
+        let mut explanation = self.table.explain(host, method, path);
+        let found = self.table.find(&RouteRequest { host, method, path, query: None });
+        let result = match &found.action {
+            Action::Files { rules, path } => self.below_root(rules, path, method, &found),
+            Action::Module { name, .. } => self.app_set().and_then(|set| {
+                Some(format!("{}: {}", explanation.result, self.state_of(set, name)?))
+            }),
+            _ => None,
+        };
+        explanation.result = result.unwrap_or(explanation.result);
+        explanation
+    }
+
+    /// What a rule that serves files has for a path: a page, a file, or why there is neither.
+    fn below_root(
+        &self,
+        rules: &config::FileRules,
+        path: &str,
+        method: &str,
+        found: &Found<'_>,
+    ) -> Option<String> {
+        let root = self.root_of(rules)?;
+        let set = self.set_of(root)?;
+        let relative = path.trim_start_matches('/');
+        if let Some(page) = self.state_of(set, relative) {
+            return Some(format!("the page {page}"));
+        }
+        let main = self.main_of(found);
+        if !matches!(method, "GET" | "HEAD") {
+            let own = if method == "OPTIONS" {
+                "204, allowed are GET, HEAD, OPTIONS"
+            } else {
+                OTHER_METHOD
+            };
+            return Some(main.unwrap_or_else(|| own.to_owned()));
+        }
+        let missing = match self.content_of(root, path)? {
+            Content::File(file) => {
+                let directory = rules.root.display();
+                return Some(format!("the file `/{}` below {directory}", file.known.relative));
+            }
+            Content::Listing(_) => {
+                return Some(format!("the listing of `{path}` below {}", rules.root.display()));
+            }
+            Content::Redirect => {
+                return Some(format!("redirected to `{path}/`: it is a directory"));
+            }
+            Content::Failed(failure) => return Some(failure.status().to_string()),
+            Content::Missing(absence) => absence,
+        };
+        let rules = self.rules.get(usize::from(root.0))?;
+        let why = why_missing(missing, relative, rules, self.pages.get(usize::from(set.0))?);
+        Some(match main {
+            Some(main) => format!("{main}, as there is no file: {why}"),
+            None => format!("404: {why}"),
+        })
+    }
+
+    /// The main module where it answers what no file does.
+    fn main_of(&self, found: &Found<'_>) -> Option<String> {
+        // As in `script.rs`: a route that serves files says that files answer below it.
+        let set = self.app_set().filter(|_| self.table.place_of(found.rule).is_none())?;
+        Some(format!("the module `{APP_MAIN}`: {}", self.state_of(set, APP_MAIN)?))
+    }
+
+    /// The file of the page or module that answers, and whether it can.
+    fn state_of(&self, set: SetIndex, path: &str) -> Option<String> {
+        let index = usize::from(set.0);
+        let (place, pages) = (self.page_roots.get(index)?, self.pages.get(index)?);
+        let page = pages.pages.get(pages.find(path)?)?;
+        let file = place.root.path.join(&*page.name.file);
+        let broken = if page.lua.is_some() { "" } else { ", which is broken: 500" };
+        Some(format!("`{}`{broken}", file.display()))
+    }
+
+    fn content_of(&self, root: RootIndex, path: &str) -> Option<Content> {
+        let rules = self.rules.get(usize::from(root.0))?;
+        let errand = Errand { known: None, wanted: wire::http::encoding::Available::default() };
+        let job = Job::new(Key { root, path }, rules, errand, clock::realtime().0 * 1000);
+        match Disk::open(&self.roots).ok()?.look_up(&job) {
+            Looked::Content(content) => Some(content),
+            Looked::Unchanged => None,
+        }
+    }
+}
+
+/// Why a client gets no file.
+fn why_missing(absence: Absence, relative: &str, rules: &FileRules, pages: &PageSet) -> String {
+    let part = pages.pages.iter().find(|page| {
+        let name = &page.name;
+        name.is_part() && [&name.full, &name.short].iter().any(|path| ***path == *relative)
+    });
+    match absence {
+        Absence::NotFound => match part {
+            Some(part) => format!("`{}` is a part, which pages include", part.name.file),
+            None => "there is nothing of that name".to_owned(),
+        },
+        Absence::Hidden => why_hidden(relative, rules).to_owned(),
+        Absence::Outside => {
+            "it is a link out of the root, or `symlinks` says that none is followed".to_owned()
+        }
+        Absence::Forbidden => "this user may not read it".to_owned(),
+        Absence::NotRegular => {
+            "it is no file, or a directory without an index that is not listed".to_owned()
+        }
+    }
+}
+
+fn why_hidden(relative: &str, rules: &FileRules) -> &'static str {
+    let is_any = |is: fn(&str) -> bool| relative.split('/').any(is);
+    if rules.is_app(relative) {
+        "the directory of app modules is not served"
+    } else if is_any(PageName::is_source) {
+        "the source of a page is not served"
+    } else if is_any(|name| name.trim_start_matches('#').starts_with(FILE_NAME)) {
+        "the configuration is not served"
+    } else if is_any(|name| name.starts_with('.')) {
+        "names that begin with a dot are hidden"
+    } else {
+        "`hide` names it"
+    }
+}
