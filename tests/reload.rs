@@ -196,6 +196,25 @@ fn how_a_listener_was_opened_is_not_changed_by_a_reload() {
 }
 
 #[test]
+fn a_reload_names_the_keys_of_pages_that_cannot_change_and_what_is_wrong_with_pages() {
+    let server = Plan::new().file("a.page.txt", "a").start();
+    write_config(&server, "[pages]\nslice = \"3ms\"\ndeadline = \"3s\"\n");
+    let refused = server.ctl_json(&["reload"]);
+    let named = |key| format!("`{key}` cannot change while the server runs; restart it");
+    assert_eq!(refused["state"], "refused");
+    let problems = [named("pages.slice"), named("pages.deadline")];
+    assert_eq!(refused["problems"], serde_json::json!(problems));
+    write_config(&server, "[[route]]\npath = \"/b\"\nmodule = \"b\"\n");
+    server.directory().write("app/main.lua", "return function() return 'main' end");
+    let taken = server.ctl_json(&["reload"]);
+    assert_eq!(taken["state"], "in force", "{taken}");
+    let problem = &taken["page_problems"][0];
+    assert_eq!(problem["problem"], "is not there, and a route names it", "{taken}");
+    assert!(problem["file"].as_str().unwrap().ends_with("/app/b.lua"), "{taken}");
+    assert_eq!(problem["served"], "it is answered 500");
+}
+
+#[test]
 fn a_root_that_is_gone_is_refused_and_the_old_one_kept() {
     let server = Plan::new().file("a.txt", "a\n").start();
     server.directory().write("velodrome.toml", "root = \"gone\"\n");

@@ -127,7 +127,7 @@ impl Admin {
             return Answer::Wait;
         }
         self.reloading.swap_remove(index);
-        reply.json(&status::reload(&self.last_reload));
+        reply.json(&status::reloaded(&self.last_reload, &self.pages));
         Answer::Done
     }
 

@@ -62,6 +62,13 @@ fn pages_read(report: &PagesRead) -> Value {
     })
 }
 
+/// What became of a reload, and what is wrong with the pages that it read.
+pub(super) fn reloaded(report: &ReloadReport, pages: &PagesRead) -> Value {
+    let mut value = reload(report);
+    value["page_problems"] = pages_read(pages)["problems"].take();
+    value
+}
+
 /// What became of a reload.
 pub(super) fn reload(report: &ReloadReport) -> Value {
     let state = match (report.number, report.problems.is_empty()) {

@@ -15,7 +15,7 @@ use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
 use super::pages::LivePages;
-use crate::config::{Config, Listener};
+use crate::config::{Config, Listener, Pages};
 use crate::http::milliseconds;
 use crate::limits;
 use crate::load::Source;
@@ -144,7 +144,6 @@ fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
         ("descriptor_tables", old.descriptor_tables != new.descriptor_tables),
         ("log.access", old.log.access != new.log.access),
         ("log.format", old.log.format != new.log.format),
-        ("pages", old.pages != new.pages),
         ("admin", old.admin != new.admin),
         ("limits.connections", old.limits.connections != new.limits.connections),
         ("limits.send_idle", old.limits.send_idle != new.limits.send_idle),
@@ -156,7 +155,29 @@ fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
         ),
     ];
     let named = |name: &str| format!("`{name}` cannot change while the server runs; restart it");
-    differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| named(name)).collect()
+    let pages = pages_that_differ(&old.pages, &new.pages);
+    let all = differs.iter().chain(&pages);
+    all.filter(|(_, differs)| *differs).map(|(name, _)| named(name)).collect()
+}
+
+/// The keys of `[pages]`, and whether they differ.
+fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 14] {
+    [
+        ("pages.enabled", old.enabled != new.enabled),
+        ("pages.native", old.code != new.code),
+        ("pages.slice", old.slice != new.slice),
+        ("pages.cpu_budget", old.cpu_budget != new.cpu_budget),
+        ("pages.deadline", old.deadline != new.deadline),
+        ("pages.memory", old.memory != new.memory),
+        ("pages.memory_per_request", old.memory_per_request != new.memory_per_request),
+        ("pages.fetch", old.fetch != new.fetch),
+        ("pages.secret_file", old.secret_file != new.secret_file),
+        ("pages.session_age", old.session_age != new.session_age),
+        ("pages.secure_cookies", old.secure_cookies != new.secure_cookies),
+        ("pages.uploads", old.uploads != new.uploads),
+        ("pages.upload_size", old.upload_size != new.upload_size),
+        ("pages.uploads_size", old.uploads_size != new.uploads_size),
+    ]
 }
 
 /// A setting of each listener, in order.
