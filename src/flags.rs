@@ -21,7 +21,7 @@ pub(crate) enum Verb {
     /// Serve a directory.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),
-    /// Validate configuration and pages, and say what they mean; run nothing.
+    /// Validate configuration and pages, and say what they mean. Of app modules the outermost level runs, as it does at a start; nothing is served.
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
     /// Talk to a running server over its control socket.
