@@ -78,7 +78,7 @@ impl Outgoing {
 
 #[cfg(test)]
 mod tests {
-    use script::engine::Settings;
+    use script::engine::{Fault, Settings};
 
     use super::super::runner::{Runner, Turnout};
     use super::super::stage::{pages, run};
@@ -93,7 +93,10 @@ mod tests {
             assert!(matches!(run(&mut runner, process, 0, 0), Turnout::Wait));
             assert_eq!(runner.outgoing.letters.len(), 1);
             if process == 3 {
-                assert!(matches!(run(&mut runner, process, 0, deadline_ns + 1), Turnout::Late(_)));
+                let late = run(&mut runner, process, 0, deadline_ns + 1);
+                assert!(
+                    matches!(late, Turnout::Failed(_, Some(error)) if error.fault == Fault::Deadline)
+                );
             } else {
                 runner.forget(ProcessId::from_bits(process));
             }
