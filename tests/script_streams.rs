@@ -109,7 +109,7 @@ fn after_the_head_of_an_endless_stream_the_connection_goes_on() {
     let answer = client.response(RequestKind::Head).unwrap();
     assert_eq!((answer.status, text(&answer)), (200, ""));
     assert_eq!(text(&client.response(RequestKind::Other).unwrap()), "plain");
-    reaches(&server, "/pages/waiting", 0);
+    server.reaches("/pages/waiting", 0);
     assert_eq!(server.count("/pages/cancelled"), 0, "its client has what it wanted");
 }
 
