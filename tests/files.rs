@@ -137,27 +137,6 @@ fn head_says_what_get_says() {
 }
 
 #[test]
-fn a_listing_is_stored_nowhere_where_its_files_are_not() {
-    let route = |name: &str, value: &str| {
-        format!(
-            "[[route]]\nprefix = \"/{name}\"\nfiles = {{ listing = true, cache_control = \"{value}\" }}\n\n"
-        )
-    };
-    let config = route("secret", "no-store") + &route("open", "max-age=60");
-    let plan = Plan::new().config(&config).file("secret/a.txt", "a").file("open/a.txt", "a");
-    let server = plan.start();
-    // A listing is looked at again, whatever is said of its files.
-    for (path, expected) in [
-        ("/secret/", "no-store"),
-        ("/secret/a.txt", "no-store"),
-        ("/open/", "no-cache"),
-        ("/open/a.txt", "max-age=60"),
-    ] {
-        assert_eq!(field(&server.get(path), "Cache-Control"), expected, "{path}");
-    }
-}
-
-#[test]
 fn directories_are_listed_for_people_and_programs_where_allowed() {
     let server = Plan::new()
         .config("[files]\nlisting = true\nhide = [\"*.bak\"]\n")

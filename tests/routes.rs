@@ -197,3 +197,24 @@ fn strangers_and_missing_headers_are_closed() {
     let (answer, _) = silent.rest().unwrap();
     assert!(answer.is_empty(), "given up without a word: {}", answer.escape_ascii());
 }
+
+#[test]
+fn a_listing_is_stored_nowhere_where_its_files_are_not() {
+    let route = |name: &str, value: &str| {
+        format!(
+            "[[route]]\nprefix = \"/{name}\"\nfiles = {{ listing = true, cache_control = \"{value}\" }}\n\n"
+        )
+    };
+    let config = route("secret", "no-store") + &route("open", "max-age=60");
+    let plan = Plan::new().config(&config).file("secret/a.txt", "a").file("open/a.txt", "a");
+    let server = plan.start();
+    // A listing is looked at again, whatever is said of its files.
+    for (path, expected) in [
+        ("/secret/", "no-store"),
+        ("/secret/a.txt", "no-store"),
+        ("/open/", "no-cache"),
+        ("/open/a.txt", "max-age=60"),
+    ] {
+        assert_eq!(field(&server.get(path), "Cache-Control"), expected, "{path}");
+    }
+}

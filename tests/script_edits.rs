@@ -1,0 +1,134 @@
+//! Goal: an edit is told: what it put in force in the log, and what is broken, while pages are developed, in the browser, wherever it
+//! is included; and it is one edit, however many routes serve its directory. Method: the built binary, a site that is edited under it.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::fs;
+
+use serde_json::Value;
+use server::client::text;
+use server::patience::until;
+use server::{Plan, Server};
+
+/// Written where it is.
+fn edit(server: &Server, name: &str, text: &str) {
+    fs::write(server.directory().join(&format!("site/{name}")), text).unwrap();
+}
+
+/// Waits for an answer with this status and text.
+fn expect(server: &Server, path: &str, status: u16, body: &str) {
+    until(&format!("{status} {body} at {path}"), || {
+        let response = server.get(path);
+        (response.status == status && text(&response).contains(body)).then_some(())
+    });
+}
+
+/// What `ctl status` says of pages.
+fn pages(server: &Server) -> Value {
+    server.ctl_json(&["status"])["pages"].take()
+}
+
+#[test]
+fn routes_that_serve_one_directory_share_its_pages() {
+    let route = |number: u32| {
+        format!(
+            "[[route]]\nprefix = \"/in/{number}\"\nfiles = {{ cache_control = \"max-age={number}\" }}\n\n"
+        )
+    };
+    let index = "[[route]]\nprefix = \"/in/3\"\nfiles = { index = [\"home.html\"] }\n";
+    let config: String = (1..=2).map(route).chain([index.to_owned()]).collect();
+    let mut plan = Plan::new().config(&config).file("one.page.txt", "one");
+    for number in 1..=3 {
+        plan = plan
+            .file(&format!("in/{number}/index.page.html"), "index")
+            .file(&format!("in/{number}/home.page.html"), "home");
+    }
+    let server = plan.start();
+    // What answers for a directory is another page by the last route: those are two sets of seven pages.
+    assert_eq!(pages(&server)["count"], 14);
+    for (path, body) in
+        [("/one", "one"), ("/in/1/", "index"), ("/in/2/", "index"), ("/in/3/", "home")]
+    {
+        assert_eq!(text(&server.get(path)), body, "{path}");
+    }
+    edit(&server, "in/1/index.page.html", "other");
+    expect(&server, "/in/1/", 200, "other");
+    assert_eq!(pages(&server)["edits"], 1, "nothing was edited at the start");
+    let printed = server.printed_errors();
+    assert_eq!(printed.matches("edited: ").count(), 1, "{printed}");
+}
+
+#[test]
+fn the_log_names_what_an_edit_changed() {
+    let server = Plan::new().file("a.page.txt", "one").file("b.page.txt", "b").start();
+    let told = |line: &str| {
+        until(line, || {
+            server.printed_errors().lines().any(|known| known.ends_with(line)).then_some(())
+        });
+    };
+    edit(&server, "a.page.txt", "two");
+    told("edited: a.page.txt; 2 pages are in force");
+    edit(&server, "b.page.txt", "<% for i = 1 do %>");
+    expect(&server, "/b", 200, "b");
+    fs::remove_file(server.directory().join("site/b.page.txt")).unwrap();
+    told("edited: b.page.txt (gone); 1 page is in force");
+    // A broken edit is told as one, and puts nothing in force.
+    edit(&server, "a.page.txt", "<% for i = 1 do %>");
+    until("the problem", || server.printed_errors().contains("a.page.txt:1:14: ").then_some(()));
+    edit(&server, "c.page.txt", "c");
+    told("edited: c.page.txt (new); 2 pages are in force");
+    let site = server.directory().join("site");
+    for name in ["d", "e", "f", "g"] {
+        fs::create_dir_all(site.join("new")).unwrap();
+        fs::write(site.join(format!("new/{name}.page.txt")), name).unwrap();
+    }
+    fs::rename(site.join("new"), site.join("moved")).unwrap();
+    expect(&server, "/moved/g", 200, "g");
+    let printed = server.printed_errors();
+    assert!(printed.contains(".page.txt (new) and 1 more; 6 pages are in force"), "{printed}");
+}
+
+#[test]
+fn while_it_is_developed_a_broken_part_is_shown_wherever_it_is_included() {
+    let plan = Plan::new().argument("--dev").file("_row.page.html", "row");
+    let server = plan
+        .file("layout.page.html", "<main><% response:write(content()) %></main>")
+        .file("a.page.html", "<% include('_row.html') %>")
+        .file("b.page.html", "<% layout('layout.html') %>b")
+        .file("c.page.html", "c")
+        .start();
+    assert_eq!(text(&server.get("/a")), "row");
+    edit(&server, "_row.page.html", "new\n<% for i = 1 do %>");
+    expect(&server, "/a", 500, "<code>_row.page.html:2:14</code>");
+    let shown = server.get("/a");
+    for words in
+        ["`do` is never closed", "<td>new</td>", "a.page.html:1</code>", "include(&#39;_row"]
+    {
+        assert!(text(&shown).contains(words), "no `{words}` in:\n{}", text(&shown));
+    }
+    // What does not include it runs.
+    assert_eq!(text(&server.get("/c")), "c");
+    assert_eq!(text(&server.get("/b")), "<main>b</main>");
+    edit(&server, "layout.page.html", "<% if %>");
+    expect(&server, "/b", 500, "<code>layout.page.html:1");
+    edit(&server, "_row.page.html", "mended");
+    expect(&server, "/a", 200, "mended");
+    edit(&server, "layout.page.html", "<i><% response:write(content()) %></i>");
+    expect(&server, "/b", 200, "<i>b</i>");
+}
+
+#[test]
+fn while_it_is_developed_a_broken_module_is_shown_by_the_pages_that_may_require_it() {
+    let plan = Plan::new().argument("--dev");
+    plan.directory.write("app/main.lua", "return function() return 404 end");
+    plan.directory.write("app/names.lua", "return { first = 'one' }");
+    let server = plan.file("a.page.html", "<%= require('names').first %>").start();
+    assert_eq!(text(&server.get("/a")), "one");
+    server.directory().write("app/names.lua", "return { first = ");
+    expect(&server, "/a", 500, "<code>names.lua:1");
+    server.directory().write("app/names.lua", "return { first = 'two' }");
+    expect(&server, "/a", 200, "two");
+}
