@@ -157,6 +157,12 @@ impl State {
         Ok(())
     }
 
+    /// Throws all native code away. What all pages go through has a piece for each page it came to, and room for so many: for when
+    /// pages were replaced.
+    pub fn forget_native(&mut self) {
+        self.lua.forget_native();
+    }
+
     /// Sets the keys that cookies are signed with from now on; without any, a page that signs fails.
     pub fn set_keys(&mut self, keys: Keys) {
         self.lua.set_keys(keys);

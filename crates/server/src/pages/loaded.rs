@@ -61,6 +61,9 @@ impl Runner {
                 self.engine.withdraw(site, &page.name.file);
             }
         }
+        if !before.is_empty() {
+            self.engine.forget_native();
+        }
     }
 
     fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {

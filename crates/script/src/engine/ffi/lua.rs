@@ -32,6 +32,9 @@ unsafe extern "C-unwind" {
 /// The whole engine, off (luajit.h: `LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF`).
 const ENGINE_OFF: c_int = 0;
 
+/// All native code, thrown away (luajit.h: `LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH`).
+const ENGINE_FLUSH: c_int = 0x200;
+
 /// The number of a value that the registry keeps alive. Given back with [`Lua::release`].
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reference(pub(super) c_int);
@@ -125,6 +128,12 @@ impl Lua {
     pub(in crate::engine) fn interpret(&mut self) {
         // SAFETY: the state is open; switching off always works.
         unsafe { luaJIT_setmode(self.main.state(), 0, ENGINE_OFF) };
+    }
+
+    /// Throws all native code away: what runs on is compiled again.
+    pub(in crate::engine) fn forget_native(&mut self) {
+        // SAFETY: the state is open, and no code of it runs.
+        unsafe { luaJIT_setmode(self.main.state(), 0, ENGINE_FLUSH) };
     }
 
     /// Makes the library: every chunk is called with one table, which holds the native functions and what the chunks
