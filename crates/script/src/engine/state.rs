@@ -356,9 +356,7 @@ impl State {
         }
         Err(error)
     }
-}
 
-impl State {
     /// Ends a run that was under way for longer than it may be: an error that says where it stood.
     pub fn end_late(&mut self, mut run: Run, bound: Duration) -> Box<ScriptError> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");

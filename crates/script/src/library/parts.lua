@@ -202,18 +202,18 @@ local function run_page(page, context, arguments)
   run(called, context, arguments)
   while context.layout do
     local outer, arguments = context.layout, context.layout_arguments
-    context.layout, context.layout_arguments = nil, nil
+    context.layout, context.layout_arguments = false, false
     context.content = get(context.out)
     context.environment = environments[outer]
     called = outer
-    run(called, context, arguments)
+    run(called, context, arguments or nil)
   end
 end
 
 -- Runs a page, or what answers for a module: that tells whether the answer is to be the server's own.
 function kit.run_page(page, context)
   if not environments[page] then
-    context.environment = nil
+    context.environment = false
     return run(page, context)
   end
   run_page(page, context)
@@ -230,10 +230,10 @@ function kit.render(target, arguments)
     response.headers["Content-Type"] = "text/html; charset=utf-8"
   end
   -- What was printed before is not the content of a layout. A flush sends it.
-  context.before, context.content, context.blocks = get(context.out), nil, nil
+  context.before, context.content, context.blocks = get(context.out), false, false
   local fine, failure = pcall(run_page, page, context, arguments)
   local before = context.before
-  context.environment, context.layout, context.layout_arguments, context.before = nil, nil, nil, nil
+  context.environment, context.layout, context.layout_arguments, context.before = false, false, false, false
   local text = get(context.out)
   if before then
     context.out:put(before)

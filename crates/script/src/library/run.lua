@@ -38,7 +38,7 @@ local function written(context)
     -- A module renders a page, and printed that first.
     local text = get(out)
     out:put(before, text)
-    context.before = nil
+    context.before = false
   end
   return ref(out)
 end
@@ -56,10 +56,17 @@ local function serve(page, context)
   local response = setmetatable({}, response_meta)
   local request = setmetatable({}, request_meta)
   context.request, context.response = request, response
-  context.content, context.blocks, context.name, context.random = nil, nil, nil, nil
+  context.content, context.name = false, false
+  -- Seldom there: see new_context.
+  if context.blocks then
+    context.blocks = false
+  end
+  if context.random then
+    context.random = false
+  end
   local is_refused = kit.run_page(page, context)
   -- Whoever kept them has nothing of what comes after.
-  context.request, context.response = nil, nil
+  context.request, context.response = false, false
   is_refused = is_refused and not is_sent(response)
   local status, fields = head_of(request, response)
   return status, fields, is_refused and 1 or 0
@@ -120,7 +127,12 @@ end
 
 -- What a run is at, from its beginning. Its coroutine's next run has it too, unless somebody else may still use it.
 local function new_context()
-  local context = { out = new_buffer(), escape = escape, text = text_of }
+  -- What each run sets is there from the beginning, and nothing is set to nil: a table in which names come and go is made anew
+  -- again and again. What few runs set comes with them, as the table is a part of what a waiting page takes.
+  local context = {
+    out = new_buffer(), escape = escape, text = text_of, request = false, response = false, environment = false, name = false,
+    content = false,
+  }
   contexts[running()] = context
   return context
 end
@@ -151,7 +163,7 @@ local function next_context(context, length)
   elseif context.is_lent then
     -- A function that prints may have been kept.
     free(out)
-    context.out, context.is_lent = new_buffer(), nil
+    context.out, context.is_lent = new_buffer(), false
   else
     empty(out, length)
   end
