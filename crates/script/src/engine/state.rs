@@ -89,9 +89,9 @@ impl State {
             strangers,
             globals,
             lost,
-            rest @ ..,
+            of_runs @ ..,
         ] = built.map_err(|fault| not_built(fault, bytes))?;
-        lua.follow_runs(rest);
+        lua.follow_runs(of_runs);
         lua.set_globals(&environment).map_err(|fault| not_built(fault, bytes))?;
         let tick = (settings.slice.as_nanos() / 2).max(1);
         let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);

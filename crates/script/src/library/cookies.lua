@@ -14,7 +14,7 @@ local ceil, floor = math.ceil, math.floor
 local now, sign, verify = kit.now, kit.sign, kit.verify
 local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
 local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
-local name_size, value_size = kit.field_name, kit.field_value
+local value_size = kit.field_value
 
 -- Bytes of a code in base64url.
 local CODE_SIZE = 43
@@ -94,7 +94,7 @@ end
 
 -- A cookie as the wire can carry it (RFC 6265, 4.1.1), kept from scripts and from other sites unless told otherwise.
 function kit.cookie_line(name, value, options)
-  if type(name) ~= "string" or #name > name_size or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+  if not kit.is_token(name) then
     fail("not the name of a cookie: " .. tostring(name))
   end
   check_options(name, options)
@@ -106,11 +106,10 @@ function kit.cookie_line(name, value, options)
   if type(value) == "string" and options.signed then
     value = kit.signed(name, name, value, expiry_of(options))
   end
-  if type(value) == "string" and #value > value_size then
-    fail("the value of the cookie '" .. name .. "' is longer than " .. value_size .. " bytes")
-  end
   if type(value) ~= "string" then
     fail("the value of the cookie '" .. name .. "' is a string or a number, not a " .. type(value))
+  elseif #value > value_size then
+    fail("the value of the cookie '" .. name .. "' is longer than " .. value_size .. " bytes")
   elseif find(value, '[%c%s",;\\\127-\255]') then
     fail("the value of the cookie '" .. name .. "' holds what a cookie cannot: encode it, or sign it")
   end

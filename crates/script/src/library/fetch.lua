@@ -28,7 +28,7 @@ local function lines_of(headers, is_json)
   end
   local lines, count, spelt, size = {}, 0, {}, 0
   for name, value in pairs(headers) do
-    if type(name) ~= "string" or #name > name_size or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+    if not kit.is_token(name) then
       fail("fetch: not a header name: " .. tostring(name))
     end
     if type(value) == "number" then

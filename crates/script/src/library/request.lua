@@ -92,9 +92,15 @@ for name in ([[
   single[name] = true
 end
 
+-- Whether this can be the name of a field or a cookie (RFC 9110, 5.6.2).
+local function is_token(name)
+  return type(name) == "string" and #name <= name_size and find(name, "^[%w!#$%%&'*+.^_`|~-]+$") ~= nil
+end
+kit.is_token = is_token
+
 -- A field as the wire can carry it, or an error at the place that sets it (RFC 9110, 5.5 and 5.6.2).
 local function checked(name, value)
-  if type(name) ~= "string" or #name > name_size or not find(name, "^[%w!#$%%&'*+.^_`|~-]+$") then
+  if not is_token(name) then
     fail("not a field name: " .. tostring(name))
   end
   if type(value) == "number" then

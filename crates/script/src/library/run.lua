@@ -109,6 +109,9 @@ end
 -- Ends what runs, wherever it is, with what is written and set so far. Its coroutine is of no use any more.
 kit.publish("exit", function()
   local context = current[1]
+  if not context.response then
+    fail("exit() ends what answers a request: nothing does so here")
+  end
   local status, fields = head_of(context.request, context.response)
   local start, length = written(context)
   kit.yield(EXIT, start, length, status, fields)

@@ -51,12 +51,12 @@ function url.decode(text)
   return (gsub(gsub(tostring(text), "%+", " "), "%%(%x%x)", byte_of))
 end
 
-local function add(pairs_so_far, name, value)
+local function add(written, name, value)
   local kind = type(value)
   if kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
     fail("url.query: '" .. tostring(name) .. "' is a " .. kind .. ", not a string, a number, a boolean or a list of them")
   end
-  pairs_so_far[#pairs_so_far + 1] = encoded(name) .. "=" .. encoded(value)
+  written[#written + 1] = encoded(name) .. "=" .. encoded(value)
 end
 
 -- Names with their values as a query, in the order of the names; a list gives its name once for each value.
@@ -76,8 +76,9 @@ function url.query(values)
   for place = 1, #names do
     local name = names[place]
     local value = values[name]
-    for index = 1, type(value) == "table" and #value or 1 do
-      add(written, name, type(value) == "table" and value[index] or value)
+    local list = type(value) == "table" and value or { value }
+    for index = 1, #list do
+      add(written, name, list[index])
     end
   end
   return concat(written, "&")

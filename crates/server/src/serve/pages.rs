@@ -155,19 +155,18 @@ impl LivePages {
             let sets = self.sets.iter().filter(|set| set.kind == kind);
             sets.map(|set| set.texts().count()).sum::<usize>()
         };
-        let spoken = |count: usize, thing: &str| match count {
-            1 => format!("1 {thing}"),
-            count => format!("{count} {thing}s"),
+        let (pages, modules) = (count(PageKind::Page), count(PageKind::Module));
+        let spoken = |(count, thing)| match count {
+            0 => None,
+            1 => Some(format!("1 {thing}")),
+            count => Some(format!("{count} {thing}s")),
         };
-        match (count(PageKind::Page), count(PageKind::Module)) {
-            (pages @ 1, 0) => format!("{} is in force", spoken(pages, "page")),
-            (pages, 0) => format!("{} are in force", spoken(pages, "page")),
-            (0, modules @ 1) => format!("{} is in force", spoken(modules, "module")),
-            (0, modules) => format!("{} are in force", spoken(modules, "module")),
-            (pages, modules) => {
-                let (pages, modules) = (spoken(pages, "page"), spoken(modules, "module"));
-                format!("{pages} and {modules} are in force")
-            }
+        let words: Vec<String> =
+            [(pages, "page"), (modules, "module")].into_iter().filter_map(spoken).collect();
+        match pages + modules {
+            0 => "nothing is in force".to_owned(),
+            1 => format!("{} is in force", words.concat()),
+            _ => format!("{} are in force", words.join(" and ")),
         }
     }
 

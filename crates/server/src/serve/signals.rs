@@ -162,21 +162,39 @@ fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
 
 /// The keys of `[pages]`, and whether they differ.
 fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 14] {
+    // All of them by name, so that none is forgotten. Which errors are shown is said by a flag, not by a key.
+    let Pages {
+        enabled,
+        code,
+        slice,
+        cpu_budget,
+        deadline,
+        memory,
+        memory_per_request,
+        fetch,
+        secret_file,
+        session_age,
+        secure_cookies,
+        uploads,
+        upload_size,
+        uploads_size,
+        errors: _,
+    } = old;
     [
-        ("pages.enabled", old.enabled != new.enabled),
-        ("pages.native", old.code != new.code),
-        ("pages.slice", old.slice != new.slice),
-        ("pages.cpu_budget", old.cpu_budget != new.cpu_budget),
-        ("pages.deadline", old.deadline != new.deadline),
-        ("pages.memory", old.memory != new.memory),
-        ("pages.memory_per_request", old.memory_per_request != new.memory_per_request),
-        ("pages.fetch", old.fetch != new.fetch),
-        ("pages.secret_file", old.secret_file != new.secret_file),
-        ("pages.session_age", old.session_age != new.session_age),
-        ("pages.secure_cookies", old.secure_cookies != new.secure_cookies),
-        ("pages.uploads", old.uploads != new.uploads),
-        ("pages.upload_size", old.upload_size != new.upload_size),
-        ("pages.uploads_size", old.uploads_size != new.uploads_size),
+        ("pages.enabled", *enabled != new.enabled),
+        ("pages.native", *code != new.code),
+        ("pages.slice", *slice != new.slice),
+        ("pages.cpu_budget", *cpu_budget != new.cpu_budget),
+        ("pages.deadline", *deadline != new.deadline),
+        ("pages.memory", *memory != new.memory),
+        ("pages.memory_per_request", *memory_per_request != new.memory_per_request),
+        ("pages.fetch", *fetch != new.fetch),
+        ("pages.secret_file", *secret_file != new.secret_file),
+        ("pages.session_age", *session_age != new.session_age),
+        ("pages.secure_cookies", *secure_cookies != new.secure_cookies),
+        ("pages.uploads", *uploads != new.uploads),
+        ("pages.upload_size", *upload_size != new.upload_size),
+        ("pages.uploads_size", *uploads_size != new.uploads_size),
     ]
 }
 

@@ -17,9 +17,6 @@ use crate::pages::name::PageName;
 use crate::pages::{PageSet, SetIndex};
 use crate::route::{Action, Explanation, Found, RouteRequest, RuleId};
 
-/// What files answer to methods that they do not take.
-const OTHER_METHOD: &str = "405, allowed are GET, HEAD, OPTIONS";
-
 impl SiteData {
     /// Tells step by step which rule takes a request, and what answers it. The query takes no part.
     pub fn explain(&self, host: Option<&str>, method: &str, target: &str) -> Explanation {
@@ -61,12 +58,9 @@ impl SiteData {
         }
         let main = self.main_of(found);
         if !matches!(method, "GET" | "HEAD") {
-            let own = if method == "OPTIONS" {
-                "204, allowed are GET, HEAD, OPTIONS"
-            } else {
-                OTHER_METHOD
-            };
-            return Some(main.unwrap_or_else(|| own.to_owned()));
+            let status = if method == "OPTIONS" { 204 } else { 405 };
+            let own = || format!("{status}, allowed are GET, HEAD, OPTIONS");
+            return Some(main.unwrap_or_else(own));
         }
         let missing = match self.content_of(root, path)? {
             Content::File(file) => {
