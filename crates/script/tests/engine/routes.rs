@@ -315,13 +315,6 @@ fn a_module_renders_pages_of_the_site() {
 }
 
 #[test]
-fn a_module_that_is_loaded_has_nothing_to_exit_from() {
-    let error = module(&mut Stage::new(), "local x\nexit()\nreturn {}").err().unwrap();
-    let told = "api.lua:2: exit() ends what answers a request: nothing does so here";
-    assert_eq!(error.to_string(), told);
-}
-
-#[test]
 fn what_a_module_renders_may_flush() {
     let mut stage = Stage::new();
     let page = "return function(_b, _e, _r, request, response)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Code, Fault, Settings, Step, Wait};
+use script::engine::{Code, Fault, Purpose, Settings, Step, Wait};
 
 use crate::stage::Stage;
 
@@ -228,4 +228,14 @@ fn an_exit_ends_the_page_wherever_it_is() {
     assert_eq!(stage.output.body, b"sent");
     assert!(matches!(stage.resume(run), Step::Done));
     assert_eq!(stage.output.body, b"rest");
+}
+
+#[test]
+fn a_module_that_is_loaded_has_nothing_to_exit_from() {
+    let mut stage = Stage::new();
+    stage.state.provide("api", "api.lua", "local x\nexit()\nreturn {}").unwrap();
+    stage.state.adopt_modules().unwrap();
+    let loaded = stage.state.load_module("api", "api.lua", Purpose::Answers, &mut stage.desk);
+    let told = "api.lua:2: exit() ends what answers a request: nothing does so here";
+    assert_eq!(loaded.err().unwrap().to_string(), told);
 }
