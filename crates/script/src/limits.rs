@@ -40,12 +40,26 @@ pub const MEMORY_SIZE: usize = 64 * 1024 * 1024;
 /// Bytes that one run may hold of these (half of them), where nothing else is configured. Beyond: it is ended.
 pub const RUN_MEMORY_SIZE: usize = MEMORY_SIZE / 2;
 
-/// Bytes that a run has allocated before a part of what follows is watched (1 MiB). They count as held to its end: less
-/// would cost pages that are over soon, more would make small bounds coarse.
+/// The part of the engine's memory (an eighth) above which what a run held is collected at the ends of turns when it is over. Below:
+/// LuaJIT collects it in its own time.
+pub const LEFT_BEHIND_PART: usize = 8;
+
+/// The part of the engine's memory (half) that must be in use for that. Below: there is room for others, and time for LuaJIT.
+pub const LEFT_BEHIND_USED_PART: usize = 2;
+
+/// The part of the engine's memory that is free when garbage is collected in steps behind each run (a quarter). With less: it is.
+pub const COLLECTED_PART: usize = 4;
+
+/// The part of the engine's memory without which the next run may find no room (a sixteenth). With less: all garbage is collected at
+/// once, which holds up the scheduler for as long as it takes.
+pub const COLLECTED_WHOLE_PART: usize = 16;
+
+/// Bytes that a run has allocated before a part of what follows is watched (1 MiB). Up to there all count as held to its end. Beyond: what
+/// it holds is estimated. Less would cost pages that are over soon, more would make small bounds coarse.
 pub const UNWATCHED_SIZE: u64 = 1024 * 1024;
 
 /// Bytes of a run's memory that one watched block stands for (8 KiB): of 32 MiB in small blocks 4,096 are watched, so that
-/// the account is right within some percent.
+/// the account is right within some percent. Beyond: a block counts as many times as that goes into it.
 pub const SAMPLE_SIZE: u64 = 8 * 1024;
 
 /// Work of the collector in one slice of a run that may hold too much (64 KiB as LuaJIT counts it: some 100 us, and some

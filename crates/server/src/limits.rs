@@ -317,6 +317,8 @@ pub const UPLOAD_BLOCK_SIZE: usize = 64 * 1024;
 pub const UPLOAD_BLOCKS: usize = 4;
 /// 2 threads write the files of forms, where a directory is named for them; a slow disk holds up forms, and nobody else.
 pub const UPLOAD_HELPERS: usize = 2;
+/// 10 ms until a helper whose mailbox was full is written to again, when nothing happens until then.
+pub const UPLOAD_FULL_PAUSE_MS: u64 = 10;
 /// 1 MiB of a file is given to a page by `file:read`; what is behind it is not read.
 pub const UPLOAD_READ_SIZE: usize = script::limits::FILE_READ_SIZE;
 /// 255 bytes of the name a file is saved by, as file systems have it; with a longer one it is not saved.

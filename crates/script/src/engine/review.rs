@@ -8,6 +8,7 @@ use crate::engine::ffi::{Coroutine, Outcome};
 use crate::engine::report;
 use crate::engine::run::{Review, Run};
 use crate::engine::state::State;
+use crate::limits;
 
 /// Ends of cycles until all is free that was garbage: that of the one under way, which may have passed by some, and one more.
 pub(super) const CYCLES: u32 = 2;
@@ -63,7 +64,7 @@ impl State {
             self.cycles_due = CYCLES;
         }
         let bound = self.lua.memory_bound();
-        if used > bound - bound / 16 {
+        if used > bound - bound / limits::COLLECTED_WHOLE_PART {
             // The next run may need what steps would free too late.
             self.collect();
             return;
@@ -82,8 +83,9 @@ impl State {
     /// A run is over. Where it held much, that is garbage now, and is collected before somebody needs the room.
     pub(super) fn note_over(&mut self) {
         let bound = self.lua.memory_bound();
-        let is_much = self.held > bound as u64 / 8 && self.lua.memory_used() > bound / 2;
-        if is_much && self.cycles_due == 0 {
+        let held_much = self.held > (bound / limits::LEFT_BEHIND_PART) as u64;
+        let is_short = self.lua.memory_used() > bound / limits::LEFT_BEHIND_USED_PART;
+        if held_much && is_short && self.cycles_due == 0 {
             self.cycles_due = CYCLES;
         }
     }
@@ -113,7 +115,8 @@ impl State {
     /// The next collection is not due before half of what is left is used.
     fn postpone_collection(&mut self) {
         let (used, bound) = (self.lua.memory_used(), self.lua.memory_bound());
-        self.collect_above = (bound / 4 * 3).max(used + bound.saturating_sub(used) / 2);
+        let usual = bound - bound / limits::COLLECTED_PART;
+        self.collect_above = usual.max(used + bound.saturating_sub(used) / 2);
     }
 
     /// Takes away what dropped handles left.

@@ -114,7 +114,7 @@ impl State {
             ticks_used: 0,
             tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
             cpu_budget: settings.cpu_budget,
-            collect_above: settings.memory_bytes / 4 * 3,
+            collect_above: settings.memory_bytes - settings.memory_bytes / limits::COLLECTED_PART,
             cycles_due: 0,
             run_bound: settings.run_memory_bytes as u64,
             allocated: 0,

@@ -6,7 +6,9 @@ local kit = ...
 
 local error, find, getinfo, type = error, string.find, debug.getinfo, type
 
+-- What the names of the library's chunks begin with (library.rs).
 local MARK = "=[library]"
+kit.mark = MARK
 
 -- Further out nobody looks: a place there says little, and errors may be caught at every level.
 local levels_max = kit.traceback_levels

@@ -5,11 +5,12 @@
 local kit = ...
 
 local getinfo, getlocal, type, sub = debug.getinfo, debug.getlocal, type, string.sub
+local running = coroutine.running
 local band, concat = bit.band, table.concat
 local util = require("jit.util")
 local funcinfo, funcbc = util.funcinfo, util.funcbc
 
-local MARK = "=[library]"
+local MARK = kit.mark
 
 -- Numbers of operations as in globals.lua: a call whose results are returned, with a fixed number of arguments and without.
 local FIXED, OPEN = kit.operation_at(2, "return a()"), kit.operation_at(4, "return a(b())")
@@ -34,7 +35,7 @@ local function tail_line(code)
 end
 
 -- Whom a function of the library is calling: it says so by the name of a local variable.
-local function called_at(level, coroutine)
+local function called_at(coroutine, level)
   local name, value
   local index = 0
   -- LuaJIT has no function with more than 250 of them.
@@ -47,22 +48,14 @@ local function called_at(level, coroutine)
   until not name
 end
 
--- The same for the running coroutine: the page and the line (0 where it is not known) of whom the library calls at this level,
--- where that is not the function of the level within it.
+-- The page and the line (0 where it is not known) of whom the library calls at this level of the running coroutine, where that
+-- is not the function of the level within it.
 function kit.lost_at(level, inner)
-  local name, value
-  local index = 0
-  repeat
-    index = index + 1
-    name, value = getlocal(level, index)
-    if name == "called" and type(value) == "function" and value ~= inner then
-      local about = getinfo(value, "S")
-      if sub(about.source, 1, #MARK) ~= MARK then
-        return about.short_src, tail_line(value)
-      end
-      return nil
-    end
-  until not name
+  local called = called_at(running(), level + 1)
+  local about = called and called ~= inner and getinfo(called, "S")
+  if about and sub(about.source, 1, #MARK) ~= MARK then
+    return about.short_src, tail_line(called)
+  end
   return nil
 end
 
@@ -75,7 +68,7 @@ function kit.lost(coroutine)
     if not about then
       break
     end
-    local called = sub(about.source, 1, #MARK) == MARK and called_at(level, coroutine)
+    local called = sub(about.source, 1, #MARK) == MARK and called_at(coroutine, level)
     if called and called ~= inner then
       local source = getinfo(called, "S").source
       if sub(source, 1, #MARK) ~= MARK then

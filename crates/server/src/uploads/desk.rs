@@ -22,9 +22,6 @@ use crate::http::Intake;
 use crate::limits;
 use crate::message::Message;
 
-/// Milliseconds until a helper whose mailbox was full is written to again, when nothing happens until then.
-const FULL_PAUSE_MS: u64 = 10;
-
 /// How a form stands that a request came with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -245,7 +242,7 @@ impl Desk {
         if !self.leaving.is_empty() || self.is_stalled {
             self.send_all(context.mail);
             if !self.leaving.is_empty() || self.is_stalled {
-                context.wake_after_ms(FULL_PAUSE_MS);
+                context.wake_after_ms(limits::UPLOAD_FULL_PAUSE_MS);
             }
         }
     }
