@@ -1,6 +1,6 @@
-//! Signals, received by waiting for them: no code of ours ever runs inside a signal handler.
+//! Signals, received by waiting for them: the one handler that there is notes which have come.
 //!
-//! Owns the mask of the signals that are waited for. Never decides what a signal means.
+//! Owns the mask of the signals that are waited for, and their handler. Never decides what a signal means.
 //!
 //! The first thread blocks them ([`block_all`]) before it starts others, which inherit the mask; one thread then
 //! waits. A thread that existed before, or unblocks them, would be killed by the first one. Programs that the
@@ -8,14 +8,12 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 
 use crate::clock::monotonic_ns;
 
@@ -55,6 +53,11 @@ impl Signal {
     fn from_number(number: libc::c_int) -> Option<Self> {
         Self::ALL.into_iter().find(|signal| signal.number() == number)
     }
+
+    /// Its place in [`ARRIVED`].
+    fn bit(self) -> u32 {
+        1 << self.number()
+    }
 }
 
 /// Some of the signals.
@@ -67,6 +70,15 @@ impl SignalSet {
     /// All of them.
     pub fn all() -> Self {
         Signal::ALL.into_iter().collect()
+    }
+
+    fn contains(&self, signal: Signal) -> bool {
+        // SAFETY: the pointer is to an initialised sigset_t that is only read.
+        unsafe { libc::sigismember(&raw const self.members, signal.number()) == 1 }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Signal> {
+        Signal::ALL.into_iter().filter(|signal| self.contains(*signal))
     }
 }
 
@@ -87,12 +99,7 @@ impl FromIterator<Signal> for SignalSet {
 
 impl std::fmt::Debug for SignalSet {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // SAFETY: the pointer is to an initialised sigset_t.
-        let contains = |signal: Signal| unsafe {
-            libc::sigismember(&raw const self.members, signal.number()) == 1
-        };
-        let members = Signal::ALL.into_iter().filter(|signal| contains(*signal));
-        formatter.debug_set().entries(members).finish()
+        formatter.debug_set().entries(self.iter()).finish()
     }
 }
 
@@ -124,25 +131,7 @@ pub fn ignore_file_size() {
     assert_ne!(before, libc::SIG_ERR, "signal(2) fails only for an unknown signal");
 }
 
-/// Waits for one of the signals, which have to be blocked in every thread.
-///
-/// # Errors
-/// The kernel's; none is known for a set made here.
-pub fn wait(signals: &SignalSet) -> io::Result<Signal> {
-    loop {
-        // SAFETY: the first pointer is to an initialised sigset_t that is only read, the second asks for nothing.
-        let number = unsafe { libc::sigwaitinfo(&raw const signals.members, ptr::null_mut()) };
-        match received(number) {
-            Ok(Some(signal)) => return Ok(signal),
-            // A debugger or a stop and continue interrupts the wait.
-            Ok(None) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Like [`wait`], but gives up after `timeout` and says `None`.
+/// Waits for one of the signals, which have to be blocked in every thread; gives up after `timeout` and says `None`.
 ///
 /// # Errors
 /// The kernel's; none is known for a set made here.
@@ -176,27 +165,42 @@ pub enum Arrival {
     Nothing,
 }
 
-/// Signals as something to read (signalfd(2)): for who waits for something else, too.
-#[derive(Debug)]
+/// The signals that interrupted a wait of an [`Inbox`], until they are taken from here.
+static ARRIVED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn note(number: libc::c_int) {
+    ARRIVED.fetch_or(1 << number, Relaxed);
+}
+
+/// Signals, for who waits for something else, too.
+///
+/// They are let through while it waits, and then alone. Of a signalfd(2) whoever polls it is woken by every signal to any
+/// thread of the process, and the timers of pages send hundreds a second.
 pub struct Inbox {
-    descriptor: OwnedFd,
     signals: SignalSet,
+    /// What stays blocked while it waits.
+    others: libc::sigset_t,
 }
 
 impl Inbox {
     /// For these signals, which have to be blocked in every thread.
     ///
     /// # Errors
-    /// The kernel's, when there are no descriptors.
+    /// The kernel's; none is known for a set made here.
     pub fn new(signals: SignalSet) -> io::Result<Self> {
-        // SAFETY: the pointer is to an initialised sigset_t that is only read.
-        let number = unsafe { libc::signalfd(-1, &raw const signals.members, libc::SFD_CLOEXEC) };
-        if number < 0 {
-            return Err(io::Error::last_os_error());
+        let mut others = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the first pointer asks for nothing, the second is to a whole sigset_t, which the call fills.
+        let error =
+            unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), others.as_mut_ptr()) };
+        assert_eq!(error, 0, "pthread_sigmask(3) fails only for an unknown first argument");
+        // SAFETY: it was filled.
+        let mut others = unsafe { others.assume_init() };
+        for signal in signals.iter() {
+            handle(signal)?;
+            // SAFETY: the pointer is to an initialised sigset_t.
+            unsafe { libc::sigdelset(&raw mut others, signal.number()) };
         }
-        // SAFETY: the kernel has just made it, and nobody else knows its number.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
-        Ok(Self { descriptor, signals })
+        Ok(Self { signals, others })
     }
 
     /// Waits for a signal, or for something to read, or until the time is over; without one for ever. A signal comes first.
@@ -210,29 +214,55 @@ impl Inbox {
     ) -> io::Result<Arrival> {
         let timeout_ns = timeout.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let deadline_ns = timeout_ns.map(|time_ns| monotonic_ns().saturating_add(time_ns));
+        // The kernel looks at no descriptor of this number.
+        let descriptor = other.map_or(-1, |other| other.as_raw_fd());
         loop {
-            let left = deadline_ns.map(|at_ns| at_ns.saturating_sub(monotonic_ns()));
-            let left =
-                left.and_then(|left_ns| Timespec::try_from(Duration::from_nanos(left_ns)).ok());
-            let signals = PollFd::new(&self.descriptor, PollFlags::IN);
-            let mut looked_at = [signals.clone(), signals];
-            if let Some(other) = &other {
-                looked_at[1] = PollFd::new(other, PollFlags::IN);
+            if let Some(signal) = self.take()? {
+                return Ok(Arrival::Signal(signal));
             }
-            match poll(&mut looked_at, left.as_ref()) {
+            let left = deadline_ns.map(|at_ns| timespec(at_ns.saturating_sub(monotonic_ns())));
+            match self.wait_once(descriptor, left.as_ref()) {
                 Ok(0) => return Ok(Arrival::Nothing),
-                Ok(_) if looked_at[0].revents().is_empty() => return Ok(Arrival::Readable),
-                // Taken as `wait` takes it; gone means that somebody else did.
-                Ok(_) => {
-                    if let Some(signal) = wait_timeout(&self.signals, Duration::ZERO)? {
-                        return Ok(Arrival::Signal(signal));
-                    }
-                }
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+                Ok(_) => return Ok(Arrival::Readable),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
     }
+
+    /// One that has come already.
+    fn take(&self) -> io::Result<Option<Signal>> {
+        let arrived = ARRIVED.load(Relaxed);
+        if let Some(signal) = self.signals.iter().find(|signal| arrived & signal.bit() != 0) {
+            ARRIVED.fetch_and(!signal.bit(), Relaxed);
+            return Ok(Some(signal));
+        }
+        wait_timeout(&self.signals, Duration::ZERO)
+    }
+
+    /// How many descriptors there is something to read at, of one.
+    fn wait_once(
+        &self,
+        descriptor: libc::c_int,
+        timeout: Option<&libc::timespec>,
+    ) -> io::Result<usize> {
+        let mut looked_at = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+        let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: the first pointer is to one pollfd, as the number says; the others are to values that are only read, or ask
+        // for nothing.
+        let count = unsafe { libc::ppoll(&raw mut looked_at, 1, timeout, &raw const self.others) };
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+/// Has a signal noted where it is not blocked.
+fn handle(signal: Signal) -> io::Result<()> {
+    // SAFETY: all zeros are a sigaction without flags, whose handler blocks nothing more.
+    let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
+    // SAFETY: the handler only writes an atomic word, which signal-safety(7) allows; the last pointer asks for nothing.
+    let status = unsafe { libc::sigaction(signal.number(), &raw const action, ptr::null_mut()) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Has a program begin with no signal blocked, though its parent waits for some: whoever interrupts both ends it.

@@ -3,13 +3,16 @@
 
 mod child;
 
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::sync::mpsc::channel;
+use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 use sys::signal::{
-    Signal, SignalSet, block_all, ignore_broken_pipe, send, send_to_self, unblock_in, wait,
-    wait_timeout,
+    Arrival, Inbox, Signal, SignalSet, block_all, ignore_broken_pipe, send, send_to_self,
+    unblock_in, wait_timeout,
 };
 
 const LONG: Duration = Duration::from_secs(10);
@@ -19,12 +22,50 @@ fn in_child_with_blocked_signals(test: &str, body: impl FnOnce()) {
     child::in_child(test, body);
 }
 
+/// A thread that waits at an inbox for each of these signals once.
+struct Waiting {
+    directory: String,
+    thread: JoinHandle<Vec<Signal>>,
+}
+
+impl Waiting {
+    /// Returns when it sleeps.
+    fn start(signals: &'static [Signal]) -> Self {
+        let (sender, receiver) = channel();
+        let thread = spawn(move || {
+            let inbox = Inbox::new(signals.iter().copied().collect()).expect("handlers can be set");
+            sender.send(rustix::thread::gettid()).expect("somebody waits for it");
+            let arrivals = signals.iter().map(|_| inbox.wait(None, None).expect("waiting works"));
+            let signal_of = |arrival| match arrival {
+                Arrival::Signal(signal) => signal,
+                other => panic!("{other:?}"),
+            };
+            arrivals.map(signal_of).collect()
+        });
+        let number = receiver.recv().expect("it begins").as_raw_nonzero();
+        let waiting = Self { directory: format!("/proc/self/task/{number}"), thread };
+        while waiting.told("State:") != "S (sleeping)" {
+            std::thread::yield_now();
+        }
+        waiting
+    }
+
+    /// What the kernel tells of it.
+    fn told(&self, name: &str) -> String {
+        let status = std::fs::read_to_string(format!("{}/status", self.directory));
+        let status = status.expect("it is there");
+        let value = status.lines().find_map(|line| line.strip_prefix(name));
+        value.expect("the kernel tells it").trim().to_owned()
+    }
+}
+
 #[test]
 fn every_signal_is_received_as_what_it_is() {
     in_child_with_blocked_signals("every_signal_is_received_as_what_it_is", || {
         for signal in Signal::ALL {
             send_to_self(signal).expect("a process may signal itself");
-            assert_eq!(wait(&SignalSet::all()).expect("waiting works"), signal);
+            let received = wait_timeout(&SignalSet::all(), LONG).expect("waiting works");
+            assert_eq!(received, Some(signal));
         }
     });
 }
@@ -60,6 +101,60 @@ fn a_signal_reaches_a_thread_that_already_waits() {
         send_to_self(Signal::Interrupt).expect("a process may signal itself");
         let received = waiting.join().expect("no panic").expect("waiting works");
         assert_eq!(received, Some(Signal::Interrupt));
+    });
+}
+
+#[test]
+fn an_inbox_has_signals_first_and_then_what_there_is_to_read() {
+    in_child_with_blocked_signals(
+        "an_inbox_has_signals_first_and_then_what_there_is_to_read",
+        || {
+            let wanted = [Signal::Hangup, Signal::Terminate];
+            let inbox = Inbox::new(wanted.into_iter().collect()).expect("handlers can be set");
+            let (reader, writer) = rustix::pipe::pipe().expect("room for a pipe");
+            let wait = |timeout| inbox.wait(Some(reader.as_fd()), timeout).expect("waiting works");
+            assert_eq!(wait(Some(Duration::ZERO)), Arrival::Nothing);
+            rustix::io::write(&writer, b"x").expect("there is room in it");
+            for signal in [Signal::Terminate, Signal::User1, Signal::Hangup] {
+                send_to_self(signal).expect("a process may signal itself");
+            }
+            let mut arrived = [wait(None), wait(None)];
+            arrived.sort_by_key(|arrival| *arrival == Arrival::Signal(Signal::Terminate));
+            assert_eq!(arrived, wanted.map(Arrival::Signal));
+            assert_eq!(wait(None), Arrival::Readable);
+            assert_eq!(wait(Some(Duration::ZERO)), Arrival::Readable, "nobody has read it");
+            let rest = wait_timeout(&SignalSet::all(), Duration::ZERO).expect("waiting works");
+            assert_eq!(rest, Some(Signal::User1), "it stayed blocked");
+        },
+    );
+}
+
+#[test]
+fn an_inbox_that_waits_already_gets_every_signal() {
+    in_child_with_blocked_signals("an_inbox_that_waits_already_gets_every_signal", || {
+        let waiting = Waiting::start(&Signal::ALL);
+        for signal in Signal::ALL {
+            send_to_self(signal).expect("a process may signal itself");
+        }
+        let mut arrived = waiting.thread.join().expect("no panic");
+        arrived.sort_by_key(|signal| Signal::ALL.iter().position(|known| known == signal));
+        assert_eq!(arrived, Signal::ALL);
+    });
+}
+
+#[test]
+fn signals_of_others_do_not_wake_who_waits_at_an_inbox() {
+    in_child_with_blocked_signals("signals_of_others_do_not_wake_who_waits_at_an_inbox", || {
+        let waiting = Waiting::start(&[Signal::Quit]);
+        let before = waiting.told("voluntary_ctxt_switches:");
+        let other = SignalSet::from_iter([Signal::User2]);
+        for _ in 0..200 {
+            send_to_self(Signal::User2).expect("a process may signal itself");
+            assert_eq!(wait_timeout(&other, LONG).expect("waiting works"), Some(Signal::User2));
+        }
+        assert_eq!(waiting.told("voluntary_ctxt_switches:"), before);
+        send_to_self(Signal::Quit).expect("a process may signal itself");
+        assert_eq!(waiting.thread.join().expect("no panic"), [Signal::Quit]);
     });
 }
 
