@@ -41,6 +41,9 @@ impl Tick {
 const NONE: u32 = u32::MAX;
 const WORDS: usize = WHEEL_TICKS / 64;
 
+// So that one word has a bit for each of them.
+const _: () = assert!(WORDS == u64::BITS as usize);
+
 /// A process's place in the wheel; lives in its slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
@@ -72,6 +75,8 @@ pub struct Wheel {
     heads: Box<[u32; WHEEL_TICKS]>,
     /// One bit per bucket that is not empty.
     filled: [u64; WORDS],
+    /// One bit per word of `filled` that is not zero: the next due bucket is looked for at every turn.
+    words: u64,
     /// All buckets before this tick have been looked at.
     current: Tick,
     linked: usize,
@@ -83,6 +88,7 @@ impl Wheel {
         Self {
             heads: Box::new([NONE; WHEEL_TICKS]),
             filled: [0; WORDS],
+            words: 0,
             current: Tick(0),
             linked: 0,
         }
@@ -101,6 +107,7 @@ impl Wheel {
         }
         self.heads[bucket] = index;
         self.filled[bucket / 64] |= 1 << (bucket % 64);
+        self.words |= 1 << (bucket / 64);
         self.linked += 1;
     }
 
@@ -120,6 +127,9 @@ impl Wheel {
             self.heads[bucket] = link.next;
             if link.next == NONE {
                 self.filled[bucket / 64] &= !(1 << (bucket % 64));
+                if self.filled[bucket / 64] == 0 {
+                    self.words &= !(1 << (bucket / 64));
+                }
             }
         }
         *links.link(index) = Link::UNLINKED;
@@ -145,20 +155,17 @@ impl Wheel {
             return None;
         }
         let start = self.current.bucket();
-        let first_word = start / 64;
-        for step in 0..=WORDS {
-            let word = (first_word + step) % WORDS;
-            let mut bits = self.filled[word];
-            if step == 0 {
-                bits &= !0 << (start % 64);
-            }
-            if bits != 0 {
-                let bucket = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (bucket + WHEEL_TICKS - start) % WHEEL_TICKS;
-                return Some(self.current.later(ahead as u64));
-            }
+        let mut word = start / 64;
+        let mut bits = self.filled[word] & (!0 << (start % 64));
+        if bits == 0 {
+            // The words behind this one, around the wheel, and at last this one again: its buckets before `start` are of the next round.
+            let behind = self.words.rotate_right((word as u32 + 1) % u64::BITS);
+            word = (word + 1 + behind.trailing_zeros() as usize) % WORDS;
+            bits = self.filled[word];
         }
-        None
+        let bucket = word * 64 + bits.trailing_zeros() as usize;
+        let ahead = (bucket + WHEEL_TICKS - start) % WHEEL_TICKS;
+        Some(self.current.later(ahead as u64))
     }
 
     /// Processes linked.
