@@ -4,9 +4,9 @@ use std::time::Duration;
 
 // ---- Templates. Beyond each of the first three: a `TemplateError`, and the page is not loaded ----
 
-/// Bytes of the source of one page (4 MiB). Beyond: the page is refused, so that offsets, lines and the
-/// Lua text made from it (at most four times as long) stay small numbers.
-pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of the source of one page, or of a module (1 MiB). Beyond: it is refused, so that offsets, lines and the
+/// Lua text made from it (at most four times as long, with what stands between) stay small numbers.
+pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Tags in one page. Beyond: the page is refused; a Lua function has room for 65,536 constants, and a
 /// page is one function.
@@ -129,8 +129,9 @@ pub const LOAD_JUMPS: usize = 1_000;
 /// digits, of which one counts as many times as there are 20 digits in it. Beyond: nil and a message.
 pub const LOAD_NUMBERS: usize = 200;
 
-/// Bytes of a page, or of a module (1 MiB). Beyond: it is not loaded.
-pub const SOURCE_SIZE: usize = 1024 * 1024;
+/// Bytes of Lua text that is a page, or a module (5 MiB: what is made of the longest page, which is four times as long where each of its
+/// bytes needs an escape). Beyond: it is not loaded.
+pub const SOURCE_SIZE: usize = 5 * PAGE_BYTES_MAX;
 
 /// Inner levels of a traceback that are kept (48). Beyond: those up to the outermost ones are left out.
 pub const TRACEBACK_LEVELS: i32 = 48;

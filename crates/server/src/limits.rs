@@ -200,7 +200,7 @@ pub const SECRETS_MAX: usize = 16;
 /// 10,000 pages below one root; the others are not found, and the log says so.
 pub const PAGES_MAX: usize = 10_000;
 /// 1 MiB of a page's source; a longer page is answered 500, and the log says why.
-pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
+pub const PAGE_BYTES_MAX: usize = script::limits::PAGE_BYTES_MAX;
 /// 16 KiB of a page's source are read at a time; few pages take more than one read.
 pub const PAGE_READ_BYTES: usize = 16 * 1024;
 /// 20 names of one page that are not there are told; the others are told when these are mended.

@@ -156,8 +156,11 @@ fn placed(
         error.line = nearest.line;
     }
     // An error may speak of another level than the innermost: the place in the message counts.
-    let named =
-        any_place(&message).map(|(page, line, text)| (page.to_owned(), line, text.to_owned()));
+    let is_code =
+        |chunk: &str| is_named_as_code(chunk) || traceback.iter().any(|frame| frame.page == chunk);
+    let named = any_place(&message)
+        .filter(|(chunk, ..)| is_code(chunk))
+        .map(|(page, line, text)| (page.to_owned(), line, text.to_owned()));
     (error.page, error.line, error.message) = named.unwrap_or((error.page, error.line, message));
     error.traceback = traceback;
     Box::new(*error)
@@ -228,6 +231,11 @@ fn any_place(message: &str) -> Option<(&str, u32, &str)> {
     let (chunk, line) = place.rsplit_once(':')?;
     let is_name = !chunk.is_empty() && !chunk.contains(char::is_whitespace);
     is_name.then_some((chunk, line.parse().ok()?, text))
+}
+
+/// Whether a chunk has the name of a page or a module. Else a message may begin with a host and a port.
+fn is_named_as_code(chunk: &str) -> bool {
+    chunk.contains(".page.") || chunk.ends_with(".lua")
 }
 
 /// Splits `chunk:line: text`.

@@ -256,14 +256,15 @@ pub struct Output {
     /// Whose answer it is.
     pub author: Author,
     /// Names and values of the fields that the page set, a line each. Neither holds a line end.
-    pub(super) fields: String,
+    pub(super) fields: Vec<u8>,
 }
 
 impl Output {
-    /// The fields that the page set, in no particular order.
-    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut lines = self.fields.split_terminator('\n');
-        std::iter::from_fn(move || Some((lines.next()?, lines.next()?)))
+    /// The fields that the page set, in no particular order. A value may be any bytes but control characters.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let mut lines = self.fields.split(|byte| *byte == b'\n');
+        // Behind the last line end is nothing more.
+        std::iter::from_fn(move || Some((str::from_utf8(lines.next()?).ok()?, lines.next()?)))
     }
 
     /// Copies what a page wrote: the one crossing of its output.
@@ -276,7 +277,7 @@ impl Output {
             self.author = Author::Server;
         }
         if let Some(fields) = coroutine.stack.bytes_at(5) {
-            self.fields.push_str(&String::from_utf8_lossy(fields));
+            self.fields.extend_from_slice(fields);
         }
     }
 

@@ -83,12 +83,14 @@ local function run(page, context, arguments)
 end
 
 -- What a function prints, in the place of printing it. What was printed before stays, also where it fails and somebody
--- catches that.
+-- catches that; who exits in there has it before him (run.lua).
 local function captured(context, body)
-  local out = context.out
+  local out, aside = context.out, context.before
   local before = get(out)
+  context.before = (aside or "") .. before
   local fine, failure = pcall(body)
   local text = get(out)
+  context.before = aside or false
   out:put(before)
   if not fine then
     error(failure, 0)

@@ -184,7 +184,10 @@ end
 function kit.table.insert(list, ...)
   if select("#", ...) == 2 and type(list) == "table" then
     local place = to_number((...))
-    if place and #list - place >= shifted_max then
+    -- C makes its least number of what is none of its numbers, and moves everything from there on.
+    if place and not (place > -2 ^ 31 and place < 2 ^ 31) then
+      fail("bad argument #2 to 'insert' (a place in a list is a number of 32 bits, not " .. tostring(place) .. ")")
+    elseif place and #list - place >= shifted_max then
       return shift(list, whole(place), (select(2, ...)))
     end
   end

@@ -16,7 +16,7 @@ local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.rese
 local DONE, LOADED, FLUSH, EXIT, IDLE = 1, 2, 9, 13, 14
 local LOAD, SPAWNED, LOAD_MODULE, SHOW = 1, 2, 3, 4
 
--- Page code can name its buffer. It may add to it; the rest would hand out addresses, and formats can be long (formats.lua).
+-- A page adds to its buffer (in its code the name is taken). The rest would hand out addresses, and formats can be long (formats.lua).
 buffer_meta.__index = { put = buffer_meta.put }
 kit.buffer = { new = new_buffer, get = get, reset = reset }
 kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
@@ -35,7 +35,7 @@ local room_kept = kit.buffer_kept
 local function written(context)
   local out, before = context.out, context.before
   if before then
-    -- A module renders a page, and printed that first.
+    -- A module renders a page, or a page has a block, and printed that first.
     local text = get(out)
     out:put(before, text)
     context.before = false

@@ -51,7 +51,9 @@ end
 -- The page and the line (0 where it is not known) of whom the library calls at this level of the running coroutine, where that
 -- is not the function of the level within it.
 function kit.lost_at(level, inner)
-  local called = called_at(running(), level + 1)
+  local own = running()
+  -- No page is called from the main coroutine.
+  local called = own and called_at(own, level + 1)
   local about = called and called ~= inner and getinfo(called, "S")
   if about and sub(about.source, 1, #MARK) ~= MARK then
     return about.short_src, tail_line(called)

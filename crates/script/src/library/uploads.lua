@@ -8,7 +8,7 @@ local fail = kit.fail
 
 local yield, replied = kit.yield, kit.replied
 local type, tonumber, tostring, setmetatable = type, tonumber, tostring, setmetatable
-local read_size = kit.file_read_size
+local read_size, name_size = kit.file_read_size, kit.name_size
 
 local SAVE_FILE, READ_FILE = 11, 12
 
@@ -39,6 +39,8 @@ function methods.save(file, name, options)
   local form, number = key_of(file, "save")
   if type(name) ~= "string" then
     fail("save takes a name, not " .. tostring(name))
+  elseif #name > name_size then
+    fail("the name of a file has more than " .. name_size .. " bytes")
   end
   local replaces = type(options) == "table" and options.replace and 1 or 0
   return outcome(replied(yield(SAVE_FILE, form, number, name, replaces)))

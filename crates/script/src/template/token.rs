@@ -84,6 +84,8 @@ pub(crate) enum Lexeme {
     Comma,
     /// A sign or word after which a value must follow.
     Operator,
+    /// `?.`, after which a name must follow, or what stands behind one: also the arguments of a call.
+    Navigation,
     /// A name, or a word that is a value.
     Name,
     Text,
@@ -97,6 +99,7 @@ impl Lexeme {
         matches!(
             self,
             Lexeme::Operator
+                | Lexeme::Navigation
                 | Lexeme::Comma
                 | Lexeme::ElseIf
                 | Lexeme::Open(Opener::If)
@@ -107,7 +110,13 @@ impl Lexeme {
     /// Whether it ends what can be called.
     pub(crate) fn ends_callable(self) -> bool {
         use Closer::{Brace, Bracket, Parenthesis};
-        matches!(self, Lexeme::Name | Lexeme::Text | Lexeme::Close(Parenthesis | Bracket | Brace))
+        matches!(
+            self,
+            Lexeme::Name
+                | Lexeme::Text
+                | Lexeme::Navigation
+                | Lexeme::Close(Parenthesis | Bracket | Brace)
+        )
     }
 
     /// Whether it begins the arguments of a call, after what can be called.
@@ -145,8 +154,8 @@ impl Lexeme {
             b']' => Lexeme::Close(Closer::Bracket),
             b'}' => Lexeme::Close(Closer::Brace),
             b',' => Lexeme::Comma,
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'^' | b'#' | b'<' | b'>' | b'=' | b'?' | b'!'
-            | b'&' | b'|' | b'~' => Lexeme::Operator,
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'^' | b'#' | b'<' | b'>' | b'=' | b'!' | b'&'
+            | b'|' | b'~' => Lexeme::Operator,
             _ => Lexeme::Other,
         }
     }
@@ -189,6 +198,7 @@ impl<'a> Lexer<'a> {
             b'0'..=b'9' => self.number(),
             b'.' if self.peek(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
             b'.' => self.dots(),
+            b'?' => self.question(),
             b'<' if self.peek(1) == Some(b'%') => {
                 return Err(self.error_at(start, Problem::TagWithinCode));
             }
@@ -299,6 +309,13 @@ impl<'a> Lexer<'a> {
             self.at += 1;
         }
         Lexeme::Other
+    }
+
+    /// `?.`, `??` or the `?` of a choice.
+    fn question(&mut self) -> Lexeme {
+        let second = self.peek(1);
+        self.at += if matches!(second, Some(b'.' | b'?')) { 2 } else { 1 };
+        if second == Some(b'.') { Lexeme::Navigation } else { Lexeme::Operator }
     }
 
     /// A point, a concatenation or the three dots of a function's further arguments.

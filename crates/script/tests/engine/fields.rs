@@ -6,7 +6,7 @@ use crate::stage::Stage;
 fn fields(code: &str) -> Vec<(String, String)> {
     let mut stage = Stage::new();
     stage.body(code);
-    let fields = stage.output.fields();
+    let fields = stage.fields();
     let mut fields: Vec<_> =
         fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     fields.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -100,7 +100,7 @@ fn a_target_goes_out_as_a_uri() {
     ] {
         for (status, number) in [("", 302), (", 303", 303), (", 308", 308)] {
             stage.body(&format!("response:redirect([==[{target}]==]{status})"));
-            let fields: Vec<_> = stage.output.fields().collect();
+            let fields: Vec<_> = stage.fields().collect();
             assert_eq!(fields, [("location", sent)]);
             assert_eq!(stage.output.status, Some(number), "{target}");
         }
@@ -113,8 +113,16 @@ fn a_field_is_taken_away_however_it_is_spelt() {
     let code =
         "local f = response.headers f['X-A'] = 1 f['x-a'] = nil f['x-b'] = 2 f['X-B'] = 'a\\tb'";
     stage.body(code);
-    let fields: Vec<_> = stage.output.fields().collect();
+    let fields: Vec<_> = stage.fields().collect();
     assert_eq!(fields, [("X-B", "a\tb")]);
+}
+
+#[test]
+fn a_value_is_the_bytes_that_the_page_set() {
+    let mut stage = Stage::new();
+    stage.body("response.headers['Content-Disposition'] = 'attachment; filename=\"caf\\233\"'");
+    let fields: Vec<_> = stage.output.fields().collect();
+    assert_eq!(fields, [("Content-Disposition", &b"attachment; filename=\"caf\xe9\""[..])]);
 }
 
 #[test]

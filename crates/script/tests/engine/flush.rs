@@ -13,7 +13,7 @@ type Part = (String, Option<u16>, Vec<(String, String)>);
 fn part_of(stage: &Stage) -> Part {
     let output = &stage.output;
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    let mut fields: Vec<_> = output.fields().map(owned).collect();
+    let mut fields: Vec<_> = stage.fields().map(owned).collect();
     fields.sort();
     (String::from_utf8(output.body.clone()).unwrap(), output.status, fields)
 }

@@ -108,6 +108,19 @@ fn what_does_not_belong_is_refused() {
 }
 
 #[test]
+fn an_exit_within_a_block_has_what_was_printed_before_it() {
+    let mut stage = Stage::new();
+    let base = ("_base.page.html", "[<% block('b', function() %>none<% end) %><%- content() %>]");
+    let page = "<% layout('_base.html') %>one <% block('a', function() %>two <% block('b', function() %>three<% exit() end) end) %>four";
+    let ends = site(&mut stage, &[base, ("e.page.html", page)]);
+    let next = site(&mut stage, &[("n.page.html", "<% layout('_base.html') %>next")]);
+    for _ in 0..2 {
+        assert_eq!(stage.play(&ends).unwrap().body, "one two three");
+        assert_eq!(stage.play(&next).unwrap().body, "[nonenext]");
+    }
+}
+
+#[test]
 fn a_block_that_fails_takes_nothing_with_it() {
     let base = ("_base.page.html", "<%- content() %>");
     let page = "<% layout('_base.html') %>before <% local fine, what = pcall(block, 'b', function() %>lost<% error('no', 0) end) %><%= what %>";

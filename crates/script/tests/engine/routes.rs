@@ -43,7 +43,7 @@ impl App {
     }
 
     fn field(&self, name: &str) -> Option<&str> {
-        self.stage.output.fields().find(|(known, _)| *known == name).map(|(_, value)| value)
+        self.stage.fields().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
     /// A status that the server is to answer with, and `Allow`.
@@ -306,7 +306,7 @@ fn a_module_renders_pages_of_the_site() {
     .unwrap();
     for _ in 0..2 {
         assert_eq!(stage.play(&handler).unwrap().body, "before <Ada>[<x>] after");
-        let fields: Vec<_> = stage.output.fields().collect();
+        let fields: Vec<_> = stage.fields().collect();
         assert_eq!(fields, [("Content-Type", "text/html; charset=utf-8")]);
     }
     let handler = module(&mut stage, "return function()\nrender('none.html') end").unwrap();
@@ -331,7 +331,7 @@ fn what_a_module_renders_may_flush() {
     )
     .unwrap();
     let Step::Waits(run, Wait::Flush) = stage.start(&handler) else { panic!("it flushes") };
-    let fields: Vec<_> = stage.output.fields().collect();
+    let fields: Vec<_> = stage.fields().collect();
     assert_eq!(fields, [("Content-Type", "text/html; charset=utf-8")]);
     assert_eq!(stage.output.body, b"before x");
     assert!(matches!(stage.resume(run), Step::Done));

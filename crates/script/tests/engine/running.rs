@@ -16,7 +16,7 @@ fn a_page_writes_and_the_output_crosses_once() {
         assert_eq!((course.slices, course.waits.len()), (0, 0));
     }
     assert_eq!(stage.output.status, None);
-    assert_eq!(stage.output.fields().count(), 0);
+    assert_eq!(stage.fields().count(), 0);
     assert!(stage.desk.asked.is_empty(), "nothing is asked for a page that does not look");
 }
 
@@ -79,6 +79,21 @@ fn an_error_raised_for_the_caller_names_the_caller() {
     assert_eq!(error.to_string(), "test.page.html:5: no good");
     let error = stage.failure("error({})");
     assert_eq!(error.message, "an error that is a table");
+}
+
+#[test]
+fn an_error_may_begin_with_what_looks_like_a_place_and_is_none() {
+    let mut stage = Stage::new();
+    for told in ["redis:6379: connection refused", "db.local:5432: no route", "1:2: x"] {
+        let error = stage.failure(&format!("\nerror('{told}', 0)"));
+        assert_eq!((error.line, error.message.as_str()), (2, told));
+        assert_eq!(error.page, "test.page.html");
+    }
+    // What a coroutine that has ended says of another page is one.
+    let told = "local f = load('x = nil + 1', '=made') local _, why = pcall(f) error(why, 0)";
+    assert_eq!(stage.failure(told).line, 1);
+    let error = stage.failure("error('other.lua:7: no', 0)");
+    assert_eq!((error.page.as_str(), error.line, error.message.as_str()), ("other.lua", 7, "no"));
 }
 
 #[test]

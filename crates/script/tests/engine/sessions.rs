@@ -31,11 +31,7 @@ fn visit(stage: &mut Stage, code: &str) -> (String, bool) {
 }
 
 fn field<'a>(stage: &'a Stage, wanted: &str) -> Option<&'a str> {
-    stage
-        .output
-        .fields()
-        .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
-        .map(|(_, value)| value)
+    stage.fields().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
 }
 
 #[test]
@@ -67,7 +63,7 @@ fn a_page_that_does_not_look_at_it_asks_for_nothing_and_sends_nothing() {
         ("hello".into(), false)
     );
     assert!(stage.desk.asked.is_empty());
-    assert_eq!(stage.output.fields().count(), 0);
+    assert_eq!(stage.fields().count(), 0);
 }
 
 #[test]
@@ -80,7 +76,7 @@ fn an_answer_with_a_session_is_for_one_browser() {
         "request.session.user = 'Ada' response.headers['Cache-Control'] = 'no-store'",
     );
     assert_eq!(field(&stage, "cache-control"), Some("no-store"));
-    assert_eq!(stage.output.fields().count(), 2);
+    assert_eq!(stage.fields().count(), 2);
 }
 
 #[test]

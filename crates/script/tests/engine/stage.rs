@@ -162,9 +162,14 @@ impl Stage {
         self.play(&page).unwrap().body
     }
 
+    /// The fields that the last page set, where their values are text.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.output.fields().map(|(name, value)| (name, str::from_utf8(value).unwrap()))
+    }
+
     /// The cookies that the last page set, as a browser takes them: name, value, and attributes as they are.
     pub(crate) fn cookies_set(&self) -> Vec<(String, String, String)> {
-        let lines = self.output.fields().filter(|(name, _)| *name == "set-cookie");
+        let lines = self.fields().filter(|(name, _)| *name == "set-cookie");
         let split = |line: &str| {
             let (pair, attributes) = line.split_once("; ").unwrap();
             let (name, value) = pair.split_once('=').unwrap();

@@ -103,7 +103,10 @@ fn return_and_break_may_stand_before_text() {
 #[test]
 fn values_that_call_come_first_in_their_call() {
     // What the call prints by itself has to come after `a`, and before `b`.
-    for value in ["f()", "f'x'", "f[[x]]", "f{}", "o:m()", "(f)()", "t[1]()", "f()()", "1 + f(2)"] {
+    for value in [
+        "f()", "f'x'", "f[[x]]", "f{}", "o:m()", "(f)()", "t[1]()", "f()()", "1 + f(2)", "f?.(x)",
+        "o:m?.(x)", "a?.b(x)", "f?.'x'",
+    ] {
         assert_eq!(
             body(&format!("a<%= {value} %>b<%= {value}, {value} %>")),
             format!(
@@ -120,6 +123,9 @@ fn values_that_call_come_first_in_their_call() {
         "not (a)",
         "{ 1, (2) }",
         "function() end",
+        "a?.b ?? (b)",
+        "a ??.5",
+        "a ? (b) : c",
     ] {
         assert_eq!(
             body(&format!("a<%= {value} %>b")),

@@ -104,7 +104,8 @@ fn printing_stands_between_statements() {
         ("x = a ..", 10),
         ("x = not", 8),
         ("f, ", 5),
-        ("x = a ??", 11),
+        ("x = a ??", 10),
+        ("x = a?.", 9),
     ] {
         let expected = (1, column, Problem::UnfinishedCode);
         assert_eq!(refused(&format!("<% {code} -- c %>x<% 5 %>")), expected, "{code}");

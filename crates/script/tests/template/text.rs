@@ -1,6 +1,6 @@
 //! Text, tags and their ends.
 
-use script::limits::{LITERAL_BYTES_MAX, PAGE_BYTES_MAX};
+use script::limits::{LITERAL_BYTES_MAX, PAGE_BYTES_MAX, SOURCE_SIZE};
 use script::template::{Escape, Problem, lower};
 
 use super::{body, printed};
@@ -78,7 +78,7 @@ fn a_byte_order_mark_at_the_start_is_dropped() {
 fn long_text_is_divided_among_literals() {
     let short = "x".repeat(LITERAL_BYTES_MAX);
     assert_eq!(body(&short), format!("__output:put(\"{short}\");"));
-    let text = format!("{short}é\n{}", "yz".repeat(100 * LITERAL_BYTES_MAX / 3));
+    let text = format!("{short}é\n{}", "yz".repeat(40 * LITERAL_BYTES_MAX / 3));
     assert!(body(&text).starts_with(&format!("__output:put(\"{short}\",\"é\\n")));
     assert_eq!(printed(&text), text);
 }
@@ -98,6 +98,12 @@ fn the_size_of_a_page_is_bounded() {
     let error = lower(format!("{page}\n").as_bytes(), Escape::Markup).unwrap_err();
     assert_eq!(error.what, Problem::PageTooLong);
     assert_eq!(error.column, u32::try_from(PAGE_BYTES_MAX / 2 + 1).unwrap());
+    // What is made of it has room, also where each byte takes four.
+    for byte in ["\u{1}", "\n", "\"", "<%%"] {
+        let page = byte.repeat(PAGE_BYTES_MAX / byte.len());
+        let lua = lower(page.as_bytes(), Escape::Markup).unwrap().lua;
+        assert!(lua.len() <= SOURCE_SIZE, "{byte:?}: {} bytes", lua.len());
+    }
 }
 
 #[test]

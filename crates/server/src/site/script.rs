@@ -205,13 +205,15 @@ impl Site {
             // There may be a file.
             return self.answer_other_method(found, exchange, context);
         }
-        let mut fields = String::new();
+        let mut fields = Vec::new();
         for (name, value) in output.fields().filter(|(name, _)| is_of_page(name)) {
             if !name.eq_ignore_ascii_case("content-type") {
-                let _written = write!(fields, "{name}: {value}\r\n");
+                for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+                    fields.extend_from_slice(part);
+                }
             }
         }
-        self.refuse(status, fields.as_bytes(), found, exchange, context)
+        self.refuse(status, &fields, found, exchange, context)
     }
 
     /// What the author of a page is shown, where clients are its authors.
@@ -334,7 +336,7 @@ fn write_fields(output: &Output, typed_by: Option<&Page>, exchange: &mut Exchang
         typed |= name.eq_ignore_ascii_case("content-type");
         if is_of_page(name) {
             // Its form was looked at where the page set it.
-            let _valid = exchange.reply.field(name, value.as_bytes());
+            let _valid = exchange.reply.field(name, value);
         }
     }
     if let Some(page) = typed_by.filter(|_| !typed) {

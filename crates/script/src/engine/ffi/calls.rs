@@ -51,7 +51,8 @@ fn text_of(stack: Stack) -> String {
 
 unsafe extern "C-unwind" fn enter(state: *mut lua_State) -> c_int {
     let Some(state) = NonNull::new(state) else { return 0 };
-    let inside = Inside::of(state);
+    // SAFETY: Lua calls us with it.
+    let inside = unsafe { Inside::of(state) };
     // SAFETY: the one argument of this function is the address that `protected` passed.
     let action = unsafe { api::lua_touserdata(inside.state(), 1) }.cast::<Action<'_>>();
     // SAFETY: it is valid for the call, and nobody else uses it meanwhile.

@@ -88,9 +88,12 @@ impl Context {
     }
 
     /// The context of a state, from any of its coroutines.
-    pub(super) fn of<'state>(state: *mut lua_State) -> &'state Self {
+    ///
+    /// # Safety
+    /// The state is one of ours, and open for as long as the context is used: as in what it calls.
+    pub(super) unsafe fn of<'state>(state: *mut lua_State) -> &'state Self {
         let mut context = ptr::null_mut();
-        // SAFETY: the state is open: it called us.
+        // SAFETY: the state is open.
         unsafe { api::lua_getallocf(state, &raw mut context) };
         // SAFETY: `install` put a context there, which outlives the state.
         unsafe { &*context.cast::<Self>() }

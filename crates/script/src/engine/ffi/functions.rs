@@ -6,13 +6,13 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::slice;
 
 use memchr::memmem;
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
 use crate::engine::escape;
+use crate::engine::ffi::address::{piece, place_of};
 use crate::engine::ffi::context::{Context, Traces};
 use crate::engine::ffi::crypto;
 use crate::engine::ffi::stack::{Inside, Type};
@@ -37,8 +37,8 @@ pub(super) fn install(inside: Inside) {
         inside.set_field(-2, name);
     }
     // Called by LuaJIT's own foreign functions, which only the library has: that stays in native code.
-    let measure: extern "C" fn(*const u8, u32, u32) -> u32 = escape_measure;
-    let write: extern "C" fn(*const u8, u32, u32, *mut u8, u32, u32) -> u32 = escape_write;
+    let measure: unsafe extern "C" fn(*const u8, u32, u32) -> u32 = escape_measure;
+    let write: unsafe extern "C" fn(*const u8, u32, u32, *mut u8, u32, u32) -> u32 = escape_write;
     let pointers: [(&CStr, *mut c_void); 2] =
         [(c"escape_measure", measure as *mut c_void), (c"escape_write", write as *mut c_void)];
     for (name, pointer) in pointers.into_iter().chain(crypto::pointers()) {
@@ -61,9 +61,11 @@ pub(super) fn watch_compiler(inside: Inside) {
 
 /// What the compiler calls with the name of what it does.
 unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
-    let Context { watch, traces, .. } = Context::of(state);
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
+    let Context { watch, traces, .. } = context;
     let Traces { made, aborted } = traces.get();
-    match inside_of(state).bytes_at(1) {
+    match inside.bytes_at(1) {
         Some(b"start") => {
             watch.on_compiler_begun();
             return 0;
@@ -84,15 +86,23 @@ pub(super) fn raise(state: *mut lua_State, text: &'static str) {
     unsafe { api::lua_error(state) };
 }
 
-fn inside_of(state: *mut lua_State) -> Inside {
-    Inside::of(NonNull::new(state).expect("Lua calls with a state"))
+/// What Lua calls one of these functions with.
+///
+/// # Safety
+/// Lua calls the caller with this state, which is one of ours.
+unsafe fn called_with<'call>(state: *mut lua_State) -> (Inside, &'call Context) {
+    let stack = NonNull::new(state).expect("Lua calls with a state");
+    // SAFETY: Lua calls the caller with it.
+    let inside = unsafe { Inside::of(stack) };
+    // SAFETY: it is one of ours, and open as long as what it calls.
+    (inside, unsafe { Context::of(state) })
 }
 
 /// `ask(part)`: a part of the request, as a string or as a table of names and values; nil and the most
 /// that are handed over where those are more.
 unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
-    let context = Context::of(state);
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
     let Some(part) = Part::of_number(inside.number_at(1)) else { return 0 };
     let mut answer = context.answer.borrow_mut();
     answer.clear();
@@ -153,32 +163,36 @@ fn with_host<T>(context: &Context, work: impl FnOnce(&mut dyn Host) -> T) -> Opt
 
 /// `log(level, text)`.
 unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
     let level = Level::of_number(inside.number_at(1));
     let text = inside.bytes_at(2).unwrap_or_default();
-    with_host(Context::of(state), |host| host.log(level, text));
+    with_host(context, |host| host.log(level, text));
     0
 }
 
 /// `now()`: seconds since 1970 as the host tells them.
 unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
-    let now = with_host(Context::of(state), |host| host.now()).unwrap_or_default();
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
+    let now = with_host(context, |host| host.now()).unwrap_or_default();
     inside.push_number(now.as_secs_f64());
     1
 }
 
 /// `clock()`: seconds that only go forward, as the host tells them.
 unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
-    let time = with_host(Context::of(state), |host| host.clock()).unwrap_or_default();
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
+    let time = with_host(context, |host| host.clock()).unwrap_or_default();
     inside.push_number(time.as_secs_f64());
     1
 }
 
 /// `find(text, needle, start, stop)`: where the needle is between these places, in linear time; nothing if nowhere.
 unsafe extern "C-unwind" fn find(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, _) = unsafe { called_with(state) };
     let (Some(text), Some(needle)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
     let start = (inside.number_at(3) as usize).saturating_sub(1);
     let stop = (inside.number_at(4) as usize).min(text.len());
@@ -223,7 +237,8 @@ pub(super) fn compile(inside: Inside, name: &CStr, text: &[u8]) -> bool {
 
 /// `load(text, name, environment)`: a function, or nil and a message. Never byte code.
 unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, _) = unsafe { called_with(state) };
     let (Some(text), Some(name)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
     let Ok(name) = CStr::from_bytes_with_nul(name) else { return 0 };
     if inside.type_at(3) != Type::Table {
@@ -240,12 +255,12 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
 
 /// `sign(name, expires, value)`: the code of a cookie.
 unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
     let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
     let expires = inside.number_at(2) as u64;
     // Nothing that has to be dropped is left when an error is raised.
     let code = {
-        let context = Context::of(state);
         let site = site_of(context);
         context.keys.borrow().sign(Signed { site: &site, name, expires, value })
     };
@@ -258,12 +273,12 @@ unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
 
 /// `verify(name, expires, value, code)`: 1 where the code is that of the cookie, else 0.
 unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
-    let inside = inside_of(state);
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
     let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
     let code = inside.bytes_at(4).unwrap_or_default();
     let expires = inside.number_at(2) as u64;
     let is_signed = {
-        let context = Context::of(state);
         let site = site_of(context);
         context.keys.borrow().verify(Signed { site: &site, name, expires, value }, code)
     };
@@ -278,22 +293,16 @@ fn site_of(context: &Context) -> Vec<u8> {
     site
 }
 
-/// A piece of a string of the library.
-fn piece<'call>(start: *const u8, offset: u32, length: u32) -> &'call [u8] {
-    let (offset, length) = (offset as usize, length as usize);
-    // SAFETY: the library passes a string that is on its stack, and a part of it; strings never change.
-    let text = unsafe { slice::from_raw_parts(start, offset + length) };
-    &text[offset..]
-}
-
 /// How many bytes a piece of a text has with its escapes.
-extern "C" fn escape_measure(start: *const u8, offset: u32, length: u32) -> u32 {
-    let size = escape::escaped_length(piece(start, offset, length));
+unsafe extern "C" fn escape_measure(start: *const u8, offset: u32, length: u32) -> u32 {
+    // SAFETY: the library passes a string that is on its stack, and a part of it.
+    let piece = unsafe { piece(start, offset, length) };
+    let size = escape::escaped_length(piece);
     u32::try_from(size).expect("a piece is small")
 }
 
 /// Writes a piece of a text with its escapes to a place of `room` bytes, from `written` on: how many bytes of it are written then.
-extern "C" fn escape_write(
+unsafe extern "C" fn escape_write(
     start: *const u8,
     offset: u32,
     length: u32,
@@ -302,7 +311,9 @@ extern "C" fn escape_write(
     room: u32,
 ) -> u32 {
     // SAFETY: the library made a place of that many bytes, as was measured of all pieces.
-    let place = unsafe { slice::from_raw_parts_mut(place, room as usize) };
-    let size = escape::write(piece(start, offset, length), &mut place[written as usize..]);
+    let place = unsafe { place_of(place, room as usize) };
+    // SAFETY: the library passes a string that is on its stack, and a part of it.
+    let piece = unsafe { piece(start, offset, length) };
+    let size = escape::write(piece, &mut place[written as usize..]);
     written + u32::try_from(size).expect("a piece is small")
 }

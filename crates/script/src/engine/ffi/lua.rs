@@ -90,7 +90,9 @@ impl Lua {
         let context = NonNull::new(context).expect("a box is somewhere");
         // From here on dropping `lua` closes the state and frees the context.
         let nothing = Reference(api::LUA_NOREF);
-        let mut lua = Lua { main: Stack::of(state), context, ticker, nothing, places: None };
+        // SAFETY: it is open until `lua` is dropped, and the main coroutine lives as long.
+        let main = unsafe { Stack::of(state) };
+        let mut lua = Lua { main, context, ticker, nothing, places: None };
         lua.context().install(state.as_ptr());
         let has_room = lua.main.has_room(ROOM);
         let opened = protected(lua.main, &mut |inside| {

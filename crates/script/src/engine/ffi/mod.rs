@@ -8,6 +8,7 @@
 //! raise, [`Inside`](stack::Inside) what can; the latter exists only where raising is safe.
 #![expect(unsafe_code, reason = "LuaJIT has a C interface, and a tick is a signal")]
 
+mod address;
 mod calls;
 mod context;
 mod crypto;

@@ -58,8 +58,11 @@ pub(in crate::engine) struct TracePoint {
 pub(in crate::engine) struct Stack(NonNull<lua_State>);
 
 impl Stack {
-    /// Wraps a state; the caller vouches for the invariant.
-    pub(super) fn of(state: NonNull<lua_State>) -> Self {
+    /// Wraps a state.
+    ///
+    /// # Safety
+    /// The caller vouches for the invariant of the type.
+    pub(super) unsafe fn of(state: NonNull<lua_State>) -> Self {
         Self(state)
     }
 
@@ -123,7 +126,7 @@ impl Stack {
     /// The bytes of the string at `index`; a number is none (converting it would allocate).
     ///
     /// They are lent from the slot: whoever takes the value off the stack ends the loan, so they are copied first.
-    pub(in crate::engine) fn bytes_at<'slot>(self, index: i32) -> Option<&'slot [u8]> {
+    pub(in crate::engine) fn bytes_at(&self, index: i32) -> Option<&[u8]> {
         if self.type_at(index) != Type::String {
             return None;
         }
@@ -137,7 +140,7 @@ impl Stack {
     /// The bytes a pointer and a length on the stack tell of: what `buffer:ref()` gave.
     ///
     /// Invariant: only the library puts such a pair there, and the buffer is left alone until the coroutine goes on.
-    pub(in crate::engine) fn lent_bytes_at<'slot>(self, index: i32) -> &'slot [u8] {
+    pub(in crate::engine) fn lent_bytes_at(&self, index: i32) -> &[u8] {
         // SAFETY: the state is open; for cdata the answer is the address of its content.
         let cell = unsafe { api::lua_topointer(self.state(), index) };
         let length = self.number_at(index + 1) as usize;
@@ -264,8 +267,12 @@ impl Deref for Inside {
 
 impl Inside {
     /// Wraps the stack of a native function or a protected call.
-    pub(super) fn of(state: NonNull<lua_State>) -> Self {
-        Self(Stack::of(state))
+    ///
+    /// # Safety
+    /// Lua calls the caller with this state.
+    pub(super) unsafe fn of(state: NonNull<lua_State>) -> Self {
+        // SAFETY: who calls is open, and keeps the coroutine alive that does.
+        Self(unsafe { Stack::of(state) })
     }
 
     /// Makes room for `count` values or raises.
@@ -336,7 +343,9 @@ impl Inside {
     pub(super) fn push_coroutine(self) -> Stack {
         // SAFETY: there is a protected caller.
         let state = unsafe { api::lua_newthread(self.state()) };
-        Stack::of(NonNull::new(state).expect("a coroutine is made or an error raised"))
+        let state = NonNull::new(state).expect("a coroutine is made or an error raised");
+        // SAFETY: it is on this stack, which anchors it until the caller has.
+        unsafe { Stack::of(state) }
     }
 
     /// Pushes the value at `index` again.

@@ -358,7 +358,8 @@ fn on_idle_tick(periods: u32) {
 
 /// Lua's hook: yields, or waits for a place where it can.
 unsafe extern "C-unwind" fn on_hook(state: *mut lua_State, _: *mut api::lua_Debug) {
-    let watch = &Context::of(state).watch;
+    // SAFETY: Lua calls us with a state of ours.
+    let watch = unsafe { &Context::of(state).watch };
     // SAFETY: Lua called us with its running coroutine.
     if unsafe { lua_isyieldable(state) } != 0 {
         watch.disarm();
