@@ -1,4 +1,4 @@
-//! Signals, received by waiting for them: the one handler that there is notes which have come.
+//! Signals of operators, received by waiting for them: their one handler notes which have come.
 //!
 //! Owns the mask of the signals that are waited for, and their handler. Never decides what a signal means.
 //!
