@@ -8,7 +8,8 @@ mod server;
 
 use std::process::Command;
 
-use server::client::text;
+use conformance::RequestKind;
+use server::client::{field, head, text};
 use server::patience::until;
 use server::{PROGRAM, Plan, configuration, errors_of, run};
 
@@ -63,4 +64,70 @@ fn the_source_of_a_page_is_never_sent_for_an_error() {
         .write("velodrome.toml", configuration("[error_pages]\n404 = \"/404.html\"\n"));
     assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
     until("the file", || (text(&server.get("/none")) == "<p>ours").then_some(()));
+}
+
+/// What failed is not run once more when the file of its error page was looked up.
+#[test]
+fn a_page_that_fails_runs_once_whatever_its_error_page_takes() {
+    let config = "[error_pages]\n404 = \"/404.txt\"\n500 = \"/500.txt\"\n503 = \"/503.txt\"\n\
+        [pages]\ndeadline = \"300ms\"\n";
+    let module = "local count = 0 return {
+        { 'POST', '/buy', function() count = count + 1 error('sold ' .. count) end },
+        { 'GET', '/ask', function() log('asked') return 404 end },
+    }";
+    let plan = Plan::new().config(config).argument("--schedulers=1");
+    plan.directory.write("app/main.lua", module);
+    let server = plan
+        .file("404.txt", "ours: 404")
+        .file("500.txt", "ours: 500")
+        .file("503.txt", "ours: 503")
+        .file("fail.page.txt", "<% log('run') error('no') %>")
+        .file("wait.page.txt", "<% log('wait') sleep(1e6) %>")
+        .start();
+    for (method, path, status) in [
+        ("GET", "/fail", 500),
+        ("GET", "/wait", 503),
+        ("GET", "/ask", 404),
+        ("POST", "/buy", 500),
+        ("POST", "/buy", 500),
+    ] {
+        let answer = server.request(method, path, &[]);
+        assert_eq!((answer.status, text(&answer)), (status, &*format!("ours: {status}")), "{path}");
+    }
+    let printed = server.printed_errors();
+    for (words, count) in
+        [("/fail: run", 1), ("/wait: wait", 1), (": asked", 1), ("sold 2", 1), ("sold 3", 0)]
+    {
+        assert_eq!(printed.matches(words).count(), count, "{words}: {printed}");
+    }
+}
+
+#[test]
+fn a_body_that_is_too_large_for_a_page_is_refused_as_its_host_has_it() {
+    let route = |path: &str, action: &str| {
+        format!("[[route]]\npath = \"{path}\"\n{action}\nbody_size = 5\n\n")
+    };
+    let config = "[error_pages]\n413 = \"/413.txt\"\n[headers]\nX-All = \"1\"\n".to_owned()
+        + &route("/page", "files = {}")
+        + &route("/file.txt", "files = {}")
+        + &route("/module", "module = \"api\"");
+    let plan = Plan::new().config(&config);
+    plan.directory.write("app/api.lua", "return function() return 'api' end");
+    let server = plan
+        .file("413.txt", "ours: 413")
+        .file("page.page.txt", "page")
+        .file("file.txt", "file")
+        .start();
+    for path in ["/page", "/file.txt", "/module"] {
+        for size in [6, 10, 3_000_000] {
+            let mut client = server.client();
+            let length = size.to_string();
+            // What is not worth to be read is not waited for.
+            let sent = if size < 100 { "x".repeat(size) } else { String::new() };
+            client.send(head("POST", path, &[("Content-Length", &length)]) + &sent).unwrap();
+            let answer = client.response(RequestKind::Other).unwrap();
+            assert_eq!((answer.status, text(&answer)), (413, "ours: 413"), "{path} {size}");
+            assert_eq!(field(&answer, "X-All"), "1", "{path} {size}");
+        }
+    }
 }

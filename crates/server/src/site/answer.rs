@@ -152,6 +152,9 @@ impl Site {
             exchange.reply.close();
             return self.refuse(Status::CONTENT_TOO_LARGE, b"", &found, &mut exchange, context);
         }
+        if let Some(answer) = self.refuse_on(&found, &mut exchange, context) {
+            return answer;
+        }
         self.act(&found, query, &mut exchange, context)
     }
 

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
+use wire::http::head::Framing;
 use wire::http::multipart::{Boundary, MultipartError};
 use wire::http::target;
 
@@ -22,12 +23,17 @@ impl Site {
     /// The body of a request is collected for a page, as far as its route allows.
     pub(super) fn body_policy_of(&mut self, request: &Request<'_>) -> BodyPolicy {
         let Some(limit) = self.body_size_of_page(request) else { return BodyPolicy::Ignore };
-        if let Ok(None) = boundary_of(request) {
-            return BodyPolicy::Collect { limit };
+        let is_form = boundary_of(request) != Ok(None);
+        let most = match is_form && !self.helpers.uploads.is_empty() {
+            true => self.data.config.pages.upload_size,
+            false => limit,
+        };
+        match request.head.framing {
+            // It is refused as its host has it, which takes no body.
+            Framing::Length(size) if size > most.max(limit) => BodyPolicy::Ignore,
+            _ if is_form => BodyPolicy::Stream { limit: most },
+            _ => BodyPolicy::Collect { limit },
         }
-        let has_directory = !self.helpers.uploads.is_empty();
-        let upload_size = self.data.config.pages.upload_size;
-        BodyPolicy::Stream { limit: if has_directory { upload_size } else { limit } }
     }
 
     /// How large a body may be whose request a page answers.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
@@ -15,6 +16,7 @@ use super::data::SiteData;
 use super::endpoints::Helpers;
 use super::file::remember;
 use super::log::When;
+use super::page::Refusal;
 use super::waiting::Waiting;
 use crate::files::cache::Cache;
 use crate::files::error_page::{self, ErrorPages};
@@ -54,6 +56,8 @@ pub struct Site {
     pub(super) rewritten: Vec<ProcessId>,
     /// Processes whose file is cold and whom no helper had room for, in the order in which they asked.
     postponed: VecDeque<ProcessId>,
+    /// Requests that are refused when the file of their error page was looked up.
+    pub(super) refused: HashMap<ProcessId, Refusal>,
     /// Forms with files that are under way.
     pub(super) uploads: Desk,
     /// Runs pages; none where there are none.
@@ -82,6 +86,7 @@ impl Site {
             unique,
             warmed: Vec::new(),
             rewritten: Vec::new(),
+            refused: HashMap::default(),
             postponed: VecDeque::new(),
             uploads,
             runner,
@@ -353,6 +358,7 @@ impl Application for Site {
     }
 
     fn on_gone(&mut self, process: ProcessId) {
+        self.refused.remove(&process);
         self.uploads.finish(process);
         if let Some(runner) = &mut self.runner {
             runner.forget(process);

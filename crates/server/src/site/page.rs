@@ -1,4 +1,6 @@
 //! Error pages: the configured one where there is one, the built-in one otherwise.
+//!
+//! Owns what a request is refused with while the file of its error page is looked up. Never decides that one is.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,6 +23,13 @@ use crate::route::Found;
 /// A page from the cache: its media type and bytes.
 type Page = (Arc<str>, Arc<[u8]>);
 
+/// What a request is refused with. It is decided: who waits for the page of it is not answered by other ways any more, such
+/// as by running what has failed once again.
+pub(super) struct Refusal {
+    status: Status,
+    fields: Vec<u8>,
+}
+
 impl Site {
     /// Answers with an error: its fields, and a page.
     pub(super) fn refuse(
@@ -31,7 +40,13 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        match self.configured_page(status, found, context) {
+        let page = self.configured_page(status, found, context);
+        if page == Err(Answer::Wait) {
+            self.refused.insert(context.id, Refusal { status, fields: fields.to_vec() });
+        } else if !self.refused.is_empty() {
+            self.refused.remove(&context.id);
+        }
+        match page {
             Ok(Some((media_type, bytes))) => {
                 exchange.reply.begin(status);
                 exchange.reply.prepared_fields(fields);
@@ -45,6 +60,21 @@ impl Site {
             Ok(None) => self.page_with_fields(status, fields, exchange),
             Err(answer) => answer,
         }
+    }
+
+    /// Goes on with a refusal that waits for its page, if this request has one.
+    #[inline]
+    pub(super) fn refuse_on(
+        &mut self,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        if self.refused.is_empty() {
+            return None;
+        }
+        let Refusal { status, fields } = self.refused.remove(&context.id)?;
+        Some(self.refuse(status, &fields, found, exchange, context))
     }
 
     /// The page that the host's configuration names for a status, from the cache.
