@@ -64,11 +64,7 @@ pub const SAMPLE_SIZE: u64 = 8 * 1024;
 
 /// Work of the collector in one slice of a run that may hold too much (64 KiB as LuaJIT counts it: some 100 us, and some
 /// 2 ms where it goes through short strings). Beyond: others have their turn before it goes on.
-pub const COLLECTOR_STEP_KIB: i32 = 64;
-
-/// Bytes beyond the bound that the engine itself may use to let go of things (64 KiB). Beyond: they stay until there
-/// is room again.
-pub const MEMORY_RESERVE: usize = 64 * 1024;
+pub const COLLECTOR_STEP_BYTES: i32 = 64 * 1024;
 
 /// Time without a running page after which the tick stops (100 ms). Beyond: the next page starts it again, for the
 /// price of a system call.

@@ -3,7 +3,7 @@
 //! Owns which are kept for the next runs, and that these hold nothing of the last. Never runs a page.
 
 use crate::engine::error::ScriptError;
-use crate::engine::ffi::{Coroutine, Outcome};
+use crate::engine::ffi::{CallFault, Coroutine, Outcome};
 use crate::engine::library::NoHost;
 use crate::engine::report;
 use crate::engine::run::{Output, Run, Step};
@@ -14,19 +14,21 @@ impl State {
     pub(super) fn take_coroutine(&mut self, name: &str) -> Result<Coroutine, Box<ScriptError>> {
         let coroutine = match self.idle.pop() {
             Some(coroutine) => coroutine,
-            None => match self.lua.coroutine(&self.kept.body) {
-                Ok(coroutine) => coroutine,
-                Err(fault) => {
-                    self.collect();
-                    return Err(report::of_call(fault, name));
-                }
-            },
+            None => self.new_coroutine().map_err(|fault| report::of_call(fault, name))?,
         };
         if self.lua.has_room(&coroutine) {
             return Ok(coroutine);
         }
         self.lua.drop_coroutine(coroutine);
         Err(report::out_of_memory(name))
+    }
+
+    /// Where there is no room for it, there may be garbage.
+    fn new_coroutine(&mut self) -> Result<Coroutine, CallFault> {
+        self.lua.coroutine(&self.kept.body).or_else(|_| {
+            self.collect();
+            self.lua.coroutine(&self.kept.body)
+        })
     }
 
     pub(super) fn put_back(&mut self, coroutine: Coroutine) {

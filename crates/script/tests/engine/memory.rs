@@ -36,6 +36,34 @@ fn endless_allocation_ends_the_page_only() {
     }
 }
 
+/// In the time that a collection in steps takes, each slice and each step leave some bytes behind.
+#[test]
+fn runs_that_fill_the_memory_together_leave_room_for_the_next() {
+    let slice = Duration::from_micros(200);
+    let mut stage = Stage::with(Settings { slice, ..Settings::default() });
+    let pages = [
+        "local t = {} while true do t[#t + 1] = { #t } end",
+        "local t = {} while true do t[#t + 1] = ('x'):rep(100) .. #t end",
+        "local t = {} while true do t[{}] = {} end",
+    ]
+    .map(|code| stage.load(code));
+    let [table, strings, keys] = &pages;
+    let good = stage.load("local t = {} for i = 1, 1000 do t[i] = { i } end _b:put(#t)");
+    for round in 0..3 {
+        let mut steps: Vec<Step> =
+            [table, table, strings, keys, keys].map(|page| stage.start(page)).into();
+        while !steps.is_empty() {
+            let go_on = |step| match step {
+                Step::Sliced(run) => Some(stage.resume(run)),
+                Step::Failed(_) => None,
+                _ => panic!("it neither waits nor ends"),
+            };
+            steps = steps.into_iter().filter_map(go_on).collect();
+        }
+        assert_eq!(stage.play(&good).unwrap().body, "1000", "round {round}");
+    }
+}
+
 #[test]
 fn a_caught_refusal_does_not_help_for_ever() {
     let settings = Settings { cpu_budget: Duration::from_millis(50), ..small() };

@@ -42,6 +42,18 @@ impl Memory {
     }
 }
 
+/// How far the collector is, for whoever counts its cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Cycle {
+    /// Nobody has asked.
+    #[default]
+    Unwatched,
+    /// An object waits for the end of the one that collects it.
+    Watched,
+    /// It was collected.
+    Over,
+}
+
 /// What the compiler did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Traces {
@@ -56,6 +68,8 @@ pub(super) struct Context {
     pub(super) memory: Memory,
     /// The host of the run under way.
     pub(super) host: Cell<Option<HostPart>>,
+    /// Whether the collector has ended a cycle since somebody asked.
+    pub(super) cycle: Cell<Cycle>,
     /// The coroutine that went on last; only its address counts.
     pub(super) current: Cell<*mut lua_State>,
     /// What a host panicked with, until the run is over.
@@ -78,6 +92,7 @@ impl Context {
                 ledger: Ledger::default(),
             },
             host: Cell::new(None),
+            cycle: Cell::default(),
             current: Cell::new(ptr::null_mut()),
             panic: RefCell::new(None),
             answer: RefCell::default(),

@@ -225,7 +225,7 @@ impl Lua {
 
     /// Calls a kept function of the library's.
     pub(in crate::engine) fn call(&mut self, function: &Reference) -> Result<(), Fault> {
-        self.with_reserve(&mut |inside| {
+        self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(function.0);
             inside.call(0, 0);
@@ -239,7 +239,7 @@ impl Lua {
         number: f64,
         text: &str,
     ) -> Result<(), Fault> {
-        self.with_reserve(&mut |inside| {
+        self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(function.0);
             inside.push_number(number);
@@ -272,8 +272,8 @@ impl Lua {
 
     /// Forgets a value.
     pub(in crate::engine) fn release(&mut self, reference: &Reference) {
-        let released = self.with_reserve(&mut |inside| inside.unregister(reference.0));
-        debug_assert_eq!(released, Ok(()), "the reserve is enough for this");
+        let released = self.unbounded(&mut |inside| inside.unregister(reference.0));
+        debug_assert_eq!(released, Ok(()), "nothing of it can fail");
     }
 
     /// Makes a coroutine whose first resume calls the function `body`.
@@ -291,7 +291,7 @@ impl Lua {
 
     /// Lets go of a coroutine, in whatever state it is; the library does so, too.
     pub(in crate::engine) fn drop_coroutine(&mut self, coroutine: Coroutine) {
-        let dropped = self.with_reserve(&mut |inside| {
+        let dropped = self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             if let Some(places) = &self.places {
                 inside.push_registered(places.leave.0);
@@ -300,7 +300,7 @@ impl Lua {
             }
             inside.unregister(coroutine.reference.0);
         });
-        debug_assert_eq!(dropped, Ok(()), "the reserve is enough for this");
+        debug_assert_eq!(dropped, Ok(()), "nothing of it can fail");
     }
 
     /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges what it
@@ -348,11 +348,11 @@ impl Lua {
     /// dispatched clears it away. A coroutine that yielded from a hook goes on past that dispatch, and would enter
     /// native code with the mark still set. So one Lua function is called in between.
     pub(super) fn settle(&self) {
-        let called = self.with_reserve(&mut |inside| {
+        let called = self.unbounded(&mut |inside| {
             inside.push_registered(self.nothing.0);
             inside.call(0, 0);
         });
-        debug_assert_eq!(called, Ok(()), "the reserve is enough for this");
+        debug_assert_eq!(called, Ok(()), "nothing of it can fail");
     }
 }
 

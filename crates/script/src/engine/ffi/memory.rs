@@ -3,8 +3,10 @@
 //! Owns the calls of Lua's collector. Never decides when to collect.
 
 use crate::engine::ffi::calls::{Fault, protected};
+use crate::engine::ffi::collector::watch_cycle;
+use crate::engine::ffi::context::Cycle;
 use crate::engine::ffi::ledger::{AccountNumber, Meter};
-use crate::engine::ffi::lua::Lua;
+use crate::engine::ffi::lua::{Lua, ROOM};
 use crate::engine::ffi::stack::Inside;
 use crate::limits;
 
@@ -29,11 +31,12 @@ impl Lua {
         self.context().memory.ledger.close(account);
     }
 
-    /// A protected call of our own that must not fail for want of memory: it may use a little more than the bound.
-    pub(super) fn with_reserve(&self, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
+    /// A protected call of our own that must not fail for want of memory: no bound holds for it. Already to begin one takes
+    /// some bytes, which are garbage then; where the collector could not begin, there would never be room again.
+    pub(super) fn unbounded(&self, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
         let memory = &self.context().memory;
         let bound = memory.bound();
-        memory.set_bound(bound.saturating_add(limits::MEMORY_RESERVE));
+        memory.set_bound(usize::MAX);
         let result = protected(self.main, work);
         memory.set_bound(bound);
         result
@@ -41,22 +44,26 @@ impl Lua {
 
     /// Collects garbage for a while; whether that ended a cycle of the collector, and how many ticks it used.
     pub(in crate::engine) fn collect_some(&mut self) -> (bool, u32) {
-        let mut is_cycle_over = false;
         let (_, used) = self.ticker.watched(&self.context().watch, || {
-            // What finalizers may raise is dropped, as below.
-            let _ = self.with_reserve(&mut |inside| {
-                is_cycle_over = inside.collect_some(limits::COLLECTOR_STEP_KIB);
+            let collected = self.unbounded(&mut |inside| {
+                inside.reserve(ROOM);
+                let cycle = &self.context().cycle;
+                if cycle.get() != Cycle::Watched {
+                    watch_cycle(inside, cycle);
+                }
+                inside.collect_some(limits::COLLECTOR_STEP_BYTES);
             });
+            debug_assert_eq!(collected, Ok(()), "nothing of it can fail");
         });
         if used.hooked {
             self.settle();
         }
-        (is_cycle_over, used.ticks)
+        (self.context().cycle.get() == Cycle::Over, used.ticks)
     }
 
     /// Collects all garbage at once.
     pub(in crate::engine) fn collect(&mut self) {
-        // What finalizers may raise is dropped: the collection is as far as it came.
-        let _ = self.with_reserve(&mut |inside| inside.collect());
+        let collected = self.unbounded(&mut |inside| inside.collect());
+        debug_assert_eq!(collected, Ok(()), "nothing of it can fail");
     }
 }

@@ -10,6 +10,7 @@
 
 mod address;
 mod calls;
+mod collector;
 mod context;
 mod crypto;
 mod current;

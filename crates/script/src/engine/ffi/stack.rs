@@ -287,8 +287,13 @@ impl Inside {
     }
 
     pub(super) fn push_function(self, function: api::lua_CFunction) {
-        // SAFETY: native functions of this module keep to the rules of the interface.
-        unsafe { api::lua_pushcclosure(self.state(), function, 0) }
+        self.close_over(function, 0);
+    }
+
+    /// Pushes a native function that has the `count` topmost values along, in their place.
+    pub(super) fn close_over(self, function: api::lua_CFunction, count: c_int) {
+        // SAFETY: they are there, and native functions of this module keep to the rules of the interface.
+        unsafe { api::lua_pushcclosure(self.state(), function, count) }
     }
 
     pub(super) fn push_pointer(self, pointer: *mut c_void) {
@@ -366,16 +371,16 @@ impl Inside {
         unsafe { api::lua_error(self.state()) }
     }
 
-    /// Collects all garbage.
-    pub(super) fn collect(self) {
+    /// Pushes an object of the host's, without content.
+    pub(super) fn push_object(self) {
         // SAFETY: there is a protected caller.
-        unsafe { api::lua_gc(self.state(), api::LUA_GCCOLLECT, 0) };
+        unsafe { api::lua_newuserdata(self.state(), 0) };
     }
 
-    /// Collects for a while, so much as LuaJIT counts it; whether that ended a cycle.
-    pub(super) fn collect_some(self, kibibytes: c_int) -> bool {
-        // SAFETY: there is a protected caller.
-        unsafe { api::lua_gc(self.state(), api::LUA_GCSTEP, kibibytes) != 0 }
+    /// Takes the topmost value as the metatable of the one at `index`.
+    pub(super) fn set_metatable(self, index: c_int) {
+        // SAFETY: both are there, and a metatable is a table.
+        unsafe { api::lua_setmetatable(self.state(), index) };
     }
 
     /// Calls the function below the `arguments` topmost values.

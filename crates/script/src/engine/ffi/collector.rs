@@ -1,0 +1,59 @@
+//! LuaJIT's collector: one step of it, or all, and the ends of its cycles.
+//!
+//! Owns how it is asked. Never decides when.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::ptr;
+
+use mlua_sys as api;
+use mlua_sys::lua_State;
+
+use crate::engine::ffi::context::Cycle;
+use crate::engine::ffi::stack::Inside;
+
+impl Inside {
+    /// Collects all garbage.
+    pub(super) fn collect(self) {
+        // SAFETY: there is a protected caller.
+        unsafe { api::lua_gc(self.state(), api::LUA_GCCOLLECT, 0) };
+    }
+
+    /// Takes one step of the collector, of so much work as it counts it, whatever it owes. (`LUA_GCSTEP` goes on until nothing is
+    /// owed: a debt of many megabytes, where large strings were made, is paid in one go.)
+    pub(super) fn collect_some(self, bytes: c_int) {
+        let collect = |what, value| {
+            // SAFETY: these three set a number of the collector; nothing is allocated.
+            unsafe { api::lua_gc(self.state(), what, value) }
+        };
+        // A step is ten times the multiplier (lj_gc.c, lj_gc_step).
+        let usual = collect(api::LUA_GCSETSTEPMUL, bytes / 10);
+        collect(api::LUA_GCRESTART, 0);
+        // A step is due now, and is taken by whoever allocates.
+        self.push_table(0, 0);
+        self.truncate(self.count() - 1);
+        collect(api::LUA_GCSETSTEPMUL, usual);
+    }
+}
+
+/// Leaves an object for the collector, which tells when it has come to its end with it.
+pub(super) fn watch_cycle(inside: Inside, cycle: &Cell<Cycle>) {
+    cycle.set(Cycle::Watched);
+    inside.push_object();
+    inside.push_table(0, 1);
+    inside.push_pointer(ptr::from_ref(cycle).cast_mut().cast());
+    inside.close_over(on_cycle, 1);
+    inside.set_field(-2, c"__gc");
+    inside.set_metatable(-2);
+    inside.truncate(inside.count() - 1);
+}
+
+/// What the collector calls at the end of a cycle, with an object that it has collected.
+unsafe extern "C-unwind" fn on_cycle(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua called us: it has what `watch_cycle` gave along. The context cannot be asked for: at the end of a state it is
+    // not its allocator's any more.
+    let cycle = unsafe { api::lua_touserdata(state, api::lua_upvalueindex(1)) };
+    // SAFETY: it is of the context, which outlives the state.
+    unsafe { &*cycle.cast::<Cell<Cycle>>() }.set(Cycle::Over);
+    0
+}
