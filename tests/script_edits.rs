@@ -11,7 +11,7 @@ use std::fs;
 use serde_json::Value;
 use server::client::text;
 use server::patience::until;
-use server::{Plan, Server};
+use server::{Plan, Server, configuration};
 
 /// Written where it is.
 fn edit(server: &Server, name: &str, text: &str) {
@@ -131,4 +131,23 @@ fn while_it_is_developed_a_broken_module_is_shown_by_the_pages_that_may_require_
     expect(&server, "/a", 500, "<code>names.lua:1");
     server.directory().write("app/names.lua", "return { first = 'two' }");
     expect(&server, "/a", 200, "two");
+}
+
+#[test]
+fn a_module_answers_the_route_that_a_reload_gives_it_while_another_one_is_broken() {
+    let plan = Plan::new().config("[[route]]\nprefix = \"/first\"\nmodule = \"first\"\n");
+    let second = "return function(request) return 'second ' .. request.rest end";
+    plan.directory.write("app/first.lua", "return require('second')");
+    plan.directory.write("app/second.lua", second);
+    plan.directory.write("app/names.lua", "return {}");
+    let server = plan.start();
+    assert_eq!(text(&server.get("/first/a")), "second /a");
+    server.directory().write("app/names.lua", "return {");
+    until("the problem", || server.printed_errors().contains("names.lua:1").then_some(()));
+    let routes = ["first", "second"]
+        .map(|name| format!("[[route]]\nprefix = \"/{name}\"\nmodule = \"{name}\"\n\n"));
+    server.directory().write("velodrome.toml", configuration(&routes.concat()));
+    assert!(server.ctl(&["reload"]).status.success());
+    expect(&server, "/second/b", 200, "second /b");
+    assert_eq!(text(&server.get("/first/a")), "second /a");
 }

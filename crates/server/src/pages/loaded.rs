@@ -92,17 +92,15 @@ impl Runner {
         let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
         let handlers = set.pages.iter().map(|page| {
             page.lua.as_ref()?;
+            let (name, file) = (&page.name.full, &page.name.file);
+            let purpose = purpose_of(set, name);
             let kept = before.as_mut().and_then(|known| {
-                let index = known.set.index_of(&page.name.file)?;
+                // Routes may lead to it only now, while the same set stays in force.
+                let is_for_it = purpose_of(&known.set, name) == purpose;
+                let index = known.set.index_of(file).filter(|_| is_for_it)?;
                 known.handlers.get_mut(index)?.take()
             });
-            if kept.is_some() {
-                return kept;
-            }
-            let (name, file) = (&page.name.full, &page.name.file);
-            let purpose =
-                if set.find(name).is_some() { Purpose::Answers } else { Purpose::Required };
-            self.engine.load_module(name, file, purpose, &mut host).ok()
+            kept.or_else(|| self.engine.load_module(name, file, purpose, &mut host).ok())
         });
         let handlers: Vec<_> = handlers.collect();
         let rows = vec![None; handlers.len()];
@@ -124,4 +122,9 @@ impl Runner {
     pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
         self.roots.get(usize::from(set.0))?.set.pages.get(index)
     }
+}
+
+/// What a module of a set is loaded for.
+fn purpose_of(set: &PageSet, name: &str) -> Purpose {
+    if set.find(name).is_some() { Purpose::Answers } else { Purpose::Required }
 }
