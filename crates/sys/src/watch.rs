@@ -29,7 +29,7 @@ pub enum Change<'a> {
     /// The directory that is watched itself was moved or removed.
     Itself,
     /// The directory is watched no longer, as it is gone or was given up.
-    Ended(WatchId),
+    Ended,
     /// There were more changes than the kernel remembers: some of them are not told.
     Lost,
 }
@@ -78,18 +78,19 @@ impl Watch {
         let _gone_already = remove_watch(&self.descriptor, id.0);
     }
 
-    /// Tells all changes since the last time, without waiting for any.
+    /// Tells all changes since the last time, without waiting for any, each with the directory it was in. That of what was
+    /// lost is none that is watched.
     ///
     /// # Errors
     /// The kernel's; none is known.
-    pub fn read(&self, mut tell: impl FnMut(Change<'_>)) -> io::Result<()> {
+    pub fn read(&self, mut tell: impl FnMut(WatchId, Change<'_>)) -> io::Result<()> {
         let mut buffer = [MaybeUninit::uninit(); WATCH_READ_BYTES];
         let mut reader = Reader::new(&self.descriptor, &mut buffer);
         loop {
             match reader.next() {
                 Ok(event) => {
                     if let Some(change) = change_of(&event) {
-                        tell(change);
+                        tell(WatchId(event.wd()), change);
                     }
                 }
                 Err(Errno::AGAIN) => return Ok(()),
@@ -106,7 +107,7 @@ fn change_of<'a>(event: &'a Event<'_>) -> Option<Change<'a>> {
         return Some(Change::Lost);
     }
     if flags.contains(ReadFlags::IGNORED) {
-        return Some(Change::Ended(WatchId(event.wd())));
+        return Some(Change::Ended);
     }
     if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
         return Some(Change::Itself);
@@ -134,12 +135,12 @@ mod tests {
     fn told(watch: &Watch) -> Vec<String> {
         let mut all = Vec::new();
         watch
-            .read(|change| {
+            .read(|_, change| {
                 all.push(match change {
                     Change::File(name) => format!("file {}", name.display()),
                     Change::Directory(name) => format!("directory {}", name.display()),
                     Change::Itself => "itself".to_owned(),
-                    Change::Ended(_) => "ended".to_owned(),
+                    Change::Ended => "ended".to_owned(),
                     Change::Lost => "lost".to_owned(),
                 });
             })

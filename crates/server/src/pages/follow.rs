@@ -1,16 +1,21 @@
 //! Following what is edited: which directories are watched, and when their pages are to be read again.
 //!
-//! Owns the waiting for an edit to be complete. Never reads a page, and never reads a clock: time is an argument.
+//! Owns the waiting for an edit to be complete. A root, or a link on the way to it, may be replaced: the directories on that way
+//! are watched for the names it takes. Never reads a page, and never reads a clock: time is an argument.
 
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::time::Duration;
 
-use ahash::HashSet;
+use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
 use sys::watch::{Change, Watch, WatchId};
 
 use super::name::PageName;
 use super::set::PageSet;
+use super::way::way_to;
 use crate::files::rules::Root;
 use crate::limits::{
     PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_REST_MAX, PAGE_RETRY, PAGE_WATCHES_MAX,
@@ -20,9 +25,25 @@ use crate::limits::{
 pub struct Follower {
     /// None where the kernel gives none: pages are read again when the configuration is.
     watch: Option<Watch>,
-    watched: HashSet<WatchId>,
+    watched: HashMap<WatchId, Interest>,
     edits: Edits,
     coverage: Coverage,
+}
+
+/// What of a directory is of matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Interest {
+    /// Whether it was looked into for pages.
+    has_pages: bool,
+    /// The names that lead to a root.
+    ways: Vec<OsString>,
+}
+
+/// Directories as they come to be watched.
+struct Watching<'a> {
+    watch: &'a Watch,
+    watched: HashMap<WatchId, Interest>,
+    missed: Option<String>,
 }
 
 /// Whether all directories are watched.
@@ -45,7 +66,7 @@ impl Follower {
         }
         Self {
             watch: watch.ok(),
-            watched: HashSet::default(),
+            watched: HashMap::default(),
             edits: Edits::default(),
             coverage: Coverage::Whole,
         }
@@ -59,27 +80,23 @@ impl Follower {
         now_ns: u64,
     ) {
         let Some(watch) = &self.watch else { return };
-        let mut watched = HashSet::default();
-        let mut missed = None;
-        let directories = pages.flat_map(|(root, set)| {
-            set.directories.iter().map(|directory| root.path.join(directory))
-        });
-        for (count, directory) in directories.enumerate() {
-            if count == PAGE_WATCHES_MAX {
-                missed = Some("there are too many directories".to_owned());
-                break;
-            }
-            match watch.add(&directory) {
-                Ok(id) => _ = watched.insert(id),
-                // Gone since it was looked into, as its own directory tells.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => missed = Some(format!("`{}`: {error}", directory.display())),
+        let (watched, missed) = (HashMap::default(), None);
+        let mut watching = Watching { watch, watched, missed };
+        for (root, set) in pages {
+            watching.add_way(&root.path);
+            for directory in &set.directories {
+                let directory = root.path.join(directory);
+                if let Some(interest) = watching.add(&directory, &directory) {
+                    interest.has_pages = true;
+                }
             }
         }
-        if watched.iter().any(|id| !self.watched.contains(id)) {
+        let Watching { watched, missed, .. } = watching;
+        // What was of no matter until now may have happened, too.
+        if watched.iter().any(|(id, interest)| self.watched.get(id) != Some(interest)) {
             self.edits.see(now_ns);
         }
-        for id in self.watched.difference(&watched) {
+        for id in self.watched.keys().filter(|id| !watched.contains_key(id)) {
             watch.remove(*id);
         }
         self.watched = watched;
@@ -95,7 +112,7 @@ impl Follower {
             diagnostic::write(
                 Level::Warn,
                 format_args!(
-                    "edits of pages in some directories are not noticed: {why}; a reload reads them again"
+                    "some edits of pages are not noticed: {why}; a reload reads them again"
                 ),
             );
         }
@@ -111,9 +128,13 @@ impl Follower {
     pub fn look(&mut self, now_ns: u64) {
         let Some(watch) = &self.watch else { return };
         let (edits, watched) = (&mut self.edits, &mut self.watched);
-        let looked = watch.read(|change| match change {
-            Change::Ended(id) => _ = watched.remove(&id),
-            change if may_be_a_page(change) => edits.see(now_ns),
+        let looked = watch.read(|id, change| match change {
+            Change::Ended => _ = watched.remove(&id),
+            // Of what is watched no longer nothing is of matter.
+            change if watched.get(&id).is_some_and(|interest| interest.is_about(change)) => {
+                edits.see(now_ns);
+            }
+            Change::Lost => edits.see(now_ns),
             _ => {}
         });
         if let Err(error) = looked {
@@ -148,6 +169,57 @@ impl Default for Follower {
     }
 }
 
+impl Interest {
+    fn is_about(&self, change: Change<'_>) -> bool {
+        match change {
+            Change::File(name) | Change::Directory(name) => {
+                self.is_way(name) || self.has_pages && may_be_a_page(change)
+            }
+            Change::Itself | Change::Lost => true,
+            Change::Ended => false,
+        }
+    }
+
+    fn is_way(&self, name: &OsStr) -> bool {
+        self.ways.iter().any(|way| *way == name)
+    }
+}
+
+impl Watching<'_> {
+    /// Watches what leads to a root: it may be there only later, or be another directory then.
+    fn add_way(&mut self, root: &Path) {
+        for step in way_to(root) {
+            let Some(interest) = self.add(&step.directory, root) else { continue };
+            if !interest.is_way(&step.name) {
+                interest.ways.push(step.name);
+            }
+        }
+    }
+
+    /// Watches a directory, for what happens at a place.
+    fn add(&mut self, directory: &Path, place: &Path) -> Option<&mut Interest> {
+        if self.watched.len() == PAGE_WATCHES_MAX {
+            self.missed = Some("there are too many directories".to_owned());
+            return None;
+        }
+        match self.watch.add(directory) {
+            Ok(id) => Some(self.watched.entry(id).or_default()),
+            // Gone since it was looked into, or not there yet, as the directory above it tells.
+            Err(error) if is_absence(&error) => None,
+            Err(error) => {
+                let (directory, place) = (directory.display(), place.display());
+                self.missed =
+                    Some(format!("at `{place}`, as `{directory}` is not watched: {error}"));
+                None
+            }
+        }
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Whether a page or a module may have come, gone or changed.
 fn may_be_a_page(change: Change<'_>) -> bool {
     match change {
@@ -156,7 +228,7 @@ fn may_be_a_page(change: Change<'_>) -> bool {
         }),
         Change::Directory(name) => name.to_str().is_some_and(|name| !name.starts_with('.')),
         Change::Itself | Change::Lost => true,
-        Change::Ended(_) => false,
+        Change::Ended => false,
     }
 }
 

@@ -26,6 +26,7 @@ mod set;
 mod stage;
 mod turns;
 mod waits;
+mod way;
 
 pub use counts::{PageCounts, PageReport, PagesReport};
 pub use fault_page::FaultReport;
