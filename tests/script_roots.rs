@@ -1,17 +1,18 @@
-//! Goal: pages are of the directory that a root leads to, as files are, whoever puts another in its place.
-//! Method: the built binary, directories that are replaced.
+//! Goal: pages are of the directory that a root leads to, as files are, whoever puts another in its place; and what cannot be
+//! read for a while is not taken for what is gone. Method: the built binary, directories that are replaced, closed and short of.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod server;
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::Command;
 
 use server::client::text;
 use server::patience::until;
-use server::{Plan, Server};
+use server::{Plan, Server, has, run};
 
 /// Waits for an answer with this status and text.
 fn expect(server: &Server, path: &str, status: u16, body: &str) {
@@ -19,6 +20,10 @@ fn expect(server: &Server, path: &str, status: u16, body: &str) {
         let response = server.get(path);
         (response.status == status && text(&response).contains(body)).then_some(())
     });
+}
+
+fn told(server: &Server, words: &str) {
+    until(words, || server.printed_errors().contains(words).then_some(()));
 }
 
 #[test]
@@ -70,4 +75,81 @@ fn a_root_that_is_removed_and_made_again_has_its_new_pages() {
     }
     server.directory().write("site/in/b.page.txt", "edited");
     expect(&server, "/in/b", 200, "edited");
+}
+
+#[test]
+fn out_of_descriptors_the_pages_stay_and_are_read_later() {
+    if !has("prlimit", "out_of_descriptors_the_pages_stay_and_are_read_later") {
+        return;
+    }
+    let server = Plan::new().file("a.page.txt", "one").file("b.page.txt", "b").start();
+    let mut client = server.client();
+    assert_eq!(text(&client.get("/a").unwrap()), "one");
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let before = line.split_whitespace().nth(3).unwrap();
+    let is_open =
+        |number: &u64| fs::symlink_metadata(format!("/proc/{}/fd/{number}", server.id())).is_ok();
+    let free = (0..).find(|number| !is_open(number)).unwrap();
+    let limit_to = |limit: &str| {
+        let process = format!("--pid={}", server.id());
+        let output = run(Command::new("prlimit").args([process, format!("--nofile={limit}:")]));
+        assert!(output.status.success(), "{output:?}");
+    };
+    limit_to(&free.to_string());
+    server.directory().write("site/a.page.txt", "two");
+    told(&server, "the pages stay as they were: cannot read `");
+    for (path, body) in [("/a", "one"), ("/b", "b")] {
+        assert_eq!(text(&client.get(path).unwrap()), body);
+    }
+    limit_to(before);
+    until("what was edited", || (text(&client.get("/a").unwrap()) == "two").then_some(()));
+    let printed = server.printed_errors();
+    assert!(!printed.contains("(gone)"), "{printed}");
+    assert_eq!(printed.matches("the pages stay").count(), 1, "{printed}");
+}
+
+/// The superuser may look into everything, unless that is taken away.
+fn without_privileges() -> Option<Plan> {
+    const TEST: &str = "pages_of_a_directory_that_is_closed_stay_and_are_told";
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return Some(Plan::new());
+    }
+    let wrapper = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
+    has("setpriv", TEST).then(|| Plan::new().wrapped(&wrapper))
+}
+
+#[test]
+fn pages_of_a_directory_that_is_closed_stay_and_are_told() {
+    let Some(plan) = without_privileges() else { return };
+    let plan = plan.file("a.page.txt", "one").file("in/b.page.txt", "b");
+    let plan = plan.file("closed/c.page.txt", "c");
+    let set_mode = |directory: &str, mode| {
+        fs::set_permissions(directory, Permissions::from_mode(mode)).unwrap();
+    };
+    let place = |name: &str| plan.directory.join(name).display().to_string();
+    let (site, inner, closed) = (place("site"), place("site/in"), place("site/closed"));
+    set_mode(&closed, 0o000);
+    let server = plan.start();
+    told(&server, "/site/closed: cannot be looked through: Permission denied");
+    assert_eq!(text(&server.get("/a")), "one");
+    assert_eq!(server.get("/closed/c").status, 404);
+    // It may list the names, and open none of them.
+    set_mode(&inner, 0o600);
+    told(&server, "/site/in/b.page.txt: is in a directory that");
+    server.directory().write("site/a.page.txt", "two");
+    expect(&server, "/a", 200, "two");
+    assert_eq!(text(&server.get("/in/b")), "b");
+    set_mode(&site, 0o000);
+    told(&server, "/site/a.page.txt: is in a directory that");
+    assert_eq!(text(&server.get("/a")), "two");
+    for directory in [&site, &inner, &closed] {
+        set_mode(directory, 0o700);
+    }
+    expect(&server, "/closed/c", 200, "c");
+    server.directory().write("site/in/b.page.txt", "edited");
+    expect(&server, "/in/b", 200, "edited");
+    let status = server.ctl_json(&["status"]);
+    assert_eq!(status["pages"]["problems"], serde_json::json!([]), "{status}");
+    assert!(!server.printed_errors().contains("(gone)"), "{}", server.printed_errors());
 }

@@ -7,11 +7,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use script::engine::EngineError;
-
 use crate::config::{AppDirectory, AppPresence, Config, ConfigErrors, Overrides};
 use crate::limits::APP_MAIN;
-use crate::pages::{self, Before, Secret, SecretError};
+use crate::pages::{self, Before, PagesError, Secret, SecretError};
 use crate::site::SiteData;
 use crate::uploads::Taken;
 
@@ -85,8 +83,8 @@ pub enum LoadError {
         /// The page's file.
         page: PathBuf,
     },
-    /// There are pages, and nothing that can run them.
-    Engine(EngineError),
+    /// There are pages, and they cannot be read or run.
+    Pages(PagesError),
 }
 
 impl fmt::Display for LoadError {
@@ -135,7 +133,7 @@ impl fmt::Display for LoadError {
                  name a file without code",
                 page.display()
             ),
-            Self::Engine(error) => error.fmt(formatter),
+            Self::Pages(error) => error.fmt(formatter),
         }
     }
 }
@@ -155,7 +153,7 @@ impl LoadError {
             | Self::Secret(_)
             | Self::RootInApp { .. }
             | Self::ErrorPage { .. }
-            | Self::Engine(_) => false,
+            | Self::Pages(_) => false,
         }
     }
 }
@@ -180,7 +178,7 @@ impl Source {
             return Err(LoadError::Uploads { path: path.to_path_buf() });
         }
         data.pages =
-            pages::load(data.places(), before, &data.config.pages).map_err(LoadError::Engine)?;
+            pages::load(data.places(), before, &data.config.pages).map_err(LoadError::Pages)?;
         look_at_error_pages(&data)?;
         self.look_at_uploads(&data)?;
         Ok(data)

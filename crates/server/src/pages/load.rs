@@ -6,9 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ahash::HashSet;
-use script::engine::EngineError;
 
-use super::modules;
+use super::error::PagesError;
+use super::modules::{self, Newest};
 use super::name::PageName;
 use super::scan::walk;
 use super::secret::Secret;
@@ -68,12 +68,12 @@ pub struct Places<'a> {
 /// broken keeps its last good one, unless its author is to see what is wrong. Where pages are not enabled, nothing is looked at.
 ///
 /// # Errors
-/// When there are pages, and there can be no engine on this host.
+/// When there are pages, and there can be no engine on this host; or when it cannot be said which pages there are.
 pub fn load(
     places: Places<'_>,
     before: Before<'_>,
     settings: &config::Pages,
-) -> Result<Vec<Arc<PageSet>>, EngineError> {
+) -> Result<Vec<Arc<PageSet>>, PagesError> {
     let Places { roots, rules, routed, unix_seconds } = places;
     if !settings.enabled {
         return Ok(roots.iter().map(|_| Arc::default()).collect());
@@ -84,20 +84,17 @@ pub fn load(
     };
     let mut compiler = Compiler::new(settings.engine_settings(0), last_good);
     let set_of = |(root, rules): (&PageRoot, &Arc<FileRules>)| {
-        // A root that cannot be read has no pages; that it cannot be read is said where files are served from it.
-        let walked = walk(&root.root, PageName::of).unwrap_or_default();
+        let mut walked = walk(&root.root, PageName::of)?;
         let before = before.of(root).map(|set| &**set);
-        PageSet::of(walked, before, rules, &mut compiler).map(Arc::new)
+        walked.recall(before.into_iter().flat_map(|set| &set.pages).map(|page| &page.name));
+        Ok::<_, PagesError>(Arc::new(PageSet::of(walked, before, rules, &mut compiler)?))
     };
     let mut sets: Vec<_> = roots.iter().zip(rules).map(set_of).collect::<Result<_, _>>()?;
     if let Some(root) = roots.get(rules.len()) {
-        let walked = walk(&root.root, PageName::of_module).unwrap_or_default();
-        sets.push(modules::of_walk(
-            walked,
-            before.of(root),
-            (routed, unix_seconds),
-            &mut compiler,
-        )?);
+        let mut walked = walk(&root.root, PageName::of_module)?;
+        let before = before.of(root);
+        walked.recall(before.into_iter().flat_map(|set| &set.newest).map(Newest::name));
+        sets.push(modules::of_walk(walked, before, (routed, unix_seconds), &mut compiler)?);
     }
     Ok(sets)
 }
@@ -122,6 +119,8 @@ pub enum Served {
     Nothing,
     /// What is there: it fails only if it comes to that place.
     TheSame,
+    /// Of a directory: the pages that were known in it.
+    Known,
 }
 
 impl Served {
@@ -131,6 +130,7 @@ impl Served {
             Self::LastGood => "the version before is served",
             Self::Nothing => "it is answered 500",
             Self::TheSame => "it is served, and fails there",
+            Self::Known => "pages and modules that are new in it are not found",
         }
     }
 }
@@ -146,6 +146,12 @@ pub fn problems(roots: &[PageRoot], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
     let mut all = Vec::new();
     let mut known = HashSet::default();
     for (root, set) in roots.iter().zip(sets) {
+        for (directory, problem) in &set.closed {
+            let file = root.root.path.join(directory).display().to_string();
+            if known.insert(file.clone()) {
+                all.push(PageProblem { file, problem: problem.clone(), served: Served::Known });
+            }
+        }
         for page in set.troubled() {
             let file = root.root.path.join(&*page.name.file).display().to_string();
             if !known.insert(file.clone()) {

@@ -5,6 +5,7 @@
 
 mod alarms;
 mod counts;
+mod error;
 mod family;
 mod fault_page;
 mod fetches;
@@ -29,6 +30,7 @@ mod waits;
 mod way;
 
 pub use counts::{PageCounts, PageReport, PagesReport};
+pub use error::PagesError;
 pub use fault_page::FaultReport;
 pub use follow::Follower;
 pub use host::RequestHost;

@@ -10,7 +10,7 @@ use script::engine::{EngineError, Purpose, ScriptError, State};
 use super::host::{LoadHost, LoadLog};
 use super::name::PageName;
 use super::scan::{Source, Walked};
-use super::set::{Compiler, Page, PageKind, PageSet, Problem, problem_of, told};
+use super::set::{Compiler, Page, PageKind, PageSet, Problem, closed_of, problem_of, told};
 use crate::limits::APP_MAIN;
 
 /// What a module answers with, unless it says otherwise.
@@ -54,12 +54,14 @@ pub(super) fn of_walk(
     (routed, unix_seconds): (&[String], u64),
     compiler: &mut Compiler,
 ) -> Result<Arc<PageSet>, EngineError> {
-    let Walked { sources, directories, is_cut } = walked;
+    let Walked { sources, directories, closed, is_cut } = walked;
+    let closed: Vec<_> = closed.into_iter().map(closed_of).collect();
     let newest: Vec<Newest> = sources.into_iter().map(Newest::of).collect();
     if let Some(before) = before
         && before.newest == newest
         && before.routed == routed
         && before.directories == directories
+        && before.closed == closed
     {
         return Ok(Arc::clone(before));
     }
@@ -77,6 +79,7 @@ pub(super) fn of_walk(
     let mut set = PageSet {
         kind: PageKind::Module,
         directories,
+        closed,
         is_cut,
         newest,
         routed: routed.to_vec(),
@@ -201,6 +204,10 @@ impl Newest {
     fn of(source: Source) -> Self {
         let text = source.text.map(Arc::from).map_err(|unreadable| problem_of(&unreadable));
         Self { name: source.name, text }
+    }
+
+    pub(super) fn name(&self) -> &PageName {
+        &self.name
     }
 }
 

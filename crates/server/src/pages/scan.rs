@@ -1,13 +1,15 @@
 //! Looking for pages below a root, and for modules below theirs.
 //!
 //! Owns the walk through its directories and the bounds of it. Waits for the disk: it runs before the schedulers do, or on
-//! a thread of its own. Never follows a link that the root does not follow, and never leaves the root.
+//! a thread of its own. Never follows a link that the root does not follow, and never leaves the root. What cannot be read
+//! for a while is never taken for what is not there.
 
 use std::io;
 use std::path::Path;
 
-use sys::file::{Directory, Kind};
+use sys::file::{Directory, FileHandle, Kind, Obstacle};
 
+use super::error::PagesError;
 use super::name::PageName;
 use crate::files::rules::Root;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_DEPTH_MAX, PAGE_ENTRIES_MAX, PAGE_READ_BYTES, PAGES_MAX};
@@ -26,6 +28,8 @@ pub(super) struct Source {
 pub(super) enum Unreadable {
     /// It cannot be opened or read.
     Failed(io::Error),
+    /// It was there before, and this user may not look into its directory now.
+    Closed,
     /// It is longer than [`PAGE_BYTES_MAX`].
     TooLong,
     /// It is not UTF-8, from this byte on.
@@ -42,27 +46,66 @@ pub(super) struct Walked {
     pub sources: Vec<Source>,
     /// The directories looked into, as paths below the root without slashes at their ends.
     pub directories: Vec<String>,
+    /// Those that this user may not look into, and what the kernel said.
+    pub closed: Vec<(String, io::Error)>,
     /// Whether a bound ended the walk: there may be pages that were not found.
     pub is_cut: bool,
 }
 
-/// Looks for the files that have such a name.
+impl Walked {
+    /// What was known in directories that nobody may look into now counts as there, and as unreadable.
+    pub(super) fn recall<'a>(&mut self, known: impl Iterator<Item = &'a PageName>) {
+        let closed: Vec<&str> = self.closed.iter().map(|(relative, _)| &**relative).collect();
+        let is_closed =
+            |name: &&PageName| closed.iter().any(|directory| is_in(&name.file, directory));
+        let recalled =
+            |name: &PageName| Source { name: name.clone(), text: Err(Unreadable::Closed) };
+        self.sources.extend(known.filter(is_closed).map(recalled));
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        self.sources.sort_unstable_by(|one, other| one.name.file.cmp(&other.name.file));
+    }
+
+    /// What comes of a directory that cannot be read.
+    fn close(&mut self, root: &Root, relative: String, error: io::Error) -> Result<(), PagesError> {
+        match Obstacle::of(&error) {
+            // Gone meanwhile, or a link in its place.
+            Obstacle::NotFound | Obstacle::Outside => Ok(()),
+            Obstacle::Forbidden => {
+                self.closed.push((relative, error));
+                Ok(())
+            }
+            _ => Err(unread(root, &relative, error)),
+        }
+    }
+}
+
+/// Looks for the files that have such a name. A root that is not there has none.
 ///
 /// # Errors
-/// When the root cannot be opened.
-pub(super) fn walk(root: &Root, name_of: fn(&str) -> Option<PageName>) -> io::Result<Walked> {
-    let directory = Directory::open(&root.path)?;
+/// When a directory cannot be read though it is there and may be read, or there is nothing left to read a file with.
+pub(super) fn walk(
+    root: &Root,
+    name_of: fn(&str) -> Option<PageName>,
+) -> Result<Walked, PagesError> {
     let mut walked = Walked::default();
+    let directory = match Directory::open(&root.path) {
+        Ok(directory) => directory,
+        Err(error) => return walked.close(root, String::new(), error).map(|()| walked),
+    };
     let mut entries = 0;
     let mut waiting = vec![(String::new(), 0)];
     while let Some((relative, depth)) = waiting.pop() {
-        let path = if relative.is_empty() { Path::new(".") } else { Path::new(&relative) };
-        // What cannot be read or has gone meanwhile holds no page for us.
-        let Ok(names) = directory
-            .open_beneath(path, root.symlinks)
-            .and_then(|handle| handle.read_names(PAGE_ENTRIES_MAX - entries))
-        else {
-            continue;
+        let listed = open_directory(&directory, &relative, root)
+            .and_then(|handle| handle.read_names(PAGE_ENTRIES_MAX - entries));
+        let names = match listed {
+            Ok(names) => names,
+            Err(error) => {
+                walked.close(root, relative, error)?;
+                continue;
+            }
         };
         entries += names.entries.len();
         walked.is_cut |= names.cut;
@@ -80,7 +123,12 @@ pub(super) fn walk(root: &Root, name_of: fn(&str) -> Option<PageName>) -> io::Re
                         walked.is_cut = true;
                         break;
                     }
-                    let text = read(&directory, &below, root);
+                    let text = match read(&directory, &below, root) {
+                        Err(Unreadable::Failed(error)) if is_short(&error) => {
+                            return Err(unread(root, &below, error));
+                        }
+                        text => text,
+                    };
                     walked.sources.push(Source { name, text });
                 }
                 Kind::Other => {}
@@ -88,8 +136,27 @@ pub(super) fn walk(root: &Root, name_of: fn(&str) -> Option<PageName>) -> io::Re
         }
         walked.directories.push(relative);
     }
-    walked.sources.sort_unstable_by(|one, other| one.name.file.cmp(&other.name.file));
+    walked.sort();
     Ok(walked)
+}
+
+/// A directory whose names are of no use, as this user may list but not open them, cannot be opened either.
+fn open_directory(directory: &Directory, relative: &str, root: &Root) -> io::Result<FileHandle> {
+    directory.open_beneath(&Path::new(relative).join("."), root.symlinks)
+}
+
+/// Whether the host is short of what is needed to read anything.
+fn is_short(error: &io::Error) -> bool {
+    matches!(Obstacle::of(error), Obstacle::Exhausted | Obstacle::WouldWait)
+}
+
+fn unread(root: &Root, relative: &str, error: io::Error) -> PagesError {
+    PagesError::Unread { path: root.path.join(relative), error }
+}
+
+fn is_in(file: &str, directory: &str) -> bool {
+    let rest = file.strip_prefix(directory);
+    directory.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn is_hidden(relative: &str) -> bool {

@@ -87,6 +87,8 @@ pub struct PageSet {
     pub(super) paths: HashMap<Box<str>, usize>,
     /// The directories they were looked for in, below the root.
     pub directories: Vec<String>,
+    /// Directories that this user may not look into, and what is said of them.
+    pub(super) closed: Vec<(String, Problem)>,
     /// Whether there may be more of them than were looked for.
     pub is_cut: bool,
     /// Whether some page may require a module, as far as its text tells.
@@ -112,8 +114,9 @@ impl PageSet {
         rules: &FileRules,
         compiler: &mut Compiler,
     ) -> Result<Self, EngineError> {
-        let Walked { sources, directories, is_cut } = walked;
-        let mut set = Self { directories, is_cut, ..Self::default() };
+        let Walked { sources, directories, closed, is_cut } = walked;
+        let closed = closed.into_iter().map(closed_of).collect();
+        let mut set = Self { directories, closed, is_cut, ..Self::default() };
         for source in sources {
             if rules.is_app(&source.name.file) {
                 continue;
@@ -170,7 +173,8 @@ impl PageSet {
 
     /// Whether these are the same pages, unchanged.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.pages.len() == other.pages.len()
+        self.closed == other.closed
+            && self.pages.len() == other.pages.len()
             && self.pages.iter().zip(&other.pages).all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
@@ -330,6 +334,14 @@ fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
     }
 }
 
+/// What is said of a directory that this user may not look into.
+pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, Problem) {
+    let what = format!(
+        "cannot be looked through: {error}; let the server's user list it and open what is in it"
+    );
+    (directory, Problem { line: 0, column: 0, what })
+}
+
 /// What is said of a file without a text.
 pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
     let what = match unreadable {
@@ -339,6 +351,7 @@ pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
                 .to_owned()
         }
         Unreadable::Failed(error) => format!("cannot be read: {error}"),
+        Unreadable::Closed => "is in a directory that the server's user may not look into".to_owned(),
         Unreadable::TooLong => format!("is longer than {PAGE_BYTES_MAX} bytes: make several of it"),
         Unreadable::NotText { offset } => {
             format!("is not UTF-8 at byte {offset}: save it in that encoding")

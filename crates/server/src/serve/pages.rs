@@ -128,7 +128,7 @@ impl LivePages {
         let problems = pages::problems(roots, &sets);
         for problem in problems.iter().filter(|problem| !self.problems.contains(problem)) {
             let level = match problem.served {
-                Served::TheSame => Level::Warn,
+                Served::TheSame | Served::Known => Level::Warn,
                 Served::LastGood | Served::Nothing => Level::Error,
             };
             diagnostic::write(level, format_args!("{problem}"));

@@ -1,0 +1,42 @@
+//! Why the pages of a configuration could not be read.
+//!
+//! Owns how that reads. Never about one page: what is wrong with that is told, and the others are served.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use script::engine::EngineError;
+
+/// Why there are no new pages: those that were there stay in force.
+#[derive(Debug)]
+pub enum PagesError {
+    /// There are pages, and nothing that can run them.
+    Engine(EngineError),
+    /// The host was short of something, or a disk failed: nobody knows what pages there are.
+    Unread {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for PagesError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(error) => error.fmt(formatter),
+            Self::Unread { path, error } => {
+                write!(formatter, "cannot read `{}`: {error}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for PagesError {}
+
+impl From<EngineError> for PagesError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
