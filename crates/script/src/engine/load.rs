@@ -1,12 +1,13 @@
 //! Loading: from Lua text to a page that can be started, or a module that can be required.
 //!
-//! Owns what it takes to compile a text and to run its outermost level. Never runs a page.
+//! Owns what it takes to compile a text and to run its outermost level, the room for it included: LuaJIT does not collect
+//! garbage before it says that there is no memory. Never runs a page.
 
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use crate::engine::error::{Fault, ScriptError};
-use crate::engine::ffi::{Coroutine, Outcome, Reference};
+use crate::engine::ffi::{CallFault, Coroutine, Outcome, Reference};
 use crate::engine::host::Host;
 use crate::engine::library;
 use crate::engine::report;
@@ -18,6 +19,9 @@ use crate::limits;
 const LOAD: f64 = 1.0;
 const LOAD_MODULE: f64 = 3.0;
 
+/// What the compiler says where it has no memory; what is wrong with a text begins with the place.
+const NO_MEMORY: &str = "not enough memory";
+
 /// The tag of what it yields then.
 pub(super) const LOADED: u8 = 2;
 
@@ -27,14 +31,33 @@ impl State {
     ///
     /// # Errors
     ///
-    /// The text is not Lua, or what it does to give the function fails.
+    /// The text is not Lua, or what it does to give the function fails; or there is no memory for it, also where garbage was:
+    /// then a page of this name that was loaded before is included as it was.
     pub fn load(&mut self, site: u16, name: &str, text: &str) -> Result<Handler, Box<ScriptError>> {
-        self.sweep();
-        let chunk = self.compile(name, text)?;
-        let coroutine = self.take_coroutine(name)?;
-        self.lua.pass(&coroutine, &chunk);
-        self.lua.release(&chunk);
-        self.finish_loading(coroutine, LOAD, (name, name), site.into(), &mut library::NoHost)
+        self.with_room(|state| {
+            state.sweep();
+            let chunk = state.compile(name, text)?;
+            let taken = state.take_coroutine(name);
+            if let Ok(coroutine) = &taken {
+                state.lua.pass(coroutine, &chunk);
+            }
+            state.lua.release(&chunk);
+            state.finish_loading(taken?, LOAD, (name, name), site.into(), &mut library::NoHost)
+        })
+    }
+
+    /// Does what takes memory, once more without the garbage where there is none.
+    fn with_room<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> Result<T, Box<ScriptError>>,
+    ) -> Result<T, Box<ScriptError>> {
+        match work(self) {
+            Err(error) if error.fault == Fault::Memory => {
+                self.collect_garbage();
+                work(self)
+            }
+            done => done,
+        }
     }
 
     /// Has a loading coroutine do its job: what the loop of run.lua takes after its first value. `file` is what errors and
@@ -108,12 +131,20 @@ impl State {
     ///
     /// # Errors
     ///
-    /// The text is not Lua.
+    /// The text is not Lua, or there is no memory for it.
     pub fn provide(&mut self, name: &str, file: &str, text: &str) -> Result<(), Box<ScriptError>> {
-        let chunk = self.compile(file, text)?;
-        let set = self.lua.set_member(&self.kept.modules, name, &chunk);
-        self.lua.release(&chunk);
-        set.map_err(|fault| report::of_call(fault, file))
+        self.with_room(|state| {
+            let chunk = state.compile(file, text)?;
+            let set = state.lua.set_member(&state.kept.modules, name, &chunk);
+            state.lua.release(&chunk);
+            set.map_err(|fault| report::of_call(fault, file))
+        })
+    }
+
+    /// Takes a module back that was handed in: the next set is without it.
+    pub fn take_back(&mut self, name: &str) {
+        // The name is there already, so this takes no memory; where it was not handed in, there is nothing to take.
+        let _taken = self.lua.set_member(&self.kept.modules, name, &Reference::NOTHING);
     }
 
     /// Makes what was provided since the last time the set of modules in force. A module runs when it is required for the
@@ -123,7 +154,10 @@ impl State {
     ///
     /// There is no memory: the set before stays in force.
     pub fn adopt_modules(&mut self) -> Result<(), Box<ScriptError>> {
-        self.lua.call(&self.kept.adopt).map_err(|fault| report::of_call(fault, "app modules"))
+        self.with_room(|state| {
+            let adopted = state.lua.call(&state.kept.adopt);
+            adopted.map_err(|fault| report::of_call(fault, "app modules"))
+        })
     }
 
     /// Runs a module of the set in force, if it did not run yet. To answer requests its handler is started like a page.
@@ -138,12 +172,14 @@ impl State {
         purpose: Purpose,
         host: &mut dyn Host,
     ) -> Result<Handler, Box<ScriptError>> {
-        self.sweep();
-        let coroutine = self.take_coroutine(file)?;
-        // The loop takes a function first, which this job has no use for.
-        self.lua.pass(&coroutine, &self.kept.adopt);
         let number = f64::from(u8::from(purpose == Purpose::Answers));
-        self.finish_loading(coroutine, LOAD_MODULE, (name, file), number, host)
+        self.with_room(|state| {
+            state.sweep();
+            let coroutine = state.take_coroutine(file)?;
+            // The loop takes a function first, which this job has no use for.
+            state.lua.pass(&coroutine, &state.kept.adopt);
+            state.finish_loading(coroutine, LOAD_MODULE, (name, file), number, &mut *host)
+        })
     }
 
     fn compile(&mut self, name: &str, text: &str) -> Result<Reference, Box<ScriptError>> {
@@ -154,7 +190,11 @@ impl State {
         let chunk_name = CString::new(format!("={}", name.replace('\0', "")));
         let chunk_name = chunk_name.as_deref().unwrap_or(c"=page");
         let compiled = self.lua.compile(chunk_name, text.as_bytes(), &self.kept.environment);
-        compiled.map_err(|fault| report::of_compiling(fault, name, chunk_name_text(chunk_name)))
+        compiled.map_err(|fault| match fault {
+            // The compiler says it in words.
+            CallFault::Raised(message) if message == NO_MEMORY => report::out_of_memory(name),
+            fault => report::of_compiling(fault, name, chunk_name_text(chunk_name)),
+        })
     }
 }
 

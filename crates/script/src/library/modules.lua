@@ -93,10 +93,12 @@ function kit.adopt()
   for name, module in pairs(kit.modules) do
     sources[name] = module
   end
+  -- Where there is no memory for it, nothing has changed.
+  local set = new_set(sources)
   for name in pairs(sources) do
     kit.modules[name] = nil
   end
-  current = new_set(sources)
+  current = set
 end
 
 kit.publish("require", function(name)

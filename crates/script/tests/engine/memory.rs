@@ -98,6 +98,18 @@ fn garbage_of_pages_is_collected() {
 }
 
 #[test]
+fn a_module_that_is_taken_back_is_not_in_the_next_set() {
+    let mut stage = Stage::new();
+    stage.state.provide("a", "a.lua", "return 'never'").unwrap();
+    stage.state.take_back("a");
+    stage.state.take_back("b");
+    stage.state.provide("c", "c.lua", "return 'c'").unwrap();
+    stage.state.adopt_modules().unwrap();
+    let found = stage.body("_b:put(require('c'), tostring((pcall(require, 'a'))))");
+    assert_eq!(found, "cfalse");
+}
+
+#[test]
 fn what_a_run_kept_of_itself_is_garbage_when_it_fails_or_is_dropped() {
     // It comes to its wait in one slice.
     let mut stage = Stage::with(Settings { slice: Duration::from_secs(3600), ..small() });

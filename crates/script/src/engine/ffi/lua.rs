@@ -39,6 +39,11 @@ const ENGINE_FLUSH: c_int = 0x200;
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reference(pub(super) c_int);
 
+impl Reference {
+    /// That of nil: the registry holds nothing under this number.
+    pub(in crate::engine) const NOTHING: Self = Self(api::LUA_REFNIL);
+}
+
 /// What a function of the library's is called with.
 #[derive(Clone, Copy)]
 pub(in crate::engine) enum Argument<'a> {

@@ -67,3 +67,100 @@ impl Lua {
         debug_assert_eq!(collected, Ok(()), "nothing of it can fail");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::ManuallyDrop;
+
+    use crate::engine::library::NoHost;
+    use crate::engine::{Fault, Purpose, Settings, State};
+
+    /// Bytes that are left to load a page with: from none to enough.
+    const ROOMS: std::ops::Range<usize> = 0..16_384;
+
+    /// Pages that are tried with each of them: what stays of each adds up, other than tables that grow.
+    const PAGES: usize = 60;
+
+    /// What is left where a long text is to be loaded.
+    const SCARCE: usize = 50_000;
+
+    /// Works with no more memory than is in use, garbage included, and so many bytes.
+    fn with_left<T>(state: &mut State, room: usize, work: impl FnOnce(&mut State) -> T) -> T {
+        let (used, bound) = (state.lua.memory_used(), state.lua.memory_bound());
+        state.lua.context().memory.set_bound(used + room);
+        let done = work(state);
+        state.lua.context().memory.set_bound(bound);
+        done
+    }
+
+    /// Leaves garbage: more than any text takes here.
+    fn waste(state: &mut State) {
+        let text = format!("return '{}'", "y".repeat(900_000));
+        let chunk = state.lua.compile(c"waste", text.as_bytes(), &state.kept.environment);
+        state.lua.release(&chunk.unwrap());
+    }
+
+    fn long_text(number: usize) -> String {
+        format!("return function() return #'{number}{}' end", "z".repeat(200_000))
+    }
+
+    #[test]
+    fn what_is_loaded_has_the_room_of_garbage() {
+        let mut state = State::new(Settings::default()).unwrap();
+        for number in 0..4 {
+            waste(&mut state);
+            let page =
+                with_left(&mut state, SCARCE, |state| state.load(0, "a", &long_text(number)));
+            assert!(page.is_ok(), "{:?}", page.err());
+            waste(&mut state);
+            let provided = with_left(&mut state, SCARCE, |state| {
+                state.provide("m", "m.lua", &long_text(number))
+            });
+            assert_eq!(provided, Ok(()));
+            state.adopt_modules().unwrap();
+            waste(&mut state);
+            while let Some(coroutine) = state.idle.pop() {
+                state.lua.drop_coroutine(coroutine);
+            }
+            let module = with_left(&mut state, 0, |state| {
+                state.load_module("m", "m.lua", Purpose::Answers, &mut NoHost)
+            });
+            assert!(module.is_ok(), "{:?}", module.err());
+        }
+        let error =
+            with_left(&mut state, 0, |state| state.load(0, "a", &long_text(9)).err().unwrap());
+        assert_eq!(error.fault, Fault::Memory, "{error}");
+    }
+
+    #[test]
+    fn what_a_page_that_is_not_loaded_was_compiled_to_is_given_back() {
+        // Never closed: LuaJIT itself loses some bytes at times where an allocation within it fails, and aborts over them then.
+        let mut state = ManuallyDrop::new(State::new(Settings::default()).unwrap());
+        let _known = state.load(0, "a", "return function() end").unwrap();
+        let mut refused = 0;
+        for room in ROOMS.step_by(96) {
+            state.collect_garbage();
+            let before = state.lua.memory_used();
+            for _ in 0..PAGES {
+                while let Some(coroutine) = state.idle.pop() {
+                    state.lua.drop_coroutine(coroutine);
+                }
+                state.collect_garbage();
+                let load = |state: &mut State| state.load(0, "a", "return function() end");
+                let Err(error) = with_left(&mut state, room, load) else {
+                    assert!(refused > 0, "it was never refused");
+                    return;
+                };
+                assert_eq!(error.fault, Fault::Memory);
+                refused += 1;
+            }
+            state.collect_garbage();
+            let left = state.lua.memory_used().saturating_sub(before);
+            assert!(
+                left < 2 * PAGES * 64,
+                "{left} bytes are left of {PAGES} pages with room for {room}"
+            );
+        }
+        panic!("it was never loaded");
+    }
+}
