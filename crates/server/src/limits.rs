@@ -234,6 +234,9 @@ pub const PAGE_REST_MAX: Duration = Duration::from_secs(1);
 pub const PAGE_RETRY: Duration = Duration::from_secs(1);
 /// 8,192 directories are watched for edits of pages; edits in others are found at a reload, and the log says so.
 pub const PAGE_WATCHES_MAX: usize = 8_192;
+/// 8 pages or modules of one edit for which there is no memory are tried, each with a collection of all garbage. Beyond: the others
+/// stay as they were without a try.
+pub const PAGE_LOADS_FAILED_MAX: usize = 8;
 /// 40 links on the way to a root are followed, as by the kernel. Beyond: what turns a link behind them is found at a reload.
 pub const WAY_LINKS_MAX: usize = 40;
 /// 100,000 page processes of one scheduler that were spawned or have a name; one more fails, and its page is told.

@@ -4,54 +4,104 @@
 
 use std::sync::Arc;
 
-use script::engine::{Handler, Purpose};
+use script::engine::{Fault, Handler, Purpose, ScriptError};
 
 use super::counts::RowIndex;
 use super::host::{LoadHost, LoadLog};
 use super::load::SetIndex;
 use super::runner::Runner;
 use super::set::{Page, PageSet};
+use crate::limits::PAGE_LOADS_FAILED_MAX;
 
 /// The pages of a root, as they are loaded.
 pub(super) struct Loaded {
     pub(super) set: Arc<PageSet>,
-    pub(super) handlers: Vec<Option<Handler>>,
+    /// What each of them runs.
+    pub(super) code: Vec<Option<Code>>,
     /// Where each is counted, from its first request on.
     pub(super) rows: Vec<Option<RowIndex>>,
 }
 
-impl Loaded {
-    /// The handler of a page that did not change.
-    fn take(&mut self, page: &Arc<Page>) -> Option<Handler> {
-        let index = self.set.index_of(&page.name.file)?;
-        let is_same = Arc::ptr_eq(self.set.pages.get(index)?, page);
-        if is_same { self.handlers.get_mut(index)?.take() } else { None }
+/// What is loaded of a page.
+pub(super) struct Code {
+    /// The page it is of: one before, where there was no memory for another.
+    pub(super) page: Arc<Page>,
+    pub(super) handler: Handler,
+}
+
+impl Code {
+    fn new(page: &Arc<Page>, handler: Handler) -> Self {
+        Self { page: Arc::clone(page), handler }
     }
+
+    fn is_of(&self, page: &Page) -> bool {
+        let texts = self.page.lua.as_ref().zip(page.lua.as_ref());
+        texts.is_some_and(|(one, other)| Arc::ptr_eq(one, other))
+    }
+}
+
+impl Loaded {
+    fn new(set: &Arc<PageSet>, code: Vec<Option<Code>>) -> Self {
+        let rows = vec![None; code.len()];
+        Self { set: Arc::clone(set), code, rows }
+    }
+
+    /// What is loaded of the page that this file was.
+    fn take(&mut self, file: &str) -> Option<Code> {
+        self.code.get_mut(self.set.index_of(file)?)?.take()
+    }
+}
+
+/// Pages that could not be loaded at one edit.
+#[derive(Default)]
+struct Shortage {
+    count: usize,
+}
+
+impl Shortage {
+    /// Whether there is any use in trying one more.
+    fn is_over(&self) -> bool {
+        self.count < PAGE_LOADS_FAILED_MAX
+    }
+}
+
+/// What whoever asks for a page is told when there was no memory for its code.
+pub(super) fn no_room(page: &Page) -> Box<ScriptError> {
+    Box::new(ScriptError {
+        fault: Fault::Memory,
+        page: page.name.file.to_string(),
+        line: 0,
+        message: "there was no memory to load it: it is tried again at the next edit or reload"
+            .to_owned(),
+        traceback: Vec::new(),
+    })
 }
 
 impl Runner {
     /// Loads other pages in the place of those that are there. What is under way goes on with the old ones.
     pub fn load(&mut self, sets: &[Arc<PageSet>]) {
         let mut before = std::mem::take(&mut self.roots);
+        let mut shortage = Shortage::default();
         for (index, set) in sets.iter().enumerate() {
             if set.is_app() {
                 let known = before.iter_mut().find(|known| known.set.is_app());
-                let loaded = self.load_modules(set, known);
+                let loaded = self.load_modules(set, known, &mut shortage);
                 self.roots.push(loaded);
                 continue;
             }
             let mut known = before.get_mut(index);
-            let handlers = set.pages.iter().map(|page| {
-                let kept = known.as_mut().and_then(|known| known.take(page));
-                kept.or_else(|| self.load_page(index, page))
+            let code = set.pages.iter().map(|page| {
+                match known.as_mut().and_then(|known| known.take(&page.name.file)) {
+                    Some(code) if Arc::ptr_eq(&code.page, page) => Some(code),
+                    older => self.load_page(index, page, older, &mut shortage),
+                }
             });
-            let handlers: Vec<_> = handlers.collect();
-            let rows = vec![None; handlers.len()];
-            self.roots.push(Loaded { set: Arc::clone(set), handlers, rows });
+            let code = code.collect();
+            self.roots.push(Loaded::new(set, code));
         }
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
         if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
-            // A set of none takes the place of what pages could require.
+            // A set of none takes the place of what pages could require; without memory they go on finding that.
             let _no_room = self.engine.adopt_modules();
         }
         for (site, known) in (0..).zip(&before).filter(|(_, known)| !known.set.is_app()) {
@@ -66,8 +116,13 @@ impl Runner {
         }
     }
 
-    fn load_page(&mut self, root: usize, page: &Page) -> Option<Handler> {
-        // It was compiled once where it was read: what fails here has no room, and is answered with an error.
+    fn load_page(
+        &mut self,
+        root: usize,
+        page: &Arc<Page>,
+        older: Option<Code>,
+        shortage: &mut Shortage,
+    ) -> Option<Code> {
         let site = u16::try_from(root).ok()?;
         let file = &page.name.file;
         let Some(lua) = &page.lua else {
@@ -76,35 +131,90 @@ impl Runner {
             }
             return None;
         };
-        self.engine.load(site, file, lua).ok()
+        if !shortage.is_over() {
+            return older;
+        }
+        match self.engine.load(site, file, lua) {
+            Ok(handler) => Some(Code::new(page, handler)),
+            Err(error) => self.stay(page, older, error, shortage),
+        }
+    }
+
+    /// What could not be loaded was good where it was read: it has no room here, and what is older goes on.
+    fn stay(
+        &mut self,
+        page: &Arc<Page>,
+        older: Option<Code>,
+        mut error: Box<ScriptError>,
+        shortage: &mut Shortage,
+    ) -> Option<Code> {
+        shortage.count += 1;
+        let served = if older.is_some() { "the version before is served" } else { "it is not run" };
+        let what = &error.message;
+        error.message = format!(
+            "cannot be loaded: {what}; {served}, until it is loaded at an edit or a reload"
+        );
+        self.failures.push((Arc::clone(page), error));
+        older
     }
 
     /// Modules are loaded together: those of one set find each other. What is in force already stays.
-    fn load_modules(&mut self, set: &Arc<PageSet>, before: Option<&mut Loaded>) -> Loaded {
-        let mut before = before.filter(|known| known.set.is_same_code(set));
-        if before.is_none() {
-            for (page, text) in set.texts() {
-                // Compiled once where they were read, too.
-                let _no_room = self.engine.provide(&page.name.full, &page.name.file, text);
-            }
-            let _no_room = self.engine.adopt_modules();
+    fn load_modules(
+        &mut self,
+        set: &Arc<PageSet>,
+        mut before: Option<&mut Loaded>,
+        shortage: &mut Shortage,
+    ) -> Loaded {
+        let is_in_force = before.as_ref().is_some_and(|known| known.set.is_same_code(set));
+        if !is_in_force && let Err((page, error)) = self.take_over(set) {
+            let Some(known) = before else {
+                self.stay(&page, None, error, shortage);
+                return Loaded::new(set, set.pages.iter().map(|_| None).collect());
+            };
+            let code = std::mem::take(&mut known.code);
+            shortage.count += 1;
+            let what = "there is no memory for the app modules; those before stay in force, until an edit or a reload";
+            self.failures
+                .push((page, Box::new(ScriptError { message: what.to_owned(), ..*error })));
+            return Loaded::new(&known.set, code);
         }
         let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
-        let handlers = set.pages.iter().map(|page| {
+        let code = set.pages.iter().map(|page| {
             page.lua.as_ref()?;
             let (name, file) = (&page.name.full, &page.name.file);
             let purpose = purpose_of(set, name);
-            let kept = before.as_mut().and_then(|known| {
-                // Routes may lead to it only now, while the same set stays in force.
-                let is_for_it = purpose_of(&known.set, name) == purpose;
-                let index = known.set.index_of(file).filter(|_| is_for_it)?;
-                known.handlers.get_mut(index)?.take()
-            });
-            kept.or_else(|| self.engine.load_module(name, file, purpose, &mut host).ok())
+            // Routes may lead to it only now, while the same set stays in force.
+            let known = before.as_mut().filter(|known| purpose_of(&known.set, name) == purpose);
+            let older = known.and_then(|known| known.take(file));
+            if older.as_ref().is_some_and(|older| older.is_of(page)) || !shortage.is_over() {
+                return older;
+            }
+            match self.engine.load_module(name, file, purpose, &mut host) {
+                Ok(handler) => Some(Code::new(page, handler)),
+                Err(error) => self.stay(page, older, error, shortage),
+            }
         });
-        let handlers: Vec<_> = handlers.collect();
-        let rows = vec![None; handlers.len()];
-        Loaded { set: Arc::clone(set), handlers, rows }
+        let code = code.collect();
+        Loaded::new(set, code)
+    }
+
+    /// Puts a set of modules in force, as a whole; or the page for which there was no room.
+    fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
+        let mut last = None;
+        let adopted = set.pages.iter().try_for_each(|page| {
+            let Some(text) = &page.lua else { return Ok(()) };
+            last = Some(page);
+            self.engine.provide(&page.name.full, &page.name.file, text)
+        });
+        let Err(error) = adopted.and_then(|()| self.engine.adopt_modules()) else { return Ok(()) };
+        for (page, _) in set.texts() {
+            self.engine.take_back(&page.name.full);
+        }
+        match last {
+            Some(page) => Err((Arc::clone(page), error)),
+            // A set of none: pages go on finding those that are gone.
+            None => Ok(()),
+        }
     }
 
     /// The page that answers a path of a root, or the module of that name.
@@ -127,4 +237,63 @@ impl Runner {
 /// What a module of a set is loaded for.
 fn purpose_of(set: &PageSet, name: &str) -> Purpose {
     if set.find(name).is_some() { Purpose::Answers } else { Purpose::Required }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use runtime::slots::ProcessId;
+    use script::engine::Settings;
+
+    use super::super::runner::Turnout;
+    use super::super::stage::{pages, run};
+    use super::*;
+
+    /// Most of the memory.
+    const HOLDS: &str = "<% local texts = {}
+        for index = 1, 320 do texts[index] = ('x'):rep(20000) .. index end sleep(1) print(#texts) %>";
+
+    fn body(runner: &mut Runner, index: usize) -> String {
+        assert!(matches!(run(runner, 9, index, 0), Turnout::Done(_)));
+        String::from_utf8_lossy(&runner.output().body).into_owned()
+    }
+
+    #[test]
+    fn where_there_is_no_memory_for_an_edit_the_page_stays_and_that_is_told() {
+        let slice = Duration::from_secs(3600);
+        let settings = Settings { memory_bytes: 8 << 20, slice, ..Settings::default() };
+        let mut runner = Runner::new(
+            &pages(&[("a.page.html", "old"), ("holds.page.html", HOLDS)]),
+            settings,
+            u64::MAX,
+            1,
+        )
+        .unwrap();
+        assert!(matches!(run(&mut runner, 1, 1, 0), Turnout::Wait));
+        let long = format!("new<% local text = '{}' %>", "y".repeat(1_000_000));
+        let added = ("b.page.html", long.as_str());
+        let edited = pages(&[("a.page.html", &long), added, ("holds.page.html", HOLDS)]);
+        runner.load(&edited);
+        assert_eq!(body(&mut runner, 0), "old");
+        let told: Vec<_> =
+            runner.take_failures().into_iter().map(|(_, error)| error.to_string()).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            told[0].starts_with(
+                "a.page.html: cannot be loaded: not enough memory; the version before"
+            )
+        );
+        assert!(told[1].contains("it is not run"), "{told:?}");
+        let Turnout::Failed(_, Some(error)) = run(&mut runner, 2, 1, 0) else { panic!("it ran") };
+        assert_eq!(error.fault, Fault::Memory);
+        // With room it is loaded, though nothing of it has changed.
+        runner.forget(ProcessId::from_bits(1));
+        runner.load(&edited);
+        assert_eq!(
+            (body(&mut runner, 0), body(&mut runner, 1)),
+            ("new".to_owned(), "new".to_owned())
+        );
+        assert!(runner.take_failures().is_empty());
+    }
 }

@@ -18,7 +18,7 @@ use super::alarms::Alarms;
 use super::counts::{Counters, PagesReport, RowIndex};
 use super::fetches::Fetches;
 use super::load::{PageRoot, SetIndex};
-use super::loaded::Loaded;
+use super::loaded::{self, Loaded, no_room};
 use super::post::Outgoing;
 use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway};
 use super::ready::Ready;
@@ -136,15 +136,17 @@ impl Runner {
             return Some(self.go_on(key, host, moment));
         }
         let loaded = self.roots.get_mut(usize::from(set.0))?;
-        let page = Arc::clone(loaded.set.pages.get(index)?);
+        let page = loaded.set.pages.get(index)?;
         let row = loaded.rows.get_mut(index)?;
         let row = *row.get_or_insert_with(|| self.counters.row(set, &page.name.file));
         let counts = self.counters.of(row);
         counts.requests += 1;
-        let Some(handler) = loaded.handlers.get(index)? else {
-            counts.failures += 1;
-            return Some(Turnout::Failed(page, None));
+        let Some(loaded::Code { page, handler }) = loaded.code.get(index)? else {
+            let error = page.lua.as_ref().map(|_| no_room(page));
+            counts.add_fault(error.as_ref().map_or(Fault::Compile, |error| error.fault));
+            return Some(Turnout::Failed(Arc::clone(page), error));
         };
+        let page = Arc::clone(page);
         let before = self.engine.usage();
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
