@@ -50,9 +50,13 @@ pub const LEFT_BEHIND_USED_PART: usize = 2;
 /// The part of the engine's memory that is free when garbage is collected in steps behind each run (a quarter). With less: it is.
 pub const COLLECTED_PART: usize = 4;
 
-/// The part of the engine's memory without which the next run may find no room (a sixteenth). With less: all garbage is collected at
+/// The part of the engine's memory (an eighth) that is kept for runs that have allocated little, 1 MiB at most. Beyond: who has allocated
+/// more is ended; the others go on, while its garbage is collected in steps.
+pub const SMALL_RUNS_PART: usize = 8;
+
+/// The part of the engine's memory without which the next run may find no room (a thirty-second). With less: all garbage is collected at
 /// once, which holds up the scheduler for as long as it takes.
-pub const COLLECTED_WHOLE_PART: usize = 16;
+pub const COLLECTED_WHOLE_PART: usize = 32;
 
 /// Bytes that a run has allocated before a part of what follows is watched (1 MiB). Up to there all count as held to its end. Beyond: what
 /// it holds is estimated. Less would cost pages that are over soon, more would make small bounds coarse.

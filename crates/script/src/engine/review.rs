@@ -4,7 +4,7 @@
 //! much. Never runs a page.
 
 use crate::engine::error::ScriptError;
-use crate::engine::ffi::{Coroutine, Outcome};
+use crate::engine::ffi::{Coroutine, Meter, Outcome};
 use crate::engine::report;
 use crate::engine::run::{Review, Run};
 use crate::engine::state::State;
@@ -70,6 +70,22 @@ impl State {
             return;
         }
         self.collect_step();
+    }
+
+    /// There was no room for a run: what it left is collected in steps, as long as others have room meanwhile.
+    pub(super) fn collect_soon(&mut self) {
+        self.cycles_due = CYCLES;
+        self.collect_if_due();
+    }
+
+    /// Up to where a run may fill the memory. Who has allocated much leaves some of it to those that have not, for the time that
+    /// it takes to collect in steps what is garbage then.
+    pub(super) fn bound_of(&self, meter: &Meter) -> usize {
+        let bound = self.lua.memory_bound();
+        match meter.allocated() > limits::UNWATCHED_SIZE {
+            true => bound - bound / limits::SMALL_RUNS_PART,
+            false => bound,
+        }
     }
 
     fn collect_step(&mut self) {

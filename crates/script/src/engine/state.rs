@@ -327,7 +327,9 @@ impl State {
     ) -> Result<(Coroutine, Outcome), Box<ScriptError>> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let before = run.meter.allocated();
-        let (outcome, ticks) = self.lua.resume(&coroutine, passed, host, &mut run.meter);
+        let bound = self.bound_of(&run.meter);
+        let (outcome, ticks) =
+            self.lua.resume_within(bound, &coroutine, passed, host, &mut run.meter);
         self.allocated += run.meter.allocated() - before;
         self.held = self.lua.held(&run.meter);
         self.use_ticks(run, ticks);
@@ -349,7 +351,7 @@ impl State {
         };
         self.lua.drop_coroutine(coroutine);
         if error.fault == Fault::Memory {
-            self.collect();
+            self.collect_soon();
         } else {
             self.note_over();
             self.collect_if_due();

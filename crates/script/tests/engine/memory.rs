@@ -128,11 +128,11 @@ fn what_a_run_kept_of_itself_is_garbage_when_it_fails_or_is_dropped() {
 /// Where little room is left, each run collects a step of what is garbage, and none the whole of it.
 #[test]
 fn garbage_behind_runs_is_collected_in_steps() {
-    let mut stage = Stage::with(Settings { memory_bytes: 64 << 20, ..small() });
+    let mut stage = Stage::with(Settings { memory_bytes: 72 << 20, ..small() });
     let hoard = stage.load("local t = {} for i = 1, 1e5 do t[i] = { i, {}, {}, {} } end sleep(1)");
     let small = stage.load("_b:put('on')");
     let mut hoards = Vec::new();
-    while stage.state.memory_used() < 52 << 20 {
+    while stage.state.memory_used() < 56 << 20 {
         let mut step = stage.start(&hoard);
         while let Step::Sliced(run) = step {
             step = stage.resume(run);

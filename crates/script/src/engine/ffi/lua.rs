@@ -308,6 +308,22 @@ impl Lua {
         debug_assert_eq!(dropped, Ok(()), "nothing of it can fail");
     }
 
+    /// The same as [`resume`](Self::resume), where Lua may have so many bytes meanwhile.
+    pub(in crate::engine) fn resume_within(
+        &mut self,
+        bound: usize,
+        coroutine: &Coroutine,
+        count: i32,
+        host: &mut dyn Host,
+        meter: &mut Meter,
+    ) -> (Outcome, u32) {
+        let usual = self.memory_bound();
+        self.context().memory.set_bound(bound);
+        let outcome = self.resume(coroutine, count, host, meter);
+        self.context().memory.set_bound(usual);
+        outcome
+    }
+
     /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges what it
     /// allocates to a meter. Also tells how many ticks it used.
     pub(in crate::engine) fn resume(
