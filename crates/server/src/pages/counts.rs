@@ -100,6 +100,12 @@ impl PageCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowIndex(u32);
 
+#[cfg(test)]
+impl RowIndex {
+    /// A row that there is not.
+    pub(super) const NONE: Self = Self(u32::MAX);
+}
+
 /// The row of all pages that have none of their own.
 const OTHERS: RowIndex = RowIndex(0);
 

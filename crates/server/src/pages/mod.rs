@@ -24,7 +24,7 @@ mod scan;
 mod secret;
 mod set;
 #[cfg(test)]
-mod stage;
+pub(crate) mod stage;
 mod turns;
 mod waits;
 mod way;

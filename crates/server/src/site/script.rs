@@ -15,12 +15,10 @@ use super::answer::{Asked, Exchange};
 use super::handle::Site;
 use crate::config::PageErrors;
 use crate::files::RootIndex;
-use crate::http::{Added, Answer, AnswerContext};
+use crate::http::{Added, Answer, AnswerContext, Request};
 use crate::limits::APP_MAIN;
 use crate::message::Message;
-use crate::pages::{
-    FaultReport, Moment, Page, PageKind, PageSet, RequestHost, Runner, SetIndex, Turnout,
-};
+use crate::pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout};
 use crate::route::{Action, Found};
 use crate::uploads::Standing;
 
@@ -89,42 +87,47 @@ impl Site {
                 Some(Standing::Whole) | None => {}
             }
         }
-        // Lent to this call: an error page needs the rest of the site.
-        let Some(mut runner) = self.runner.take() else {
-            return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
-        };
-        let answer = if let Some(page) = self.broken_module(&runner, (set, index), context.id) {
-            let report = FaultReport::of_text(&page);
-            let shown = self.shown(&report, Status::INTERNAL_SERVER_ERROR, runner.pages(set));
-            self.answer_fault(Status::INTERNAL_SERVER_ERROR, shown, found, exchange, context)
-        } else {
-            let Asked { path, rest } = asked;
-            let form = self.uploads.form(context.id);
-            let (request, now) = (exchange.request, context.now);
-            let site = self.data.config.site_name(found.host);
-            let mut host = RequestHost { request, path, rest, now, site, form };
-            let endpoint = context.mail.endpoint();
-            let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
-            let turnout = runner.run(context.id, (set, index), &mut host, moment);
-            for (process, wish) in runner.take_file_wishes() {
-                if let Err(why) = self.uploads.wish(process, &wish, context.mail) {
-                    runner.tell_of_file(process, Err(why));
-                }
+        if let Some(page) = self.broken_module((set, index), context.id) {
+            let status = Status::INTERNAL_SERVER_ERROR;
+            let shown = self.shown(&FaultReport::of_text(&page), status, set);
+            return self.answer_fault(status, shown, found, exchange, context);
+        }
+        let turnout = self.run_page((set, index), asked, found, exchange.request, context);
+        self.answer_turnout(turnout, set, found, exchange, context)
+    }
+
+    /// Runs a page as far as it gets. The runner stays where it is: who panics in here takes a page with it, and not all.
+    fn run_page(
+        &mut self,
+        place: (SetIndex, usize),
+        Asked { path, rest }: Asked<'_>,
+        found: &Found<'_>,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Turnout> {
+        let runner = self.runner.as_mut()?;
+        let site = self.data.config.site_name(found.host);
+        let form = self.uploads.form(context.id);
+        let mut host = RequestHost { request, path, rest, now: context.now, site, form };
+        let endpoint = context.mail.endpoint();
+        let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
+        let turnout = runner.run(context.id, place, &mut host, moment);
+        for (process, wish) in runner.take_file_wishes() {
+            if let Err(why) = self.uploads.wish(process, &wish, context.mail) {
+                runner.tell_of_file(process, Err(why));
             }
-            self.answer_turnout(turnout, &mut runner, set, found, exchange, context)
-        };
-        self.runner = Some(runner);
-        answer
+        }
+        turnout
     }
 
     /// The module that its author is to see is broken, rather than what the modules before do. Of a broken page there is no
     /// code then.
     fn broken_module(
         &self,
-        runner: &Runner,
         (set, index): (SetIndex, usize),
         process: ProcessId,
     ) -> Option<Arc<Page>> {
+        let runner = self.runner.as_ref()?;
         let is_shown = self.data.config.pages.errors == PageErrors::Shown;
         let page = runner.page(set, index).filter(|_| is_shown)?;
         // Modules are taken over together: one holds up all. Which of them a page requires is not known before it runs.
@@ -140,21 +143,21 @@ impl Site {
     fn answer_turnout(
         &mut self,
         turnout: Option<Turnout>,
-        runner: &mut Runner,
         set: SetIndex,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let (status, shown) = match turnout {
-            Some(Turnout::Done(_)) if runner.output().author == Author::Server => {
-                return self.answer_for_module(runner.output(), found, exchange, context);
-            }
-            Some(Turnout::Done(page)) => {
+        let (status, shown) = match (turnout, &mut self.runner) {
+            (Some(Turnout::Done(page)), Some(runner)) => {
+                if runner.output().author == Author::Server {
+                    let (status, fields) = said_by_module(runner.output());
+                    return self.answer_for_module(status, &fields, found, exchange, context);
+                }
                 write(runner.output(), &page, exchange);
                 return Answer::Done;
             }
-            Some(Turnout::Part(page)) => {
+            (Some(Turnout::Part(page)), Some(runner)) => {
                 if write_part(runner.output(), &page, exchange) == Added::Bytes {
                     runner.note_sent(context.id);
                 }
@@ -165,24 +168,12 @@ impl Site {
                 }
                 return Answer::Part;
             }
-            Some(Turnout::Wait) => return Answer::Wait,
-            Some(Turnout::Failed(page, Some(error))) => {
-                tell(&page, &told(&error));
-                let status = status_of(error.fault);
-                let pages = runner.pages(set);
-                let report = match pages.and_then(|pages| pages.broken_in(&error.message)) {
-                    Some(part) => FaultReport::of_part(part, &error),
-                    None => FaultReport::of_run(&page, &error),
-                };
-                (status, self.shown(&report, status, pages))
+            (Some(Turnout::Wait), Some(_)) => return Answer::Wait,
+            (Some(Turnout::Failed(page, error)), Some(_)) => {
+                self.failure(&page, error.as_deref(), set)
             }
-            Some(Turnout::Failed(page, None)) => {
-                tell(&page, "there is no good version of it: it is not run");
-                let status = Status::INTERNAL_SERVER_ERROR;
-                (status, self.shown(&FaultReport::of_text(&page), status, runner.pages(set)))
-            }
-            None if exchange.reply.is_begun() => return Answer::Cut,
-            None => return self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
+            _ if exchange.reply.is_begun() => return Answer::Cut,
+            _ => return self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
         };
         if exchange.reply.is_begun() {
             // There is no other answer any more.
@@ -191,41 +182,55 @@ impl Site {
         self.answer_fault(status, shown, found, exchange, context)
     }
 
+    /// Tells the log of a page that failed; gives the status of its answer, and what its author is shown.
+    fn failure(
+        &self,
+        page: &Page,
+        error: Option<&ScriptError>,
+        set: SetIndex,
+    ) -> (Status, Option<Vec<u8>>) {
+        let Some(error) = error else {
+            tell(page, "there is no good version of it: it is not run");
+            let status = Status::INTERNAL_SERVER_ERROR;
+            return (status, self.shown(&FaultReport::of_text(page), status, set));
+        };
+        tell(page, &told(error));
+        let status = status_of(error.fault);
+        let part = self.pages(set).and_then(|pages| pages.broken_in(&error.message));
+        let report = match part {
+            Some(part) => FaultReport::of_part(part, error),
+            None => FaultReport::of_run(page, error),
+        };
+        (status, self.shown(&report, status, set))
+    }
+
+    /// The pages of a root, as they are run.
+    fn pages(&self, set: SetIndex) -> Option<&PageSet> {
+        self.runner.as_ref()?.pages(set)
+    }
+
     /// A module has no answer of its own.
     fn answer_for_module(
         &mut self,
-        output: &Output,
+        status: Status,
+        fields: &[u8],
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let status = output.status.and_then(Status::from_code).unwrap_or(Status::NOT_FOUND);
         let is_read = matches!(exchange.request.method(), Method::Get | Method::Head);
         if status == Status::NOT_FOUND && !is_read && matches!(found.action, Action::Files { .. }) {
             // There may be a file.
             return self.answer_other_method(found, exchange, context);
         }
-        let mut fields = Vec::new();
-        for (name, value) in output.fields().filter(|(name, _)| is_of_page(name)) {
-            if !name.eq_ignore_ascii_case("content-type") {
-                for part in [name.as_bytes(), b": ", value, b"\r\n"] {
-                    fields.extend_from_slice(part);
-                }
-            }
-        }
-        self.refuse(status, &fields, found, exchange, context)
+        self.refuse(status, fields, found, exchange, context)
     }
 
     /// What the author of a page is shown, where clients are its authors.
-    fn shown(
-        &self,
-        report: &FaultReport<'_>,
-        status: Status,
-        pages: Option<&PageSet>,
-    ) -> Option<Vec<u8>> {
+    fn shown(&self, report: &FaultReport<'_>, status: Status, set: SetIndex) -> Option<Vec<u8>> {
         match self.data.config.pages.errors {
             PageErrors::Hidden => None,
-            PageErrors::Shown => Some(report.render(status, pages?)),
+            PageErrors::Shown => Some(report.render(status, self.pages(set)?)),
         }
     }
 
@@ -243,6 +248,20 @@ impl Site {
             None => self.refuse(status, fields, found, exchange, context),
         }
     }
+}
+
+/// What a module says of an answer that the server gives for it: the status, and fields.
+fn said_by_module(output: &Output) -> (Status, Vec<u8>) {
+    let status = output.status.and_then(Status::from_code).unwrap_or(Status::NOT_FOUND);
+    let mut fields = Vec::new();
+    for (name, value) in output.fields().filter(|(name, _)| is_of_page(name)) {
+        if !name.eq_ignore_ascii_case("content-type") {
+            for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+                fields.extend_from_slice(part);
+            }
+        }
+    }
+    (status, fields)
 }
 
 /// Whether a page may set this field.
@@ -341,5 +360,106 @@ fn write_fields(output: &Output, typed_by: Option<&Page>, exchange: &mut Exchang
     }
     if let Some(page) = typed_by.filter(|_| !typed) {
         let _valid = exchange.reply.field("Content-Type", page.media_type.as_bytes());
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(miri))]
+mod tests {
+    use std::net::SocketAddr;
+    use std::path::PathBuf;
+
+    use runtime::mailbox::{Role, Waking, mesh};
+    use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+    use sys::pollset::sim::{ClientId, Faults, Sim, World};
+    use sys::pollset::{ListenOptions, Speaks};
+    use sys::socket::ListenAddress;
+
+    use super::super::endpoints::Helpers;
+    use super::*;
+    use crate::http::Http;
+    use crate::load::Source;
+    use crate::pages::{Before, stage};
+
+    /// A server of these pages, and the world that it is in.
+    struct Server {
+        world: World,
+        scheduler: Scheduler<Sim, Http<Site>>,
+        address: ListenAddress,
+        directory: PathBuf,
+    }
+
+    impl Server {
+        fn of(name: &str, pages: &[(&str, &str)]) -> Self {
+            let own = format!("site-{name}-{}", std::process::id());
+            let directory = std::env::temp_dir().join(own);
+            std::fs::create_dir(&directory).unwrap();
+            for (file, text) in pages {
+                std::fs::write(directory.join(file), text).unwrap();
+            }
+            let source = Source { directory: directory.clone(), ..Source::default() };
+            let data = Arc::new(source.load(1, Before::default()).unwrap());
+            let helpers = Helpers {
+                schedulers: 1,
+                files: Vec::new(),
+                names: Vec::new(),
+                uploads: Vec::new(),
+                log: None,
+            };
+            let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
+            let service = Http::new(site, Arc::clone(&data.settings), None);
+            let world = World::new(1, Faults::none());
+            let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0);
+            let settings = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
+            let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
+            let address = ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)));
+            let first = Speaks::Either;
+            let options = ListenOptions { address: address.clone(), backlog: 10, first };
+            scheduler.listen(&options).unwrap();
+            Self { world, scheduler, address, directory }
+        }
+
+        fn ask(&self, path: &str) -> ClientId {
+            let client = self.world.connect(&self.address).unwrap();
+            let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+            self.world.client_send(client, request.as_bytes());
+            client
+        }
+
+        /// What came for a client after so long.
+        fn answer(&mut self, client: ClientId, after_ns: u64) -> String {
+            self.world.advance(after_ns);
+            for _ in 0..10 {
+                self.scheduler.turn(Waiting::Forbidden).unwrap();
+            }
+            String::from_utf8(self.world.client_received(client)).unwrap()
+        }
+
+        fn runner(&mut self) -> &mut crate::pages::Runner {
+            self.scheduler.service().application_mut().runner.as_mut().unwrap()
+        }
+    }
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            let _gone = std::fs::remove_dir_all(&self.directory);
+        }
+    }
+
+    #[test]
+    fn a_panic_takes_its_page_and_no_other() {
+        let second_ns = 1_000_000_000;
+        let pages = [("a.page.txt", "a"), ("b.page.txt", "b"), ("c.page.txt", "<% sleep(1) %>c")];
+        let mut server = Server::of("panic", &pages);
+        let waiting = server.ask("/c");
+        assert_eq!(server.answer(waiting, 0), "");
+        stage::count_nowhere(server.runner());
+        let failed = server.ask("/a");
+        assert_eq!(server.answer(failed, 0), "");
+        assert_eq!(server.scheduler.stats().panics, 1);
+        let other = server.ask("/b");
+        assert!(server.answer(other, 0).ends_with("\r\n\r\nb"));
+        assert!(server.answer(waiting, second_ns).ends_with("\r\n\r\nc"), "it was under way");
+        assert_eq!(server.scheduler.stats().panics, 1);
     }
 }
