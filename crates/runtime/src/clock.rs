@@ -1,7 +1,9 @@
 //! Time, read once a turn.
 //!
 //! Owns the turn's reading of the pollset's clock. Handlers take the time from here; nothing in a turn asks the
-//! kernel for it again.
+//! kernel for it again. Owns also how a length of time is told in the turn's unit.
+
+use std::time::Duration;
 
 use sys::pollset::Pollset;
 
@@ -36,6 +38,12 @@ impl Now {
     pub fn monotonic_ms(self) -> u64 {
         self.monotonic_ns / 1_000_000
     }
+}
+
+/// A length of time in the unit of [`Now::monotonic_ns`]; what is too long for it never ends.
+#[inline]
+pub fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The clock of one scheduler.

@@ -6,6 +6,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use runtime::clock::nanoseconds;
+
 use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
 
 /// What the processes of one request have in common.
@@ -48,7 +50,7 @@ impl Family {
 
     /// Whether the log is to have another failure of a member.
     pub(super) fn may_tell(&self, now_ns: u64) -> bool {
-        let again_ns = u64::try_from(FAMILY_TOLD_AGAIN.as_nanos()).unwrap_or(u64::MAX);
+        let again_ns = nanoseconds(FAMILY_TOLD_AGAIN);
         let told_until_ns = self.told_until_ns.get().max(now_ns).saturating_add(again_ns);
         let may = told_until_ns - now_ns <= FAMILY_FAILURES_TOLD.saturating_mul(again_ns);
         if may {
@@ -138,7 +140,7 @@ mod tests {
         let family = Family::new(0, Vec::new());
         let told = |now_ns| (0..1_000).filter(|_| family.may_tell(now_ns)).count() as u64;
         assert_eq!(told(0), FAMILY_FAILURES_TOLD);
-        let again_ns = u64::try_from(FAMILY_TOLD_AGAIN.as_nanos()).unwrap();
+        let again_ns = nanoseconds(FAMILY_TOLD_AGAIN);
         assert_eq!(told(again_ns - 1), 0);
         assert_eq!(told(again_ns), 1);
         assert_eq!(told(1_000 * again_ns), FAMILY_FAILURES_TOLD);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
+use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::{
@@ -100,8 +101,8 @@ impl Runner {
             failures: Vec::new(),
             output: Output::default(),
             deadline_ns,
-            slice_ns: u64::try_from(settings.slice.as_nanos()).unwrap_or(u64::MAX),
-            cpu_budget_ns: u64::try_from(settings.cpu_budget.as_nanos()).unwrap_or(u64::MAX),
+            slice_ns: nanoseconds(settings.slice),
+            cpu_budget_ns: nanoseconds(settings.cpu_budget),
             now_ns: 0,
             steps_ns: 0,
             schedulers,
@@ -365,7 +366,7 @@ mod tests {
             Runner::new(&pages(&[("a.page.txt", page)]), Settings::default(), u64::MAX, 2).unwrap();
         let to = runner.mailboxes.next_id();
         let run = |runner: &mut Runner, now_ns| run(runner, 1, 0, now_ns);
-        let word_ns = u64::try_from(crate::limits::LETTER_WORD.as_nanos()).unwrap();
+        let word_ns = nanoseconds(crate::limits::LETTER_WORD);
         assert!(matches!(run(&mut runner, 0), Turnout::Wait));
         assert!(matches!(run(&mut runner, word_ns - 1), Turnout::Wait));
         assert!(matches!(run(&mut runner, word_ns), Turnout::Wait), "the next letter");

@@ -115,6 +115,7 @@ impl Runner {
 mod tests {
     use std::time::Duration;
 
+    use runtime::clock::nanoseconds;
     use script::engine::Settings;
 
     use super::super::stage::{at, pages, run};
@@ -174,7 +175,7 @@ mod tests {
             let settings = Settings { cpu_budget: budget, ..Settings::default() };
             let mut runner =
                 Runner::new(&pages(&[("a.page.txt", page)]), settings, u64::MAX, 1).unwrap();
-            let steps = u64::try_from(budget.as_nanos()).unwrap() / PAGE_STEP_NS;
+            let steps = nanoseconds(budget) / PAGE_STEP_NS;
             // Who rests has a millisecond each time, and uses some microseconds of it.
             let step_ns = if is_ended { 0 } else { 1_000_000 };
             let turns = turns_of(&mut runner, step_ns, 2 * steps);
@@ -215,7 +216,7 @@ mod tests {
             let before_ns = runner.steps_ns;
             let goes_on = runner.go_on_by_turns(at(0), 0);
             let steps = (runner.steps_ns - before_ns) / PAGE_STEP_NS;
-            let share = u64::try_from(slice.as_nanos()).unwrap() / PAGE_STEP_NS;
+            let share = nanoseconds(slice) / PAGE_STEP_NS;
             assert!(steps <= share + 2 * PAGE_ANSWERS_AT_ONCE as u64, "{steps} steps");
             for looping in goes_on {
                 assert_eq!(looping, process(2));

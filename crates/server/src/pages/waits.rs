@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::{Host, Run, Wait};
@@ -39,9 +40,7 @@ impl Runner {
         life: &mut Life,
         moment: Moment,
     ) -> Option<Met> {
-        let at = |time: Duration| {
-            moment.now_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-        };
+        let at = |time: Duration| moment.now_ns.saturating_add(nanoseconds(time));
         Some(match wait {
             Wait::Sleep(time) => Met::Later { due_ns: at(time) },
             Wait::Fetch(fetch) => self.begin_fetch(*fetch, key, life, moment),
@@ -101,7 +100,7 @@ impl Runner {
         let number = self.outgoing.number();
         self.outgoing.add(endpoint, Letter::Message { to, from, number, message });
         self.mailboxes.set_awaits(from, Awaits::Word(number));
-        let word_ns = u64::try_from(LETTER_WORD.as_nanos()).unwrap_or(u64::MAX);
+        let word_ns = nanoseconds(LETTER_WORD);
         Met::Later { due_ns: moment.now_ns.saturating_add(word_ns) }
     }
 

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
+use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
@@ -326,8 +327,8 @@ fn scheduler_settings(config: &Config, schedulers: usize, descriptors: u64) -> S
     let connections = most.min(share.saturating_sub(reserved).max(1));
     SchedulerSettings {
         connections: usize::try_from(connections).unwrap_or(usize::MAX),
-        spin_ns: u64::try_from(config.spin.as_nanos()).unwrap_or(0),
-        send_idle_ns: u64::try_from(config.limits.send_idle.as_nanos()).unwrap_or(u64::MAX),
+        spin_ns: nanoseconds(config.spin),
+        send_idle_ns: nanoseconds(config.limits.send_idle),
         send_rate: config.limits.send_rate,
         linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),
         linger_ms: http::milliseconds(config.limits.unread_body_deadline),

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
@@ -250,7 +251,7 @@ fn runner_of(
         return Ok(None);
     }
     let settings = data.config.pages.engine_settings(seed as u64);
-    let deadline_ns = u64::try_from(data.config.pages.deadline.as_nanos()).unwrap_or(u64::MAX);
+    let deadline_ns = nanoseconds(data.config.pages.deadline);
     let mut runner =
         Runner::new(sets, settings, deadline_ns, schedulers).map_err(std::io::Error::other)?;
     runner.set_keys(data.secret.keys.clone());
