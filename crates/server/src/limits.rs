@@ -309,6 +309,9 @@ pub const FETCH_NAMES: usize = 1_024;
 pub const FETCH_NAME_AGE: Duration = Duration::from_secs(30);
 /// 2 s for which it is believed that a name has no address; then it is looked up again.
 pub const FETCH_NO_NAME_AGE: Duration = Duration::from_secs(2);
+/// 30 s after which a name that was asked for is asked for again by who wants it: its answer was lost on the way, or a helper
+/// is slow and asked twice. Until then everybody waits for the one answer.
+pub const FETCH_QUESTION_AGE: Duration = Duration::from_secs(30);
 /// 16 addresses of a name; others are not tried.
 pub const FETCH_ADDRESSES: usize = 16;
 /// 2 threads that look names up: one name may take many seconds. Consequence: a third such name waits.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ahash::HashMap;
+use runtime::clock::nanoseconds;
 use runtime::service::{Command, Context, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
 
@@ -16,6 +17,7 @@ use super::names::{Found, Names, Question};
 use super::outbound::{Outbound, Past};
 use super::pool::{Kept, Pool};
 use super::request::{Asked, Prepared, Repeatable};
+use super::url::Host;
 use crate::config::FetchRules;
 use crate::http::milliseconds;
 use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES, FETCHES};
@@ -100,8 +102,7 @@ impl Client {
             return Err(Failure::TooMany);
         }
         let request = Prepared::of(asked)?;
-        let timeout_ns = u64::try_from(asked.timeout.as_nanos()).unwrap_or(u64::MAX);
-        let deadline_ns = now_ns.saturating_add(timeout_ns);
+        let deadline_ns = now_ns.saturating_add(nanoseconds(asked.timeout));
         let (host, size) = (request.host.clone(), request.bytes.len());
         let fetch = Fetch {
             request,
@@ -314,6 +315,9 @@ impl Client {
     fn remove(&mut self, number: Number) -> Option<Box<Fetch>> {
         let fetch = self.fetches.remove(&number)?;
         self.deadlines.remove(&(fetch.deadline_ns, number));
+        if let (Host::Name(name), None) = (&fetch.request.host, fetch.connection) {
+            self.names.forget(name, number);
+        }
         self.held_bytes -= fetch.held_bytes;
         Some(fetch)
     }

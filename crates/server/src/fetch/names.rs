@@ -1,15 +1,18 @@
 //! Names of hosts and their addresses, for as long as they are believed.
 //!
 //! Owns what is known, who waits for what, and which questions are to be asked. A helper thread answers them
-//! ([`resolve`]); never asks by itself.
+//! ([`resolve`]); never asks by itself. An answer can be lost: a helper gives up a scheduler that takes no mail for long.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use ahash::HashMap;
+use runtime::clock::nanoseconds;
 
 use super::client::Number;
-use crate::limits::{FETCH_ADDRESSES, FETCH_NAME_AGE, FETCH_NAMES, FETCH_NO_NAME_AGE};
+use crate::limits::{
+    FETCH_ADDRESSES, FETCH_NAME_AGE, FETCH_NAMES, FETCH_NO_NAME_AGE, FETCH_QUESTION_AGE,
+};
 
 /// A name that is to be looked up.
 pub type Question = Arc<str>;
@@ -32,7 +35,7 @@ pub(super) enum Known {
 
 #[derive(Debug)]
 enum Entry {
-    Asked(Vec<Number>),
+    Asked { waiting: Vec<Number>, until_ns: u64 },
     Answered { found: Found, until_ns: u64 },
 }
 
@@ -46,9 +49,14 @@ pub(super) struct Names {
 impl Names {
     /// What is known of a name. Where it is looked up, this one waits for it.
     pub(super) fn look_up(&mut self, name: &str, number: Number, now_ns: u64) -> Known {
+        let asked_until_ns = now_ns.saturating_add(nanoseconds(FETCH_QUESTION_AGE));
         match self.entries.get_mut(name) {
-            Some(Entry::Asked(waiting)) => {
+            Some(Entry::Asked { waiting, until_ns }) => {
                 waiting.push(number);
+                if *until_ns <= now_ns {
+                    *until_ns = asked_until_ns;
+                    self.ask_again(name);
+                }
                 return Known::Later;
             }
             Some(Entry::Answered { found, until_ns }) if *until_ns > now_ns => {
@@ -60,9 +68,24 @@ impl Names {
             return Known::NoRoom;
         }
         let name: Question = name.into();
-        self.entries.insert(Arc::clone(&name), Entry::Asked(vec![number]));
+        let entry = Entry::Asked { waiting: vec![number], until_ns: asked_until_ns };
+        self.entries.insert(Arc::clone(&name), entry);
         self.questions.push(name);
         Known::Later
+    }
+
+    fn ask_again(&mut self, name: &str) {
+        // It may still be to be asked for the first time.
+        if !self.questions.iter().any(|question| **question == *name) {
+            self.questions.push(name.into());
+        }
+    }
+
+    /// Nobody waits for a name in this one's place any more.
+    pub(super) fn forget(&mut self, name: &str, number: Number) {
+        if let Some(Entry::Asked { waiting, .. }) = self.entries.get_mut(name) {
+            waiting.retain(|other| *other != number);
+        }
     }
 
     fn has_room(&mut self, now_ns: u64) -> bool {
@@ -70,11 +93,11 @@ impl Names {
             return true;
         }
         self.entries.retain(|_, entry| match entry {
-            Entry::Asked(_) => true,
+            Entry::Asked { waiting, until_ns } => !waiting.is_empty() || *until_ns > now_ns,
             Entry::Answered { until_ns, .. } => *until_ns > now_ns,
         });
         if self.entries.len() >= FETCH_NAMES {
-            self.entries.retain(|_, entry| matches!(entry, Entry::Asked(_)));
+            self.entries.retain(|_, entry| matches!(entry, Entry::Asked { .. }));
         }
         self.entries.len() < FETCH_NAMES
     }
@@ -87,10 +110,9 @@ impl Names {
     /// A name was looked up; gives who waited for it.
     pub(super) fn learn(&mut self, name: &Question, found: Found, now_ns: u64) -> Vec<Number> {
         let age = if found.is_some() { FETCH_NAME_AGE } else { FETCH_NO_NAME_AGE };
-        let age_ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
-        let entry = Entry::Answered { found, until_ns: now_ns.saturating_add(age_ns) };
+        let entry = Entry::Answered { found, until_ns: now_ns.saturating_add(nanoseconds(age)) };
         match self.entries.insert(Arc::clone(name), entry) {
-            Some(Entry::Asked(waiting)) => waiting,
+            Some(Entry::Asked { waiting, .. }) => waiting,
             Some(Entry::Answered { .. }) | None => Vec::new(),
         }
     }
@@ -149,6 +171,36 @@ mod tests {
         names.learn(&"7".into(), some(), 0);
         assert_eq!(names.look_up("more", Number(0), 1), Known::Later);
         assert_eq!(names.look_up("7", Number(0), 1), Known::NoRoom);
+    }
+
+    #[test]
+    fn a_question_that_nobody_answers_is_asked_again() {
+        let mut names = Names::default();
+        assert_eq!(names.look_up("a.b", Number(1), 0), Known::Later);
+        // It was not asked yet: once is enough.
+        assert_eq!(names.look_up("a.b", Number(2), 30 * SECOND_NS), Known::Later);
+        assert_eq!(std::mem::take(names.questions()), ["a.b".into()]);
+        for (number, seconds, asked) in [(3, 59, 0), (4, 60, 1), (5, 61, 1)] {
+            let found = names.look_up("a.b", Number(number), seconds * SECOND_NS);
+            assert_eq!((found, names.questions().len()), (Known::Later, asked), "{seconds} s");
+        }
+        for number in [1, 2, 4] {
+            names.forget("a.b", Number(number));
+        }
+        assert_eq!(names.learn(&"a.b".into(), some(), 0), [Number(3), Number(5)]);
+        names.forget("a.b", Number(3));
+    }
+
+    #[test]
+    fn questions_that_nobody_waits_for_make_room_when_they_are_old() {
+        let mut names = Names::default();
+        for number in 0..FETCH_NAMES as u64 {
+            assert_eq!(names.look_up(&number.to_string(), Number(number), 0), Known::Later);
+        }
+        names.forget("7", Number(7));
+        assert_eq!(names.look_up("more", Number(0), 30 * SECOND_NS - 1), Known::NoRoom);
+        assert_eq!(names.look_up("more", Number(0), 30 * SECOND_NS), Known::Later);
+        assert_eq!(names.look_up("7", Number(0), 30 * SECOND_NS), Known::NoRoom);
     }
 
     #[test]

@@ -230,6 +230,23 @@ fn addresses_are_tried_in_their_order() {
 }
 
 #[test]
+fn a_name_whose_answer_was_lost_is_asked_for_again() {
+    let mut stage = quiet();
+    let named = Asked { url: b"http://a.test/".into(), ..get("/") };
+    for (owner, asked) in [(1, 1), (2, 0), (3, 0), (4, 1)] {
+        stage.begin(owner, &named);
+        assert_eq!(std::mem::take(stage.client().questions()).len(), asked, "{owner}");
+        stage.turn_for(10 * SECOND_NS);
+        assert_eq!(stage.outcomes(), [(owner, Err(Failure::Timeout))]);
+    }
+    stage.begin(5, &named);
+    stage.learn("a.test", Some(&[[10, 0, 0, 9].into()]));
+    let client = stage.accept();
+    stage.answer(client, OK);
+    assert_eq!((stage.outcomes(), stage.accepted()), (vec![(5, ok())], None));
+}
+
+#[test]
 fn there_is_room_for_so_many_and_no_more() {
     let mut stage = quiet();
     for name in 0..1025 {
