@@ -155,11 +155,6 @@ impl Client {
         std::mem::take(&mut self.outcomes)
     }
 
-    /// How many fetches are under way.
-    pub fn under_way(&self) -> usize {
-        self.fetches.len()
-    }
-
     /// A turn ends: what is wanted of the scheduler is said.
     pub(crate) fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for command in self.commands.drain(..) {

@@ -73,7 +73,7 @@ fn every_fetch_ends_once_and_answers_are_whole() {
         }
         stage.turn_for(11 * SECOND_NS);
         ended += stage.outcomes().len() as u64;
-        assert_eq!((ended, stage.client().under_way()), (begun, 0));
+        assert_eq!((ended, stage.under_way()), (begun, 0));
         stage.turn_for(31 * SECOND_NS);
         assert_eq!(stage.outbound(), 0, "none is idle for ever");
         assert_eq!(stage.world.open_descriptors(0), 0);

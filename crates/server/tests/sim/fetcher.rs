@@ -13,6 +13,7 @@ use server::fetch::{Answer, Asked, Client, Failure, Number, Outcome};
 use server::http::{
     Answer as Answered, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings,
 };
+use server::limits::FETCHES;
 use sys::connect::RemoteAddress;
 use sys::pollset::sim::{ClientId, Faults, Sim, World};
 
@@ -177,6 +178,26 @@ impl Stage {
         let name_of =
             |number| self.names.iter().find(|(of, _)| *of == number).expect("it was begun").1;
         outcomes.into_iter().map(|(number, result)| (name_of(number), result)).collect()
+    }
+
+    /// How many fetches are under way: so many of those for which there is room find none.
+    pub(crate) fn under_way(&mut self) -> usize {
+        let now_ns = self.world.now_ns();
+        let probe = Asked { url: b"http://probe.test/".into(), ..get("/") };
+        let client = self.client();
+        let probes = (0..FETCHES).map(|_| client.begin(&probe, now_ns));
+        let probes: Vec<Number> = probes.collect();
+        let outcomes = client.outcomes(now_ns);
+        for number in &probes {
+            client.give_up(*number);
+        }
+        client.questions().retain(|name| **name != *"probe.test");
+        let is_of_probe =
+            |(number, _): &Outcome| probes.first().is_some_and(|first| number >= first);
+        let (refused, others): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(is_of_probe);
+        assert!(refused.iter().all(|(_, outcome)| *outcome == Err(Failure::TooMany)));
+        self.scheduler.service().application_mut().outcomes.extend(others);
+        refused.len()
     }
 
     /// Living processes that are connections to others.

@@ -167,7 +167,7 @@ fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
     stage.turn_for(2 * MILLISECOND_NS);
     let outcomes = stage.outcomes();
     assert_eq!(outcomes, [1, 2, 3, 4].map(|owner| (owner, Err(Failure::Timeout))));
-    assert_eq!((stage.outbound(), stage.client().under_way()), (0, 0));
+    assert_eq!((stage.outbound(), stage.under_way()), (0, 0));
     for client in [silent, slow] {
         assert_ne!(stage.world.client_state(client), ClientState::Open);
     }
@@ -186,7 +186,7 @@ fn what_is_given_up_comes_to_nothing() {
         stage.give_up(name);
     }
     stage.turn();
-    assert_eq!((stage.outbound(), stage.client().under_way()), (0, 0));
+    assert_eq!((stage.outbound(), stage.under_way()), (0, 0));
     for client in [client, other] {
         assert_ne!(stage.world.client_state(client), ClientState::Open);
     }
@@ -254,7 +254,7 @@ fn there_is_room_for_so_many_and_no_more() {
     }
     stage.turn();
     assert_eq!(stage.outcomes(), [(1024, Err(Failure::TooMany))]);
-    assert_eq!((stage.client().under_way(), stage.outbound()), (1024, 1024));
+    assert_eq!((stage.under_way(), stage.outbound()), (1024, 1024));
     let mut clients = Vec::new();
     while let Some(client) = stage.accepted() {
         clients.push(client);
