@@ -9,7 +9,7 @@ mod server;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
-use server::client::{head, text};
+use server::client::{Client, head, text};
 use server::forms::{
     LIST, SAVE, TYPE, answer, configured, head_of, kept, part, plan, post, until_swept, uploads,
 };
@@ -259,6 +259,49 @@ fn a_file_is_read_and_stays_what_it_is() {
     assert!(told.contains("the files of a form are for its request alone"), "{told}");
     until_swept(&uploads(&server));
     assert_eq!(kept(&uploads(&server)), ["again"]);
+}
+
+#[test]
+fn a_file_whose_name_another_request_took_is_neither_read_nor_moved() {
+    let page = "<% local file = request.files.file -%>\n\
+        <% file:save('avatar', { replace = true }) response:write(self()) response:flush() receive() -%>\n\
+        |<%= tostring(select(2, file:read())) %>|<%= tostring(select(2, file:save('mine'))) %>";
+    let tell = "<%= tostring(send(request.query.to, 'go on')) %>";
+    let server = plan().file("hold.page.txt", page).file("tell.page.txt", tell).start();
+    let of = |data: &str| part("name=file; filename=a", data) + "--B--";
+    let mut first = server.client();
+    let form = of("first");
+    let length = form.len().to_string();
+    let fields = [("Content-Type", TYPE), ("Content-Length", &length), ("Connection", "close")];
+    first.send(head("POST", "/hold", &fields) + &form).unwrap();
+    let process = first_chunk(&mut first);
+    let second = post(&server, "/save?name=avatar&replace=yes", TYPE, &of("second"));
+    assert_eq!(text(&second), "true nil");
+    assert_eq!(text(&server.get(&format!("/tell?to={process}"))), "true");
+    let (rest, _) = first.rest().unwrap();
+    let told = "another file has got its name";
+    let rest = String::from_utf8(rest).unwrap();
+    assert!(rest.contains(&format!("|{told}|{told}\r\n0\r\n\r\n")), "{rest}");
+    let directory = uploads(&server);
+    until_swept(&directory);
+    assert_eq!(kept(&directory), ["avatar"]);
+    assert_eq!(std::fs::read_to_string(directory.join("avatar")).unwrap(), "second");
+}
+
+/// The data of the chunk with which an answer begins.
+fn first_chunk(client: &mut Client) -> String {
+    let (mut received, mut buffer) = (String::new(), [0; 4096]);
+    loop {
+        let count = server::client::read(&mut client.stream, &mut buffer).unwrap();
+        assert!(count > 0, "it ended: {received}");
+        received.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+        let body = received.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        if let Some((chunk, "")) =
+            body.split_once("\r\n").and_then(|(_, rest)| rest.split_once("\r\n"))
+        {
+            return chunk.to_owned();
+        }
+    }
 }
 
 #[test]

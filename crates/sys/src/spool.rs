@@ -1,15 +1,18 @@
 //! A directory in which files are written under names that nobody asks for, and then get their own.
 //!
 //! Owns the names and the order of calls that make a file appear whole or not at all. Every name is that of a file in the
-//! directory itself. Never decides who may name what. [`Spool`] and [`SpoolFile`] are neither `Send` nor `Sync`: a
+//! directory itself; a name may be another file's tomorrow, so what is done to a file is done to the one that is meant, or to
+//! none. Never decides who may name what. [`Spool`] and [`SpoolFile`] are neither `Send` nor `Sync`: a
 //! descriptor belongs to the table of the thread that opened it.
 
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, SeekFrom};
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RawDir, RenameFlags, SeekFrom, Statx, StatxFlags,
+};
 use rustix::io::Errno;
 
 /// What a file that is there already means for one that is to get its name.
@@ -41,6 +44,8 @@ pub enum SpoolFault {
     Exists,
     /// There is no such file.
     NotFound,
+    /// The file of that name is not the one that is meant.
+    Other,
     /// The process may not write there.
     Forbidden,
     /// The file system reported something else.
@@ -56,9 +61,47 @@ impl SpoolFault {
             Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => Self::Exhausted,
             Some(Errno::EXIST | Errno::ISDIR) => Self::Exists,
             Some(Errno::NOENT) => Self::NotFound,
+            Some(OTHER) => Self::Other,
             Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => Self::Forbidden,
             _ => Self::Storage,
         }
+    }
+}
+
+/// What is reported of a name that another file has.
+const OTHER: Errno = Errno::STALE;
+
+/// Which file it is, whatever its name. The number of a file that is gone is given to another one: the time at which it was
+/// made tells them apart, where the file system knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    device: (u32, u32),
+    number: u64,
+    made: Option<(i64, u32)>,
+}
+
+impl Identity {
+    fn at(directory: BorrowedFd<'_>, name: &str) -> Result<Self, Errno> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+        let asked = StatxFlags::INO | StatxFlags::BTIME;
+        rustix::fs::statx(directory, name, flags, asked).map(|told| Self::of(&told))
+    }
+
+    fn of_open(file: BorrowedFd<'_>) -> Result<Self, Errno> {
+        Self::at(file, "")
+    }
+
+    fn of(told: &Statx) -> Self {
+        let knows_time = told.stx_mask & StatxFlags::BTIME.bits() != 0;
+        Self {
+            device: (told.stx_dev_major, told.stx_dev_minor),
+            number: told.stx_ino,
+            made: knows_time.then_some((told.stx_btime.tv_sec, told.stx_btime.tv_nsec)),
+        }
+    }
+
+    fn require(self, found: Self) -> Result<(), Errno> {
+        if found == self { Ok(()) } else { Err(OTHER) }
     }
 }
 
@@ -96,22 +139,29 @@ impl Spool {
     /// Makes a file that only this user may read, for writing from its beginning.
     ///
     /// # Errors
-    /// `EEXIST`, and what `openat` says.
+    /// `EEXIST`, and what `openat` and `statx` say.
     pub fn create(&self, name: &str) -> io::Result<SpoolFile> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::RUSR | Mode::WUSR;
         let name = plain(name)?;
         let descriptor = rustix::fs::openat(&self.descriptor, name, flags | OFlags::CLOEXEC, mode)?;
-        Ok(SpoolFile { descriptor, _table: PhantomData })
+        match Identity::of_open(descriptor.as_fd()) {
+            Ok(identity) => Ok(SpoolFile { descriptor, identity, _table: PhantomData }),
+            Err(error) => {
+                rustix::fs::unlinkat(&self.descriptor, name, AtFlags::empty())?;
+                Err(error.into())
+            }
+        }
     }
 
     /// Reads the first bytes of a file, at most so many.
     ///
     /// # Errors
-    /// What `openat` and `read` say.
-    pub fn read(&self, name: &str, most: usize) -> io::Result<Vec<u8>> {
+    /// `ESTALE` where another file has the name, and what `openat` and `read` say.
+    pub fn read(&self, name: &str, meant: Identity, most: usize) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.descriptor, plain(name)?, flags, Mode::empty())?;
+        meant.require(Identity::of_open(file.as_fd())?)?;
         let size = rustix::fs::fstat(&file)?.st_size;
         let size = usize::try_from(size).unwrap_or(usize::MAX).min(most);
         let mut bytes = vec![0; size];
@@ -128,12 +178,19 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Gives a file its name: at once, and whole.
+    /// Gives a file its name: at once, and whole. Whoever replaces it at the very moment may still have his own renamed.
     ///
     /// # Errors
-    /// `EEXIST` where there is one that is kept, and what `renameat` says.
-    pub fn save(&self, from: &str, to: &str, existing: Existing) -> io::Result<()> {
+    /// `EEXIST` where there is one that is kept, `ESTALE` where another file has the name `from`, and what `renameat` says.
+    pub fn save(
+        &self,
+        from: &str,
+        meant: Identity,
+        to: &str,
+        existing: Existing,
+    ) -> io::Result<()> {
         let (from, to, directory) = (plain(from)?, plain(to)?, self.descriptor.as_fd());
+        meant.require(Identity::at(directory, from)?)?;
         if existing == Existing::Replaced {
             return Ok(rustix::fs::renameat(directory, from, directory, to)?);
         }
@@ -189,10 +246,16 @@ fn plain(name: &str) -> Result<&str, Errno> {
 #[derive(Debug)]
 pub struct SpoolFile {
     descriptor: OwnedFd,
+    identity: Identity,
     _table: PhantomData<*const ()>,
 }
 
 impl SpoolFile {
+    /// Which file it is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
     /// Appends all of the bytes. May wait for the disk.
     ///
     /// # Errors
@@ -249,29 +312,52 @@ mod tests {
     fn a_file_appears_when_it_is_saved() {
         let place = Place::new("saved");
         let spool = Spool::open(&place.0).unwrap();
-        for (part, text) in [("a.part", "one"), ("b.part", "two")] {
+        let [one, two] = [("a.part", "one"), ("b.part", "two")].map(|(part, text)| {
             let file = spool.create(part).unwrap();
             file.append(&text.as_bytes()[..1]).unwrap();
             file.append(&text.as_bytes()[1..]).unwrap();
-        }
+            file.identity()
+        });
         assert_eq!(fault(spool.create("a.part").map(drop)), SpoolFault::Exists);
         let mode = fs::metadata(place.0.join("a.part")).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o600);
-        spool.save("a.part", "a", Existing::Kept).unwrap();
-        assert_eq!(fault(spool.save("b.part", "a", Existing::Kept)), SpoolFault::Exists);
+        spool.save("a.part", one, "a", Existing::Kept).unwrap();
+        assert_eq!(fault(spool.save("b.part", two, "a", Existing::Kept)), SpoolFault::Exists);
         assert_eq!(place.text("a"), "one");
-        spool.save("b.part", "a", Existing::Replaced).unwrap();
+        spool.save("b.part", two, "a", Existing::Replaced).unwrap();
         assert_eq!(
-            (place.text("a").as_str(), spool.read("a", 9).unwrap()),
+            (place.text("a").as_str(), spool.read("a", two, 9).unwrap()),
             ("two", b"two".to_vec())
         );
-        assert_eq!(spool.read("a", 2).unwrap(), b"tw");
+        assert_eq!(spool.read("a", two, 2).unwrap(), b"tw");
         for _ in 0..2 {
             assert_eq!(spool.names(|name| name.len() == 1 && name != ".").unwrap(), ["a"]);
         }
         spool.remove("a").unwrap();
         spool.remove("a").unwrap();
-        assert_eq!(fault(spool.save("a", "b", Existing::Kept)), SpoolFault::NotFound);
+        assert_eq!(fault(spool.save("a", two, "b", Existing::Kept)), SpoolFault::NotFound);
+    }
+
+    #[test]
+    fn a_file_whose_name_is_anothers_is_neither_read_nor_moved() {
+        let place = Place::new("others");
+        let spool = Spool::open(&place.0).unwrap();
+        let make = |part: &str| {
+            let file = spool.create(part).unwrap();
+            file.append(part.as_bytes()).unwrap();
+            file.identity()
+        };
+        let mine = make("mine");
+        spool.save("mine", mine, "a", Existing::Kept).unwrap();
+        // Made and gone in turns: the file system may give numbers out again.
+        for round in 0..50 {
+            let part = format!("theirs-{round}");
+            let theirs = make(&part);
+            spool.save(&part, theirs, "a", Existing::Replaced).unwrap();
+            assert_eq!(fault(spool.save("a", mine, "b", Existing::Kept)), SpoolFault::Other);
+            assert_eq!(fault(spool.read("a", mine, 9).map(drop)), SpoolFault::Other);
+            assert_eq!(place.text("a"), part);
+        }
     }
 
     #[test]
@@ -279,15 +365,15 @@ mod tests {
         let place = Place::new("names");
         let spool = Spool::open(&place.0).unwrap();
         fs::create_dir(place.0.join("below")).unwrap();
-        spool.create("a").unwrap();
+        let a = spool.create("a").unwrap().identity();
         for name in ["", ".", "..", "below/b", "../b", "/b"] {
             assert!(spool.create(name).is_err(), "{name}");
-            assert!(spool.save("a", name, Existing::Replaced).is_err(), "{name}");
-            assert!(spool.read(name, 1).is_err() && spool.remove(name).is_err(), "{name}");
+            assert!(spool.save("a", a, name, Existing::Replaced).is_err(), "{name}");
+            assert!(spool.read(name, a, 1).is_err() && spool.remove(name).is_err(), "{name}");
         }
-        assert_eq!(fault(spool.save("a", "below", Existing::Replaced)), SpoolFault::Exists);
+        assert_eq!(fault(spool.save("a", a, "below", Existing::Replaced)), SpoolFault::Exists);
         std::os::unix::fs::symlink("a", place.0.join("link")).unwrap();
-        assert!(spool.read("link", 1).is_err() && spool.create("link").is_err());
+        assert!(spool.read("link", a, 1).is_err() && spool.create("link").is_err());
     }
 
     #[test]

@@ -283,7 +283,7 @@ impl Held {
 
 /// Why a page did not get what it asked for; who runs the server learns of it, too, where it is his business.
 fn spoken(fault: SpoolFault) -> &'static str {
-    if !matches!(fault, SpoolFault::Exists) {
+    if !matches!(fault, SpoolFault::Exists | SpoolFault::Other) {
         diagnostic::write(Level::Error, format_args!("an upload: {}", told(fault)));
     }
     told(fault)

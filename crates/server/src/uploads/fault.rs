@@ -70,6 +70,7 @@ pub(super) fn told(fault: SpoolFault) -> &'static str {
         SpoolFault::Exhausted => "out of descriptors or of memory",
         SpoolFault::Exists => "there is a file of that name",
         SpoolFault::NotFound => "the file, or the directory for uploads, is gone",
+        SpoolFault::Other => "another file has got its name",
         SpoolFault::Forbidden => "the server may not write to the directory for uploads",
         SpoolFault::Storage => "the file system of the directory for uploads reports an error",
     }

@@ -11,7 +11,7 @@ use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
-use sys::spool::{Holders, Spool, SpoolFault, SpoolFile};
+use sys::spool::{Holders, Identity, Spool, SpoolFault, SpoolFile};
 
 use super::fault::Fault;
 use super::names;
@@ -58,8 +58,9 @@ fn sweep(spool: &Spool) -> io::Result<usize> {
 
 /// A file of a form.
 struct Stored {
-    /// Its present name.
+    /// Its present name; one that it was saved by may be another's by now.
     name: String,
+    identity: Identity,
     /// Bytes that it has of the room for files that are not saved.
     size: u64,
     state: State,
@@ -105,7 +106,7 @@ impl UploadWriter {
             },
             Act::Save { file, name, existing } => {
                 let saved = self.stored(key, file).and_then(|(spool, stored)| {
-                    spool.save(&stored.name, &name, existing)?;
+                    spool.save(&stored.name, stored.identity, &name, existing)?;
                     (stored.name, stored.state) = (name.clone(), State::Saved);
                     Ok(std::mem::take(&mut stored.size))
                 });
@@ -115,7 +116,7 @@ impl UploadWriter {
             Act::Read { file, most } => {
                 let read = self
                     .stored(key, file)
-                    .and_then(|(spool, stored)| spool.read(&stored.name, most));
+                    .and_then(|(spool, stored)| spool.read(&stored.name, stored.identity, most));
                 Outcome::Read(read.map_err(fault))
             }
             Act::Forget => {
@@ -139,8 +140,9 @@ impl UploadWriter {
         if file == files.len() {
             let name = names::part_name(self.unique, self.made);
             self.made += 1;
-            let state = State::Coming(spool.create(&name).map_err(fault)?);
-            files.push(Stored { name, size: 0, state });
+            let open = spool.create(&name).map_err(fault)?;
+            let (identity, state) = (open.identity(), State::Coming(open));
+            files.push(Stored { name, identity, size: 0, state });
         }
         let Some(Stored { state: state @ State::Coming(_), size, .. }) = files.get_mut(file) else {
             return Err(Fault::Storage(SpoolFault::NotFound));
