@@ -71,7 +71,10 @@ pub(super) fn told(fault: SpoolFault) -> &'static str {
         SpoolFault::Exists => "there is a file of that name",
         SpoolFault::NotFound => "the file, or the directory for uploads, is gone",
         SpoolFault::Other => "another file has got its name",
-        SpoolFault::Forbidden => "the server may not write to the directory for uploads",
+        SpoolFault::Forbidden => {
+            "the server may not write to the directory for uploads: look at its owner and mode; where it was made anew, restart \
+             the server, which Landlock lets into the one of its start only"
+        }
         SpoolFault::Storage => "the file system of the directory for uploads reports an error",
     }
 }

@@ -16,6 +16,7 @@ use sys::spool::{Holders, Identity, Spool, SpoolFault, SpoolFile};
 use super::fault::Fault;
 use super::names;
 use super::order::{Act, After, FormId, Order, Outcome, Report};
+use super::place::Place;
 use super::room::Room;
 use crate::message::Message;
 
@@ -74,9 +75,7 @@ enum State {
 
 /// One upload helper.
 pub struct UploadWriter {
-    directory: PathBuf,
-    /// Opened with the first order, in this thread's table.
-    spool: Option<Spool>,
+    place: Place,
     unique: u64,
     made: u64,
     forms: HashMap<(Endpoint, FormId), Vec<Stored>>,
@@ -88,7 +87,8 @@ impl UploadWriter {
     /// nor had.
     #[must_use]
     pub fn new(directory: PathBuf, unique: u64, room: Arc<Room>) -> Self {
-        Self { directory, spool: None, unique, made: 0, forms: HashMap::default(), room }
+        let place = Place::new(directory);
+        Self { place, unique, made: 0, forms: HashMap::default(), room }
     }
 
     /// What an order comes to; `None` where nobody is to hear of it.
@@ -135,12 +135,11 @@ impl UploadWriter {
         after: After,
     ) -> Result<(), Fault> {
         let fault = |error: io::Error| Fault::Storage(SpoolFault::of(&error));
-        let spool = opened(&mut self.spool, &self.directory).map_err(fault)?;
         let files = self.forms.entry(key).or_default();
         if file == files.len() {
             let name = names::part_name(self.unique, self.made);
             self.made += 1;
-            let open = spool.create(&name).map_err(fault)?;
+            let open = self.place.create(&name).map_err(Fault::Storage)?;
             let (identity, state) = (open.identity(), State::Coming(open));
             files.push(Stored { name, identity, size: 0, state });
         }
@@ -165,29 +164,23 @@ impl UploadWriter {
         key: (Endpoint, FormId),
         file: usize,
     ) -> io::Result<(&Spool, &mut Stored)> {
-        let spool = opened(&mut self.spool, &self.directory)?;
+        let spool = self.place.spool()?;
         let stored = self.forms.get_mut(&key).and_then(|files| files.get_mut(file));
         Ok((spool, stored.ok_or(io::ErrorKind::NotFound)?))
     }
 
     fn forget(&mut self, key: (Endpoint, FormId)) {
-        let (Some(files), Some(spool)) = (self.forms.remove(&key), &self.spool) else { return };
+        let Some(files) = self.forms.remove(&key) else { return };
         self.room.give_back(files.iter().map(|file| file.size).sum());
         for file in files.iter().filter(|file| !matches!(file.state, State::Saved)) {
-            if let Err(error) = spool.remove(&file.name) {
+            if let Err(error) = self.place.spool().and_then(|spool| spool.remove(&file.name)) {
+                let directory = self.place.directory().display();
                 diagnostic::write(
                     Level::Warn,
-                    format_args!("{}: {} stays: {error}", self.directory.display(), file.name),
+                    format_args!("{directory}: {} stays: {error}", file.name),
                 );
             }
         }
-    }
-}
-
-fn opened<'a>(spool: &'a mut Option<Spool>, directory: &Path) -> io::Result<&'a Spool> {
-    match spool {
-        Some(spool) => Ok(spool),
-        None => Ok(spool.insert(Spool::open(directory)?)),
     }
 }
 
