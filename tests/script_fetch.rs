@@ -90,6 +90,27 @@ fn requests_say_what_the_page_says() {
 }
 
 #[test]
+fn a_url_is_as_long_as_the_documentation_says_and_no_longer() {
+    let (address, heard) = always(OK);
+    let page = "<% local size = tonumber(request.query.size)\n\
+        local url = 'http://' .. request.query.to .. '/'\n\
+        url = url .. ('x'):rep(size - #url)\n\
+        local fine, a, why = pcall(function()\n return fetch(url) end) -%>\n\
+        <%= tostring(fine) %>|<%= fine and a and a.status or tostring(a) %>|<%= tostring(why) %>";
+    let server = start(&[("long.page.txt", page)]);
+    let shown =
+        |size: usize| text(&server.get(&format!("/long?to={address}&size={size}"))).to_owned();
+    for size in [8 * 1024 + 1, 16 * 1024] {
+        assert_eq!(shown(size), "true|200|nil", "{size}");
+        let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+        let path = request.split(' ').nth(1).unwrap();
+        assert_eq!(path.len() + format!("http://{address}").len(), size);
+    }
+    let longer = shown(16 * 1024 + 1);
+    assert!(longer.starts_with("false|") && longer.contains("longer than 16384 bytes"), "{longer}");
+}
+
+#[test]
 fn an_answer_is_read_as_json() {
     let body = r#"{"lap": [14.2, null]}"#;
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());

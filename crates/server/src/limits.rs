@@ -290,8 +290,8 @@ pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;
 pub const FETCH_BODY_SIZE: usize = 8 * 1024 * 1024;
 /// 64 KiB of the head of an answer, interim answers before it included; a fetch with a longer one fails.
 pub const FETCH_HEAD_SIZE: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
-/// 8 KiB of a URL; a fetch of a longer one fails.
-pub const FETCH_URL_SIZE: usize = 8 * 1024;
+/// 16 KiB of a URL, which a page is held to already; a fetch of a longer one fails.
+pub const FETCH_URL_SIZE: usize = script::limits::URL_SIZE;
 /// 32 letters of a method; a fetch with a longer one fails.
 pub const FETCH_METHOD_SIZE: usize = 32;
 /// 64 KiB of a request are handed to its connection at a time; the rest follows when these have left.
