@@ -72,6 +72,7 @@ fn rewrites_fixed_answers_and_json() {
         [[route]]\npath = \"/health\"\nrespond = { body = \"ok\\n\" }\nheaders = { X-Health = \"yes\" }\n\
         [[route]]\npath = \"/gone\"\nrespond = { status = 410, body = \"<p>gone\", content_type = \"text/html\" }\n\
         [[route]]\npath = \"/nothing\"\nrespond = { status = 204 }\n\
+        [[route]]\npath = \"/again\"\nrespond = { status = 205 }\n\
         [[route]]\npath = \"/version\"\njson = { name = \"velodrome\", version = [0, 1], stable = false }\n\
         [[route]]\nglob = \"/loop/**\"\nrewrite = { to = \"/loop/$1/x\" }\n";
     let server = Plan::new().config(config).file("img/a.txt", "picture").start();
@@ -85,6 +86,9 @@ fn rewrites_fixed_answers_and_json() {
     );
     let nothing = server.get("/nothing");
     assert_eq!((nothing.status, nothing.body.len()), (204, 0));
+    // Without a length it would last until the close.
+    let again = server.get("/again");
+    assert_eq!((again.status, field(&again, "Content-Length")), (205, "0"));
     let version = server.get("/version");
     assert_eq!(field(&version, "Content-Type"), "application/json");
     assert_eq!(text(&version), "{\"name\":\"velodrome\",\"version\":[0,1],\"stable\":false}");

@@ -178,6 +178,12 @@ impl Reply<'_> {
     /// Sends a status without a body.
     pub fn empty(&mut self, status: Status) {
         self.begin(status);
+        self.end_head_without_body(status);
+    }
+
+    /// Ends the head of a reply of this status without a body. Where it has a length, it is told (RFC 9112 section 6.3): the
+    /// body would last until the close.
+    pub fn end_head_without_body(&mut self, status: Status) {
         if Self::has_length(status) {
             self.end_head_with_length(0);
         } else {

@@ -279,8 +279,8 @@ fn answer_fixed(
 ) -> Answer {
     exchange.reply.begin(status);
     exchange.configured_fields();
-    if matches!(status.code(), 204 | 205 | 304) {
-        exchange.reply.end_head();
+    if !status.has_content() {
+        exchange.reply.end_head_without_body(status);
         return Answer::Done;
     }
     if !content_type.is_empty() {

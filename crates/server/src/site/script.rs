@@ -313,14 +313,9 @@ fn write(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) {
     }
     let status = status_set(output);
     exchange.reply.begin(status);
-    if !has_body(status) {
+    if !status.has_content() {
         write_fields(output, None, exchange);
-        if status == Status::RESET_CONTENT {
-            // RFC 9112 section 6.3: without a length it would last until the close.
-            exchange.reply.end_head_with_length(0);
-        } else {
-            exchange.reply.end_head();
-        }
+        exchange.reply.end_head_without_body(status);
         return;
     }
     write_fields(output, Some(page), exchange);
@@ -333,7 +328,7 @@ fn write_part(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) -> 
     if !exchange.reply.is_begun() {
         let status = status_set(output);
         exchange.reply.begin_parts(status);
-        write_fields(output, has_body(status).then_some(page), exchange);
+        write_fields(output, status.has_content().then_some(page), exchange);
         exchange.reply.end_head();
     }
     exchange.reply.part(&output.body)
@@ -341,10 +336,6 @@ fn write_part(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) -> 
 
 fn status_set(output: &Output) -> Status {
     output.status.and_then(Status::from_code).unwrap_or(Status::OK)
-}
-
-fn has_body(status: Status) -> bool {
-    !matches!(status.code(), 204 | 205 | 304)
 }
 
 /// The fields that the configuration and the page set, and the type of a page that set none.

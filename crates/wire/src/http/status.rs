@@ -107,6 +107,11 @@ impl Status {
         self.0
     }
 
+    /// Whether an answer of this status has content: never 1xx, 204 and 304 (RFC 9110, 6.4.1), nor 205 (15.3.6).
+    pub const fn has_content(self) -> bool {
+        !matches!(self.0, 100..=199 | 204 | 205 | 304)
+    }
+
     /// The class the first digit names.
     pub const fn class(self) -> Class {
         match self.0 {
