@@ -331,11 +331,15 @@ fn a_stream_that_runs_is_given_the_time_of_the_drain() {
 
 #[test]
 fn a_page_that_streams_ends_as_it_began_when_it_is_edited() {
-    let server = start(&[("page.page.txt", "old<% response:flush() sleep(0.5) -%>\n old")]);
+    let page = "<% if request.query.go_by ~= 'yes' then response:write(self(), ' old') response:flush() receive() end -%>\n old";
+    let tell = "<%= tostring(send(request.query.to, 'go on')) %>";
+    let server = start(&[("page.page.txt", page), ("tell.page.txt", tell)]);
     let mut client = server.client();
     client.send(head("GET", "/page", &[])).unwrap();
-    read_to(&mut client, "3\r\nold\r\n");
+    let begun = read_to(&mut client, " old\r\n");
+    let process = begun.lines().last().and_then(|line| line.strip_suffix(" old")).unwrap();
     server.directory().write("site/page.page.txt", "new");
+    until("the new one", || (text(&server.get("/page?go_by=yes")) == "new").then_some(()));
+    assert_eq!(text(&server.get(&format!("/tell?to={process}"))), "true");
     assert_eq!(read_to(&mut client, "0\r\n\r\n"), "4\r\n old\r\n0\r\n\r\n");
-    until("the new one", || (text(&server.get("/page")) == "new").then_some(()));
 }
