@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ahash::HashMap;
+use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use sys::watch::{Change, Watch, WatchId};
 
@@ -265,10 +266,6 @@ impl Edits {
         self.see(now_ns);
         self.rest_ns = now_ns.saturating_add(nanoseconds(PAGE_RETRY));
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
