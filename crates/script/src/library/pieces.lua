@@ -16,6 +16,9 @@ local native_concat, native_insert, native_maxn = table.concat, table.insert, ta
 local piece_size, values_max, shifted_max = kit.text_piece, kit.values_joined, kit.values_shifted
 local text_size, number_size, searched_size = kit.text_size, kit.number_size, kit.searched_piece
 
+-- So many values are looked at where they are; more are put into a list.
+local FEW = 30
+
 -- A number, or what a text says as one. LuaJIT's own reads a text of any length to its end.
 local function to_number(...)
   local value = ...
@@ -26,6 +29,18 @@ local function to_number(...)
 end
 kit.to_number = to_number
 kit.publish("tonumber", to_number)
+
+-- The same in a list: very many values would not find room on the stack again for every three of them.
+local function text_bytes_in(count, values)
+  local size = 0
+  for index = 1, count do
+    local value = values[index]
+    if type(value) == "string" then
+      size = size + #value
+    end
+  end
+  return size
+end
 
 -- Bytes of texts that are among numbers.
 local function text_bytes(count, first, second, third, ...)
@@ -39,7 +54,12 @@ local function text_bytes(count, first, second, third, ...)
   if type(third) == "string" then
     size = size + #third
   end
-  return count > 3 and size + text_bytes(count - 3, ...) or size
+  if count <= 3 then
+    return size
+  elseif count > FEW then
+    return size + text_bytes_in(count - 3, { ... })
+  end
+  return size + text_bytes(count - 3, ...)
 end
 
 -- Functions of any number of numbers, each of which may be a text that says it.

@@ -92,6 +92,35 @@ fn what_is_fetched_is_named_in_few_bytes() {
 }
 
 #[test]
+fn as_many_values_are_taken_as_unpack_gives() {
+    let mut stage = Stage::new();
+    for count in [3, 4, 30, 31, 613, 7999] {
+        let code = format!(
+            "local t = {{}} for index = 1, {count} do t[index] = index % 10 + 48 end
+            assert(#string.char(unpack(t)) == {count} and math.max(unpack(t)) >= 51 and bit.bor(unpack(t)) >= 51)
+            for index = 1, {count} do t[index] = string.char(t[index]) end
+            assert(math.max(unpack(t)) >= 3)
+            response:write(unpack(t)) _b:put('|')
+            print(unpack(t))
+            assert(#string.format(('%s'):rep({count}), unpack(t)) == {count})"
+        );
+        let body = stage.body(&code);
+        assert_eq!((body.len(), &body[..4]), (count + 1, if count > 3 { "1234" } else { "123|" }));
+    }
+    // Wherever among them the long texts are.
+    for place in [1, 3, 7, 33, 34, 35, 5000] {
+        let error = stage.failure(&format!(
+            "local t = {{}} for index = 1, 5000 do t[index] = 1 end t[{place}] = ('1'):rep(70000)
+            math.max(unpack(t))"
+        ));
+        assert!(
+            error.message.contains("numbers that are texts have more than 65536 bytes"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn dates_numbers_and_names_are_bounded() {
     is_bounded(
         "assert(#os.date(('x'):rep(1024)) == 1024)",
