@@ -121,6 +121,24 @@ fn as_many_values_are_taken_as_unpack_gives() {
 }
 
 #[test]
+fn what_is_no_time_has_no_date() {
+    for code in [
+        "time.date('%Y', 0/0)",
+        "time.http(1/0)",
+        "time.http(-1/0)",
+        "time.date(nil, 1e17)",
+        "os.date('!%c', 1e300)",
+        "time.http(0/0)",
+    ] {
+        let error = Stage::new().failure(&format!("\n{code}"));
+        assert_eq!(error.line, 2, "{code}: {error}");
+        assert!(error.message.contains("no date is "), "{code}: {error}");
+    }
+    let fine = "assert(time.http(0) == 'Thu, 01 Jan 1970 00:00:00 GMT' and time.date('!%Y', -1) == '1969' and time.date('') == '')";
+    Stage::new().body(fine);
+}
+
+#[test]
 fn dates_numbers_and_names_are_bounded() {
     is_bounded(
         "assert(#os.date(('x'):rep(1024)) == 1024)",
