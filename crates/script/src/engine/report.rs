@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::engine::error::{Fault, Frame, ScriptError};
-use crate::engine::ffi::{CallFault, Stack};
+use crate::engine::ffi::{CallFault, NATIVE, Stack};
 use crate::engine::library;
 use crate::engine::lost::{LostCall, Seen};
 use crate::limits;
@@ -126,9 +126,6 @@ pub(super) fn late(page: &str, stack: Stack, bound: Duration) -> Box<ScriptError
     let message = format!("took longer than {bound:?}, waits included");
     placed(Fault::Deadline, page, (stack, &[]), message)
 }
-
-/// The chunk of native functions.
-const NATIVE: &str = "=[C]";
 
 /// Takes the place from the traceback, and off the message where it begins with one.
 fn placed(

@@ -54,6 +54,21 @@ fn few_levels_are_counted_as_they_are() {
 }
 
 #[test]
+fn what_luajit_has_in_lua_is_no_place_of_a_page() {
+    let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
+    let mut stage = Stage::with(settings);
+    for call in ["table.move(t, 1, 1e5, 2)", "table.insert(t, 1, 0) table.remove(t, 1)"] {
+        let code = format!(
+            "local t = {{}} for index = 1, 1e5 do t[index] = index end\nwhile true do\n{call}\nend"
+        );
+        let error = stage.failure(&code);
+        assert_eq!((error.fault, &*error.page), (Fault::CpuBudget, "test.page.html"), "{error}");
+        assert!((2..=4).contains(&error.line), "{error}");
+        assert!(error.traceback.iter().all(|frame| frame.page == "test.page.html"), "{error:?}");
+    }
+}
+
+#[test]
 fn want_of_memory_has_a_line() {
     let mut stage = Stage::with(Settings { memory_bytes: 4 << 20, ..Settings::default() });
     for code in [

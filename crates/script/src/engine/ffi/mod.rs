@@ -26,4 +26,4 @@ pub(in crate::engine) use calls::Fault as CallFault;
 pub(in crate::engine) use context::Traces;
 pub(in crate::engine) use ledger::{AccountNumber, Meter};
 pub(in crate::engine) use lua::{Argument, Coroutine, Lua, Outcome, Reference};
-pub(in crate::engine) use stack::Stack;
+pub(in crate::engine) use stack::{NATIVE, Stack};

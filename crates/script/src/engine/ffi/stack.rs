@@ -39,6 +39,12 @@ pub(super) enum Status {
     OutOfMemory,
 }
 
+/// The chunk of native functions.
+pub(in crate::engine) const NATIVE: &str = "=[C]";
+
+/// Where LuaJIT's own functions in Lua (`table.move`) say that they begin: nobody wrote them but LuaJIT either.
+const BUILT_IN: c_int = -1;
+
 /// One level of a traceback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct TracePoint {
@@ -236,6 +242,8 @@ impl Stack {
         let record = unsafe { record.assume_init() };
         let chunk = if record.source.is_null() {
             String::new()
+        } else if record.linedefined == BUILT_IN {
+            NATIVE.to_owned()
         } else {
             // SAFETY: a C string that lives as long as the function on the stack.
             unsafe { CStr::from_ptr(record.source) }.to_string_lossy().into_owned()
