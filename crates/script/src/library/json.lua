@@ -1,6 +1,7 @@
 -- `json.encode` and `json.decode`.
 --
--- Owns the mapping: an array is a table with an element 1 (or one made by `json.array`), everything else an object;
+-- Owns the mapping: an array is a table with an element 1 (or one made by `json.array`), of elements 1 to n without a hole, however
+-- it was made; everything else is an object;
 -- `json.null` stands for null. In Lua, so that native code does it, a long text can be interrupted, and nothing crosses.
 
 local kit = ...
@@ -8,6 +9,7 @@ local kit = ...
 local raise = kit.fail
 
 local type, error, tostring, tonumber, pairs, setmetatable = type, error, tostring, tonumber, pairs, setmetatable
+local rawget = rawget
 local byte, char, sub, find, format, gsub = string.byte, string.char, string.sub, string.find, string.format, string.gsub
 local floor, huge, concat = math.floor, math.huge, kit.concat
 local getmetatable = debug.getmetatable
@@ -55,12 +57,26 @@ end
 
 local put_value
 
+-- The first element that is not there.
+local function hole(list)
+  local index = 1
+  while rawget(list, index) ~= nil do
+    index = index + 1
+  end
+  return "no element " .. index
+end
+
 local function put_array(out, list, depth)
-  local count = #list
+  local count, last = 0, 0
   for key in pairs(list) do
-    if type(key) ~= "number" or key < 1 or key > count or key % 1 ~= 0 then
-      error("json.encode: an array has no element '" .. tostring(key) .. "' beside 1 to " .. count, 0)
+    if type(key) ~= "number" or key < 1 or key % 1 ~= 0 then
+      error("json.encode: an array has elements 1 to n, and none at '" .. tostring(key) .. "'", 0)
     end
+    count = count + 1
+    last = key > last and key or last
+  end
+  if last > count then
+    error("json.encode: an array has no holes: there is " .. hole(list) .. ", and one at " .. last .. " (json.null stands for nothing)", 0)
   end
   out:put("[")
   for index = 1, count do

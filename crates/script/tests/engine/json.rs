@@ -28,6 +28,36 @@ fn json_goes_there_and_back() {
 }
 
 #[test]
+fn what_has_holes_is_no_array_however_it_was_made() {
+    let mut stage = Stage::new();
+    for (made, told) in [
+        ("t = { 1, 2, nil, 4 }", "there is no element 3, and one at 4"),
+        ("t = { 1, nil, 3 }", "there is no element 2, and one at 3"),
+        ("t[1] = 1 t[2] = 2 t[4] = 4", "there is no element 3, and one at 4"),
+        ("t[4] = 4 t[2] = 2 t[1] = 1", "there is no element 3, and one at 4"),
+        ("t = { 1, 2, 3, 4 } t[3] = nil", "there is no element 3, and one at 4"),
+        ("t = json.array({ nil, 2 })", "there is no element 1, and one at 2"),
+    ] {
+        let error = stage.failure(&format!("local t = {{}} {made}\njson.encode(t)"));
+        assert_eq!(error.line, 2, "{made}: {error}");
+        assert!(error.message.contains(told), "{made}: {error}");
+    }
+    for (made, text) in [
+        ("t = { 1, 2, nil, nil }", "[1,2]"),
+        ("t = { 1, 2, 3, 4 } t[4] = nil", "[1,2,3]"),
+        ("for index = 9, 1, -1 do t[index] = index end", "[1,2,3,4,5,6,7,8,9]"),
+        ("t = { nil, 2 }", "{\"2\":2}"),
+        ("t[2] = 2", "{\"2\":2}"),
+    ] {
+        assert_eq!(
+            stage.body(&format!("local t = {{}} {made} _b:put(json.encode(t))")),
+            text,
+            "{made}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_json_is_refused_with_the_line() {
     let mut stage = Stage::new();
     for text in [
