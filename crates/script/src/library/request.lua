@@ -356,6 +356,17 @@ local function add_line(lines, count, name, value)
   return count + 4
 end
 
+-- The name of the longest value among lines of add_line, and its bytes.
+local function largest_in(lines, count)
+  local name, size = "", -1
+  for index = 1, count, 4 do
+    if #lines[index + 2] > size then
+      name, size = lines[index], #lines[index + 2]
+    end
+  end
+  return name, size
+end
+
 -- What was set, for the host: a status or nil, and names and values as lines or nil.
 function kit.finish(request, response)
   local store = rawget(response, 2)
@@ -394,7 +405,9 @@ function kit.finish(request, response)
   -- More pieces than bytes are too many, whatever is in them.
   local head = count <= head_size and concat(lines)
   if not head or #head > head_size then
-    fail("the fields of the answer are longer than " .. head_size .. " bytes together")
+    -- The page is over, so no line tells which was too much.
+    local largest, size = largest_in(lines, count)
+    fail("the fields of the answer are longer than " .. head_size .. " bytes together; the largest is '" .. largest .. "', with " .. size)
   end
   return status, head
 end

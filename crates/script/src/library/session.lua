@@ -17,6 +17,16 @@ local KEPT_AS = "session="
 -- Where a request keeps its session; nobody else has this key.
 local PLACE = kit.session_place
 
+-- The page is over when its session turns out to hold what cannot be kept, so no line tells what put it there: the field does.
+local function refused_field(values)
+  for name, value in next, values do
+    if not pcall(kit.encode_json, value) then
+      return "." .. name
+    end
+  end
+  return ""
+end
+
 -- As JSON. The order of an unchanged table's fields does not change.
 local function text_of(values)
   for name in next, values do
@@ -26,7 +36,7 @@ local function text_of(values)
   end
   local fine, text = pcall(kit.encode_json, values)
   if not fine then
-    error("request.session: " .. text, 0)
+    error("request.session" .. refused_field(values) .. ": " .. text, 0)
   end
   return text
 end

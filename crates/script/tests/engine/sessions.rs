@@ -133,12 +133,12 @@ fn what_cannot_be_kept_is_an_error() {
     for (code, message) in [
         (
             "request.session.f = print",
-            "request.session: json.encode: a function has no form in JSON",
+            "request.session.f: json.encode: a function has no form in JSON",
         ),
         ("request.session[1] = 'x'", "request.session has fields with names, not with a number: 1"),
         (
             "request.session.s = request.session",
-            "request.session: json.encode: deeper than 100 levels, or a table within itself",
+            "request.session.s: json.encode: deeper than 100 levels, or a table within itself",
         ),
         (
             "request.session.a = 'x' request.session.text = string.rep('x', 4000)",
