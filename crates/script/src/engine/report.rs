@@ -42,12 +42,27 @@ const TOO_DEEP: &str = "chunk has too many syntax levels";
 const TOO_DEEP_SPOKEN: &str = "more blocks, functions and brackets are within each other than Lua takes, \
     some 195 (a function counts twice): make functions of their own, or parts, of the inner ones";
 
+/// What is said besides where something stands behind `return`.
+const RETURN_IS_LAST: &str = ": `return` has to be the last statement of its block";
+
+/// What ends a block, so that LuaJIT expects nothing else there for a reason of its own.
+const BLOCK_ENDS: [&str; 5] = ["'end'", "'else'", "'elseif'", "'until'", "'<eof>'"];
+
+/// Whether a block is over where its code goes on: `return` alone ends one like that.
+fn is_behind_return(text: &str) -> bool {
+    let ends =
+        |word: &&&str| text.starts_with(**word) && text[word.len()..].starts_with(" expected");
+    let near = text.rsplit_once(" near ").map_or("", |(_, near)| near);
+    BLOCK_ENDS.iter().any(|word| ends(&word)) && !near.is_empty() && !BLOCK_ENDS.contains(&near)
+}
+
 /// A text did not compile: the message begins with chunk and line.
 pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<ScriptError> {
     let CallFault::Raised(message) = fault else { return out_of_memory(page) };
     let (line, text) = split_place(&message, chunk);
     let text = if text.starts_with(TOO_DEEP) { TOO_DEEP_SPOKEN } else { text };
-    let mut error = plain(Fault::Compile, page, text);
+    let hint = if is_behind_return(text) { RETURN_IS_LAST } else { "" };
+    let mut error = plain(Fault::Compile, page, &format!("{text}{hint}"));
     error.line = line.unwrap_or(0);
     error
 }

@@ -33,7 +33,9 @@ end
 -- What is not there, as somebody reads it.
 local absent = {
   __index = function(_, name)
-    fail("undefined global '" .. tostring(name) .. "'")
+    -- Modules have it, and see no such error.
+    local hint = name == "render" and ": pages have `include`, and app modules `render`" or ""
+    fail("undefined global '" .. tostring(name) .. "'" .. hint)
   end,
 }
 

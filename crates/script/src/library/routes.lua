@@ -32,6 +32,12 @@ local function refuse(where, what)
   error(where .. what, 0)
 end
 
+local function check_method(name, where)
+  if not is_method[name] then
+    refuse(where, "'" .. tostring(name) .. "' is no method: there are " .. concat(methods, ", "))
+  end
+end
+
 -- The functions around a handler; the first of the list is the outermost.
 local function checked_use(use, where)
   if use == nil then
@@ -102,9 +108,7 @@ local function checked_handlers(given, where)
   local handlers, any = {}, false
   for name, handler in pairs(given) do
     if name ~= "use" then
-      if not is_method[name] then
-        refuse(where, "'" .. tostring(name) .. "' is no method: there are " .. concat(methods, ", "))
-      end
+      check_method(name, where)
       if type(handler) ~= "function" then
         refuse(where, "the handler of " .. name .. " is a function, not a " .. type(handler))
       end
@@ -303,7 +307,10 @@ local function read_route(route, where)
     end
   end
   local method, path, given = route[1], route[2], route[3]
-  if given == nil then
+  if given == nil and type(path) == "string" then
+    check_method(method, where)
+    refuse(where, "there is no handler for " .. method .. " " .. path .. ": it is behind the path")
+  elseif given == nil then
     method, path, given = nil, route[1], route[2]
   end
   if type(path) ~= "string" or sub(path, 1, 1) ~= "/" then
@@ -312,9 +319,7 @@ local function read_route(route, where)
     refuse(where, "a path has neither query nor fragment, and no request comes to '" .. path .. "'")
   end
   if method ~= nil then
-    if not is_method[method] then
-      refuse(where, "'" .. tostring(method) .. "' is no method: there are " .. concat(methods, ", "))
-    end
+    check_method(method, where)
     if type(given) ~= "function" then
       refuse(where, "the handler of " .. method .. " is a function, not a " .. type(given))
     end

@@ -11,6 +11,7 @@ mod fetch;
 mod fields;
 mod flush;
 mod globals;
+mod hints;
 mod holding;
 mod isolation;
 mod json;
