@@ -76,32 +76,6 @@ fn forms_are_read_and_cookies_come_back() {
 }
 
 #[test]
-fn a_form_of_very_many_fields_fails_at_the_page_that_looks() {
-    let page = "<% local count = 0\nfor _ in pairs(request.form_lists) do count = count + 1 end -%>\n<%= count %>";
-    let server = start(&[("form.page.txt", page)]);
-    let mut client = server.client();
-    let mut post = |count: usize| {
-        let body: String = (0..count).map(|number| format!("{number:x}=&")).collect();
-        let length = body.len().to_string();
-        let kind = "application/x-www-form-urlencoded";
-        let fields = [("Content-Length", length.as_str()), ("Content-Type", kind)];
-        client.send(head("POST", "/form", &fields) + &body).unwrap();
-        client.response(RequestKind::Other).unwrap()
-    };
-    assert_eq!(text(&post(2000)), "2000");
-    assert_eq!(post(2001).status, 500);
-    let told = server.printed_errors();
-    assert!(
-        told.contains("form.page.txt:2: request.form_lists has more than 2000 fields"),
-        "{told}"
-    );
-    assert_eq!(post(150_000).status, 500);
-    let many: String = (0..2001).map(|number| format!("{number:x}&")).collect();
-    let answer = client.request("GET", &format!("/form?{many}"), &[]).unwrap();
-    assert_eq!((answer.status, text(&answer)), (200, "0"));
-}
-
-#[test]
 fn a_page_that_fails_is_answered_500_and_named_in_the_log() {
     let pages = [
         ("fail.page.html", "one\n<% local x = nil; x.y = 1 %>"),

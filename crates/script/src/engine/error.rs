@@ -54,6 +54,18 @@ pub enum Fault {
     Stalled,
     /// It was under way for longer than whoever runs it allows.
     Deadline,
+    /// The client sent what the page cannot look at, in its head or as its body.
+    Request,
+    /// The client sent more in its body than a page looks at.
+    RequestSize,
+}
+
+impl Fault {
+    /// Whether the client is at fault, and neither the page nor who runs it.
+    #[must_use]
+    pub fn is_of_client(self) -> bool {
+        matches!(self, Self::Request | Self::RequestSize)
+    }
 }
 
 /// A level of the traceback.
@@ -82,7 +94,7 @@ impl fmt::Display for Frame {
     }
 }
 
-/// Why a page did not finish. The page is at fault.
+/// Why a page did not finish. The page is at fault, but where the fault is of its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     /// What kind of fault.

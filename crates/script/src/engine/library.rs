@@ -16,6 +16,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] fault", include_str!("../library/fault.lua")),
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
+    (c"=[library] received", include_str!("../library/received.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
     (c"=[library] run", include_str!("../library/run.lua")),
     (c"=[library] young", include_str!("../library/young.lua")),
@@ -48,7 +49,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
 ];
 
 /// What the engine keeps of the library's table.
-pub(super) const KEPT: [&CStr; 12] = [
+pub(super) const KEPT: [&CStr; 13] = [
     c"loop",
     c"environment",
     c"modules",
@@ -58,6 +59,7 @@ pub(super) const KEPT: [&CStr; 12] = [
     c"strangers",
     c"globals",
     c"lost",
+    c"blamed",
     c"contexts",
     c"current",
     c"leave",

@@ -3,6 +3,7 @@
 //! Owns running. Never does I/O, never reads a clock, never knows HTTP beyond a status and fields: a [`Host`] tells
 //! what a page asks for.
 
+mod blame;
 mod crypto;
 mod error;
 mod escape;

@@ -50,10 +50,10 @@ const BLOCK_ENDS: [&str; 5] = ["'end'", "'else'", "'elseif'", "'until'", "'<eof>
 
 /// Whether a block is over where its code goes on: `return` alone ends one like that.
 fn is_behind_return(text: &str) -> bool {
-    let ends =
-        |word: &&&str| text.starts_with(**word) && text[word.len()..].starts_with(" expected");
+    let begins =
+        |word: &str| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(" expected"));
     let near = text.rsplit_once(" near ").map_or("", |(_, near)| near);
-    BLOCK_ENDS.iter().any(|word| ends(&word)) && !near.is_empty() && !BLOCK_ENDS.contains(&near)
+    BLOCK_ENDS.into_iter().any(begins) && !near.is_empty() && !BLOCK_ENDS.contains(&near)
 }
 
 /// A text did not compile: the message begins with chunk and line.
@@ -69,9 +69,9 @@ pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<Scr
 
 /// An error was raised and not caught.
 pub(super) fn raised(
+    fault: Fault,
     page: &str,
-    stack: Stack,
-    lost: &[LostCall],
+    levels: (Stack, &[LostCall]),
     message: String,
 ) -> Box<ScriptError> {
     // Where the caller is lost, Lua names the library in its place.
@@ -80,7 +80,7 @@ pub(super) fn raised(
         Some((place, text)) if is_library(place) => text.to_owned(),
         _ => message,
     };
-    placed(Fault::Runtime, page, (stack, lost), message)
+    placed(fault, page, levels, message)
 }
 
 /// A message as text. What is too much of it is left out.

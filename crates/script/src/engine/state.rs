@@ -37,6 +37,7 @@ pub(super) struct Kept {
     pub(super) strangers: Reference,
     pub(super) globals: Reference,
     pub(super) lost: Reference,
+    pub(super) blamed: Reference,
 }
 
 /// An engine. It belongs to the thread that made it.
@@ -89,6 +90,7 @@ impl State {
             strangers,
             globals,
             lost,
+            blamed,
             of_runs @ ..,
         ] = built.map_err(|fault| not_built(fault, bytes))?;
         lua.follow_runs(of_runs);
@@ -107,6 +109,7 @@ impl State {
                 strangers,
                 globals,
                 lost,
+                blamed,
             },
             idle: Vec::new(),
             bin: Bin::default(),
@@ -343,7 +346,8 @@ impl State {
             Outcome::Stalled => report::stalled(&run.name, coroutine.stack),
             Outcome::Raised => {
                 let message = self.message_of(run, &coroutine, host);
-                report::raised(&run.name, coroutine.stack, &self.lost(&coroutine), message)
+                let fault = self.fault_of(&coroutine, &message);
+                report::raised(fault, &run.name, (coroutine.stack, &self.lost(&coroutine)), message)
             }
             Outcome::OutOfMemory => {
                 report::out_of_memory_at(&run.name, coroutine.stack, run.seen.as_deref())

@@ -1,6 +1,6 @@
 -- Errors of the library, at the place that is to blame for them: where a page or a module called it.
 --
--- Owns how that place is found. However deep in the library something is noticed, nobody counts levels.
+-- Owns how that place is found, and whose fault it is. However deep in the library something is noticed, nobody counts levels.
 
 local kit = ...
 
@@ -43,6 +43,21 @@ end
 function kit.fail(message)
   local before = type(message) == "string" and place()
   error(before and before .. message or message, 0)
+end
+
+-- The same where the client is to blame, for what it sent: where nobody catches it, the request is answered with this status.
+function kit.fail_for_client(status, message)
+  local before = place()
+  message = before and before .. message or message
+  kit.current[1].blamed = { status, message }
+  error(message, 0)
+end
+
+-- A status and the message that a client is to blame for, of this coroutine's run.
+function kit.blamed(coroutine)
+  local context = kit.contexts[coroutine]
+  local blamed = context and context.blamed
+  return blamed and blamed[1] .. " " .. blamed[2] or ""
 end
 
 -- While the library itself is loaded nothing is lost.

@@ -358,9 +358,18 @@ local pcall = pcall
 
 kit.encode_json = encode
 
--- `request.json`.
+-- What the session keeps.
 function kit.decode_json(text)
   return placed(pcall(decode, text))
+end
+
+-- `request.json`: whoever sent it is to blame.
+function kit.decode_body(text)
+  local fine, value = pcall(decode, text)
+  if not fine and type(value) == "string" and find(value, "json.decode: ", 1, true) == 1 then
+    kit.fail_for_client(400, "request.json: " .. sub(value, #"json.decode: " + 1))
+  end
+  return placed(fine, value)
 end
 
 kit.publish("json", kit.seal("json", {

@@ -6,9 +6,8 @@ local kit = ...
 
 local fail = kit.fail
 
-local ask = kit.ask
 local type, tostring, rawset, rawget, setmetatable = type, tostring, rawset, rawget, setmetatable
-local tonumber, pairs, select, unpack = tonumber, pairs, select, unpack
+local pairs, select, unpack = pairs, select, unpack
 local current = kit.current
 local concat, find, lower, sub = table.concat, string.find, string.lower, string.sub
 local byte, format = string.byte, string.format
@@ -20,22 +19,6 @@ local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.he
 -- Where a request keeps its session.
 local SESSION = {}
 kit.session_place = SESSION
-
--- All values of each name, in their order, of fields that the host gave a number each: `1.name`.
-local function lists_of(numbered)
-  local names, lists = {}, {}
-  for key in pairs(numbered) do
-    local point = find(key, ".", 1, true)
-    names[tonumber(sub(key, 1, point - 1))] = sub(key, point + 1)
-  end
-  for number = 1, #names do
-    local name = names[number]
-    local list = lists[name] or {}
-    lists[name] = list
-    list[#list + 1] = numbered[number .. "." .. name]
-  end
-  return lists
-end
 
 -- Raises an error where this is the request of another run.
 local function require_own(request)
@@ -52,18 +35,9 @@ kit.request_meta = {
     if part then
       -- The host answers for the run that is under way.
       require_own(request)
-      local most
-      value, most = ask(part)
-      if most then
-        fail("request." .. name .. " has more than " .. most .. " fields")
-      end
-      if name == "files" then
-        value = kit.files_of(value)
-      elseif name == "query_lists" or name == "form_lists" then
-        value = lists_of(value)
-      end
+      value = kit.received(name, part)
     elseif name == "json" then
-      value = kit.decode_json(request.body)
+      value = kit.decode_body(request.body)
     elseif name == "signed_cookies" then
       value = kit.signed_cookies(request)
     elseif name == "session" then

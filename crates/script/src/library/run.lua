@@ -64,6 +64,9 @@ local function serve(page, context)
   if context.random then
     context.random = false
   end
+  if context.blamed then
+    context.blamed = false
+  end
   local is_refused = kit.run_page(page, context)
   -- Whoever kept them has nothing of what comes after.
   context.request, context.response = false, false

@@ -1,7 +1,7 @@
 //! What a page sets, names, logs or asks for has a bound: beyond it there is an error at the page's line, or less of it. What stays
 //! just below is as it always was.
 
-use script::engine::{Step, Wait};
+use script::engine::{Fault, Step, Wait};
 use script::limits;
 
 use crate::stage::Stage;
@@ -245,4 +245,26 @@ fn very_many_fields_of_a_request_are_refused_where_a_page_looks() {
     stage.desk.cookies = cookies(limits::FIELDS_MAX + 1).collect();
     let error = stage.failure(&format!("\n{code}"));
     assert_eq!((error.line, &*error.message), (2, "request.cookies has more than 2000 fields"));
+    assert_eq!(error.fault, Fault::Request);
+}
+
+#[test]
+fn what_a_client_is_to_blame_for_is_its_fault_unless_the_page_makes_another_error_of_it() {
+    let mut stage = Stage::new();
+    let count = limits::FIELDS_MAX + 1;
+    stage.desk.cookies = (0..count).map(|number| (number.to_string(), String::new())).collect();
+    let look = "local fine, why = pcall(function() return request.cookies.a end)";
+    assert_eq!(
+        stage.body(&format!("{look} _b:put(tostring(fine), ' ', why)")),
+        "false test.page.html:1: request.cookies has more than 2000 fields"
+    );
+    for (code, fault) in [
+        ("error(why, 0)", Fault::Request),
+        ("error('no: ' .. why, 0)", Fault::Runtime),
+        ("local x = nil; x.y = 1", Fault::Runtime),
+    ] {
+        assert_eq!(stage.failure(&format!("{look} {code}")).fault, fault, "{code}");
+    }
+    let inner = "coroutine.wrap(function() return request.cookies.a end)()";
+    assert_eq!(stage.failure(inner).fault, Fault::Request);
 }

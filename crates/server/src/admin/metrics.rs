@@ -142,6 +142,12 @@ const METRICS: &[Metric] = &[
         value: |report| of_pages(report, |pages| pages.total.failures),
     },
     Metric {
+        name: "velodrome_page_refusals_total",
+        kind: "counter",
+        help: "Runs of pages ended as their client sent what no page can look at.",
+        value: |report| of_pages(report, |pages| pages.total.refused),
+    },
+    Metric {
         name: "velodrome_page_cancellations_total",
         kind: "counter",
         help: "Runs of pages that ended with their client.",

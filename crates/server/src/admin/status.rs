@@ -155,6 +155,7 @@ fn page_counts(counts: &PageCounts, waiting: u64, held_bytes: u64) -> Value {
         "requests": counts.requests,
         "failures": counts.failures,
         "kills": Value::Object(kills.into_iter().collect()),
+        "refused": counts.refused,
         "cancelled": counts.cancelled,
         "waiting": waiting,
         "spawned": counts.spawned,

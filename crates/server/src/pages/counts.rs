@@ -24,6 +24,8 @@ pub struct PageCounts {
     pub stalled: u64,
     /// Runs ended at their deadline.
     pub late: u64,
+    /// Runs ended as their client sent what they cannot look at.
+    pub refused: u64,
     /// Runs that ended with their client.
     pub cancelled: u64,
     /// Processes that were spawned.
@@ -66,6 +68,7 @@ impl PageCounts {
             Fault::CpuBudget => self.over_budget += 1,
             Fault::Stalled => self.stalled += 1,
             Fault::Deadline => self.late += 1,
+            Fault::Request | Fault::RequestSize => self.refused += 1,
         }
     }
 
@@ -87,6 +90,7 @@ impl PageCounts {
         self.over_memory += other.over_memory;
         self.stalled += other.stalled;
         self.late += other.late;
+        self.refused += other.refused;
         self.cancelled += other.cancelled;
         self.spawned += other.spawned;
         self.slices += other.slices;
@@ -271,7 +275,9 @@ mod tests {
             counts.add_fault(fault);
         }
         (0..9).for_each(|_| counts.add_fault(Fault::Deadline));
-        assert_eq!(counts.failures, 2);
+        (0..3).for_each(|_| counts.add_fault(Fault::Request));
+        counts.add_fault(Fault::RequestSize);
+        assert_eq!((counts.failures, counts.refused), (2, 4));
         let kills = [("cpu_budget", 1), ("memory", 1), ("stalled", 1), ("deadline", 9)];
         assert_eq!(counts.kills(), kills);
     }

@@ -194,7 +194,7 @@ impl Site {
             let status = Status::INTERNAL_SERVER_ERROR;
             return (status, self.shown(&FaultReport::of_text(page), status, set));
         };
-        tell(page, &told(error));
+        tell_at(level_of(error.fault), page, &told(error));
         let status = status_of(error.fault);
         let part = self.pages(set).and_then(|pages| pages.broken_in(&error.message));
         let report = match part {
@@ -282,6 +282,8 @@ fn status_of(fault: Fault) -> Status {
             Status::SERVICE_UNAVAILABLE
         }
         Fault::Compile | Fault::Runtime => Status::INTERNAL_SERVER_ERROR,
+        Fault::Request => Status::BAD_REQUEST,
+        Fault::RequestSize => Status::CONTENT_TOO_LARGE,
     }
 }
 
@@ -295,12 +297,21 @@ pub(super) fn told(error: &ScriptError) -> String {
 }
 
 pub(super) fn tell(page: &Page, what: &str) {
+    tell_at(Level::Error, page, what);
+}
+
+/// How much a failure matters to who runs the server: nothing where only the client is at fault.
+fn level_of(fault: Fault) -> Level {
+    if fault.is_of_client() { Level::Debug } else { Level::Error }
+}
+
+fn tell_at(level: Level, page: &Page, what: &str) {
     let kind = match page.kind {
         PageKind::Page => "page",
         PageKind::Module => "module",
     };
     diagnostic::write(
-        Level::Error,
+        level,
         format_args!("{kind} {}: {}", page.name.file, what.replace(char::is_control, " ")),
     );
 }
