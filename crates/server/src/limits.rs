@@ -266,9 +266,18 @@ pub const FAMILY_REST_FACTOR: u64 = 10;
 pub const FAMILY_FAILURES_TOLD: u64 = 10;
 /// 1 s after which the log may have another failure.
 pub const FAMILY_TOLD_AGAIN: Duration = Duration::from_secs(1);
-/// 2 us are counted for each step of a page process besides its CPU time in Lua: what it takes of the server itself. Whoever
-/// only waits takes something, too.
+/// 2 us are counted for each step of a page process besides its CPU time in Lua when turns are shared: what it takes of the server
+/// itself. It is also what a step is charged until it is known what it takes here.
 pub const PAGE_STEP_NS: u64 = 2_000;
+/// 64 steps of page processes after which the CPU time of their thread is read, to know what a step takes of the server: a system
+/// call that is not felt.
+pub const TOLL_LOOK_STEPS: u64 = 64;
+/// 10 ms of that time after which the price of a step is made anew. Less would say little: the part that is Lua is sampled.
+pub const TOLL_SPAN_NS: u64 = 10_000_000;
+/// 250 ns that a step is charged at least, however much of the time was Lua.
+pub const TOLL_MIN_NS: u64 = 250;
+/// 20 us that a step is charged at the most: beyond is the work for others, files and sleeping among it.
+pub const TOLL_MAX_NS: u64 = 20_000;
 /// 16 requests that waited and have not used up a time slice go on in one turn; the others in the next.
 pub const PAGES_RESUMED_PER_TURN: u64 = 16;
 /// 1,000 times that page processes wait for are looked at in one turn; the others in the next.

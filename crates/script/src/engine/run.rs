@@ -66,6 +66,8 @@ pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
     pub(super) name: Rc<str>,
     pub(super) ticks: u32,
+    /// Nanoseconds that it was charged and that are no whole tick yet.
+    pub(super) owed_ns: u64,
     /// Values on its stack that its first resume passes.
     pub(super) first_values: i32,
     /// Where its last slice ended.
@@ -113,6 +115,7 @@ impl Run {
             coroutine: Some(coroutine),
             name,
             ticks: 0,
+            owed_ns: 0,
             first_values: 0,
             seen: None,
             meter,

@@ -76,6 +76,14 @@ impl State {
         u64::from(run.ticks).saturating_mul(self.tick_ns)
     }
 
+    /// Adds nanoseconds to those that count: what a run takes of whoever runs it.
+    pub fn charge(&self, run: &mut Run, ns: u64) {
+        let owed_ns = run.owed_ns.saturating_add(ns);
+        let ticks = u32::try_from(owed_ns / self.tick_ns).unwrap_or(u32::MAX);
+        run.ticks = run.ticks.saturating_add(ticks);
+        run.owed_ns = owed_ns % self.tick_ns;
+    }
+
     /// Says how many nanoseconds count: for one that lives for long, or shares its budget with others.
     pub fn set_spent(&self, run: &mut Run, spent_ns: u64) {
         run.ticks = u32::try_from(spent_ns / self.tick_ns).unwrap_or(u32::MAX);

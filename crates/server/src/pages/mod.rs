@@ -25,6 +25,7 @@ mod secret;
 mod set;
 #[cfg(test)]
 pub(crate) mod stage;
+mod toll;
 mod turns;
 mod waits;
 mod way;

@@ -1,6 +1,6 @@
 //! The pages of one scheduler: its engine, what is loaded, and what is under way.
 //!
-//! Owns runs from their first step to their last. Never writes a reply and never reads a clock.
+//! Owns runs from their first step to their last. Never writes a reply, and has no clock but the one that a call lends it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use super::post::Outgoing;
 use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway};
 use super::ready::Ready;
 use super::set::{Page, PageSet};
+use super::toll::Toll;
 use super::waits::Met;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_STEP_NS};
 
@@ -46,6 +47,8 @@ pub struct Moment {
     pub now_ns: u64,
     /// The scheduler.
     pub endpoint: Endpoint,
+    /// The CPU time that this thread has used, in ns. It is read seldom.
+    pub thread_cpu_ns: fn() -> u64,
 }
 
 /// The pages of one scheduler.
@@ -71,6 +74,7 @@ pub struct Runner {
     pub(super) now_ns: u64,
     /// Steps so far, at what each takes of this server besides Lua.
     pub(super) steps_ns: u64,
+    toll: Toll,
     /// How many schedulers have processes: the first endpoints.
     pub(super) schedulers: u16,
     code: Code,
@@ -105,6 +109,7 @@ impl Runner {
             cpu_budget_ns: nanoseconds(settings.cpu_budget),
             now_ns: 0,
             steps_ns: 0,
+            toll: Toll::new(),
             schedulers,
             code: settings.code,
             counters: Counters::default(),
@@ -152,7 +157,7 @@ impl Runner {
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let life = Life::new(page, row, deadline_ns);
-        let _used = self.count(row, &step, before);
+        let _used = self.count(row, &step, before, 0);
         Some(self.proceed(key, life, step, host, moment))
     }
 
@@ -175,7 +180,7 @@ impl Runner {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
             self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
         }
-        let step = self.resume(run, &life, delivery.as_ref(), host, moment.now_ns);
+        let step = self.resume(run, &life, delivery.as_ref(), host, moment);
         self.proceed(key, life, step, host, moment)
     }
 
@@ -185,28 +190,35 @@ impl Runner {
         life: &Life,
         delivery: Option<&Delivery>,
         host: &mut dyn Host,
-        now_ns: u64,
+        moment: Moment,
     ) -> Step {
+        if self.toll.is_look_due() {
+            self.toll.look((moment.thread_cpu_ns)(), self.engine.used_ns());
+        }
+        let toll_ns = self.toll.price_ns();
         let before = self.engine.usage();
         let family = life.shares_budget_with();
-        if let Some(family) = family {
-            self.engine.set_spent(&mut run, family.spent_ns(now_ns));
+        match family {
+            Some(family) => self.engine.set_spent(&mut run, family.spent_ns(moment.now_ns)),
+            None => self.engine.charge(&mut run, toll_ns),
         }
         let (engine, output) = (&mut self.engine, &mut self.output);
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
-        let used = self.count(life.row, &step, before);
+        let used = self.count(life.row, &step, before, toll_ns);
         if let Some(family) = family {
             self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;
             // One slice beyond it, so that whoever goes on with that is ended.
             let most_ns = self.cpu_budget_ns.saturating_add(self.slice_ns);
-            family.spend(used.cpu_ns.saturating_add(PAGE_STEP_NS), most_ns);
+            family.spend(used.cpu_ns, most_ns);
         }
         step
     }
 
-    fn count(&mut self, row: RowIndex, step: &Step, before: Usage) -> Usage {
+    fn count(&mut self, row: RowIndex, step: &Step, before: Usage, toll_ns: u64) -> Usage {
         self.steps_ns += PAGE_STEP_NS;
-        let used = self.engine.usage().since(before);
+        self.toll.count();
+        let mut used = self.engine.usage().since(before);
+        used.cpu_ns += toll_ns;
         self.counters.of(row).add_step(step, used, self.engine.held_bytes());
         used
     }
@@ -246,7 +258,7 @@ impl Runner {
             if answered == PAGE_ANSWERS_AT_ONCE {
                 return self.yield_turn(key, run, life, Some(delivery));
             }
-            step = self.resume(run, &life, Some(&delivery), host, moment.now_ns);
+            step = self.resume(run, &life, Some(&delivery), host, moment);
         }
     }
 

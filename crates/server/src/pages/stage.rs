@@ -30,7 +30,8 @@ impl Host for Nobody {
 }
 
 pub(super) fn at(now_ns: u64) -> Moment {
-    Moment { now_ns, endpoint: Endpoint(0) }
+    // A thread that uses nothing: a step costs what it does at first.
+    Moment { now_ns, endpoint: Endpoint(0), thread_cpu_ns: || 0 }
 }
 
 /// What comes of a page of the first root.

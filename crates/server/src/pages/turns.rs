@@ -20,7 +20,9 @@ impl Runner {
     pub fn wake(&mut self, context: &mut ServiceContext<'_, Message>) {
         let (now_ns, endpoint) = (context.now.monotonic_ns, context.mail.endpoint());
         let unix_seconds = context.now.unix_seconds;
-        for process in self.go_on_by_turns(Moment { now_ns, endpoint }, unix_seconds) {
+        let thread_cpu_ns = sys::accounting::thread_cpu_ns;
+        let moment = Moment { now_ns, endpoint, thread_cpu_ns };
+        for process in self.go_on_by_turns(moment, unix_seconds) {
             context.command(Command::Resume(process));
         }
         let all_left = self.outgoing.leave(context.mail);
@@ -185,6 +187,25 @@ mod tests {
             for (_, error) in told {
                 assert_eq!(error.to_string(), "a.page.txt:1: used more than 5 ms of CPU time");
             }
+        }
+    }
+
+    #[test]
+    fn a_request_that_waits_again_and_again_is_ended_as_what_was_spawned_is() {
+        let budget = Duration::from_millis(5);
+        let settings = Settings { cpu_budget: budget, ..Settings::default() };
+        for page in ["<% while true do sleep(0) end %>", "<% while true do receive(0) end %>"] {
+            let mut runner =
+                Runner::new(&pages(&[("a.page.txt", page)]), settings, u64::MAX, 1).unwrap();
+            let steps = u64::try_from(budget.as_nanos()).unwrap() / PAGE_STEP_NS;
+            let ended = (0..2 * steps).find_map(|_| match run(&mut runner, 1, 0, 0) {
+                Turnout::Failed(_, error) => error,
+                _ => None,
+            });
+            let told = ended.map(|error| error.to_string());
+            assert_eq!(told.as_deref(), Some("a.page.txt:1: used more than 5 ms of CPU time"));
+            // Who is told what pages use is told of it, too.
+            assert!(runner.report(&[]).total.used.cpu_ns >= 5_000_000);
         }
     }
 

@@ -110,7 +110,8 @@ impl Site {
         let form = self.uploads.form(context.id);
         let mut host = RequestHost { request, path, rest, now: context.now, site, form };
         let endpoint = context.mail.endpoint();
-        let moment = Moment { now_ns: context.now.monotonic_ns, endpoint };
+        let now_ns = context.now.monotonic_ns;
+        let moment = Moment { now_ns, endpoint, thread_cpu_ns: sys::accounting::thread_cpu_ns };
         let turnout = runner.run(context.id, place, &mut host, moment);
         for (process, wish) in runner.take_file_wishes() {
             if let Err(why) = self.uploads.wish(process, &wish, context.mail) {

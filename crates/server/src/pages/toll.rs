@@ -1,0 +1,107 @@
+//! What a step of a page process takes of this server besides Lua: what is charged to one that goes on.
+//!
+//! Owns that price, the same for all of one scheduler: what its thread used, without Lua, shared by the steps there were meanwhile.
+//! Never reads a clock: whoever has one reads it when a look is due.
+
+use crate::limits::{PAGE_STEP_NS, TOLL_LOOK_STEPS, TOLL_MAX_NS, TOLL_MIN_NS, TOLL_SPAN_NS};
+
+/// The price of a step.
+#[derive(Debug)]
+pub(super) struct Toll {
+    price_ns: u64,
+    /// Since the price was made.
+    steps: u64,
+    /// Steps at which the clock is read next.
+    look_at: u64,
+    /// What had been used when the price was made: by the thread, and by Lua. None at first.
+    before: Option<(u64, u64)>,
+}
+
+impl Toll {
+    pub(super) fn new() -> Self {
+        Self { price_ns: PAGE_STEP_NS, steps: 0, look_at: 0, before: None }
+    }
+
+    /// A step.
+    pub(super) fn count(&mut self) {
+        self.steps += 1;
+    }
+
+    /// Whether the clock is to be read.
+    pub(super) fn is_look_due(&self) -> bool {
+        self.steps >= self.look_at
+    }
+
+    /// The CPU time that the thread has used since it began, and what Lua has used of it.
+    pub(super) fn look(&mut self, thread_ns: u64, lua_ns: u64) {
+        self.look_at = self.steps + TOLL_LOOK_STEPS;
+        if let Some((thread_before, lua_before)) = self.before {
+            let used_ns = thread_ns.saturating_sub(thread_before);
+            if used_ns < TOLL_SPAN_NS {
+                return;
+            }
+            let besides_ns = used_ns.saturating_sub(lua_ns.saturating_sub(lua_before));
+            self.price_ns = (besides_ns / self.steps.max(1)).clamp(TOLL_MIN_NS, TOLL_MAX_NS);
+        }
+        self.before = Some((thread_ns, lua_ns));
+        (self.steps, self.look_at) = (0, TOLL_LOOK_STEPS);
+    }
+
+    /// What a step costs now.
+    pub(super) fn price_ns(&self) -> u64 {
+        self.price_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(toll: &mut Toll, count: u64) {
+        (0..count).for_each(|_| toll.count());
+    }
+
+    #[test]
+    fn a_step_costs_what_the_thread_used_besides_lua() {
+        let mut toll = Toll::new();
+        assert!(toll.is_look_due());
+        toll.look(7 * TOLL_SPAN_NS, 3);
+        assert_eq!(toll.price_ns(), PAGE_STEP_NS, "nothing is known yet");
+        let count = 2 * TOLL_SPAN_NS / 5_000;
+        steps(&mut toll, count);
+        // A third of it was Lua.
+        toll.look(10 * TOLL_SPAN_NS, 3 + TOLL_SPAN_NS);
+        assert_eq!(toll.price_ns(), 5_000);
+    }
+
+    #[test]
+    fn the_clock_is_read_seldom_and_little_says_nothing() {
+        let mut toll = Toll::new();
+        toll.look(0, 0);
+        steps(&mut toll, TOLL_LOOK_STEPS - 1);
+        assert!(!toll.is_look_due());
+        toll.count();
+        assert!(toll.is_look_due());
+        toll.look(TOLL_SPAN_NS - 1, 0);
+        assert_eq!(toll.price_ns(), PAGE_STEP_NS);
+        assert!(!toll.is_look_due());
+        steps(&mut toll, TOLL_LOOK_STEPS);
+        assert!(toll.is_look_due());
+        // The steps before count, too.
+        toll.look(TOLL_SPAN_NS, 0);
+        assert_eq!(toll.price_ns(), (TOLL_SPAN_NS / (2 * TOLL_LOOK_STEPS)).min(TOLL_MAX_NS));
+    }
+
+    #[test]
+    fn what_others_make_the_thread_do_is_charged_to_a_bound() {
+        for (thread_ns, lua_ns, price_ns) in
+            [(1_000 * TOLL_SPAN_NS, 0, TOLL_MAX_NS), (TOLL_SPAN_NS, 2 * TOLL_SPAN_NS, TOLL_MIN_NS)]
+        {
+            let mut toll = Toll::new();
+            toll.look(0, 0);
+            steps(&mut toll, TOLL_LOOK_STEPS);
+            toll.look(thread_ns, lua_ns);
+            assert_eq!(toll.price_ns(), price_ns);
+        }
+    }
+}
