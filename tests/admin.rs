@@ -25,7 +25,7 @@ fn status_tells_what_an_operator_looks_at_first() {
         let status = server.ctl_json(&["status"]);
         (status["requests"] == 5).then_some(status)
     });
-    assert_eq!(status["process"], server.id());
+    assert_eq!((&status["process"], &status["state"]), (&server.id().into(), &"serving".into()));
     assert_eq!((&status["schedulers"], &status["schedulers_answering"]), (&2.into(), &2.into()));
     assert_eq!(status["listeners"][0], server.address().to_string());
     assert_eq!(status["directory"], server.directory().join("site").display().to_string());

@@ -172,6 +172,9 @@ fn what_runs_is_finished_and_what_comes_is_refused() {
     });
     server.signal("TERM");
     until("new connections to be refused", || refused(address).then_some(()));
+    until("the drain to be told", || {
+        (server.ctl_json(&["status"])["state"] == "draining").then_some(())
+    });
     begun_request.send("\r\n").unwrap();
     let response = begun_request.response(RequestKind::Other).unwrap();
     assert_eq!((response.status, text(&response)), (200, "a\n"));

@@ -62,6 +62,8 @@ pub enum Message {
         /// How long an idle connection is kept to learn that it is to close.
         idle_grace_ms: u64,
     },
+    /// To the control scheduler: the others were told to stop.
+    Draining,
     /// To a scheduler: say what you counted.
     AskReport,
     /// From a scheduler: what it counted.

@@ -59,7 +59,17 @@ pub struct Admin {
     reloading: Vec<(ProcessId, u64)>,
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
+    phase: Phase,
     has_control: HasControl,
+}
+
+/// What the server is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It serves.
+    Serving,
+    /// It takes no new connections, and ends when what runs has.
+    Draining,
 }
 
 /// Whether the first listener is the control socket.
@@ -82,6 +92,7 @@ impl Admin {
             reloading: Vec::new(),
             last_reload: Arc::default(),
             pages: Arc::default(),
+            phase: Phase::Serving,
             has_control,
         }
     }
@@ -141,7 +152,8 @@ impl Admin {
             (Method::Get, "/status") if self.has_answers(context) => {
                 let now = context.now.unix_seconds;
                 let (reload, pages) = (&self.last_reload, &self.pages);
-                reply.json(&status::status(&self.facts, &self.round, reload, pages, now));
+                let known = status::Known { facts: &self.facts, phase: self.phase, reload, pages };
+                reply.json(&status::status(&known, &self.round, now));
                 Answer::Done
             }
             (Method::Get, "/stats") if self.has_answers(context) => {
@@ -226,6 +238,7 @@ impl Application for Admin {
                 }
             }
             Message::PagesLoaded(report) => admin.pages = report,
+            Message::Draining => admin.phase = Phase::Draining,
             Message::Drain { deadline_ms, idle_grace_ms } => {
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }

@@ -7,23 +7,30 @@ use runtime::stats::Stats;
 use script::engine::Code;
 use serde_json::{Map, Value, json};
 
-use super::handle::Facts;
+use super::handle::{Facts, Phase};
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 use crate::pages::{PageCounts, PageProblem, PageReport, PagesReport};
 
+/// What is known without asking a scheduler.
+pub(super) struct Known<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) phase: Phase,
+    pub(super) reload: &'a ReloadReport,
+    pub(super) pages: &'a PagesRead,
+}
+
 /// `/status`: what an operator looks at first.
-pub(super) fn status(
-    facts: &Facts,
-    round: &Round,
-    reload: &ReloadReport,
-    pages: &PagesRead,
-    now: u64,
-) -> Value {
+pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
+    let Known { facts, phase, reload, pages } = known;
     let answered = || round.reports.iter().flatten();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "process": facts.process,
+        "state": match phase {
+            Phase::Serving => "serving",
+            Phase::Draining => "draining",
+        },
         "uptime_s": now.saturating_sub(facts.started),
         "directory": facts.directory,
         "listeners": facts.listeners,

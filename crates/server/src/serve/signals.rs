@@ -215,6 +215,7 @@ fn drain(
         Level::Info,
         format_args!("draining: what runs has {:?} to end", data.config.drain_deadline),
     );
+    post.tell_control(Message::Draining);
     let idle_grace_ms = milliseconds(limits::DRAIN_IDLE_GRACE);
     for scheduler in post.schedulers() {
         post.send(scheduler, Message::Drain { deadline_ms, idle_grace_ms });

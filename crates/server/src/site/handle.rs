@@ -346,6 +346,7 @@ impl Application for Site {
             | Message::StopLog
             | Message::Reloaded(_)
             | Message::PagesLoaded(_)
+            | Message::Draining
             | Message::Report(_)
             | Message::AskLogReport
             | Message::LogReport(_) => {}
