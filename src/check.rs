@@ -2,7 +2,7 @@
 
 use server::config::Overrides;
 use server::load::Source;
-use server::pages::{self, Before};
+use server::pages::{self, Before, PageProblem};
 use server::site::SiteData;
 
 use crate::Failure;
@@ -34,7 +34,11 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     let hosts = data.config.hosts.len();
     let routes = data.config.default_host.routes.len()
         + data.config.hosts.iter().map(|host| host.routes.len()).sum::<usize>();
-    println!("{config}: right ({}, {})", count(routes, "route"), count(hosts, "virtual host"));
+    let problems = pages::problems(&data.page_roots, &data.pages);
+    // What is said first is true of all that is looked at.
+    let is_right = if problems.is_empty() { "right" } else { "no problem in itself" };
+    let (routes, hosts) = (count(routes, "route"), count(hosts, "virtual host"));
+    println!("{config}: {is_right} ({routes}, {hosts})");
     let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
     roots.sort_unstable();
     roots.dedup();
@@ -48,12 +52,11 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     if let Some(warning) = &data.secret.warning {
         println!("  warning: {warning}");
     }
-    look_at_pages(&data)
+    tell(&problems)
 }
 
 /// Broken pages are errors, too, and so are names that are not there, though a server would start with them.
-fn look_at_pages(data: &SiteData) -> Result<(), Failure> {
-    let problems = pages::problems(&data.page_roots, &data.pages);
+fn tell(problems: &[PageProblem]) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(());
     }

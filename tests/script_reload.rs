@@ -291,11 +291,13 @@ fn broken_pages_are_named_by_check() {
     };
     let good = check();
     assert!(good.status.success(), "{good:?}");
+    assert!(printed_by(&good).contains("velodrome.toml: right ("), "{good:?}");
     let plan_with = |name: &str, text: &str| plan.directory.write(&format!("site/{name}"), text);
     plan_with("a.page.txt", "\n<% for i = 1 do %>");
     plan_with("b.page.txt", "<% never closed");
     let broken = check();
     assert_eq!(broken.status.code(), Some(1), "{broken:?}");
+    assert!(!printed_by(&broken).contains("right"), "{broken:?}");
     let told = errors_of(&broken);
     for words in ["2 problems in pages", "site/a.page.txt:2:14: ", "site/b.page.txt:1:1: "] {
         assert!(told.contains(words), "no `{words}` in:\n{told}");
