@@ -28,7 +28,7 @@
 ---@field form_lists table<string, string[]> of each name all fields, in their order
 ---@field files velodrome.Files the files of a form: a list of all, and by the name of the field
 ---@field json any what the body says as JSON; an error where it is none
----@field peer string the client's IP address
+---@field peer string the client's IP address; `0.0.0.0` on a `unix:` listener
 
 ---@class velodrome.File
 ---@field field string the field of the form
@@ -62,7 +62,7 @@ function file:read(bytes) end
 ---@field signed? boolean with a code of the server's: it is read in `request.signed_cookies`
 
 ---@class velodrome.Response
----@field status integer 200 to 599; 200 where nothing is said
+---@field status integer|nil 200 to 599; nil where nothing was said, which is answered 200
 ---@field headers table<string, string|number|(string|number)[]|nil> the fields that are set; a list is several; `nil` takes away
 local response = {}
 
@@ -219,7 +219,7 @@ function crypto.unbase64url(text) end
 ---@class velodrome.FetchOptions
 ---@field method? string `GET`, and `POST` where there is a body
 ---@field headers? table<string, string|number>
----@field body? string
+---@field body? string|number
 ---@field json? any in the place of a body
 ---@field timeout? number seconds for the whole of it
 
