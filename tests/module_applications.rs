@@ -56,6 +56,13 @@ fn the_example_answers_as_its_files_say() {
     assert_eq!(post("text/plain", "{}").0, 415);
     assert_eq!(post("application/json", "{").0, 400);
     assert_eq!(post("application/json; charset=utf-8", "{}").0, 422);
+    for beyond in ["0", "1e-320", "1e300", "\"15\""] {
+        assert_eq!(
+            post("application/json", &format!("{{\"seconds\":{beyond}}}")).0,
+            422,
+            "{beyond}"
+        );
+    }
     assert_eq!(server.printed_troubles(), "");
 }
 

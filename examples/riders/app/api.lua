@@ -28,11 +28,11 @@ local function lap(request)
   return { seconds = seconds, speed = riders.speed(seconds) }
 end
 
--- What a lap of so many seconds would be.
+-- What a lap of so many seconds would be. A time that is next to nothing has a speed that is no number in JSON.
 local function try_lap(request)
   local seconds = request.json.seconds
-  if type(seconds) ~= "number" or seconds <= 0 then
-    return 422, { problem = "seconds is a number above 0" }
+  if type(seconds) ~= "number" or seconds < 1 or seconds > 3600 then
+    return 422, { problem = "seconds is a number from 1 to 3600" }
   end
   return { speed = riders.speed(seconds) }
 end
