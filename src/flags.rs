@@ -37,7 +37,7 @@ const SERVE_EXAMPLES: &str = "Examples:
   velodrome serve --config /etc/velodrome.toml
   velodrome serve site --dev                   show the errors of pages in the browser
 
-Signals: TERM and INT drain and exit, HUP reads the configuration again, USR1 reopens the access log.
+Signals: TERM, INT and QUIT drain and exit, HUP reads the configuration again, USR1 reopens the access log.
 Exit status: 0 drained, 1 failed, 2 wrong use.";
 
 const CHECK_EXAMPLES: &str = "Examples:

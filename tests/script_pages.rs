@@ -56,6 +56,17 @@ fn a_page_sees_its_request_and_decides_its_answer() {
 }
 
 #[test]
+fn a_field_of_a_page_goes_in_the_place_of_a_configured_one() {
+    let page = "<% response.headers['x-site'] = 'page' response.headers['X-Other'] = nil response:cookie('b', 1) -%>";
+    let config = "[headers]\nX-Site = \"all\"\nX-Other = \"all\"\nSet-Cookie = \"a=1\"\n";
+    let response = Plan::new().config(config).file("a.page.txt", page).start().get("/a");
+    let values = |name| response.values(name).map(|value| str::from_utf8(value).unwrap());
+    assert_eq!(values("X-Site").collect::<Vec<_>>(), ["page"]);
+    assert_eq!(values("X-Other").collect::<Vec<_>>(), ["all"], "it is not the page's to take away");
+    assert_eq!(values("Set-Cookie").count(), 2, "they are two cookies");
+}
+
+#[test]
 fn forms_are_read_and_cookies_come_back() {
     let page = "<% response:cookie('seen', 'yes') -%>\n<%= request.form.name %>, <%= request.cookies.seen or 'new' %>";
     let server = start(&[("form.page.txt", page)]);
@@ -323,10 +334,12 @@ fn what_is_wrong_with_a_page_is_said_with_the_mend() {
     std::os::unix::fs::symlink("../outside.html", site.join("link.page.html")).unwrap();
     let plan =
         plan.file("value.page.html", "<p>\n<%= return 1 %>").file("bom.page.txt", "\u{FEFF}a");
+    let plan = plan.file("latin.page.html", b"caf\xe9");
     let server = plan.start();
     let told = server.printed_errors();
     for expected in [
         "deep.page.html:1: more blocks, functions and brackets are within each other than Lua takes, some 195",
+        "latin.page.html: is not UTF-8 at byte 4: save it in that encoding",
         "link.page.html: cannot be read: it is a symbolic link that leads out of the root",
         "value.page.html:2:5: a statement where a value is printed: write the value alone",
     ] {

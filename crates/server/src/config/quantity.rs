@@ -38,7 +38,7 @@ const SPOKEN_SIZE_UNITS: std::ops::Range<usize> = 1..6;
 pub enum QuantityError {
     /// It does not begin with a whole number.
     NoNumber,
-    /// A duration without a unit.
+    /// A duration above zero without a unit.
     NoUnit(u64),
     /// A duration with a unit that is none.
     UnknownDurationUnit(String),
@@ -73,7 +73,7 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads a duration: a whole number and a unit, as in `"500ms"`, `"10s"`, `"5m"`.
+/// Reads a duration: a whole number and a unit, as in `"500ms"`, `"10s"`, `"5m"`. Zero is the same in every unit, and needs none.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     let (number, unit) = split(text).ok_or(QuantityError::NoNumber)?;
     let number = number.ok_or(QuantityError::DurationTooLong)?;
     if unit.is_empty() {
-        return Err(QuantityError::NoUnit(number));
+        return if number == 0 { Ok(Duration::ZERO) } else { Err(QuantityError::NoUnit(number)) };
     }
     let factor = DURATION_UNITS
         .iter()

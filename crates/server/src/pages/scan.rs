@@ -34,7 +34,7 @@ pub(super) enum Unreadable {
     TooLong,
     /// It is not UTF-8, from this byte on.
     NotText {
-        /// The first byte that is not.
+        /// The first byte that is not, counted from 0.
         offset: usize,
     },
 }

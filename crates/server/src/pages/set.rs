@@ -354,7 +354,7 @@ pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
         Unreadable::Closed => "is in a directory that the server's user may not look into".to_owned(),
         Unreadable::TooLong => format!("is longer than {PAGE_BYTES_MAX} bytes: make several of it"),
         Unreadable::NotText { offset } => {
-            format!("is not UTF-8 at byte {offset}: save it in that encoding")
+            format!("is not UTF-8 at byte {}: save it in that encoding", offset + 1)
         }
     };
     Problem { line: 0, column: 0, what }

@@ -72,28 +72,28 @@ pub(super) struct Exchange<'a, 'r> {
 impl Exchange<'_, '_> {
     /// Adds what the configuration adds to every answer of the route.
     pub(super) fn configured_fields(&mut self) {
+        self.configured_fields_but(|_| false);
+    }
+
+    /// The same for an answer with fields of its own, which go in the place of configured ones.
+    pub(super) fn configured_fields_but(&mut self, is_set: impl Fn(&str) -> bool) {
         for header in self.headers {
-            // Checked when the configuration was read.
-            let _valid = self.reply.field(&header.name, header.value.as_bytes());
+            if !is_set(&header.name) {
+                // Checked when the configuration was read.
+                let _valid = self.reply.field(&header.name, header.value.as_bytes());
+            }
         }
-        self.configured_cache_control();
+        if let Some(value) = self.cache_control
+            && !is_set("Cache-Control")
+        {
+            let _valid = self.reply.field("Cache-Control", value.as_bytes());
+        }
     }
 
     /// The same for a page of the server's own, whose policy goes in the place of a configured one.
     pub(super) fn configured_fields_under(&mut self, policy: &str) {
-        for header in self.headers {
-            if !header.name.eq_ignore_ascii_case(policy::FIELD) {
-                let _valid = self.reply.field(&header.name, header.value.as_bytes());
-            }
-        }
+        self.configured_fields_but(|name| name.eq_ignore_ascii_case(policy::FIELD));
         let _valid = self.reply.field(policy::FIELD, policy.as_bytes());
-        self.configured_cache_control();
-    }
-
-    fn configured_cache_control(&mut self) {
-        if let Some(value) = self.cache_control {
-            let _valid = self.reply.field("Cache-Control", value.as_bytes());
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use runtime::diagnostic::Level;
 use server::config::{
     AccessLog, Address, AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage,
     FileRules, Header, HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method,
-    Overrides, PageErrors, Pages, Respond, RouteAction, Steering,
+    Overrides, PageErrors, Pages, QuantityError, Respond, RouteAction, Steering, parse_duration,
 };
 
 use super::{config, errors};
@@ -298,6 +298,14 @@ fn the_levels_of_log() {
     ] {
         assert_eq!(config(&format!("[log]\nlevel = \"{word}\"\n")).log.level, expected);
     }
+}
+
+/// Zero is as long in every unit; of any other number nobody knows what is meant.
+#[test]
+fn a_duration_of_nothing_needs_no_unit() {
+    assert_eq!(config("spin = \"0\"\n").spin, Duration::ZERO);
+    assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
+    assert_eq!(parse_duration("1"), Err(QuantityError::NoUnit(1)));
 }
 
 #[test]
