@@ -67,6 +67,22 @@ fn the_example_answers_as_its_files_say() {
 }
 
 #[test]
+fn a_field_of_a_module_that_finds_nothing_goes_in_the_place_of_a_configured_one() {
+    let module =
+        "return function(request, response) response.headers['x-site'] = 'module' return 404 end";
+    let fields = "[headers]\nX-Site = \"all\"\nX-Sit = \"all\"\n";
+    for error_pages in ["", "[error_pages]\n404 = \"/404.txt\"\n"] {
+        let plan =
+            Plan::new().config(&format!("{fields}{error_pages}{ROUTE}")).file("404.txt", "ours");
+        plan.directory.write("app/api.lua", module);
+        let response = plan.start().get("/api");
+        let sites: Vec<_> = response.values("X-Site").collect();
+        assert_eq!((response.status, sites), (404, vec![&b"module"[..]]), "{error_pages}");
+        assert_eq!(field(&response, "X-Sit"), "all");
+    }
+}
+
+#[test]
 fn middleware_is_around_every_answer_of_its_module() {
     let module = "local function timed(request, response, next)
       response.headers['X-Seen'] = request.path

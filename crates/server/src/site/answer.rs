@@ -75,10 +75,11 @@ impl Exchange<'_, '_> {
         self.configured_fields_but(|_| false);
     }
 
-    /// The same for an answer with fields of its own, which go in the place of configured ones.
+    /// The same for an answer with fields of its own, which go in the place of configured ones. Cookies are told apart by
+    /// their own names, so those of both are sent.
     pub(super) fn configured_fields_but(&mut self, is_set: impl Fn(&str) -> bool) {
         for header in self.headers {
-            if !is_set(&header.name) {
+            if header.name.eq_ignore_ascii_case("set-cookie") || !is_set(&header.name) {
                 // Checked when the configuration was read.
                 let _valid = self.reply.field(&header.name, header.value.as_bytes());
             }
@@ -90,9 +91,16 @@ impl Exchange<'_, '_> {
         }
     }
 
+    /// The same for an answer with these prepared fields.
+    pub(super) fn configured_fields_beside(&mut self, prepared: &[u8]) {
+        self.configured_fields_but(|name| is_among(prepared, name));
+    }
+
     /// The same for a page of the server's own, whose policy goes in the place of a configured one.
-    pub(super) fn configured_fields_under(&mut self, policy: &str) {
-        self.configured_fields_but(|name| name.eq_ignore_ascii_case(policy::FIELD));
+    pub(super) fn configured_fields_under(&mut self, policy: &str, prepared: &[u8]) {
+        self.configured_fields_but(|name| {
+            name.eq_ignore_ascii_case(policy::FIELD) || is_among(prepared, name)
+        });
         let _valid = self.reply.field(policy::FIELD, policy.as_bytes());
     }
 }
@@ -261,6 +269,13 @@ impl Site {
         exchange.reply.end_head();
         Answer::Done
     }
+}
+
+/// Whether there is a field of this name among prepared lines.
+fn is_among(prepared: &[u8], name: &str) -> bool {
+    prepared.split(|byte| *byte == b'\n').filter_map(|line| line.split_at_checked(name.len())).any(
+        |(start, rest)| start.eq_ignore_ascii_case(name.as_bytes()) && rest.first() == Some(&b':'),
+    )
 }
 
 /// `OPTIONS *`: what the server as a whole can do (RFC 9110 section 9.3.7).

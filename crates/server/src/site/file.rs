@@ -237,7 +237,7 @@ fn write(
     exchange.reply.prepared_fields(&answer.fields);
     match answer.policy {
         None => exchange.configured_fields(),
-        Some(policy) => exchange.configured_fields_under(policy),
+        Some(policy) => exchange.configured_fields_under(policy, b""),
     }
     exchange.reply.end_head_of_length(answer.length);
     for part in answer.parts.as_slice() {

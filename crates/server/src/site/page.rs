@@ -50,7 +50,7 @@ impl Site {
             Ok(Some((media_type, bytes))) => {
                 exchange.reply.begin(status);
                 exchange.reply.prepared_fields(fields);
-                exchange.configured_fields();
+                exchange.configured_fields_beside(fields);
                 let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
                 exchange.reply.end_head_with_length(bytes.len() as u64);
                 let end = bytes.len();
@@ -115,7 +115,7 @@ impl Site {
         exchange.reply.begin(status);
         // Percent-encoded by whoever made it: there is nothing in it to refuse.
         let _valid = exchange.reply.field("Location", location.as_bytes());
-        exchange.configured_fields_under(policy::ERROR_PAGE);
+        exchange.configured_fields_under(policy::ERROR_PAGE, b"");
         finish_page(&self.pages.redirect(status.code(), location), exchange.reply)
     }
 
@@ -128,7 +128,7 @@ impl Site {
     ) -> Answer {
         exchange.reply.begin(status);
         exchange.reply.prepared_fields(fields);
-        exchange.configured_fields_under(policy::ERROR_PAGE);
+        exchange.configured_fields_under(policy::ERROR_PAGE, fields);
         finish_page(self.pages.page(status.code()), exchange.reply)
     }
 
@@ -141,7 +141,7 @@ impl Site {
     ) -> Answer {
         exchange.reply.begin(status);
         exchange.reply.prepared_fields(fields);
-        exchange.configured_fields_under(policy::FAULT_PAGE);
+        exchange.configured_fields_under(policy::FAULT_PAGE, fields);
         finish_page(page, exchange.reply)
     }
 

@@ -351,11 +351,10 @@ fn status_set(output: &Output) -> Status {
 }
 
 /// The fields that the configuration and the page set, those of the page before those of the same name, and the type of a
-/// page that set none. Cookies are told apart by their own names, so those of both are sent.
+/// page that set none.
 fn write_fields(output: &Output, typed_by: Option<&Page>, exchange: &mut Exchange<'_, '_>) {
     exchange.configured_fields_but(|configured| {
-        !configured.eq_ignore_ascii_case("set-cookie")
-            && output.fields().any(|(name, _)| name.eq_ignore_ascii_case(configured))
+        output.fields().any(|(name, _)| name.eq_ignore_ascii_case(configured))
     });
     let mut typed = false;
     for (name, value) in output.fields() {
