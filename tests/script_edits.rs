@@ -8,8 +8,9 @@ mod server;
 
 use std::fs;
 
+use conformance::RequestKind;
 use serde_json::Value;
-use server::client::text;
+use server::client::{head, text};
 use server::patience::until;
 use server::{Plan, Server, configuration};
 
@@ -150,4 +151,50 @@ fn a_module_answers_the_route_that_a_reload_gives_it_while_another_one_is_broken
     assert!(server.ctl(&["reload"]).status.success());
     expect(&server, "/second/b", 200, "second /b");
     assert_eq!(text(&server.get("/first/a")), "second /a");
+}
+
+/// A reload that adds a site in front of it moves it in every list; what is under way of it stays its own.
+#[test]
+fn what_runs_while_sites_are_added_and_taken_away_goes_on_with_its_own() {
+    const TOLD: &str = "<% log.info('name', self()) %><% receive(20) %><% include('_part.txt') %>";
+    const TELL: &str = "<%= send(request.query.to, 'go on') -%>";
+    let hosts = |names: &[&str]| -> String {
+        let host =
+            |name: &&str| format!("[[host]]\nnames = [\"{name}.test\"]\nroot = \"{name}\"\n\n");
+        names.iter().map(host).collect()
+    };
+    let plan = Plan::new().config(&hosts(&["two"])).argument("--schedulers=1");
+    for name in ["two", "three"] {
+        plan.directory.write(&format!("{name}/told.page.txt"), TOLD);
+        plan.directory.write(&format!("{name}/_part.page.txt"), format!("part of {name}"));
+    }
+    let server = plan.file("tell.page.txt", TELL).start();
+    let reload = |names: &[&str]| {
+        server.directory().write("velodrome.toml", configuration(&hosts(names)));
+        assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
+    };
+    let ask = |host: &str, count: usize| {
+        let mut client = server.client();
+        client.send(head("GET", "/told", &[("Host", host)])).unwrap();
+        until("its name", || {
+            (server.printed_errors().matches("/told: name ").count() == count).then_some(())
+        });
+        let printed = server.printed_errors();
+        let name =
+            printed.rsplit("/told: name ").next().unwrap().lines().next().unwrap().to_owned();
+        (client, name)
+    };
+    let (mut two, name) = ask("two.test", 1);
+    reload(&["three", "two"]);
+    let (mut three, other) = ask("three.test", 2);
+    reload(&["two", "three"]);
+    for (client, name, part) in [(&mut two, name, "two"), (&mut three, other, "three")] {
+        assert_eq!(text(&server.get(&format!("/tell?to={name}"))), "true");
+        let answer = client.response(RequestKind::Other).unwrap();
+        assert_eq!(text(&answer), format!("part of {part}"));
+    }
+    let stats = server.ctl_json(&["stats"]).to_string();
+    for name in ["two", "three"] {
+        assert_eq!(stats.matches(&format!("/{name}/told.page.txt")).count(), 1, "{stats}");
+    }
 }

@@ -49,12 +49,13 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
 ];
 
 /// What the engine keeps of the library's table.
-pub(super) const KEPT: [&CStr; 13] = [
+pub(super) const KEPT: [&CStr; 14] = [
     c"loop",
     c"environment",
     c"modules",
     c"adopt",
     c"withdraw",
+    c"lead",
     c"refuse",
     c"strangers",
     c"globals",

@@ -120,6 +120,12 @@ impl State {
         let _withdrawn = self.lua.call_with(&self.kept.withdraw, site.into(), name);
     }
 
+    /// Has modules render the pages of this site; of the first one where nothing is said.
+    pub fn lead(&mut self, site: u16) {
+        // It takes no memory.
+        let _led = self.lua.call_with(&self.kept.lead, site.into(), "");
+    }
+
     /// Has whoever includes the page of this name told what is wrong with it: it never was good. Loading it ends that.
     pub fn refuse(&mut self, site: u16, name: &str, why: &str) {
         let text = format!("{}\0{why}", name.replace('\0', ""));

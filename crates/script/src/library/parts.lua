@@ -22,7 +22,11 @@ local sites = {}
 local name_size = kit.name_size
 
 -- The site whose pages modules render.
-local FIRST_SITE = 0
+local first_site = 0
+
+function kit.lead(site)
+  first_site = site
+end
 
 -- The environment of each, to tell the page that is run from parts of it.
 local environments = setmetatable({}, { __mode = "k" })
@@ -227,7 +231,7 @@ function kit.render(target, arguments)
   if context.environment then
     fail("a page cannot render another: it includes others")
   end
-  local page, response = find(FIRST_SITE, "", target), context.response
+  local page, response = find(first_site, "", target), context.response
   if match(target, "%.html$") and not kit.is_sent(response) and not kit.has_type(response) then
     response.headers["Content-Type"] = "text/html; charset=utf-8"
   end

@@ -5,7 +5,6 @@
 use ahash::HashMap;
 use script::engine::{Code, Fault, Step, Usage};
 
-use super::load::SetIndex;
 use super::process::Budget;
 use crate::limits::COUNTED_PAGES_MAX;
 
@@ -116,7 +115,7 @@ const OTHERS: RowIndex = RowIndex(0);
 #[derive(Debug, Default)]
 struct Row {
     /// None of the one for all others.
-    page: Option<(SetIndex, Box<str>)>,
+    page: Option<String>,
     counts: PageCounts,
 }
 
@@ -124,7 +123,7 @@ struct Row {
 #[derive(Debug)]
 pub(super) struct Counters {
     rows: Vec<Row>,
-    /// By root, then by file.
+    /// By site, then by file.
     of_pages: Vec<HashMap<Box<str>, RowIndex>>,
 }
 
@@ -135,9 +134,9 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// The row of a page, which gets one when it has none.
-    pub(super) fn row(&mut self, set: SetIndex, file: &str) -> RowIndex {
-        let index = usize::from(set.0);
+    /// The row of a page, which gets one, with this name, when it has none.
+    pub(super) fn row(&mut self, site: u16, file: &str, name: impl FnOnce() -> String) -> RowIndex {
+        let index = usize::from(site);
         if self.of_pages.len() <= index {
             self.of_pages.resize_with(index + 1, HashMap::default);
         }
@@ -149,7 +148,7 @@ impl Counters {
             return OTHERS;
         }
         let Ok(number) = u32::try_from(self.rows.len()) else { return OTHERS };
-        self.rows.push(Row { page: Some((set, file.into())), counts: PageCounts::default() });
+        self.rows.push(Row { page: Some(name()), counts: PageCounts::default() });
         rows.insert(file.into(), RowIndex(number));
         RowIndex(number)
     }
@@ -166,7 +165,6 @@ impl Counters {
     pub(super) fn report(
         &self,
         waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,
-        name: impl Fn(SetIndex, &str) -> String,
     ) -> (PageCounts, Vec<PageReport>) {
         let mut total = PageCounts::default();
         let mut by_row = vec![(0, 0, 0); self.rows.len()];
@@ -182,7 +180,7 @@ impl Counters {
             self.rows.iter().zip(by_row).filter(|(row, _)| row.counts.requests > 0)
         {
             total.add(&row.counts);
-            let page = row.page.as_ref().map(|(set, file)| name(*set, file));
+            let page = row.page.clone();
             let counts = row.counts;
             pages.push(PageReport { page, waiting, spawned_waiting, held_bytes, counts });
         }
@@ -227,7 +225,7 @@ mod tests {
     use super::*;
 
     fn counted(counters: &mut Counters, root: u16, file: &str) -> RowIndex {
-        let row = counters.row(SetIndex(root), file);
+        let row = counters.row(root, file, || format!("{root}{file}"));
         counters.of(row).requests += 1;
         row
     }
@@ -238,10 +236,8 @@ mod tests {
         let first = counted(&mut counters, 0, "a");
         assert_ne!(first, counted(&mut counters, 1, "a"));
         assert_eq!(first, counted(&mut counters, 0, "a"));
-        let (total, pages) = counters.report(
-            [(first, Budget::Own, 5), (first, Budget::Shared, 2)].into_iter(),
-            |root, file| format!("{}{file}", root.0),
-        );
+        let (total, pages) =
+            counters.report([(first, Budget::Own, 5), (first, Budget::Shared, 2)].into_iter());
         let seen: Vec<_> = pages
             .iter()
             .map(|page| {
@@ -260,7 +256,7 @@ mod tests {
             counted(&mut counters, 0, &number.to_string());
         }
         assert_ne!(counted(&mut counters, 0, "0"), OTHERS, "who has a row keeps it");
-        let (total, pages) = counters.report([].into_iter(), |_, file| file.to_owned());
+        let (total, pages) = counters.report([].into_iter());
         assert_eq!(pages.len(), COUNTED_PAGES_MAX + 1);
         assert_eq!((pages[0].page.as_deref(), pages[0].counts.requests), (None, 7));
         assert_eq!(total.requests, COUNTED_PAGES_MAX as u64 + 8);

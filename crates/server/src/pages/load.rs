@@ -87,14 +87,14 @@ pub fn load(
         let mut walked = walk(&root.root, PageName::of)?;
         let before = before.of(root).map(|set| &**set);
         walked.recall(before.into_iter().flat_map(|set| &set.pages).map(|page| &page.name));
-        Ok::<_, PagesError>(Arc::new(PageSet::of(walked, before, rules, &mut compiler)?))
+        Ok::<_, PagesError>(Arc::new(PageSet::of(root, walked, before, rules, &mut compiler)?))
     };
     let mut sets: Vec<_> = roots.iter().zip(rules).map(set_of).collect::<Result<_, _>>()?;
     if let Some(root) = roots.get(rules.len()) {
         let mut walked = walk(&root.root, PageName::of_module)?;
         let before = before.of(root);
         walked.recall(before.into_iter().flat_map(|set| &set.newest).map(Newest::name));
-        sets.push(modules::of_walk(walked, before, (routed, unix_seconds), &mut compiler)?);
+        sets.push(modules::of_walk(root, walked, before, (routed, unix_seconds), &mut compiler)?);
     }
     Ok(sets)
 }

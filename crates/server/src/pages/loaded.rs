@@ -16,6 +16,9 @@ use crate::limits::PAGE_LOADS_FAILED_MAX;
 /// The pages of a root, as they are loaded.
 pub(super) struct Loaded {
     pub(super) set: Arc<PageSet>,
+    /// The number by which the engine and the counters know the root. It is no other root's after that, whatever a reload
+    /// puts in its place: what is under way includes parts of the root that it is of.
+    pub(super) site: u16,
     /// What each of them runs.
     pub(super) code: Vec<Option<Code>>,
     /// Where each is counted, from its first request on.
@@ -41,9 +44,14 @@ impl Code {
 }
 
 impl Loaded {
-    fn new(set: &Arc<PageSet>, code: Vec<Option<Code>>) -> Self {
+    fn new(set: &Arc<PageSet>, site: u16, code: Vec<Option<Code>>) -> Self {
         let rows = vec![None; code.len()];
-        Self { set: Arc::clone(set), code, rows }
+        Self { set: Arc::clone(set), site, code, rows }
+    }
+
+    /// Whether it is of the same root.
+    fn is_of(&self, set: &PageSet) -> bool {
+        self.set.kind == set.kind && (self.set.is_app() || self.set.place == set.place)
     }
 
     /// What is loaded of the page that this file was.
@@ -82,33 +90,36 @@ impl Runner {
     pub fn load(&mut self, sets: &[Arc<PageSet>]) {
         let mut before = std::mem::take(&mut self.roots);
         let mut shortage = Shortage::default();
-        for (index, set) in sets.iter().enumerate() {
+        for set in sets {
+            let mut known = before.iter_mut().find(|known| known.is_of(set));
+            let site = known.as_ref().map_or_else(|| self.new_site(), |known| known.site);
             if set.is_app() {
-                let known = before.iter_mut().find(|known| known.set.is_app());
-                let loaded = self.load_modules(set, known, &mut shortage);
+                let loaded = self.load_modules(set, site, known, &mut shortage);
                 self.roots.push(loaded);
                 continue;
             }
-            let mut known = before.get_mut(index);
+            if self.roots.is_empty() {
+                self.engine.lead(site);
+            }
             let code = set.pages.iter().map(|page| {
                 match known.as_mut().and_then(|known| known.take(&page.name.file)) {
                     Some(code) if Arc::ptr_eq(&code.page, page) => Some(code),
-                    older => self.load_page(index, page, older, &mut shortage),
+                    older => self.load_page(site, page, older, &mut shortage),
                 }
             });
             let code = code.collect();
-            self.roots.push(Loaded::new(set, code));
+            self.roots.push(Loaded::new(set, site, code));
         }
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
         if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
             // A set of none takes the place of what pages could require; without memory they go on finding that.
             let _no_room = self.engine.adopt_modules();
         }
-        for (site, known) in (0..).zip(&before).filter(|(_, known)| !known.set.is_app()) {
-            let now = sets.get(usize::from(site));
+        for known in before.iter().filter(|known| !known.set.is_app()) {
+            let now = sets.iter().find(|set| known.is_of(set));
             let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
             for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
-                self.engine.withdraw(site, &page.name.file);
+                self.engine.withdraw(known.site, &page.name.file);
             }
         }
         if !before.is_empty() {
@@ -116,14 +127,20 @@ impl Runner {
         }
     }
 
+    /// A number that no root has had.
+    fn new_site(&mut self) -> u16 {
+        let site = self.next_site;
+        self.next_site = site.wrapping_add(1);
+        site
+    }
+
     fn load_page(
         &mut self,
-        root: usize,
+        site: u16,
         page: &Arc<Page>,
         older: Option<Code>,
         shortage: &mut Shortage,
     ) -> Option<Code> {
-        let site = u16::try_from(root).ok()?;
         let file = &page.name.file;
         let Some(lua) = &page.lua else {
             if let Some(problem) = &page.problem {
@@ -162,6 +179,7 @@ impl Runner {
     fn load_modules(
         &mut self,
         set: &Arc<PageSet>,
+        site: u16,
         mut before: Option<&mut Loaded>,
         shortage: &mut Shortage,
     ) -> Loaded {
@@ -169,14 +187,14 @@ impl Runner {
         if !is_in_force && let Err((page, error)) = self.take_over(set) {
             let Some(known) = before else {
                 self.stay(&page, None, error, shortage);
-                return Loaded::new(set, set.pages.iter().map(|_| None).collect());
+                return Loaded::new(set, site, set.pages.iter().map(|_| None).collect());
             };
             let code = std::mem::take(&mut known.code);
             shortage.count += 1;
             let what = "there is no memory for the app modules; those before stay in force, until an edit or a reload";
             self.failures
                 .push((page, Box::new(ScriptError { message: what.to_owned(), ..*error })));
-            return Loaded::new(&known.set, code);
+            return Loaded::new(&known.set, site, code);
         }
         let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
         let code = set.pages.iter().map(|page| {
@@ -195,7 +213,7 @@ impl Runner {
             }
         });
         let code = code.collect();
-        Loaded::new(set, code)
+        Loaded::new(set, site, code)
     }
 
     /// Puts a set of modules in force, as a whole; or the page for which there was no room.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use script::engine::{EngineError, Purpose, ScriptError, State};
 
 use super::host::{LoadHost, LoadLog};
+use super::load::PageRoot;
 use super::name::PageName;
 use super::scan::{Source, Walked};
 use super::set::{Compiler, Page, PageKind, PageSet, Problem, closed_of, problem_of, told};
@@ -49,6 +50,7 @@ enum Blame {
 /// # Errors
 /// When there are modules to run, and there can be no engine on this host.
 pub(super) fn of_walk(
+    place: &PageRoot,
     walked: Walked,
     before: Option<&Arc<PageSet>>,
     (routed, unix_seconds): (&[String], u64),
@@ -78,6 +80,7 @@ pub(super) fn of_walk(
     pages.sort_unstable_by(|one, other| one.name.file.cmp(&other.name.file));
     let mut set = PageSet {
         kind: PageKind::Module,
+        place: Some(place.clone()),
         directories,
         closed,
         is_cut,

@@ -2,7 +2,6 @@
 //!
 //! Owns runs from their first step to their last. Never writes a reply, and has no clock but the one that a call lends it.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use script::engine::{
 use super::alarms::Alarms;
 use super::counts::{Counters, PagesReport, RowIndex};
 use super::fetches::Fetches;
-use super::load::{PageRoot, SetIndex};
+use super::load::SetIndex;
 use super::loaded::{self, Loaded, no_room};
 use super::post::Outgoing;
 use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway};
@@ -55,6 +54,8 @@ pub struct Moment {
 pub struct Runner {
     pub(super) engine: State,
     pub(super) roots: Vec<Loaded>,
+    /// The number of the next site.
+    pub(super) next_site: u16,
     pub(super) underway: HashMap<Key, Underway>,
     pub(super) mailboxes: Mailboxes,
     pub(super) alarms: Alarms,
@@ -95,6 +96,7 @@ impl Runner {
         let mut runner = Self {
             engine: State::new(settings)?,
             roots: Vec::new(),
+            next_site: 0,
             underway: HashMap::default(),
             mailboxes: Mailboxes::new(),
             alarms: Alarms::default(),
@@ -144,7 +146,9 @@ impl Runner {
         let loaded = self.roots.get_mut(usize::from(set.0))?;
         let page = loaded.set.pages.get(index)?;
         let row = loaded.rows.get_mut(index)?;
-        let row = *row.get_or_insert_with(|| self.counters.row(set, &page.name.file));
+        let row = *row.get_or_insert_with(|| {
+            self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
+        });
         let counts = self.counters.of(row);
         counts.requests += 1;
         let Some(loaded::Code { page, handler }) = loaded.code.get(index)? else {
@@ -334,18 +338,14 @@ impl Runner {
         Some(row)
     }
 
-    /// What was counted so far. `roots` tells the names of the directories.
-    pub fn report(&self, roots: &[PageRoot]) -> PagesReport {
+    /// What was counted so far.
+    pub fn report(&self) -> PagesReport {
         let held_by = |underway: &Underway| self.engine.held_by(&underway.run);
         let waiting = self
             .underway
             .values()
             .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
-        let (total, pages) = self.counters.report(waiting, |set, file| {
-            let place = roots.get(usize::from(set.0));
-            let directory = place.map(|place| place.root.path.as_path());
-            directory.unwrap_or(Path::new("")).join(file).display().to_string()
-        });
+        let (total, pages) = self.counters.report(waiting);
         PagesReport {
             code: self.code,
             memory_bytes: self.engine.memory_used(),
@@ -410,7 +410,7 @@ mod tests {
         assert!(
             matches!(run(&mut runner, 2, 0, later), Turnout::Done(page) if &*page.name.file == "b.page.html")
         );
-        let report = runner.report(&[]);
+        let report = runner.report();
         assert_eq!(report.waiting, 1);
         let seen: Vec<_> = report
             .pages
@@ -430,7 +430,7 @@ mod tests {
         );
         runner.forget(ProcessId::from_bits(3));
         runner.forget(ProcessId::from_bits(3));
-        let report = runner.report(&[]);
+        let report = runner.report();
         assert_eq!((report.waiting, report.total.cancelled, report.total.requests), (0, 1, 5));
     }
 }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -12,6 +13,7 @@ use memchr::memmem;
 use script::engine::{EngineError, Handler, Settings, State, Stranger};
 use script::template;
 
+use super::load::PageRoot;
 use super::mark::column_of;
 use super::modules::Newest;
 use super::name::PageName;
@@ -81,6 +83,8 @@ impl fmt::Display for Problem {
 pub struct PageSet {
     /// What they are.
     pub kind: PageKind,
+    /// Where they were looked for.
+    pub(super) place: Option<PageRoot>,
     /// In the order of their names.
     pub pages: Vec<Arc<Page>>,
     /// Which page answers a path; of modules, those that answer, by their names.
@@ -109,6 +113,7 @@ impl PageSet {
     /// # Errors
     /// When there are pages to compile, and there can be no engine on this host.
     pub(super) fn of(
+        place: &PageRoot,
         walked: Walked,
         before: Option<&PageSet>,
         rules: &FileRules,
@@ -116,7 +121,8 @@ impl PageSet {
     ) -> Result<Self, EngineError> {
         let Walked { sources, directories, closed, is_cut } = walked;
         let closed = closed.into_iter().map(closed_of).collect();
-        let mut set = Self { directories, closed, is_cut, ..Self::default() };
+        let place = Some(place.clone());
+        let mut set = Self { place, directories, closed, is_cut, ..Self::default() };
         for source in sources {
             if rules.is_app(&source.name.file) {
                 continue;
@@ -156,6 +162,12 @@ impl PageSet {
     /// Of modules: the one that is to be mended before the newest texts can be in force.
     pub fn culprit(&self) -> Option<&Arc<Page>> {
         self.pages.get(self.index_of(self.culprit.as_deref()?)?)
+    }
+
+    /// The file of a page, with its directory.
+    pub(super) fn name_of(&self, page: &Page) -> String {
+        let directory = self.place.as_ref().map(|place| place.root.path.as_path());
+        directory.unwrap_or(Path::new("")).join(&*page.name.file).display().to_string()
     }
 
     /// The pages that have code, each with it.

@@ -205,7 +205,7 @@ mod tests {
             let told = ended.map(|error| error.to_string());
             assert_eq!(told.as_deref(), Some("a.page.txt:1: used more than 5 ms of CPU time"));
             // Who is told what pages use is told of it, too.
-            assert!(runner.report(&[]).total.used.cpu_ns >= 5_000_000);
+            assert!(runner.report().total.used.cpu_ns >= 5_000_000);
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
         // Each may come to its end, beyond the budget of all.
         assert!(runner.steps_ns / PAGE_STEP_NS < steps + 1_000, "{} ns", runner.steps_ns);
         assert_eq!(runner.take_failures().len(), 10);
-        assert_eq!(runner.report(&[]).total.over_budget, 100);
+        assert_eq!(runner.report().total.over_budget, 100);
     }
 
     #[test]

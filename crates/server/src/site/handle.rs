@@ -233,7 +233,7 @@ impl Site {
             runtime: context.stats.clone(),
             http: http.stats().clone(),
             cache: site.cache.stats(),
-            pages: site.runner.as_ref().map(|runner| runner.report(&site.data.page_roots)),
+            pages: site.runner.as_ref().map(|runner| runner.report()),
             processes: context.processes,
             generation: site.data.generation,
         })
