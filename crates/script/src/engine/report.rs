@@ -42,8 +42,8 @@ const TOO_DEEP: &str = "chunk has too many syntax levels";
 const TOO_DEEP_SPOKEN: &str = "more blocks, functions and brackets are within each other than Lua takes, \
     some 195 (a function counts twice): make functions of their own, or parts, of the inner ones";
 
-/// What is said besides where something stands behind `return`.
-const RETURN_IS_LAST: &str = ": `return` has to be the last statement of its block";
+/// What is said first where something stands behind `return`. LuaJIT's own words end with the token, by which it is found.
+const RETURN_IS_LAST: &str = "`return` has to be the last statement of its block: ";
 
 /// What ends a block, so that LuaJIT expects nothing else there for a reason of its own.
 const BLOCK_ENDS: [&str; 5] = ["'end'", "'else'", "'elseif'", "'until'", "'<eof>'"];
@@ -62,7 +62,7 @@ pub(super) fn of_compiling(fault: CallFault, page: &str, chunk: &str) -> Box<Scr
     let (line, text) = split_place(&message, chunk);
     let text = if text.starts_with(TOO_DEEP) { TOO_DEEP_SPOKEN } else { text };
     let hint = if is_behind_return(text) { RETURN_IS_LAST } else { "" };
-    let mut error = plain(Fault::Compile, page, &format!("{text}{hint}"));
+    let mut error = plain(Fault::Compile, page, &format!("{hint}{text}"));
     error.line = line.unwrap_or(0);
     error
 }

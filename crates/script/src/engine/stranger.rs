@@ -30,10 +30,17 @@ pub struct Stranger {
     pub usage: Use,
 }
 
+/// Modules have it, and pages something else.
+const RENDER_HINT: &str = ": pages have `include`, and app modules `render`";
+
 impl fmt::Display for Stranger {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.usage {
-            Use::Read => write!(formatter, "undefined global '{}'", self.name),
+            Use::Read => {
+                // As base.lua says it.
+                let hint = if self.name == "render" { RENDER_HINT } else { "" };
+                write!(formatter, "undefined global '{}'{hint}", self.name)
+            }
             Use::Set => {
                 write!(formatter, "assignment to the global '{}': declare it with local", self.name)
             }
