@@ -143,7 +143,7 @@ function url.query(values) end
 ---@field null userdata what `null` in JSON becomes, and what becomes `null`
 json = {}
 
----A value as JSON, in which `<` is written `\u003c`.
+---A value as JSON, in which `<` is written `\u003c`. A table with an element 1 is an array, which has no holes.
 ---@param value any
 ---@return string
 function json.encode(value) end
