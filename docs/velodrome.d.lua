@@ -243,10 +243,11 @@ function fetch(url, options) end
 
 -- ---- Processes and messages ----
 
----Runs the function in a process of its own, beside the page and beyond its end.
+---Runs a copy of the function, and of what it refers to, in a process of its own, beside the page and beyond its end.
 ---@param body fun(...: any)
----@param ... any what the function gets
----@return string name
+---@param ... any what the function gets: copies
+---@return string? name nil where there is no room
+---@return string? reason "full"
 function spawn(body, ...) end
 
 ---The name of the own process.

@@ -91,19 +91,41 @@ fn a_page_that_waits_is_told_by_another() {
 #[test]
 fn names_of_nobody_are_answered() {
     let server = start(2, &[("tell.page.txt", TELL)]);
-    for name in ["0.5.9", "1.0.7", "1.4000000000.1", "2.0.1", "3.0.1", "65535.1.1"] {
+    let token = "00000000000000000000000000000001";
+    for place in ["0.5.9", "1.0.7", "1.4000000000.1", "2.0.1", "3.0.1", "65535.1.1"] {
+        let name = format!("{place}.{token}");
         let answer = server.get(&format!("/tell?to={name}&text=x"));
         assert_eq!(text(&answer), "the process has ended", "{name}");
     }
-    for name in ["", "x", "1.2", "1.2.3.4", "99999.1.1"] {
+    for name in ["", "x", "1.2", "1.2.3", "1.2.3.4", "1.2.3.4.00000000000000000000000000000001"] {
         let answer = server.get(&format!("/tell?to={name}&text=x"));
         assert_eq!(text(&answer), "that is not the name of a process", "{name}");
     }
 }
 
 #[test]
+fn a_name_is_of_one_start_of_the_server_and_cannot_be_guessed() {
+    let deaf = "<%= spawn(function() log.info('told', receive()) end) -%>";
+    let pages = [("deaf.page.txt", deaf), ("tell.page.txt", TELL)];
+    let tell = |server: &Server, name: &str| {
+        text(&server.get(&format!("/tell?to={name}&text=x"))).to_owned()
+    };
+    let before = text(&start(1, &pages).get("/deaf")).to_owned();
+    let server = start(1, &pages);
+    let name = text(&server.get("/deaf")).to_owned();
+    let (place, _) = name.rsplit_once('.').unwrap();
+    assert_eq!(before.rsplit_once('.').unwrap().0, place, "the same process as before");
+    assert_eq!(tell(&server, &before), "the process has ended");
+    for token in ["0".repeat(32), "f".repeat(32)] {
+        assert_eq!(tell(&server, &format!("{place}.{token}")), "the process has ended");
+    }
+    assert_eq!(tell(&server, &name), "told");
+    until("its process was told", || server.printed_errors().contains("told x").then_some(()));
+}
+
+#[test]
 fn a_full_mailbox_is_told_and_nothing_of_it_is_lost() {
-    let deaf = "<%= spawn(function() sleep(tonumber(request.query.seconds)) end) -%>";
+    let deaf = "<% local s = tonumber(request.query.seconds) -%>\n<%= spawn(function() sleep(s) receive() end) -%>";
     let fill = "<%
 local sent = 0
 while true do
@@ -112,20 +134,7 @@ while true do
   sent = sent + 1
 end -%>";
     let server = start(2, &[("deaf.page.txt", deaf), ("fill.page.txt", fill)]);
-    // Read before the request is over: a process has none.
-    assert_eq!(server.get("/deaf?seconds=1000").status, 200);
-    until("it cannot ask for the request", || {
-        server
-            .printed_errors()
-            .contains("deaf.page.txt:1: this request is not the one that is answered here")
-            .then_some(())
-    });
-    let deaf = "<% local s = tonumber(request.query.seconds) -%>\nnew <%= spawn(function() sleep(s) receive() end) -%>";
-    server.directory().write("site/deaf.page.txt", deaf);
-    let name = until("the edit is seen", || {
-        let answer = server.get("/deaf?seconds=1000");
-        text(&answer).strip_prefix("new ").map(str::to_owned)
-    });
+    let name = text(&server.get("/deaf?seconds=1000")).to_owned();
     let answer = server.get(&format!("/fill?to={name}"));
     assert_eq!(text(&answer), "1000 its mailbox is full");
 }

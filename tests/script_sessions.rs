@@ -262,26 +262,3 @@ fn what_one_site_signs_no_other_takes() {
         }
     }
 }
-
-/// A process that was spawned looks at a cookie that nobody has looked at before.
-#[test]
-fn a_spawned_process_takes_what_its_site_signed_and_nothing_else() {
-    let later = "<% local name, cookies, _ = self(), request.signed_cookies, request.cookies
-        spawn(function() send(name, cookies.user or 'nobody') end) -%><%= receive(20) %>";
-    let hosts = "[[host]]\nnames = [\"a.test\"]\n[[host]]\nnames = [\"b.test\"]\n";
-    let plan = Plan::new()
-        .config(hosts)
-        .file("sign.page.txt", "<% response:cookie('user', 'Ada', { signed = true }) %>")
-        .file("later.page.txt", later);
-    let server = plan.start();
-    let sites = ["a.test", "b.test", "other.test"];
-    for signer in sites {
-        let signed = server.request("GET", "/sign", &[("Host", signer)]);
-        let cookie = field(&signed, "set-cookie").split(';').next().unwrap();
-        for taker in sites {
-            let answer = server.request("GET", "/later", &[("Host", taker), ("Cookie", cookie)]);
-            let expected = if taker == signer { "Ada" } else { "nobody" };
-            assert_eq!(text(&answer), expected, "{signer} to {taker}");
-        }
-    }
-}

@@ -252,8 +252,8 @@ fn events_come_from_other_pages_and_only_who_has_a_client_sends_them() {
         let expected = format!("b\r\ndata: {what}\n\n\r\n{end}");
         assert_eq!(read_to(&mut client, &expected), expected);
     }
-    assert_eq!(server.get("/spawned").status, 200);
-    let told = "spawned.page.txt:1: this answer is sent, or not the one that is made here (a spawned process makes none)";
+    assert_eq!(server.get("/spawned").status, 500);
+    let told = "spawned.page.txt:1: spawn cannot copy `response` (the variable 'response' of the function): a process makes no answer";
     until(told, || server.printed_errors().contains(told).then_some(()));
 }
 

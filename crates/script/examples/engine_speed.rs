@@ -107,7 +107,6 @@ fn play(state: &mut State, page: &Handler, output: &mut Output) -> usize {
             Step::Sliced(run) | Step::Waits(run, _) => {
                 state.resume(run, Reply::Nothing, &mut Request, output)
             }
-            Step::Spawned { .. } => panic!("no page here makes a process"),
             Step::Failed(error) => panic!("{error}"),
         };
     }

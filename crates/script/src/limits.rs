@@ -40,27 +40,64 @@ pub const MEMORY_SIZE: usize = 64 * 1024 * 1024;
 /// Bytes that one run may hold of these (half of them), where nothing else is configured. Beyond: it is ended.
 pub const RUN_MEMORY_SIZE: usize = MEMORY_SIZE / 2;
 
-/// The part of the engine's memory (an eighth) above which what a run held is collected at the ends of turns when it is over. Below:
-/// LuaJIT collects it in its own time.
-pub const LEFT_BEHIND_PART: usize = 8;
+/// The part of the engine's memory (half) above which garbage is collected in steps at the ends of turns. Below: LuaJIT collects it in
+/// its own time.
+pub const COLLECTED_PART: usize = 2;
 
-/// The part of the engine's memory (half) that must be in use for that. Below: there is room for others, and time for LuaJIT.
-pub const LEFT_BEHIND_USED_PART: usize = 2;
+/// The part (half) of what the last collection left free that has to be allocated, or held by runs that have ended, before the next
+/// begins. Less would look again and again where nothing is to be found.
+pub const COLLECTED_AGAIN_PART: usize = 2;
 
-/// The part of the engine's memory that is free when garbage is collected in steps behind each run (a quarter). With less: it is.
-pub const COLLECTED_PART: usize = 4;
+/// The part of the engine's memory (a sixty-fourth) for which a collection begins where a run was refused memory.
+pub const COLLECTED_REFUSED_PART: usize = 64;
 
-/// The part of the engine's memory (an eighth) that is kept for runs that have allocated little, 1 MiB at most. Beyond: who has allocated
-/// more is ended; the others go on, while its garbage is collected in steps.
-pub const SMALL_RUNS_PART: usize = 8;
+/// The part of the engine's memory (a quarter) that is free where there is room for all. With less, when all garbage is
+/// collected: those that hold most are ended.
+pub const ROOM_LITTLE_PART: usize = 4;
 
-/// The part of the engine's memory without which the next run may find no room (a thirty-second). With less: all garbage is collected at
-/// once, which holds up the scheduler for as long as it takes.
-pub const COLLECTED_WHOLE_PART: usize = 32;
+/// The parts of the engine's memory (three eighths) that are free where a process is spawned: those that were spawned have begun with
+/// half of what they will need. With less: none is.
+pub const ROOM_TO_GROW_PARTS: (usize, usize) = (3, 8);
 
-/// Bytes that a run has allocated before a part of what follows is watched (1 MiB). Up to there all count as held to its end. Beyond: what
-/// it holds is estimated. Less would cost pages that are over soon, more would make small bounds coarse.
-pub const UNWATCHED_SIZE: u64 = 1024 * 1024;
+/// The part of the engine's memory (an eighth) with less of which free garbage is collected as fast as a turn allows.
+pub const ROOM_LEAST_PART: usize = 8;
+
+/// The part of the engine's memory (a sixteenth) that is free beyond [`ROOM_LITTLE_PART`] when some were ended for want of it.
+pub const ROOM_MORE_PART: usize = 16;
+
+/// Work of LuaJIT's collector in percent of what is allocated meanwhile (200, its default).
+pub const COLLECTOR_PACE: i32 = 200;
+
+/// The same while a collection is under way because little memory is left (800): it is over before that is used up.
+pub const COLLECTOR_PACE_SHORT: i32 = 800;
+
+/// Steps of the collector at the end of a turn where little memory is free (2).
+pub const COLLECTOR_STEPS_LITTLE: usize = 2;
+
+/// Steps of the collector at the end of a turn where hardly any memory is free (4, one or two milliseconds).
+pub const COLLECTOR_STEPS_LEAST: usize = 4;
+
+/// Coroutines of runs that were ended which are let go of at once (256: some 0.3 ms). Beyond: at the next chance.
+pub const SWEPT_AT_ONCE: usize = 256;
+
+/// Bytes of the largest block that one table may take (6 MiB: 2^18 fields by name, or some 500,000 elements), where nothing else is
+/// configured. Beyond: the page that lets it grow is ended with an error; growing copies the whole table, and nobody interrupts that.
+pub const TABLE_SIZE: usize = 6 * 1024 * 1024;
+
+/// Bytes that a run has allocated before a part of what follows is watched (256 KiB). Up to there all count as held to its end. Beyond:
+/// what it holds is estimated. Less would cost pages that are over soon, more would blame those that last for what they do not hold.
+pub const UNWATCHED_SIZE: u64 = 256 * 1024;
+
+/// Bytes that a run, or the processes of one account, may hold and still use all of the engine's memory (16 KiB). Beyond: the last
+/// sixteenth is for others.
+pub const HOLDS_LITTLE: u64 = 16 * 1024;
+
+/// Bytes that they may hold and use all but a sixteenth (256 KiB). Beyond: the last eighth is for others.
+pub const HOLDS_SOME: u64 = 256 * 1024;
+
+/// Bytes that they may hold and use all but an eighth (1 MiB). Beyond: the last quarter is for others, and who wants more than is
+/// left is ended.
+pub const HOLDS_MUCH: u64 = 1024 * 1024;
 
 /// Bytes of a run's memory that one watched block stands for (8 KiB): of 32 MiB in small blocks 4,096 are watched, so that
 /// the account is right within some percent. Beyond: a block counts as many times as that goes into it.

@@ -90,6 +90,15 @@ pub const PAGE_SESSION_AGE: Duration = script::limits::SESSION_AGE;
 /// 64 MiB for all pages of one scheduler, with their code; the page that asks for more is ended and answered 503.
 pub const PAGE_MEMORY: u64 = script::limits::MEMORY_SIZE as u64;
 
+/// 32 MiB for all processes of one scheduler that pages spawned: some 8,000 that wait. Beyond five eighths of it `spawn` gives `nil,
+/// "full"`, and where processes that are there need more, those of the request that hold most are ended. LuaJIT's collector stops a
+/// scheduler for about a microsecond for each process, once in each of its cycles: with more memory that is more.
+pub const PAGE_PROCESS_MEMORY: u64 = 32 * MIB;
+/// 6 MiB for the largest block of one table of a page; the page that lets it grow beyond is ended and answered 500.
+pub const PAGE_TABLE_SIZE: u64 = script::limits::TABLE_SIZE as u64;
+/// 64 KiB for a table of a page; a configuration with less is refused: common pages would fail.
+pub const PAGE_TABLE_SIZE_MIN: u64 = 64 * KIB;
+
 /// Half of the pages' memory for one run of a page; one that holds more is ended and answered 503.
 pub const PAGE_MEMORY_SHARE: u64 =
     script::limits::MEMORY_SIZE as u64 / script::limits::RUN_MEMORY_SIZE as u64;
@@ -239,8 +248,23 @@ pub const PAGE_WATCHES_MAX: usize = 8_192;
 pub const PAGE_LOADS_FAILED_MAX: usize = 8;
 /// 40 links on the way to a root are followed, as by the kernel. Beyond: what turns a link behind them is found at a reload.
 pub const WAY_LINKS_MAX: usize = 40;
-/// 100,000 page processes of one scheduler that were spawned or have a name; one more fails, and its page is told.
-pub const PAGE_PROCESSES_MAX: usize = 100_000;
+/// 1,000,000 page processes of one scheduler that were spawned or have a name; one more is not spawned (`nil, "full"`). With the default
+/// memory of processes some 20,000 are: this bound is met where it is above 2 GiB.
+pub const PAGE_PROCESSES_MAX: usize = 1_000_000;
+/// 1 KiB held is the least for which a request, or the processes of one, are ended to make room: the end of those that hold less gives
+/// none.
+pub const ENDED_FOR_ROOM_MIN: u64 = 1024;
+/// 64 times that a page began or went on make the average of what it takes.
+pub const VISITS_AVERAGED: u64 = 64;
+/// The part of a slice (an eighth) that a page takes each time on the average, of which a request waits for another turn where pages had
+/// a slice of this one: so what is answered soon does not wait for what is not.
+pub const SLICE_PART_THAT_IS_LONG: u64 = 8;
+/// 500 processes are ended in one turn to make room; more are in the turns after.
+pub const PROCESSES_ENDED_AT_ONCE: usize = 500;
+/// 4,096 processes of a scheduler have work to do and wait for their turn, some 20 ms of it; one more is not spawned (`nil, "full"`).
+pub const PROCESSES_READY_MAX: usize = 4_096;
+/// The part of a slice (an eighth) that processes have of a turn in which no request took more: then what came from outside has its turn.
+pub const PROCESS_SHARE_PART: u64 = 8;
 /// 1,000 messages in the mailbox of a page process; the sender of one more is told that it is full.
 pub const PAGE_MESSAGES_MAX: usize = 1_000;
 /// 4 MiB in the mailbox of a page process; the sender of more is told that it is full.
@@ -282,7 +306,7 @@ pub const TOLL_MAX_NS: u64 = 20_000;
 pub const PAGES_RESUMED_PER_TURN: u64 = 16;
 /// 1,000 times that page processes wait for are looked at in one turn; the others in the next.
 pub const ALARMS_PER_TURN: usize = 1_000;
-/// 100 requests of a page to the server are answered at once; then others get their turn.
+/// 100 requests of a page to the server are answered at once, if they take no more than a slice; then others get their turn.
 pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
 /// 64 times that nobody waits for any more are kept, and as many as there are processes that wait; more are looked
 /// for and dropped.

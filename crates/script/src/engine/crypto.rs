@@ -52,7 +52,7 @@ pub(super) fn is_equal(one: &[u8], other: &[u8]) -> bool {
 /// Fills a place with bytes of the operating system's generator; whether it could.
 ///
 /// It is asked each time: what is not kept cannot leak, and a machine that is restored from a snapshot does not repeat it.
-pub(super) fn fill_with_random(place: &mut [u8]) -> bool {
+pub fn fill_with_random(place: &mut [u8]) -> bool {
     getrandom::fill(place).is_ok()
 }
 

@@ -17,6 +17,8 @@ pub enum EngineError {
     },
     /// The kernel refused the timer.
     Timer(io::Error),
+    /// The operating system has no random bytes.
+    NoRandomBytes,
     /// The library's own code failed: an error of ours.
     Library(String),
 }
@@ -32,6 +34,7 @@ impl fmt::Display for EngineError {
                 write!(formatter, "{bytes} bytes are not enough for the page engine: raise its memory")
             }
             Self::Timer(error) => write!(formatter, "no timer for time slices: {error}"),
+            Self::NoRandomBytes => formatter.write_str("the operating system has no random bytes"),
             Self::Library(message) => write!(formatter, "the page library failed: {message}"),
         }
     }
@@ -48,6 +51,8 @@ pub enum Fault {
     Runtime,
     /// It needed more memory than there is for pages.
     Memory,
+    /// A table of it grew beyond what one may take.
+    TableSize,
     /// It used up its CPU time.
     CpuBudget,
     /// It ran for too long where it cannot be interrupted.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::engine::host::{Answer, Host, Level, Part};
-use crate::engine::settings::Settings;
+use crate::engine::settings::{Role, Settings};
 use crate::limits;
 
 /// How the names of the library's chunks begin; tracebacks leave them out.
@@ -46,6 +46,8 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] globals", include_str!("../library/globals.lua")),
     (c"=[library] tails", include_str!("../library/tails.lua")),
     (c"=[library] finish", include_str!("../library/finish.lua")),
+    (c"=[library] instances", include_str!("../library/instances.lua")),
+    (c"=[library] copying", include_str!("../library/copying.lua")),
 ];
 
 /// What the engine keeps of the library's table.
@@ -67,7 +69,7 @@ pub(super) const KEPT: [&CStr; 14] = [
 ];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 47] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 48] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -115,6 +117,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 47] {
         (c"traceback_levels", limits::TRACEBACK_LEVELS.into()),
         (c"tail_code", limits::TAIL_CODE_SIZE.into()),
         (c"fetch_timeout", limits::FETCH_TIMEOUT.as_secs_f64()),
+        (c"is_for_processes", f64::from(u8::from(settings.role == Role::Processes))),
         (c"seed", (settings.seed % (1 << 53)) as f64),
     ]
 }
@@ -156,7 +159,7 @@ mod tests {
 
     /// Runs Lua code with these parts of the library.
     fn check(names: &[&str], name: &'static CStr, code: &str) {
-        let mut lua = Lua::open(64 << 20, Duration::from_millis(1)).unwrap().unwrap();
+        let mut lua = Lua::open((64 << 20, 6 << 20), Duration::from_millis(1)).unwrap().unwrap();
         let is_named = |name: &CStr| {
             names.iter().any(|wanted| name.to_str().is_ok_and(|name| name.ends_with(wanted)))
         };

@@ -52,7 +52,7 @@ impl State {
         mut work: impl FnMut(&mut Self) -> Result<T, Box<ScriptError>>,
     ) -> Result<T, Box<ScriptError>> {
         match work(self) {
-            Err(error) if error.fault == Fault::Memory => {
+            Err(error) if error.fault == Fault::Memory && self.may_have_garbage() => {
                 self.collect_garbage();
                 work(self)
             }

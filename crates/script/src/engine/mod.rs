@@ -4,6 +4,7 @@
 //! what a page asks for.
 
 mod blame;
+mod collection;
 mod crypto;
 mod error;
 mod escape;
@@ -20,17 +21,19 @@ mod review;
 mod run;
 mod settings;
 mod shown;
+mod spawn;
 mod state;
 mod stranger;
 mod usage;
 mod wait;
 
+pub use crypto::fill_with_random;
 pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::Fetch;
 pub use host::{Answer, Host, Level, Part};
 pub use keys::Keys;
-pub use run::{Author, Clash, FormFile, Handler, Output, Purpose, Reply, Run, Step, Wait};
-pub use settings::{Code, Settings};
+pub use run::{Account, Author, Clash, FormFile, Handler, Output, Purpose, Reply, Run, Step, Wait};
+pub use settings::{Code, Role, Settings};
 pub use state::State;
 pub use stranger::{Stranger, Use};
 pub use usage::Usage;

@@ -3,7 +3,7 @@
 //! Owns which are kept for the next runs, and that these hold nothing of the last. Never runs a page.
 
 use crate::engine::error::ScriptError;
-use crate::engine::ffi::{CallFault, Coroutine, Outcome};
+use crate::engine::ffi::{Coroutine, Outcome};
 use crate::engine::library::NoHost;
 use crate::engine::report;
 use crate::engine::run::{Output, Run, Step};
@@ -14,21 +14,17 @@ impl State {
     pub(super) fn take_coroutine(&mut self, name: &str) -> Result<Coroutine, Box<ScriptError>> {
         let coroutine = match self.idle.pop() {
             Some(coroutine) => coroutine,
-            None => self.new_coroutine().map_err(|fault| report::of_call(fault, name))?,
+            None => self.lua.coroutine(&self.kept.body).map_err(|fault| {
+                self.note_refused();
+                report::of_call(fault, name)
+            })?,
         };
         if self.lua.has_room(&coroutine) {
             return Ok(coroutine);
         }
         self.lua.drop_coroutine(coroutine);
+        self.note_refused();
         Err(report::out_of_memory(name))
-    }
-
-    /// Where there is no room for it, there may be garbage.
-    fn new_coroutine(&mut self) -> Result<Coroutine, CallFault> {
-        self.lua.coroutine(&self.kept.body).or_else(|_| {
-            self.collect();
-            self.lua.coroutine(&self.kept.body)
-        })
     }
 
     pub(super) fn put_back(&mut self, coroutine: Coroutine) {
@@ -37,7 +33,6 @@ impl State {
         } else {
             self.lua.drop_coroutine(coroutine);
         }
-        self.collect_if_due();
     }
 
     /// The end of a run: what it wrote is taken, and its coroutine is another's.
@@ -65,7 +60,6 @@ impl State {
         } else {
             self.lua.drop_coroutine(coroutine);
         }
-        self.note_over();
         Step::Done
     }
 }

@@ -94,9 +94,23 @@ pub(super) fn shortened(message: &[u8]) -> String {
     text
 }
 
-/// There was no more memory while the page ran, which was last seen there.
-pub(super) fn out_of_memory_at(page: &str, stack: Stack, seen: Option<&Seen>) -> Box<ScriptError> {
-    let mut error = placed(Fault::Memory, page, (stack, &[]), "not enough memory".to_owned());
+/// There was no more memory while the page ran, which was last seen there; or none for a table beyond this bound.
+pub(super) fn out_of_memory_at(
+    page: &str,
+    stack: Stack,
+    seen: Option<&Seen>,
+    largest: Option<usize>,
+) -> Box<ScriptError> {
+    let (fault, message) = match largest {
+        Some(bytes) => {
+            let bound = size(bytes as u64);
+            let told =
+                format!("a table grows beyond {bound}: keep so much in several smaller ones");
+            (Fault::TableSize, told)
+        }
+        None => (Fault::Memory, "not enough memory".to_owned()),
+    };
+    let mut error = placed(fault, page, (stack, &[]), message);
     if let (0, Some(seen)) = (error.line, seen) {
         (error.page, error.line) = (seen.page.clone(), seen.line);
         // Without its line it says nothing that the place does not.
@@ -119,6 +133,17 @@ pub(super) fn out_of_time(page: &str, stack: Stack, budget: Duration) -> Box<Scr
 /// The page holds more than it may.
 pub(super) fn out_of_own_memory(page: &str, stack: Stack, bound: u64) -> Box<ScriptError> {
     placed(Fault::Memory, page, (stack, &[]), format!("holds more than {} of memory", size(bound)))
+}
+
+/// The page held the most when others needed memory.
+pub(super) fn ended_for_room(page: &str, stack: Stack, held: u64) -> Box<ScriptError> {
+    let tenths = held.saturating_mul(10) >> 20;
+    let message = format!(
+        "ended to make room for others: memory is short, and it held the most, {}.{} MiB",
+        tenths / 10,
+        tenths % 10
+    );
+    placed(Fault::Memory, page, (stack, &[]), message)
 }
 
 /// A size in the largest unit in which it is a whole number.
@@ -162,7 +187,8 @@ fn placed(
     }
     let mut error = plain(fault, page, "");
     // For want of memory Lua forgets where the innermost function was, and says nothing: whoever called it is near.
-    let known = traceback.iter().find(|frame| frame.line != 0 || fault != Fault::Memory);
+    let is_forgotten = matches!(fault, Fault::Memory | Fault::TableSize);
+    let known = traceback.iter().find(|frame| frame.line != 0 || !is_forgotten);
     if let Some(nearest) = known.or(traceback.first()) {
         error.page.clone_from(&nearest.page);
         error.line = nearest.line;

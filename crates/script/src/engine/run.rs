@@ -17,6 +17,8 @@ pub(super) struct Leftovers {
     pub(super) coroutines: Vec<Coroutine>,
     pub(super) references: Vec<Reference>,
     pub(super) accounts: Vec<AccountNumber>,
+    /// Bytes that runs held which are over, since garbage was collected last.
+    pub(super) held: u64,
 }
 
 impl Leftovers {
@@ -61,6 +63,18 @@ pub enum Purpose {
     Required,
 }
 
+/// The memory of several runs together: what they hold is one sum. It is closed when the last of them is over.
+pub struct Account {
+    pub(super) number: AccountNumber,
+    pub(super) bin: Bin,
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.bin.borrow_mut().accounts.push(self.number);
+    }
+}
+
 /// A page that is under way and not running now. Dropping it cancels it: nothing of it runs any more.
 pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
@@ -74,6 +88,8 @@ pub struct Run {
     pub(super) seen: Option<Box<Seen>>,
     /// What it allocated.
     pub(super) meter: Meter,
+    /// The account that it shares with others, if it does.
+    pub(super) account: Option<Rc<Account>>,
     /// Bytes held above which it is reviewed.
     pub(super) review_above: u64,
     /// What is under way instead of it, if it may hold too much.
@@ -85,17 +101,19 @@ pub struct Run {
 /// gone.
 #[derive(Clone, Copy)]
 pub(super) struct Review {
-    /// Ends of cycles to come: that of the one under way, which may have passed by what is garbage now, and one more.
-    pub(super) cycles: u32,
+    /// The end of a cycle at which all that was garbage is gone.
+    pub(super) until: u64,
     /// How the run came back before.
     pub(super) outcome: Outcome,
 }
 
 /// What memory a run may hold.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) enum MemoryBudget {
     /// So much.
     Bytes(u64),
+    /// What those of its account may, as long as there is room.
+    Shared(Meter, Rc<Account>),
     /// All there is: it loads what others use.
     All,
 }
@@ -107,9 +125,10 @@ impl Run {
         memory: MemoryBudget,
         bin: &Bin,
     ) -> Self {
-        let (meter, review_above) = match memory {
-            MemoryBudget::Bytes(bytes) => (Meter::new(), bytes),
-            MemoryBudget::All => (Meter::of_nobody(), u64::MAX),
+        let (meter, review_above, account) = match memory {
+            MemoryBudget::Bytes(bytes) => (Meter::new(), bytes, None),
+            MemoryBudget::Shared(meter, account) => (meter, u64::MAX, Some(account)),
+            MemoryBudget::All => (Meter::of_nobody(), u64::MAX, None),
         };
         Self {
             coroutine: Some(coroutine),
@@ -119,6 +138,7 @@ impl Run {
             first_values: 0,
             seen: None,
             meter,
+            account,
             review_above,
             review: None,
             bin: bin.clone(),
@@ -139,11 +159,13 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
+        let mut leftovers = self.bin.borrow_mut();
+        leftovers.held += self.meter.unwatched();
         if let Some(coroutine) = self.coroutine.take() {
-            self.bin.borrow_mut().coroutines.push(coroutine);
+            leftovers.coroutines.push(coroutine);
         }
-        if let Some(account) = self.meter.account() {
-            self.bin.borrow_mut().accounts.push(account);
+        if let Some(account) = self.meter.account().filter(|_| self.account.is_none()) {
+            leftovers.accounts.push(account);
         }
     }
 }
@@ -155,13 +177,6 @@ pub enum Step {
     Done,
     /// The page waits. Resume it with the answer.
     Waits(Run, Wait),
-    /// The page made a process. Resume the child, now or later; resume the parent with the name that the child has.
-    Spawned {
-        /// The page.
-        parent: Run,
-        /// The process.
-        child: Run,
-    },
     /// Its time slice is over. Resume it when others had their turn.
     Sliced(Run),
     /// The page is ended.
@@ -202,6 +217,9 @@ pub enum Wait {
     },
     /// A message: resume with its text, or with [`Reply::Nothing`] when so much time has passed.
     Receive(Option<Duration>),
+    /// A process of its own, for the engine that runs processes ([`State::spawn`](crate::engine::State::spawn)): resume with its name,
+    /// or with two texts, the second of which says why there is none.
+    Spawn(Vec<u8>),
     /// Another server's answer: resume with its status, its fields (names in small letters, and values, a line each) and
     /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text.
     Fetch(Box<Fetch>),

@@ -13,17 +13,30 @@ pub enum Code {
     Bytecode,
 }
 
+/// What an engine runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Pages and modules that answer requests.
+    Requests,
+    /// What they spawned.
+    Processes,
+}
+
 /// The settings of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
+    /// What the engine runs.
+    pub role: Role,
     /// How long a page may run before others get their turn.
     pub slice: Duration,
     /// CPU time that one run may use in all.
     pub cpu_budget: Duration,
     /// Memory for all pages of this engine together, with their code.
     pub memory_bytes: usize,
-    /// Memory that one run may hold of it.
+    /// Memory that one run may hold of it. In an engine for processes those of one account share all of it.
     pub run_memory_bytes: usize,
+    /// The largest block that one table may take.
+    pub table_bytes: usize,
     /// How Lua code is run.
     pub code: Code,
     /// How long sessions are good, and signed cookies for which a page says nothing.
@@ -37,10 +50,12 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            role: Role::Requests,
             slice: limits::SLICE,
             cpu_budget: limits::CPU_BUDGET,
             memory_bytes: limits::MEMORY_SIZE,
             run_memory_bytes: limits::RUN_MEMORY_SIZE,
+            table_bytes: limits::TABLE_SIZE,
             code: Code::Native,
             session_age: limits::SESSION_AGE,
             secure_cookies: false,

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use crate::engine::collection::{CYCLES, Collection};
 use crate::engine::error::{EngineError, Fault, ScriptError};
 use crate::engine::ffi::{CallFault, Coroutine, Lua, Meter, Outcome, Reference};
 use crate::engine::host::{Host, Part};
@@ -13,18 +14,13 @@ use crate::engine::keys::Keys;
 use crate::engine::library;
 use crate::engine::lost::Seen;
 use crate::engine::report;
-use crate::engine::review::CYCLES;
 use crate::engine::run::{Bin, Handler, MemoryBudget, Output, Reply, Review, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
 use crate::limits;
 
 /// The tags of what the library yields (run.lua, coroutines.lua); those of waits are in wait.rs.
 const DONE: u8 = 1;
-const SPAWN: u8 = 8;
 pub(super) const EXIT: u8 = 13;
-
-/// What the loop of run.lua takes after a job that is a process of its own.
-const SPAWNED: f64 = 2.0;
 
 /// What the engine keeps of the library.
 pub(super) struct Kept {
@@ -52,12 +48,11 @@ pub struct State {
     pub(super) ticks_used: u64,
     pub(super) tick_ns: u64,
     pub(super) cpu_budget: Duration,
-    /// Bytes in use above which garbage is collected between two runs.
-    pub(super) collect_above: usize,
-    /// Ends of cycles that such a collection has still to come to; 0 where there is none.
-    pub(super) cycles_due: u32,
+    pub(super) collection: Collection,
     /// Bytes that one run may hold.
     pub(super) run_bound: u64,
+    /// Bytes of the largest block of a table.
+    table_bytes: usize,
     /// Bytes that all runs have allocated.
     pub(super) allocated: u64,
     /// Bytes that the run of the last call held then.
@@ -72,7 +67,8 @@ impl State {
     /// Where it could not.
     pub fn new(settings: Settings) -> Result<State, EngineError> {
         let memory = EngineError::Memory { bytes: settings.memory_bytes };
-        let opened = Lua::open(settings.memory_bytes, limits::SLICE);
+        let memory_sizes = (settings.memory_bytes, settings.table_bytes);
+        let opened = Lua::open(memory_sizes, limits::SLICE);
         let Some(mut lua) = opened.map_err(EngineError::Timer)? else { return Err(memory) };
         if settings.code == Code::Bytecode {
             lua.interpret();
@@ -120,9 +116,9 @@ impl State {
             ticks_used: 0,
             tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
             cpu_budget: settings.cpu_budget,
-            collect_above: settings.memory_bytes - settings.memory_bytes / limits::COLLECTED_PART,
-            cycles_due: 0,
+            collection: Collection::default(),
             run_bound: settings.run_memory_bytes as u64,
+            table_bytes: settings.table_bytes,
             allocated: 0,
             held: 0,
         };
@@ -154,7 +150,7 @@ impl State {
                     self.resume(run, Reply::Nothing, &mut library::NoHost, &mut output)
                 }
                 Step::Failed(error) => return Err(fault(error)),
-                Step::Done | Step::Waits(..) | Step::Spawned { .. } => {
+                Step::Done | Step::Waits(..) => {
                     return Err(EngineError::NoHookChecks);
                 }
             };
@@ -213,7 +209,10 @@ impl State {
                 let first_values = std::mem::take(&mut run.first_values);
                 self.go_on(run, first_values + passed, host, output)
             }
-            None => Step::Failed(report::out_of_memory(&run.name)),
+            None => {
+                self.note_refused();
+                Step::Failed(report::out_of_memory(&run.name))
+            }
         }
     }
 
@@ -266,7 +265,7 @@ impl State {
         };
         let is_done = matches!(tag, DONE | EXIT);
         if self.held > run.review_above && !is_done && run.review.is_none() {
-            run.review = Some(Review { cycles: CYCLES, outcome });
+            run.review = Some(Review { until: self.collection.cycles + CYCLES, outcome });
         }
         if outcome == Outcome::Sliced || run.review.is_some() {
             run.coroutine = Some(coroutine);
@@ -280,13 +279,6 @@ impl State {
         }
         match tag {
             DONE | EXIT => self.done(run, coroutine, tag, output),
-            SPAWN => match self.spawned(&run.name, coroutine) {
-                Ok((parent, child)) => {
-                    run.coroutine = Some(parent);
-                    Step::Spawned { parent: run, child }
-                }
-                Err(error) => Step::Failed(error),
-            },
             tag => {
                 let wait = Wait::of(tag, &coroutine);
                 if wait == Wait::Flush {
@@ -299,30 +291,6 @@ impl State {
         }
     }
 
-    /// The process that a run wants, and its own coroutine.
-    fn spawned(
-        &mut self,
-        name: &Rc<str>,
-        parent: Coroutine,
-    ) -> Result<(Coroutine, Run), Box<ScriptError>> {
-        let coroutine = match self.take_coroutine(name) {
-            Ok(coroutine) => coroutine,
-            Err(error) => {
-                self.lua.drop_coroutine(parent);
-                return Err(error);
-            }
-        };
-        // The function is the topmost value.
-        parent.stack.truncate(2);
-        self.lua.move_value(&parent, &coroutine);
-        parent.stack.truncate(0);
-        self.lua.pass_number(&coroutine, SPAWNED);
-        let memory = MemoryBudget::Bytes(self.run_bound);
-        let mut child = Run::new(coroutine, name.clone(), memory, &self.bin);
-        child.first_values = 2;
-        Ok((parent, child))
-    }
-
     /// Resumes a run once. What comes back has yielded, or is sliced with time left; all else is an error, and the
     /// coroutine gone.
     pub(super) fn advance(
@@ -333,9 +301,7 @@ impl State {
     ) -> Result<(Coroutine, Outcome), Box<ScriptError>> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let before = run.meter.allocated();
-        let bound = self.bound_of(&run.meter);
-        let (outcome, ticks) =
-            self.lua.resume_within(bound, &coroutine, passed, host, &mut run.meter);
+        let (outcome, ticks) = self.lua.resume(&coroutine, passed, host, &mut run.meter);
         self.allocated += run.meter.allocated() - before;
         self.held = self.lua.held(&run.meter);
         self.use_ticks(run, ticks);
@@ -353,17 +319,24 @@ impl State {
                 report::raised(fault, &run.name, (coroutine.stack, &self.lost(&coroutine)), message)
             }
             Outcome::OutOfMemory => {
-                report::out_of_memory_at(&run.name, coroutine.stack, run.seen.as_deref())
+                let seen = run.seen.as_deref();
+                let largest = self.lua.take_table_refused().then_some(self.table_bytes);
+                if largest.is_none() {
+                    self.note_refused();
+                }
+                report::out_of_memory_at(&run.name, coroutine.stack, seen, largest)
             }
         };
         self.lua.drop_coroutine(coroutine);
-        if error.fault == Fault::Memory {
-            self.collect_soon();
-        } else {
-            self.note_over();
-            self.collect_if_due();
-        }
         Err(error)
+    }
+
+    /// Ends a run to make room for others: an error that says where it stood, and how much it held.
+    pub fn end_for_room(&mut self, mut run: Run, held: u64) -> Box<ScriptError> {
+        let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
+        let error = report::ended_for_room(&run.name, coroutine.stack, held);
+        self.lua.drop_coroutine(coroutine);
+        error
     }
 
     /// Ends a run that was under way for longer than it may be: an error that says where it stood.

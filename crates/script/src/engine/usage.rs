@@ -20,6 +20,17 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// What was used there and here.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+            allocated_bytes: self.allocated_bytes + other.allocated_bytes,
+            traces: self.traces + other.traces,
+            traces_aborted: self.traces_aborted + other.traces_aborted,
+        }
+    }
+
     /// What was used since then.
     #[must_use]
     pub fn since(self, before: Self) -> Self {

@@ -13,6 +13,7 @@ const NAME: u8 = 5;
 const SEND: u8 = 6;
 const RECEIVE: u8 = 7;
 const FLUSH: u8 = 9;
+const SPAWN: u8 = 8;
 const FETCH: u8 = 10;
 const SAVE_FILE: u8 = 11;
 const READ_FILE: u8 = 12;
@@ -34,6 +35,7 @@ impl Wait {
                 Self::SaveFile { file: file(), name: text(4), clash: clash(stack.number_at(5)) }
             }
             READ_FILE => Self::ReadFile { file: file(), most: stack.number_at(4) as usize },
+            SPAWN => Self::Spawn(text(2)),
             SEND => Self::Send { to: text(2), message: text(3) },
             RECEIVE => {
                 let seconds = stack.number_at(2);

@@ -14,6 +14,12 @@ function kit.shown_as(value)
   return type(value) == "string" and "the string '" .. sub(value, 1, 40) .. "'" or tostring(value)
 end
 
+-- The members of each library, by its face.
+kit.sealed = {}
+
+-- Values of the library's that pages may hold and no name leads to, by a name of their own (copying.lua).
+kit.marks = {}
+
 -- A library as pages see it: reads go through, nothing can be written, not even with rawset (it is no table).
 function kit.seal(name, members, call)
   local face = newproxy(true)
@@ -27,6 +33,7 @@ function kit.seal(name, members, call)
     return name
   end
   meta.__call = call
+  kit.sealed[face] = members
   return face
 end
 
@@ -59,6 +66,9 @@ end
 local members = {}
 kit.members = members
 kit.environment = kit.environment_with(members)
+
+-- Whose each environment is: the page's of a site, that of all that pages load, or none of both where modules run in it.
+kit.environment_names = setmetatable({ [kit.environment] = { is_shared = true } }, { __mode = "k" })
 
 -- Gives pages a global.
 function kit.publish(name, value)

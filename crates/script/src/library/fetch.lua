@@ -107,6 +107,7 @@ local answer_meta = {
   },
   __metatable = false,
 }
+kit.marks["answer of fetch"] = answer_meta
 
 -- What the host replied. What cannot be fetched is no error of the page: it gets nil and why.
 local function answered(failure, status, lines, body)

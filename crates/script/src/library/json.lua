@@ -19,6 +19,7 @@ local depth_max, piece_size, number_size = kit.json_depth, kit.json_piece, kit.j
 local null = kit.seal("null", {})
 kit.null = null
 local array_meta = { __metatable = "json.array" }
+kit.marks["json array"] = array_meta
 
 local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 for code = 0, 31 do

@@ -8,10 +8,30 @@ local kit = ...
 local fail = kit.fail
 
 local type, tostring, find = type, tostring, string.find
-local setfenv, pairs, huge = setfenv, pairs, math.huge
+local setfenv, setmetatable, pairs, next, huge = setfenv, setmetatable, pairs, next, math.huge
 local getinfo, getlocal = debug.getinfo, debug.getlocal
 
 local required
+
+-- Which module a value is, or is a member of, as `copying.lua` names it for the other engine.
+local module_names = setmetatable({}, { __mode = "k" })
+kit.module_names = module_names
+
+local function note_names(name, value)
+  if type(value) ~= "table" and type(value) ~= "function" then
+    return
+  end
+  module_names[value] = { name = name }
+  if type(value) ~= "table" then
+    return
+  end
+  for key, member in next, value do
+    local is_part = type(member) == "function" or type(member) == "table"
+    if type(key) == "string" and is_part and not module_names[member] then
+      module_names[member] = { name = name, key = key }
+    end
+  end
+end
 
 -- Where `required` has the module that it runs, among its local variables.
 local CALLED = 3
@@ -26,13 +46,16 @@ local function environment_of(set)
     return required(set, name)
   end
   names.render = kit.render
-  return kit.environment_with(names)
+  local environment = kit.environment_with(names)
+  kit.environment_names[environment] = {}
+  return environment
 end
 
 -- Two runs may load one module at the same time; the first one done is kept.
 local function new_set(sources)
   local set = { sources = sources, loaded = {} }
   local environment = environment_of(set)
+  set.environment = environment
   for _, module in pairs(sources) do
     setfenv(module, environment)
   end
@@ -81,6 +104,7 @@ function required(set, name)
   end
   if set.loaded[name] == nil then
     set.loaded[name] = result
+    note_names(name, result)
   end
   return set.loaded[name]
 end
@@ -101,12 +125,23 @@ function kit.adopt()
   current = set
 end
 
-kit.publish("require", function(name)
+-- A module of the set in force.
+function kit.required_now(name)
   if not current then
     fail("there are no modules")
   end
   return required(current, name)
-end)
+end
+
+kit.publish("require", kit.required_now)
+
+-- The environment of the set in force.
+function kit.modules_environment()
+  if not current then
+    fail("there are no modules")
+  end
+  return current.environment
+end
 
 -- The function that a module of the set in force is compiled to; nil where there is none of that name.
 function kit.module_code(name)

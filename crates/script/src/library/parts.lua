@@ -133,6 +133,27 @@ kit.publish("content", function()
   return text
 end)
 
+-- What prints in the place of a page, in a process.
+local function makes_no_answer(name)
+  return function()
+    fail(name .. " prints into an answer: a process makes none")
+  end
+end
+
+-- The environments of pages whose functions are processes here.
+local page_environments = setmetatable({}, { __mode = "v" })
+
+-- The environment of a page that is none of this engine's.
+function kit.page_environment(site, file)
+  local name = site .. " " .. file
+  local environment = page_environments[name]
+  if not environment then
+    environment = kit.environment_of(site, file)
+    page_environments[name] = environment
+  end
+  return environment
+end
+
 -- The environment of a page: the shared one, with what depends on where the page lies.
 function kit.environment_of(site, file)
   local directory = match(file, "^(.*/)") or ""
@@ -141,6 +162,11 @@ function kit.environment_of(site, file)
     names[name] = value
   end
   local environment = kit.environment_with(names)
+  kit.environment_names[environment] = { site = site, file = file }
+  if kit.is_for_processes == 1 then
+    names.include, names.layout = makes_no_answer("include"), makes_no_answer("layout")
+    return environment
+  end
   names.include = function(target, arguments)
     local page = find(site, directory, target)
     run(page, current[1], arguments)
@@ -228,6 +254,9 @@ end
 -- Prints a page of the first site with its layouts, for a module, which is no page itself.
 function kit.render(target, arguments)
   local context = current[1]
+  if kit.is_for_processes == 1 then
+    fail("render prints into an answer: a process makes none")
+  end
   if context.environment then
     fail("a page cannot render another: it includes others")
   end

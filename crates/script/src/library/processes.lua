@@ -1,6 +1,6 @@
 -- `spawn`, `self`, `send` and `receive`: page processes and their messages.
 --
--- Owns what a message may hold. It crosses as bytes, so that nobody shares a table with another process, on whatever
+-- Owns what a message may hold (what a process begins with is copying.lua's). It crosses as bytes, so that nobody shares a table with another process, on whatever
 -- scheduler that is. Who has which name is the host's to know.
 
 local kit = ...
@@ -8,7 +8,7 @@ local kit = ...
 local fail = kit.fail
 
 local yield = kit.yield
-local type, error, select, unpack, pairs = type, error, select, unpack, pairs
+local type, error, pairs = type, error, pairs
 local pcall = pcall
 local current, replied = kit.current, kit.replied
 local encode, decode = kit.buffer_encode, kit.buffer_decode
@@ -86,10 +86,9 @@ kit.publish("spawn", function(body, ...)
   if type(body) ~= "function" then
     fail("spawn takes a function, not a " .. type(body))
   end
-  -- What the function holds of this run lives on in it, the place for its output included.
-  current[1].is_shared = true
-  local count, arguments = select("#", ...), { ... }
-  return replied(yield(SPAWN, function()
-    return body(unpack(arguments, 1, count))
-  end))
+  local name, reason = replied(yield(SPAWN, kit.pack(current[1], body, ...)))
+  if reason then
+    return nil, reason
+  end
+  return name
 end)

@@ -176,11 +176,6 @@ local function next_context(context, length)
   return context
 end
 
--- Nobody reads what a spawned process prints.
-local function run_spawned(body, context)
-  serve(body, context)
-  reset(context.out)
-end
 
 function kit.loop(job, kind, file, site)
   tops[running()] = true
@@ -202,7 +197,12 @@ function kit.loop(job, kind, file, site)
     else
       local status, fields, is_refused
       if kind == SPAWNED then
-        run_spawned(job, context)
+        local body = kit.process_of(job)
+        -- The bytes it came as are garbage now, however long it lives.
+        job = nil
+        serve(body, context)
+        -- Nobody reads what a process prints.
+        reset(context.out)
       else
         status, fields, is_refused = serve(job, context)
       end

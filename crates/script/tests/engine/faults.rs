@@ -227,9 +227,9 @@ fn want_of_memory_in_the_page_itself_has_the_line_it_was_last_seen_at() {
     let cpu_budget = Duration::from_secs(3600);
     let mut stage = Stage::with(Settings { run_memory_bytes, cpu_budget, ..Settings::default() });
     for code in [
-        "local t = {}\nfor n = 1, 1e9 do\nt[n] = { n, {} } end",
-        "local t = {}\nwhile true do\nt[#t + 1] = tostring(#t) .. 'x' end",
-        "local t = {}\nlocal function grow()\nfor n = 1, 1e9 do t[n] = { n, {} } end\nend\nreturn grow()",
+        "local t = {}\nfor n = 1, 1e9 do\nt = { t, {} } end",
+        "local t = {}\nwhile true do\nt = { t, ('x'):rep(2000) } end",
+        "local t = {}\nlocal function grow()\nfor n = 1, 1e9 do t = { t, {} } end\nend\nreturn grow()",
     ] {
         let error = stage.failure(code);
         assert_eq!((error.fault, error.message.as_str()), (Fault::Memory, "not enough memory"));

@@ -35,7 +35,6 @@ fn to_its_wait(stage: &mut Stage, mut run: Run) -> (Result<Option<Run>, Box<Scri
             Step::Waits(run, _) => return (Ok(Some(run)), slices),
             Step::Done => return (Ok(None), slices),
             Step::Failed(error) => return (Err(error), slices),
-            Step::Spawned { .. } => panic!("it spawns nothing"),
         }
     }
     unreachable!("the loop has no end")

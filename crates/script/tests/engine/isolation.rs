@@ -206,7 +206,6 @@ fn runs_that_take_turns_write_each_into_its_own_answer() {
                 Some(Step::Sliced(run) | Step::Waits(run, _)) => Some(stage.resume(run)),
                 Some(Step::Done) => panic!("its output was looked at when it came"),
                 Some(Step::Failed(error)) => panic!("it fails: {error}"),
-                Some(Step::Spawned { .. }) => panic!("it has no process"),
                 None => None,
             };
             if matches!(step, Some(Step::Done)) {

@@ -5,6 +5,7 @@
 mod bounds;
 mod calls;
 mod cookies;
+mod copying;
 mod crypto;
 mod faults;
 mod fetch;
@@ -17,6 +18,7 @@ mod isolation;
 mod json;
 mod long;
 mod memory;
+mod nursery;
 mod parts;
 mod patterns;
 mod places;

@@ -37,7 +37,7 @@ fn yields_for_ever(settings: Settings, code: &str) {
                 stage.resume(run)
             }
             Step::Failed(error) => panic!("{code}: {error} {:?}", error.traceback),
-            Step::Done | Step::Waits(..) | Step::Spawned { .. } => {
+            Step::Done | Step::Waits(..) => {
                 panic!("{code}: it neither ends nor waits")
             }
         };

@@ -134,6 +134,8 @@ impl Stage {
     /// Plays a page to its end; every wait is over at once.
     pub(crate) fn play(&mut self, page: &Handler) -> Result<Course, Box<ScriptError>> {
         let mut course = Course::default();
+        // As at the end of a turn.
+        self.state.clear_away();
         let mut step = self.start(page);
         for _ in 0..STEPS_MAX {
             step = match step {
@@ -150,7 +152,6 @@ impl Stage {
                     course.waits.push(wait);
                     self.resume(run)
                 }
-                Step::Spawned { .. } => panic!("nobody is there for its process"),
             };
         }
         panic!("the page did not end in {STEPS_MAX} steps");

@@ -141,10 +141,17 @@ fn pages(report: &PagesReport) -> Value {
     let held_bytes = report.pages.iter().map(|page| page.held_bytes).sum();
     let spawned_waiting = report.pages.iter().map(|page| page.spawned_waiting).sum::<u64>();
     let mut value = page_counts(&report.total, report.waiting as u64, held_bytes);
+    let sum = |of: fn(&PageReport) -> u64| report.pages.iter().map(of).sum::<u64>();
     value["spawned_waiting"] = json!(spawned_waiting);
+    value["spawned_requests"] = json!(sum(|page| page.families));
+    value["spawned_held_bytes"] = json!(sum(|page| page.spawned_held_bytes));
+    value["process_memory_bytes"] = json!(report.process_memory_bytes);
+    value["process_memory_max_bytes"] = json!(report.process_memory_max_bytes);
     let one = |page: &PageReport| {
         let mut value = page_counts(&page.counts, page.waiting, page.held_bytes);
         value["spawned_waiting"] = json!(page.spawned_waiting);
+        value["spawned_requests"] = json!(page.families);
+        value["spawned_held_bytes"] = json!(page.spawned_held_bytes);
         value["page"] = json!(page.page.as_deref().unwrap_or("others"));
         value["native"] = json!(page.counts.used.traces > 0);
         value

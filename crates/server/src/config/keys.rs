@@ -143,6 +143,8 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
         "deadline",
         "memory",
         "memory_per_request",
+        "process_memory",
+        "table_size",
         "fetch",
         "secret_file",
         "session_age",

@@ -31,6 +31,10 @@ pub struct Pages {
     pub memory: u64,
     /// How much of it one run may hold; more is 503.
     pub memory_per_request: u64,
+    /// Memory for all processes of a scheduler that pages spawned.
+    pub process_memory: u64,
+    /// The largest block of one table.
+    pub table_size: u64,
     /// Which targets pages may fetch from.
     pub fetch: FetchRules,
     /// The file with the secrets that cookies are signed with; `None` for one that ends with the server.
@@ -69,6 +73,8 @@ impl Default for Pages {
             deadline: limits::PAGE_DEADLINE,
             memory: limits::PAGE_MEMORY,
             memory_per_request: limits::PAGE_MEMORY / limits::PAGE_MEMORY_SHARE,
+            process_memory: limits::PAGE_PROCESS_MEMORY,
+            table_size: limits::PAGE_TABLE_SIZE,
             fetch: FetchRules::All,
             secret_file: None,
             session_age: limits::PAGE_SESSION_AGE,
@@ -85,10 +91,12 @@ impl Pages {
     /// What an engine is made with.
     pub(crate) fn engine_settings(&self, seed: u64) -> script::engine::Settings {
         script::engine::Settings {
+            role: script::engine::Role::Requests,
             slice: self.slice,
             cpu_budget: self.cpu_budget,
             memory_bytes: usize::try_from(self.memory).unwrap_or(usize::MAX),
             run_memory_bytes: usize::try_from(self.memory_per_request).unwrap_or(usize::MAX),
+            table_bytes: usize::try_from(self.table_size).unwrap_or(usize::MAX),
             code: self.code,
             session_age: self.session_age,
             secure_cookies: self.secure_cookies,
@@ -124,6 +132,12 @@ pub(super) fn read(
     let memory = pages.memory;
     section.read_into("memory_per_request", &mut pages.memory_per_request, problems, |item| {
         size_within(item, limits::PAGE_RUN_MEMORY_MIN..=memory)
+    });
+    section.read_into("process_memory", &mut pages.process_memory, problems, |item| {
+        size_within(item, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX)
+    });
+    section.read_into("table_size", &mut pages.table_size, problems, |item| {
+        size_within(item, limits::PAGE_TABLE_SIZE_MIN..=memory)
     });
     fetch::read_into(&mut pages.fetch, &section, problems);
     pages.secret_file = section.read("secret_file", problems, |item| path(item, base));

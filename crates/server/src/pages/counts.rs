@@ -6,7 +6,7 @@ use ahash::HashMap;
 use script::engine::{Code, Fault, Step, Usage};
 
 use super::process::Budget;
-use crate::limits::COUNTED_PAGES_MAX;
+use crate::limits::{COUNTED_PAGES_MAX, VISITS_AVERAGED};
 
 /// What is counted of a page, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl PageCounts {
         match step {
             Step::Failed(error) => self.add_fault(error.fault),
             Step::Sliced(_) => self.slices += 1,
-            Step::Done | Step::Waits(..) | Step::Spawned { .. } => {}
+            Step::Done | Step::Waits(..) => {}
         }
     }
 
@@ -62,7 +62,7 @@ impl PageCounts {
 
     pub(super) fn add_fault(&mut self, fault: Fault) {
         match fault {
-            Fault::Compile | Fault::Runtime => self.failures += 1,
+            Fault::Compile | Fault::Runtime | Fault::TableSize => self.failures += 1,
             Fault::Memory => self.over_memory += 1,
             Fault::CpuBudget => self.over_budget += 1,
             Fault::Stalled => self.stalled += 1,
@@ -117,6 +117,8 @@ struct Row {
     /// None of the one for all others.
     page: Option<String>,
     counts: PageCounts,
+    /// What pages take each time they go on, on the average of the last times.
+    visit_ns: u64,
 }
 
 /// The numbers of all pages that were asked for.
@@ -148,41 +150,63 @@ impl Counters {
             return OTHERS;
         }
         let Ok(number) = u32::try_from(self.rows.len()) else { return OTHERS };
-        self.rows.push(Row { page: Some(name()), counts: PageCounts::default() });
+        self.rows.push(Row { page: Some(name()), ..Row::default() });
         rows.insert(file.into(), RowIndex(number));
         RowIndex(number)
     }
 
+    /// A page began or went on, until it waited or was over, and took so much.
+    #[inline]
+    pub(super) fn add_visit(&mut self, row: RowIndex, taken_ns: u64) {
+        let row = self.row_mut(row);
+        row.visit_ns = row.visit_ns - row.visit_ns / VISITS_AVERAGED + taken_ns / VISITS_AVERAGED;
+    }
+
+    /// What a page takes each time it goes on, on the average of the last times.
+    pub(super) fn visit_ns(&mut self, row: RowIndex) -> u64 {
+        self.row_mut(row).visit_ns
+    }
+
+    fn row_mut(&mut self, RowIndex(number): RowIndex) -> &mut Row {
+        let row = usize::try_from(number).ok().and_then(|number| self.rows.get_mut(number));
+        row.expect("rows are never taken away")
+    }
+
     /// The numbers of a row.
     #[inline]
-    pub(super) fn of(&mut self, RowIndex(number): RowIndex) -> &mut PageCounts {
-        let row = usize::try_from(number).ok().and_then(|number| self.rows.get_mut(number));
-        &mut row.expect("rows are never taken away").counts
+    pub(super) fn of(&mut self, row: RowIndex) -> &mut PageCounts {
+        &mut self.row_mut(row).counts
     }
 
     /// All that were asked for, in the order of their first requests, and their sum. `waiting` are the pages under way: the
-    /// row, whether it was spawned, and the bytes held.
+    /// row, whether it was spawned, and the bytes held; `families` the requests of which processes live, with what these hold.
     pub(super) fn report(
         &self,
         waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,
+        families: impl Iterator<Item = (RowIndex, u64)>,
     ) -> (PageCounts, Vec<PageReport>) {
-        let mut total = PageCounts::default();
-        let mut by_row = vec![(0, 0, 0); self.rows.len()];
-        for (RowIndex(number), budget, bytes) in waiting {
-            let row = usize::try_from(number).ok().and_then(|number| by_row.get_mut(number));
-            let Some((count, spawned, held_bytes)) = row else { continue };
-            *count += 1;
-            *spawned += u64::from(budget == Budget::Shared);
-            *held_bytes += bytes;
+        let report = |row: &Row| PageReport {
+            page: row.page.clone(),
+            counts: row.counts,
+            ..PageReport::default()
+        };
+        let mut pages: Vec<PageReport> = self.rows.iter().map(report).collect();
+        let place = |RowIndex(number): RowIndex| usize::try_from(number).unwrap_or(usize::MAX);
+        for (row, budget, bytes) in waiting {
+            let Some(page) = pages.get_mut(place(row)) else { continue };
+            page.waiting += 1;
+            page.spawned_waiting += u64::from(budget == Budget::Shared);
+            page.held_bytes += bytes;
         }
-        let mut pages = Vec::new();
-        for (row, (waiting, spawned_waiting, held_bytes)) in
-            self.rows.iter().zip(by_row).filter(|(row, _)| row.counts.requests > 0)
-        {
-            total.add(&row.counts);
-            let page = row.page.clone();
-            let counts = row.counts;
-            pages.push(PageReport { page, waiting, spawned_waiting, held_bytes, counts });
+        for (row, bytes) in families {
+            let Some(page) = pages.get_mut(place(row)) else { continue };
+            page.families += 1;
+            page.spawned_held_bytes += bytes;
+        }
+        pages.retain(|page| page.counts.requests > 0);
+        let mut total = PageCounts::default();
+        for page in &pages {
+            total.add(&page.counts);
         }
         (total, pages)
     }
@@ -197,6 +221,10 @@ pub struct PagesReport {
     pub memory_bytes: usize,
     /// Bytes that it may have.
     pub memory_max_bytes: usize,
+    /// Bytes that Lua has for processes, garbage included.
+    pub process_memory_bytes: usize,
+    /// Bytes that it may have for them.
+    pub process_memory_max_bytes: usize,
     /// Pages under way that do not run now.
     pub waiting: usize,
     /// All pages together.
@@ -206,7 +234,7 @@ pub struct PagesReport {
 }
 
 /// What was counted of one page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageReport {
     /// Its file; `None` for all that have no row of their own.
     pub page: Option<String>,
@@ -214,8 +242,12 @@ pub struct PageReport {
     pub waiting: u64,
     /// Those of them that were spawned.
     pub spawned_waiting: u64,
-    /// Bytes that these hold.
+    /// Bytes that the others hold.
     pub held_bytes: u64,
+    /// Requests of which processes live.
+    pub families: u64,
+    /// Bytes that those processes hold.
+    pub spawned_held_bytes: u64,
     /// The numbers.
     pub counts: PageCounts,
 }
@@ -236,8 +268,10 @@ mod tests {
         let first = counted(&mut counters, 0, "a");
         assert_ne!(first, counted(&mut counters, 1, "a"));
         assert_eq!(first, counted(&mut counters, 0, "a"));
-        let (total, pages) =
-            counters.report([(first, Budget::Own, 5), (first, Budget::Shared, 2)].into_iter());
+        let (total, pages) = counters.report(
+            [(first, Budget::Own, 5), (first, Budget::Shared, 2)].into_iter(),
+            [].into_iter(),
+        );
         let seen: Vec<_> = pages
             .iter()
             .map(|page| {
@@ -256,7 +290,7 @@ mod tests {
             counted(&mut counters, 0, &number.to_string());
         }
         assert_ne!(counted(&mut counters, 0, "0"), OTHERS, "who has a row keeps it");
-        let (total, pages) = counters.report([].into_iter());
+        let (total, pages) = counters.report([].into_iter(), [].into_iter());
         assert_eq!(pages.len(), COUNTED_PAGES_MAX + 1);
         assert_eq!((pages[0].page.as_deref(), pages[0].counts.requests), (None, 7));
         assert_eq!(total.requests, COUNTED_PAGES_MAX as u64 + 8);

@@ -1,12 +1,13 @@
 //! All processes that come of one request: what it spawned, and what those spawned.
 //!
-//! Owns the CPU budget that the spawned ones share, how many there may be, and for which site they all are. Never ends one: the
-//! engine does, by the budget that it is told.
+//! Owns the CPU budget that the spawned ones share, the account of what they hold, and how many there may be. Never ends one: the
+//! engine does by the budget that it is told, and `crowding.rs` by the account.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use runtime::clock::nanoseconds;
+use script::engine::Account;
 
 use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
 
@@ -18,19 +19,25 @@ pub(super) struct Family {
     paid_until_ns: Cell<u64>,
     /// When all failures that were told are forgotten.
     told_until_ns: Cell<u64>,
-    /// The name of the site whose cookies they sign and take; empty for the one without a name.
-    site: Vec<u8>,
+    /// What the spawned ones hold.
+    account: Rc<Account>,
 }
 
 impl Family {
-    fn new(now_ns: u64, site: Vec<u8>) -> Self {
+    fn new(now_ns: u64, account: Rc<Account>) -> Self {
         let (spent_ns, told_until_ns) = (Cell::new(0), Cell::new(0));
         let (members, paid_until_ns) = (Cell::new(0), Cell::new(now_ns));
-        Self { members, spent_ns, paid_until_ns, told_until_ns, site }
+        Self { members, spent_ns, paid_until_ns, told_until_ns, account }
     }
 
-    pub(super) fn site(&self) -> &[u8] {
-        &self.site
+    /// Whose memory the spawned ones use.
+    pub(super) fn account(&self) -> &Rc<Account> {
+        &self.account
+    }
+
+    /// How many there are.
+    pub(super) fn members(&self) -> usize {
+        self.members.get()
     }
 
     /// CPU time that counts against its budget now: what was spent is forgotten as time goes by.
@@ -64,9 +71,9 @@ impl Family {
 pub(super) struct Member(Rc<Family>);
 
 impl Member {
-    /// The first one of a family that begins now, of this site.
-    pub(super) fn first(now_ns: u64, site: Vec<u8>) -> Self {
-        Self::of(&Rc::new(Family::new(now_ns, site)))
+    /// The first one of a family that begins now.
+    pub(super) fn first(now_ns: u64, account: Rc<Account>) -> Self {
+        Self::of(&Rc::new(Family::new(now_ns, account)))
     }
 
     /// Another one; none when there are too many.
@@ -92,13 +99,19 @@ impl Drop for Member {
 
 #[cfg(test)]
 mod tests {
+    use script::engine::{Settings, State};
+
     use super::*;
+
+    fn account() -> Rc<Account> {
+        State::new(Settings::default()).unwrap().open_account()
+    }
 
     const MS: u64 = 1_000_000;
 
     #[test]
     fn what_was_spent_is_forgotten_as_time_goes_by() {
-        let family = Family::new(5 * MS, Vec::new());
+        let family = Family::new(5 * MS, account());
         family.spend(100 * MS, u64::MAX);
         assert_eq!(family.spent_ns(5 * MS), 100 * MS);
         assert_eq!(family.spent_ns(5 * MS + FAMILY_REST_FACTOR * 40 * MS), 60 * MS);
@@ -114,7 +127,7 @@ mod tests {
 
     #[test]
     fn debts_are_bounded() {
-        let family = Family::new(0, Vec::new());
+        let family = Family::new(0, account());
         for _ in 0..10 {
             family.spend(100 * MS, 250 * MS);
         }
@@ -123,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_family_has_so_many_members_and_no_more() {
-        let first = Member::first(0, Vec::new());
+        let first = Member::first(0, account());
         // Who only looks at the family is none of them.
         let _looked_at = Rc::clone(first.family());
         let mut members = Vec::new();
@@ -137,7 +150,7 @@ mod tests {
 
     #[test]
     fn few_failures_are_told_and_never_none_for_long() {
-        let family = Family::new(0, Vec::new());
+        let family = Family::new(0, account());
         let told = |now_ns| (0..1_000).filter(|_| family.may_tell(now_ns)).count() as u64;
         assert_eq!(told(0), FAMILY_FAILURES_TOLD);
         let again_ns = nanoseconds(FAMILY_TOLD_AGAIN);

@@ -60,7 +60,7 @@ impl<'a> FaultReport<'a> {
     pub fn of_run(page: &'a Page, error: &'a ScriptError) -> Self {
         let title = match error.fault {
             Fault::Compile => "The page cannot be run",
-            Fault::Runtime => "The page failed",
+            Fault::Runtime | Fault::TableSize => "The page failed",
             Fault::Memory => "The page was ended: memory",
             Fault::CpuBudget => "The page was ended: CPU time",
             Fault::Stalled => "The page was ended: not to be interrupted",

@@ -198,8 +198,6 @@ fn list_files(form: &Form, answer: &mut Answer) {
 pub(super) struct BackgroundHost<'a> {
     /// The page that it is of.
     pub(super) file: &'a str,
-    /// The name of the site that the request was for which it comes of; empty for the one without.
-    pub(super) site: &'a [u8],
     /// Seconds since 1970.
     pub(super) unix_seconds: u64,
 }
@@ -211,10 +209,6 @@ impl Host for BackgroundHost<'_> {
 
     fn now(&mut self) -> Duration {
         Duration::from_secs(self.unix_seconds)
-    }
-
-    fn site(&mut self, name: &mut Vec<u8>) {
-        name.extend_from_slice(self.site);
     }
 
     fn clock(&mut self) -> Duration {

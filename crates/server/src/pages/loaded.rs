@@ -9,6 +9,7 @@ use script::engine::{Fault, Handler, Purpose, ScriptError};
 use super::counts::RowIndex;
 use super::host::{LoadHost, LoadLog};
 use super::load::SetIndex;
+use super::nursery::provide;
 use super::runner::Runner;
 use super::set::{Page, PageSet};
 use crate::limits::PAGE_LOADS_FAILED_MAX;
@@ -216,23 +217,15 @@ impl Runner {
         Loaded::new(set, site, code)
     }
 
-    /// Puts a set of modules in force, as a whole; or the page for which there was no room.
+    /// Puts a set of modules in force in both engines; or the page for which there was no room.
     fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
-        let mut last = None;
-        let adopted = set.pages.iter().try_for_each(|page| {
-            let Some(text) = &page.lua else { return Ok(()) };
-            last = Some(page);
-            self.engine.provide(&page.name.full, &page.name.file, text)
-        });
-        let Err(error) = adopted.and_then(|()| self.engine.adopt_modules()) else { return Ok(()) };
-        for (page, _) in set.texts() {
-            self.engine.take_back(&page.name.full);
+        provide(&mut self.engine, set)?;
+        if let Err((page, mut error)) = self.nursery.take_over(set) {
+            let told = "there is no memory for the app modules in the engine of processes; those before stay in force there";
+            told.clone_into(&mut error.message);
+            self.failures.push((page, error));
         }
-        match last {
-            Some(page) => Err((Arc::clone(page), error)),
-            // A set of none: pages go on finding those that are gone.
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The page that answers a path of a root, or the module of that name.
@@ -270,7 +263,11 @@ mod tests {
 
     /// Most of the memory.
     const HOLDS: &str = "<% local texts = {}
-        for index = 1, 320 do texts[index] = ('x'):rep(20000) .. index end sleep(1) print(#texts) %>";
+        for index = 1, 250 do texts[index] = ('x'):rep(20000) .. index end sleep(1) print(#texts) %>";
+
+    /// Little: beyond three quarters of the memory none may hold much.
+    const HOLDS_SOME: &str = "<% local texts = {}
+        for index = 1, 10 do texts[index] = ('x'):rep(20000) .. index .. tostring(texts) end sleep(1) print(#texts) %>";
 
     fn body(runner: &mut Runner, index: usize) -> String {
         assert!(matches!(run(runner, 9, index, 0), Turnout::Done(_)));
@@ -282,13 +279,21 @@ mod tests {
         let slice = Duration::from_secs(3600);
         let settings = Settings { memory_bytes: 8 << 20, slice, ..Settings::default() };
         let mut runner = Runner::new(
-            &pages(&[("a.page.html", "old"), ("holds.page.html", HOLDS)]),
+            &pages(&[
+                ("a.page.html", "old"),
+                ("holds.page.html", HOLDS),
+                ("some.page.html", HOLDS_SOME),
+            ]),
             settings,
+            64 << 20,
             u64::MAX,
             1,
         )
         .unwrap();
         assert!(matches!(run(&mut runner, 1, 1, 0), Turnout::Wait));
+        for process in 11..=17 {
+            assert!(matches!(run(&mut runner, process, 2, 0), Turnout::Wait));
+        }
         let long = format!("new<% local text = '{}' %>", "y".repeat(1_000_000));
         let added = ("b.page.html", long.as_str());
         let edited = pages(&[("a.page.html", &long), added, ("holds.page.html", HOLDS)]);
@@ -306,7 +311,9 @@ mod tests {
         let Turnout::Failed(_, Some(error)) = run(&mut runner, 2, 1, 0) else { panic!("it ran") };
         assert_eq!(error.fault, Fault::Memory);
         // With room it is loaded, though nothing of it has changed.
-        runner.forget(ProcessId::from_bits(1));
+        for process in [1, 11, 12, 13, 14, 15, 16, 17] {
+            runner.forget(ProcessId::from_bits(process));
+        }
         runner.load(&edited);
         assert_eq!(
             (body(&mut runner, 0), body(&mut runner, 1)),

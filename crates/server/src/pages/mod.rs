@@ -5,6 +5,7 @@
 
 mod alarms;
 mod counts;
+mod crowding;
 mod error;
 mod family;
 mod fault_page;
@@ -16,8 +17,10 @@ mod loaded;
 mod mark;
 mod modules;
 pub mod name;
+mod nursery;
 mod post;
 mod process;
+mod process_name;
 mod ready;
 mod runner;
 mod scan;
@@ -27,6 +30,7 @@ mod set;
 pub(crate) mod stage;
 mod toll;
 mod turns;
+mod underway;
 mod waits;
 mod way;
 
@@ -38,6 +42,7 @@ pub use host::RequestHost;
 pub use load::{Before, PageProblem, PageRoot, Places, Served, SetIndex, load, problems};
 pub use post::Letter;
 pub use process::Undelivered;
+pub use process_name::Token;
 pub use runner::{Moment, Runner, Turnout};
 pub use secret::{Secret, SecretError, SecretFault};
 pub use set::{Page, PageKind, PageSet, Problem};

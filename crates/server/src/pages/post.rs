@@ -9,6 +9,7 @@ use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 
 use super::process::Undelivered;
+use super::process_name::Token;
 use crate::message::Message;
 
 /// Which letter a receipt is of: a sender may have given up one before.
@@ -22,6 +23,8 @@ pub enum Letter {
     Message {
         /// The mailbox it is for.
         to: ProcessId,
+        /// What of its name nobody can guess.
+        token: Token,
         /// The mailbox of the sender, which waits for the receipt.
         from: ProcessId,
         /// The letter's number, of those of its scheduler.
@@ -86,9 +89,11 @@ mod tests {
 
     #[test]
     fn a_letter_goes_with_its_sender() {
-        let pages = pages(&[("a.page.txt", "<% send('1.5.1', 'a') %>")]);
+        let pages =
+            pages(&[("a.page.txt", "<% send('1.5.1.00000000000000000000000000000001', 'a') %>")]);
         let deadline_ns = 10;
-        let mut runner = Runner::new(&pages, Settings::default(), deadline_ns, 2).unwrap();
+        let mut runner =
+            Runner::new(&pages, Settings::default(), 64 << 20, deadline_ns, 2).unwrap();
         for process in 1..=3 {
             assert!(matches!(run(&mut runner, process, 0, 0), Turnout::Wait));
             assert_eq!(runner.outgoing.letters.len(), 1);

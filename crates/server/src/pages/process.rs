@@ -1,21 +1,19 @@
 //! Page processes: what a page, or a function that one spawned, is while it is under way.
 //!
-//! Owns their names and their mailboxes. Never runs one.
+//! Owns their mailboxes. Never runs one.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::rc::Rc;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use runtime::mailbox::Endpoint;
 use runtime::slots::{ProcessId, Slots};
-use script::engine::{Reply, Run};
+use script::engine::{Reply, Run, ScriptError};
 
 use super::counts::RowIndex;
 use super::family::{Family, Member};
 use super::fetches::Fetched;
 use super::post::LetterNumber;
+use super::process_name::{Token, Tokens};
 use super::set::Page;
 use crate::limits::{
     ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
@@ -101,9 +99,17 @@ impl Life {
     }
 }
 
+/// What one that is under way comes back to.
+pub(super) enum Work {
+    /// Its code.
+    Run(Run),
+    /// It was ended where it was, which it hears when it goes on.
+    Ended(Box<ScriptError>),
+}
+
 /// One that does not run now.
 pub(super) struct Underway {
-    pub(super) run: Run,
+    pub(super) work: Work,
     pub(super) life: Life,
     /// When it goes on, whatever happens.
     pub(super) due_ns: u64,
@@ -114,12 +120,13 @@ pub(super) struct Underway {
 
 impl Underway {
     pub(super) fn new(run: Run, life: Life, due_ns: u64, delivery: Option<Delivery>) -> Self {
-        Self { run, life, due_ns, delivery, standing: Standing::Waits }
+        Self { work: Work::Run(run), life, due_ns, delivery, standing: Standing::Waits }
     }
 
-    /// Whether what it waits for is here.
+    /// Whether what it waits for is here, or it waits for nothing any more.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
-        self.due_ns <= now_ns || self.delivery.is_some()
+        let is_ended = matches!(self.work, Work::Ended(_));
+        self.due_ns <= now_ns || self.delivery.is_some() || is_ended
     }
 }
 
@@ -156,36 +163,6 @@ impl Delivery {
             Some(Self::Fetched(fetched)) => fetched.reply_to(resume),
             Some(Self::Done) | None => resume(Reply::Nothing),
         }
-    }
-}
-
-/// The name of a process among all schedulers, as pages see it: `SCHEDULER.NUMBER.GENERATION`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name {
-    /// The scheduler.
-    pub(super) endpoint: Endpoint,
-    /// The mailbox there.
-    pub(super) mailbox: ProcessId,
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.mailbox.to_bits();
-        write!(formatter, "{}.{}.{}", self.endpoint.0, bits & u64::from(u32::MAX), bits >> 32)
-    }
-}
-
-impl FromStr for Name {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let mut parts = text.split('.');
-        let mut part = || parts.next().filter(|part| !part.is_empty()).ok_or(());
-        let endpoint = Endpoint(part()?.parse().map_err(drop)?);
-        let number: u32 = part()?.parse().map_err(drop)?;
-        let generation: u32 = part()?.parse().map_err(drop)?;
-        let mailbox = ProcessId::from_bits(u64::from(generation) << 32 | u64::from(number));
-        if parts.next().is_some() { Err(()) } else { Ok(Self { endpoint, mailbox }) }
     }
 }
 
@@ -227,6 +204,7 @@ pub(super) enum Awaits {
 
 struct Mailbox {
     owner: Key,
+    token: Token,
     awaits: Awaits,
     messages: VecDeque<Vec<u8>>,
     size: usize,
@@ -244,12 +222,14 @@ pub(super) enum Put {
 /// The mailboxes of one scheduler.
 pub(super) struct Mailboxes {
     table: Slots<Mailbox>,
+    tokens: Tokens,
     size: usize,
 }
 
 impl Mailboxes {
-    pub(super) fn new() -> Self {
-        Self { table: Slots::new(PAGE_PROCESSES_MAX), size: 0 }
+    /// None where the operating system has no random bytes for their names.
+    pub(super) fn new() -> Option<Self> {
+        Some(Self { table: Slots::new(PAGE_PROCESSES_MAX), tokens: Tokens::new()?, size: 0 })
     }
 
     /// The number of the mailbox that is opened next.
@@ -260,7 +240,8 @@ impl Mailboxes {
     /// Opens a mailbox; none when there are too many.
     pub(super) fn open(&mut self, owner: Key) -> Option<ProcessId> {
         let (awaits, messages, size) = (Awaits::Nothing, VecDeque::new(), 0);
-        self.table.insert(Mailbox { owner, awaits, messages, size }).ok()
+        let token = self.tokens.next();
+        self.table.insert(Mailbox { owner, token, awaits, messages, size }).ok()
     }
 
     /// Its process has ended; nobody reads what is in it.
@@ -277,9 +258,19 @@ impl Mailboxes {
         }
     }
 
-    /// A message has come.
-    pub(super) fn put(&mut self, id: ProcessId, message: Vec<u8>) -> Result<Put, Undelivered> {
-        let mailbox = self.table.lookup(id).ok_or(Undelivered::Ended)?;
+    /// What of its name nobody can guess.
+    pub(super) fn token(&mut self, id: ProcessId) -> Option<Token> {
+        self.table.lookup(id).map(|mailbox| mailbox.token)
+    }
+
+    /// A message has come, from one who knows the name. To whoever does not, there is nobody.
+    pub(super) fn put(
+        &mut self,
+        (id, token): (ProcessId, Token),
+        message: Vec<u8>,
+    ) -> Result<Put, Undelivered> {
+        let known = self.table.lookup(id).filter(|mailbox| mailbox.token == token);
+        let mailbox = known.ok_or(Undelivered::Ended)?;
         if mailbox.awaits == Awaits::Message {
             mailbox.awaits = Awaits::Nothing;
             return Ok(Put::Awaited(mailbox.owner, message));
@@ -329,36 +320,44 @@ mod tests {
         Key::Request(ProcessId::from_bits(7))
     }
 
+    /// From one who knows the name.
+    fn put(boxes: &mut Mailboxes, id: ProcessId, message: Vec<u8>) -> Result<Put, Undelivered> {
+        let token = boxes.token(id).ok_or(Undelivered::Ended)?;
+        boxes.put((id, token), message)
+    }
+
+    #[test]
+    fn without_the_token_there_is_nobody() {
+        let (mut boxes, id) = boxes();
+        let other = boxes.open(owner()).unwrap();
+        let token = boxes.token(other).unwrap();
+        assert_eq!(boxes.put((id, token), b"1".to_vec()), Err(Undelivered::Ended));
+        assert_eq!(boxes.take(id), None);
+        assert_eq!(boxes.put((other, token), b"1".to_vec()), Ok(Put::Kept));
+        // The slot is used again, the token is not.
+        boxes.close(other);
+        let next = boxes.open(owner()).unwrap();
+        assert_eq!(next.index(), other.index());
+        assert_ne!(boxes.token(next), Some(token));
+    }
+
     fn boxes() -> (Mailboxes, ProcessId) {
-        let mut boxes = Mailboxes::new();
+        let mut boxes = Mailboxes::new().unwrap();
         let id = boxes.open(owner()).unwrap();
         (boxes, id)
     }
 
     #[test]
-    fn a_name_is_read_as_it_is_written() {
-        let mailbox = ProcessId::from_bits(3 << 32 | 17);
-        let name = Name { endpoint: Endpoint(2), mailbox };
-        assert_eq!(name.to_string(), "2.17.3");
-        assert_eq!("2.17.3".parse(), Ok(name));
-        for wrong in
-            ["", "2.17", "2.17.3.4", "a.1.2", "1..2", "1.2.", "70000.1.1", "1.5000000000.1"]
-        {
-            assert_eq!(wrong.parse::<Name>(), Err(()), "{wrong}");
-        }
-    }
-
-    #[test]
     fn messages_come_in_their_order_and_to_who_waits_at_once() {
         let (mut boxes, id) = boxes();
-        assert_eq!(boxes.put(id, b"1".to_vec()), Ok(Put::Kept));
-        assert_eq!(boxes.put(id, b"2".to_vec()), Ok(Put::Kept));
+        assert_eq!(put(&mut boxes, id, b"1".to_vec()), Ok(Put::Kept));
+        assert_eq!(put(&mut boxes, id, b"2".to_vec()), Ok(Put::Kept));
         assert_eq!(boxes.take(id), Some(b"1".to_vec()));
         assert_eq!(boxes.take(id), Some(b"2".to_vec()));
         assert_eq!(boxes.take(id), None);
         boxes.set_awaits(id, Awaits::Message);
-        assert_eq!(boxes.put(id, b"3".to_vec()), Ok(Put::Awaited(owner(), b"3".to_vec())));
-        assert_eq!(boxes.put(id, b"4".to_vec()), Ok(Put::Kept));
+        assert_eq!(put(&mut boxes, id, b"3".to_vec()), Ok(Put::Awaited(owner(), b"3".to_vec())));
+        assert_eq!(put(&mut boxes, id, b"4".to_vec()), Ok(Put::Kept));
     }
 
     #[test]
@@ -368,7 +367,7 @@ mod tests {
         let (first, second) = (outgoing.number(), outgoing.number());
         assert_eq!(boxes.take_word(id, first), None);
         boxes.set_awaits(id, Awaits::Word(second));
-        assert_eq!(boxes.put(id, b"1".to_vec()), Ok(Put::Kept));
+        assert_eq!(put(&mut boxes, id, b"1".to_vec()), Ok(Put::Kept));
         assert_eq!(boxes.take_word(id, first), None, "of a letter that was given up");
         assert_eq!(boxes.take_word(id, second), Some(owner()));
         assert_eq!(boxes.take_word(id, second), None);
@@ -378,19 +377,19 @@ mod tests {
     fn a_mailbox_is_bounded_in_messages_and_in_bytes_and_closing_gives_them_back() {
         let (mut boxes, id) = boxes();
         for _ in 0..PAGE_MESSAGES_MAX {
-            assert_eq!(boxes.put(id, Vec::new()), Ok(Put::Kept));
+            assert_eq!(put(&mut boxes, id, Vec::new()), Ok(Put::Kept));
         }
-        assert_eq!(boxes.put(id, Vec::new()), Err(Undelivered::Full));
+        assert_eq!(put(&mut boxes, id, Vec::new()), Err(Undelivered::Full));
         boxes.close(id);
         assert_eq!(boxes.size, 0);
-        assert_eq!(boxes.put(id, Vec::new()), Err(Undelivered::Ended));
+        assert_eq!(put(&mut boxes, id, Vec::new()), Err(Undelivered::Ended));
         let large = vec![0; MAILBOX_SIZE / 2];
         let ids: Vec<_> = (0..100).map(|_| boxes.open(owner()).unwrap()).collect();
-        assert_eq!(boxes.put(ids[0], large.clone()), Ok(Put::Kept));
-        assert_eq!(boxes.put(ids[0], large.clone()), Err(Undelivered::Full));
+        assert_eq!(put(&mut boxes, ids[0], large.clone()), Ok(Put::Kept));
+        assert_eq!(put(&mut boxes, ids[0], large.clone()), Err(Undelivered::Full));
         let mut kept = 1;
         for id in &ids[1..] {
-            kept += usize::from(boxes.put(*id, large.clone()).is_ok());
+            kept += usize::from(put(&mut boxes, *id, large.clone()).is_ok());
         }
         assert_eq!(kept, ALL_MAILBOXES_SIZE / (large.len() + PAGE_MESSAGE_COST));
         for id in ids {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahash::HashMap;
+use ahash::{HashMap, HashSet};
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
@@ -15,17 +15,18 @@ use script::engine::{
 };
 
 use super::alarms::Alarms;
-use super::counts::{Counters, PagesReport, RowIndex};
+use super::counts::{Counters, RowIndex};
 use super::fetches::Fetches;
 use super::load::SetIndex;
 use super::loaded::{self, Loaded, no_room};
+use super::nursery::Nursery;
 use super::post::Outgoing;
-use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway};
-use super::ready::Ready;
+use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway, Work};
+use super::ready::{Ready, Used};
 use super::set::{Page, PageSet};
 use super::toll::Toll;
 use super::waits::Met;
-use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_STEP_NS};
+use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICE_PART_THAT_IS_LONG};
 
 /// What became of a page for now.
 pub enum Turnout {
@@ -52,12 +53,17 @@ pub struct Moment {
 
 /// The pages of one scheduler.
 pub struct Runner {
+    /// Runs what answers requests.
     pub(super) engine: State,
+    /// Runs what pages spawned.
+    pub(super) nursery: Nursery,
     pub(super) roots: Vec<Loaded>,
     /// The number of the next site.
     pub(super) next_site: u16,
-    pub(super) underway: HashMap<Key, Underway>,
+    pub(super) underway: HashMap<Key, Box<Underway>>,
     pub(super) mailboxes: Mailboxes,
+    /// Requests that have not begun, as their pages take long: they do when they go on.
+    pub(super) put_off: HashSet<ProcessId>,
     pub(super) alarms: Alarms,
     /// Who goes on at the end of the turn.
     pub(super) ready: Ready,
@@ -75,10 +81,14 @@ pub struct Runner {
     pub(super) now_ns: u64,
     /// Steps so far, at what each takes of this server besides Lua.
     pub(super) steps_ns: u64,
+    /// What all steps had taken at the end of the last turn.
+    pub(super) turn_began_ns: u64,
     toll: Toll,
+    /// Bytes that processes have to give back.
+    pub(super) missing_for_processes: u64,
     /// How many schedulers have processes: the first endpoints.
     pub(super) schedulers: u16,
-    code: Code,
+    pub(super) code: Code,
     pub(super) counters: Counters,
 }
 
@@ -90,15 +100,18 @@ impl Runner {
     pub fn new(
         sets: &[Arc<PageSet>],
         settings: Settings,
+        process_memory_bytes: usize,
         deadline_ns: u64,
         schedulers: u16,
     ) -> Result<Self, EngineError> {
         let mut runner = Self {
             engine: State::new(settings)?,
+            nursery: Nursery::new(settings, process_memory_bytes),
             roots: Vec::new(),
             next_site: 0,
             underway: HashMap::default(),
-            mailboxes: Mailboxes::new(),
+            mailboxes: Mailboxes::new().ok_or(EngineError::NoRandomBytes)?,
+            put_off: HashSet::default(),
             alarms: Alarms::default(),
             ready: Ready::default(),
             outgoing: Outgoing::default(),
@@ -111,7 +124,9 @@ impl Runner {
             cpu_budget_ns: nanoseconds(settings.cpu_budget),
             now_ns: 0,
             steps_ns: 0,
+            turn_began_ns: 0,
             toll: Toll::new(),
+            missing_for_processes: 0,
             schedulers,
             code: settings.code,
             counters: Counters::default(),
@@ -143,12 +158,19 @@ impl Runner {
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
+        let may_wait = !self.put_off.remove(&process) && self.had_their_slice();
         let loaded = self.roots.get_mut(usize::from(set.0))?;
         let page = loaded.set.pages.get(index)?;
         let row = loaded.rows.get_mut(index)?;
         let row = *row.get_or_insert_with(|| {
             self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
         });
+        if may_wait && self.counters.visit_ns(row) >= self.slice_ns / SLICE_PART_THAT_IS_LONG {
+            // What takes long waits until others had their turn.
+            self.put_off.insert(process);
+            self.ready.push(key, Used::Much);
+            return Some(Turnout::Wait);
+        }
         let counts = self.counters.of(row);
         counts.requests += 1;
         let Some(loaded::Code { page, handler }) = loaded.code.get(index)? else {
@@ -157,12 +179,15 @@ impl Runner {
             return Some(Turnout::Failed(Arc::clone(page), error));
         };
         let page = Arc::clone(page);
-        let before = self.engine.usage();
+        let begun_ns = self.engine.used_ns().saturating_add(self.nursery.usage().cpu_ns);
+        let begun_ns = begun_ns.saturating_add(self.steps_ns);
+        let before = self.engine.usage().with(self.nursery.usage());
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let life = Life::new(page, row, deadline_ns);
-        let _used = self.count(row, &step, before, 0);
-        Some(self.proceed(key, life, step, host, moment))
+        let held_bytes = self.engine.held_bytes();
+        let _used = self.count(row, &step, before, held_bytes, 0);
+        Some(self.proceed(key, life, (step, begun_ns), host, moment))
     }
 
     /// Goes on with one that waited, if what it waited for is here.
@@ -172,7 +197,14 @@ impl Runner {
             self.underway.insert(key, waits);
             return Turnout::Wait;
         }
-        let Underway { mut run, mut life, mut delivery, .. } = waits;
+        let Underway { work, mut life, mut delivery, .. } = *waits;
+        let mut run = match work {
+            Work::Run(run) => run,
+            Work::Ended(error) => {
+                self.counters.of(life.row).add_fault(error.fault);
+                return Turnout::Failed(self.end(life), Some(error));
+            }
+        };
         life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
@@ -184,8 +216,9 @@ impl Runner {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
             self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
         }
+        let begun_ns = self.taken_ns();
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
-        self.proceed(key, life, step, host, moment)
+        self.proceed(key, life, (step, begun_ns), host, moment)
     }
 
     fn resume(
@@ -197,18 +230,26 @@ impl Runner {
         moment: Moment,
     ) -> Step {
         if self.toll.is_look_due() {
-            self.toll.look((moment.thread_cpu_ns)(), self.engine.used_ns());
+            self.toll.look((moment.thread_cpu_ns)(), self.used_ns());
         }
         let toll_ns = self.toll.price_ns();
-        let before = self.engine.usage();
+        let before = self.usage();
         let family = life.shares_budget_with();
-        match family {
-            Some(family) => self.engine.set_spent(&mut run, family.spent_ns(moment.now_ns)),
-            None => self.engine.charge(&mut run, toll_ns),
-        }
-        let (engine, output) = (&mut self.engine, &mut self.output);
+        let engine = match family {
+            Some(family) => {
+                let engine = self.nursery.engine_mut().expect("what it made a run of is there");
+                engine.set_spent(&mut run, family.spent_ns(moment.now_ns));
+                engine
+            }
+            None => {
+                self.engine.charge(&mut run, toll_ns);
+                &mut self.engine
+            }
+        };
+        let output = &mut self.output;
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
-        let used = self.count(life.row, &step, before, toll_ns);
+        let held_bytes = engine.held_bytes();
+        let used = self.count(life.row, &step, before, held_bytes, toll_ns);
         if let Some(family) = family {
             self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;
             // One slice beyond it, so that whoever goes on with that is ended.
@@ -218,21 +259,58 @@ impl Runner {
         step
     }
 
-    fn count(&mut self, row: RowIndex, step: &Step, before: Usage, toll_ns: u64) -> Usage {
-        self.steps_ns += PAGE_STEP_NS;
+    /// Whether pages had as much of this turn as one of them may have.
+    fn had_their_slice(&self) -> bool {
+        self.taken_ns().saturating_sub(self.turn_began_ns) >= self.slice_ns
+    }
+
+    fn count(
+        &mut self,
+        row: RowIndex,
+        step: &Step,
+        before: Usage,
+        held_bytes: u64,
+        toll_ns: u64,
+    ) -> Usage {
+        self.steps_ns += self.toll.price_ns();
         self.toll.count();
-        let mut used = self.engine.usage().since(before);
+        let mut used = self.usage().since(before);
         used.cpu_ns += toll_ns;
-        self.counters.of(row).add_step(step, used, self.engine.held_bytes());
+        self.counters.of(row).add_step(step, used, held_bytes);
         used
     }
 
-    /// From one step to the next, as long as what a step wants is answered at once.
+    /// What both engines have used so far.
+    fn usage(&self) -> Usage {
+        self.engine.usage().with(self.nursery.usage())
+    }
+
+    /// The CPU time of it.
+    pub(super) fn used_ns(&self) -> u64 {
+        self.usage().cpu_ns
+    }
+
+    /// From the first step, which began at this time, to the next, as long as what a step wants is answered at once.
     fn proceed(
         &mut self,
         key: Key,
+        life: Life,
+        (step, begun_ns): (Step, u64),
+        host: &mut dyn Host,
+        moment: Moment,
+    ) -> Turnout {
+        let row = life.row;
+        let end_ns = begun_ns.saturating_add(self.slice_ns);
+        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        self.counters.add_visit(row, self.taken_ns().saturating_sub(begun_ns));
+        turnout
+    }
+
+    fn go_through(
+        &mut self,
+        key: Key,
         mut life: Life,
-        mut step: Step,
+        (mut step, end_ns): (Step, u64),
         host: &mut dyn Host,
         moment: Moment,
     ) -> Turnout {
@@ -242,9 +320,6 @@ impl Runner {
                 Step::Done => return Turnout::Done(self.end(life)),
                 Step::Failed(error) => return Turnout::Failed(self.end(life), Some(error)),
                 Step::Sliced(run) => return self.yield_turn(key, run, life, None),
-                Step::Spawned { parent, child } => {
-                    (parent, self.adopt(child, &mut life, host, moment))
-                }
                 Step::Waits(run, Wait::Flush) if matches!(key, Key::Request(_)) => {
                     return self.send_part(key, run, life);
                 }
@@ -259,7 +334,7 @@ impl Runner {
                 },
             };
             answered += 1;
-            if answered == PAGE_ANSWERS_AT_ONCE {
+            if answered == PAGE_ANSWERS_AT_ONCE || self.taken_ns() >= end_ns {
                 return self.yield_turn(key, run, life, Some(delivery));
             }
             step = self.resume(run, &life, Some(&delivery), host, moment);
@@ -281,81 +356,6 @@ impl Runner {
         }
     }
 
-    /// Others have their turn.
-    pub(super) fn yield_turn(
-        &mut self,
-        key: Key,
-        run: Run,
-        life: Life,
-        delivery: Option<Delivery>,
-    ) -> Turnout {
-        let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
-        self.make_ready(key);
-        Turnout::Wait
-    }
-
-    fn keep(&mut self, key: Key, underway: Underway) -> Turnout {
-        self.underway.insert(key, underway);
-        let underway = &self.underway;
-        let due = |key: Key| underway.get(&key).map(|underway| underway.due_ns);
-        self.alarms.tidy(underway.len(), due);
-        Turnout::Wait
-    }
-
-    /// It is over.
-    fn end(&mut self, life: Life) -> Arc<Page> {
-        if let Some(mailbox) = life.mailbox {
-            // What has not left is taken back with its sender: who is gone has no letter here.
-            let _nobody_is_told = self.give_up_word(mailbox);
-            self.mailboxes.close(mailbox);
-        }
-        life.page
-    }
-
-    /// Whether a page of this process is under way.
-    pub fn is_underway(&self, process: ProcessId) -> bool {
-        self.underway.contains_key(&Key::Request(process))
-    }
-
-    /// Nobody wants the answer any more: the page ends where it is.
-    pub fn forget(&mut self, process: ProcessId) {
-        if let Some(row) = self.end_underway(process) {
-            self.counters.of(row).cancelled += 1;
-        }
-    }
-
-    /// Its client has the whole answer: the page ends where it is.
-    pub fn end_answered(&mut self, process: ProcessId) {
-        let _counted_as_any_other = self.end_underway(process);
-    }
-
-    fn end_underway(&mut self, process: ProcessId) -> Option<RowIndex> {
-        let key = Key::Request(process);
-        let gone = self.underway.remove(&key)?;
-        self.fetches.unwant(key);
-        let row = gone.life.row;
-        self.end(gone.life);
-        Some(row)
-    }
-
-    /// What was counted so far.
-    pub fn report(&self) -> PagesReport {
-        let held_by = |underway: &Underway| self.engine.held_by(&underway.run);
-        let waiting = self
-            .underway
-            .values()
-            .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
-        let (total, pages) = self.counters.report(waiting);
-        PagesReport {
-            code: self.code,
-            memory_bytes: self.engine.memory_used(),
-            memory_max_bytes: self.engine.memory_bound(),
-            waiting: self.underway.len(),
-            total,
-            pages,
-        }
-    }
-
     /// Errors of processes that answer no request, since the last time.
     pub fn take_failures(&mut self) -> Vec<(Arc<Page>, Box<ScriptError>)> {
         std::mem::take(&mut self.failures)
@@ -373,9 +373,15 @@ mod tests {
 
     #[test]
     fn who_sends_to_a_scheduler_that_does_not_answer_is_told_so() {
-        let page = "<%= select(2, send('1.5.1', 'a')) %>|<%= tostring(send('1.5.1', 'b')) %>";
-        let mut runner =
-            Runner::new(&pages(&[("a.page.txt", page)]), Settings::default(), u64::MAX, 2).unwrap();
+        let page = "<%= select(2, send('1.5.1.00000000000000000000000000000001', 'a')) %>|<%= tostring(send('1.5.1.00000000000000000000000000000001', 'b')) %>";
+        let mut runner = Runner::new(
+            &pages(&[("a.page.txt", page)]),
+            Settings::default(),
+            64 << 20,
+            u64::MAX,
+            2,
+        )
+        .unwrap();
         let to = runner.mailboxes.next_id();
         let run = |runner: &mut Runner, now_ns| run(runner, 1, 0, now_ns);
         let word_ns = nanoseconds(crate::limits::LETTER_WORD);
@@ -397,7 +403,7 @@ mod tests {
     #[test]
     fn the_numbers_of_a_page_outlive_its_text() {
         let old = pages(&[("a.page.html", "old"), ("b.page.html", "<% sleep(1) %>")]);
-        let mut runner = Runner::new(&old, Settings::default(), u64::MAX, 1).unwrap();
+        let mut runner = Runner::new(&old, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
         let now = 5;
         assert!(matches!(run(&mut runner, 1, 0, now), Turnout::Done(_)));
         assert!(matches!(run(&mut runner, 2, 1, now), Turnout::Wait));

@@ -8,13 +8,14 @@ use std::time::Duration;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
-use script::engine::{Host, Run, Wait};
+use script::engine::Wait;
 
 use super::family::Member;
 use super::post::Letter;
-use super::process::{Awaits, Budget, Delivery, Key, Life, Name, Put, Undelivered};
+use super::process::{Awaits, Budget, Delivery, Key, Life, Put, Undelivered};
+use super::process_name::{Name, Token};
 use super::runner::{Moment, Runner};
-use crate::limits::LETTER_WORD;
+use crate::limits::{LETTER_WORD, PROCESSES_READY_MAX};
 use crate::uploads::Told;
 
 /// What becomes of a wait.
@@ -44,13 +45,10 @@ impl Runner {
         Some(match wait {
             Wait::Sleep(time) => Met::Later { due_ns: at(time) },
             Wait::Fetch(fetch) => self.begin_fetch(*fetch, key, life, moment),
-            // That of a request goes to its client.
-            Wait::Flush => Met::Now(Delivery::Failed(
-                "a spawned process has no client: what it prints cannot be sent",
-            )),
+            Wait::Spawn(body) => Met::Now(self.spawn(&body, life, moment)),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;
-                Met::Now(name_of(moment, mailbox))
+                Met::Now(self.name_of(moment, mailbox))
             }
             Wait::Receive(time) => {
                 let mailbox = self.mailbox_of(key, life)?;
@@ -62,13 +60,15 @@ impl Runner {
                     }
                 }
             }
-            Wait::SaveFile { .. } | Wait::ReadFile { .. } => match key {
+            Wait::SaveFile { .. } | Wait::ReadFile { .. } | Wait::Flush => match key {
+                // A flush of a request goes to its client, and does not come here.
                 Key::Request(process) => {
                     self.file_wishes.push((process, wait));
                     Met::Later { due_ns: u64::MAX }
                 }
+                // It has none of what that is done with: `spawn` refuses to copy it.
                 Key::Spawned(_) => {
-                    Met::Now(Delivery::Failed("the files of a form are for its request alone"))
+                    Met::Now(Delivery::Failed("only what answers a request can do that"))
                 }
             },
             Wait::Send { to, message } => {
@@ -88,17 +88,17 @@ impl Runner {
 
     fn send(&mut self, to: &[u8], from: ProcessId, message: Vec<u8>, moment: Moment) -> Met {
         let name = str::from_utf8(to).ok().and_then(|name| name.parse().ok());
-        let Some(Name { endpoint, mailbox: to }) = name else {
+        let Some(Name { endpoint, mailbox: to, token }) = name else {
             return Met::Now(said_of(Err(Undelivered::Nobody)));
         };
         if endpoint.0 >= self.schedulers {
             return Met::Now(said_of(Err(Undelivered::Ended)));
         }
         if endpoint == moment.endpoint {
-            return Met::Now(said_of(self.put(to, message)));
+            return Met::Now(said_of(self.put((to, token), message)));
         }
         let number = self.outgoing.number();
-        self.outgoing.add(endpoint, Letter::Message { to, from, number, message });
+        self.outgoing.add(endpoint, Letter::Message { to, token, from, number, message });
         self.mailboxes.set_awaits(from, Awaits::Word(number));
         let word_ns = nanoseconds(LETTER_WORD);
         Met::Later { due_ns: moment.now_ns.saturating_add(word_ns) }
@@ -112,7 +112,7 @@ impl Runner {
     }
 
     /// Puts a message where its process finds it.
-    fn put(&mut self, to: ProcessId, message: Vec<u8>) -> Result<(), Undelivered> {
+    fn put(&mut self, to: (ProcessId, Token), message: Vec<u8>) -> Result<(), Undelivered> {
         if let Put::Awaited(key, message) = self.mailboxes.put(to, message)? {
             self.hand_over(key, Delivery::Text(message));
         }
@@ -145,8 +145,8 @@ impl Runner {
     /// A letter has come from another scheduler.
     pub fn take_letter(&mut self, from: Endpoint, letter: Letter) {
         match letter {
-            Letter::Message { to, from: sender, number, message } => {
-                let outcome = self.put(to, message);
+            Letter::Message { to, token, from: sender, number, message } => {
+                let outcome = self.put((to, token), message);
                 self.outgoing.add(from, Letter::Receipt { to: sender, number, outcome });
             }
             Letter::Receipt { to, number, outcome } => {
@@ -157,40 +157,41 @@ impl Runner {
         }
     }
 
-    /// Takes in what a page spawned; what the page is told.
-    pub(super) fn adopt(
-        &mut self,
-        child: Run,
-        parent: &mut Life,
-        host: &mut dyn Host,
-        moment: Moment,
-    ) -> Delivery {
-        let family = parent.family.get_or_insert_with(|| {
-            let mut site = Vec::new();
-            host.site(&mut site);
-            Member::first(moment.now_ns, site)
-        });
-        let Some(family) = family.join() else {
-            return Delivery::Failed("there are too many processes of this request");
+    /// Makes a process; what the page is told, which is its name, or that there is no room.
+    fn spawn(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
+        if self.ready.processes.len() >= PROCESSES_READY_MAX {
+            return FULL;
+        }
+        let sets = self.roots.iter().map(|loaded| &loaded.set);
+        let Ok(engine) = self.nursery.open(sets) else {
+            return Delivery::Failed("there is no memory for an engine that runs processes");
         };
+        let first = || Member::first(moment.now_ns, engine.open_account());
+        let family = parent.family.get_or_insert_with(first);
+        let Some(family) = family.join() else { return FULL };
+        let account = family.family().account();
+        let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
         let key = Key::Spawned(self.mailboxes.next_id());
-        let Some(mailbox) = self.mailboxes.open(key) else {
-            return Delivery::Failed("there are too many processes");
-        };
+        let Some(mailbox) = self.mailboxes.open(key) else { return FULL };
         self.counters.of(parent.row).spawned += 1;
         let mut life = Life::new(Arc::clone(&parent.page), parent.row, u64::MAX);
         life.mailbox = Some(mailbox);
         life.family = Some(family);
         life.budget = Budget::Shared;
-        let _waits = self.yield_turn(key, child, life, None);
-        name_of(moment, mailbox)
+        let _waits = self.yield_turn(key, run, life, None);
+        self.name_of(moment, mailbox)
+    }
+
+    /// What a process is told of another's name, or its own.
+    fn name_of(&mut self, moment: Moment, mailbox: ProcessId) -> Delivery {
+        let token = self.mailboxes.token(mailbox).expect("it was opened, and its process lives");
+        Delivery::Text(Name { endpoint: moment.endpoint, mailbox, token }.to_string().into_bytes())
     }
 }
 
-/// What a process is told of another's name, or its own.
-fn name_of(moment: Moment, mailbox: ProcessId) -> Delivery {
-    Delivery::Text(Name { endpoint: moment.endpoint, mailbox }.to_string().into_bytes())
-}
+/// What a page is told that spawns where there is no room: too many processes come of its request, or those of all requests hold
+/// too much memory, or too many of them have work to do.
+const FULL: Delivery = Delivery::Refused("full");
 
 /// What the sender of a message is told.
 fn said_of(outcome: Result<(), Undelivered>) -> Delivery {

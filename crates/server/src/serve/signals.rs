@@ -161,7 +161,7 @@ fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
 }
 
 /// The keys of `[pages]`, and whether they differ.
-fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 14] {
+fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 16] {
     // All of them by name, so that none is forgotten. Which errors are shown is said by a flag, not by a key.
     let Pages {
         enabled,
@@ -171,6 +171,8 @@ fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 14] {
         deadline,
         memory,
         memory_per_request,
+        process_memory,
+        table_size,
         fetch,
         secret_file,
         session_age,
@@ -188,6 +190,8 @@ fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 14] {
         ("pages.deadline", *deadline != new.deadline),
         ("pages.memory", *memory != new.memory),
         ("pages.memory_per_request", *memory_per_request != new.memory_per_request),
+        ("pages.process_memory", *process_memory != new.process_memory),
+        ("pages.table_size", *table_size != new.table_size),
         ("pages.fetch", *fetch != new.fetch),
         ("pages.secret_file", *secret_file != new.secret_file),
         ("pages.session_age", *session_age != new.session_age),

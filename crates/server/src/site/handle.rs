@@ -252,8 +252,10 @@ fn runner_of(
     }
     let settings = data.config.pages.engine_settings(seed as u64);
     let deadline_ns = nanoseconds(data.config.pages.deadline);
-    let mut runner =
-        Runner::new(sets, settings, deadline_ns, schedulers).map_err(std::io::Error::other)?;
+    let process_memory_bytes =
+        usize::try_from(data.config.pages.process_memory).unwrap_or(usize::MAX);
+    let mut runner = Runner::new(sets, settings, process_memory_bytes, deadline_ns, schedulers)
+        .map_err(std::io::Error::other)?;
     runner.set_keys(data.secret.keys.clone());
     Ok(Some(Box::new(runner)))
 }

@@ -282,7 +282,7 @@ fn status_of(fault: Fault) -> Status {
         Fault::Memory | Fault::CpuBudget | Fault::Stalled | Fault::Deadline => {
             Status::SERVICE_UNAVAILABLE
         }
-        Fault::Compile | Fault::Runtime => Status::INTERNAL_SERVER_ERROR,
+        Fault::Compile | Fault::Runtime | Fault::TableSize => Status::INTERNAL_SERVER_ERROR,
         Fault::Request => Status::BAD_REQUEST,
         Fault::RequestSize => Status::CONTENT_TOO_LARGE,
     }

@@ -11,7 +11,7 @@ use super::config;
 fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n\
+         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n\
          uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n",
     );
     assert_eq!(
@@ -24,6 +24,8 @@ fn the_keys_of_pages() {
             deadline: Duration::from_secs(5),
             memory: 8 << 20,
             memory_per_request: 3 << 20,
+            process_memory: 16 << 20,
+            table_size: 1 << 20,
             fetch: FetchRules::None,
             secret_file: Some("/base/../key".into()),
             session_age: Duration::from_secs(3600),

@@ -19,6 +19,12 @@ impl Inside {
         unsafe { api::lua_gc(self.state(), api::LUA_GCCOLLECT, 0) };
     }
 
+    /// Sets the work of the steps that are taken by whoever allocates.
+    pub(super) fn set_collector_pace(self, percent: c_int) {
+        // SAFETY: it sets a number of the collector; nothing is allocated.
+        unsafe { api::lua_gc(self.state(), api::LUA_GCSETSTEPMUL, percent) };
+    }
+
     /// Takes one step of the collector, of so much work as it counts it, whatever it owes. (`LUA_GCSTEP` goes on until nothing is
     /// owed: a debt of many megabytes, where large strings were made, is paid in one go.)
     pub(super) fn collect_some(self, bytes: c_int) {

@@ -10,10 +10,11 @@ use std::ptr::{self, NonNull};
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
-use crate::engine::ffi::ledger::Ledger;
+use crate::engine::ffi::ledger::{Ledger, Meter};
 use crate::engine::ffi::tick::Watch;
 use crate::engine::host::{Answer, Host};
 use crate::engine::keys::Keys;
+use crate::limits;
 
 /// A host without its lifetime.
 pub(super) type HostPart = NonNull<dyn Host>;
@@ -21,7 +22,14 @@ pub(super) type HostPart = NonNull<dyn Host>;
 /// The account of a state's memory.
 pub(super) struct Memory {
     used: Cell<usize>,
+    /// Up to where it may grow now: less than the whole where somebody is under way who holds much.
     bound: Cell<usize>,
+    /// Bytes that there are.
+    whole: Cell<usize>,
+    /// The largest block of a table.
+    table_max: usize,
+    /// A table was refused a larger block since somebody asked.
+    table_refused: Cell<bool>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
     /// Whose it is.
     pub(super) ledger: Ledger,
@@ -34,6 +42,67 @@ impl Memory {
 
     pub(super) fn bound(&self) -> usize {
         self.bound.get()
+    }
+
+    /// Bytes that there are for all.
+    pub(super) fn whole(&self) -> usize {
+        self.whole.get()
+    }
+
+    /// Whether a table was refused a larger block; asks once.
+    pub(super) fn take_table_refused(&self) -> bool {
+        self.table_refused.replace(false)
+    }
+
+    /// What a run may use that holds so much: the more it holds, the more is kept for those that hold less.
+    fn share(&self, held: u64) -> usize {
+        let whole = self.whole.get();
+        let grades = [
+            (limits::HOLDS_LITTLE, 0),
+            (limits::HOLDS_SOME, whole / 16),
+            (limits::HOLDS_MUCH, whole / 8),
+            (u64::MAX, whole / 4),
+        ];
+        let kept = grades.into_iter().find(|(most, _)| held <= *most).map_or(0, |(_, kept)| kept);
+        whole - kept
+    }
+
+    /// What is allocated from now on is counted by this meter, and has the bound of its run.
+    pub(super) fn begin(&self, meter: Meter) {
+        self.bound.set(self.share(self.ledger.held(&meter)));
+        self.ledger.begin(meter);
+    }
+
+    /// The meter as it stands now. What is allocated from now on is nobody's.
+    pub(super) fn end(&self) -> Meter {
+        self.bound.set(self.whole.get());
+        self.ledger.end()
+    }
+
+    fn note_new(&self, address: usize, size: usize) {
+        if self.ledger.note_new(address, size) {
+            self.bound.set(self.share(self.ledger.held(&self.ledger.now())));
+        }
+    }
+
+    /// Whether a block of this size is that of a table which is too large. A table's fields take 24 bytes each, and there is room
+    /// for a power of two of them; its elements take 8 each, and there is room for one more than such a power (lj_tab.c). A
+    /// text of just this size is refused, too.
+    #[cold]
+    fn is_large_table(&self, size: usize) -> bool {
+        let is_large = size.is_multiple_of(24) && (size / 24).is_power_of_two()
+            || size.is_multiple_of(8) && (size / 8 - 1).is_power_of_two();
+        if is_large {
+            self.table_refused.set(true);
+        }
+        is_large
+    }
+
+    /// Sets how many bytes there are for all.
+    #[cfg(test)]
+    pub(super) fn set_whole(&self, bytes: usize) {
+        self.whole.set(bytes);
+        self.bound.set(bytes);
     }
 
     /// Sets the bound; what is there already stays.
@@ -83,11 +152,17 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(memory_bytes: usize, state: NonNull<lua_State>) -> Self {
+    pub(super) fn new(
+        (memory_bytes, table_max): (usize, usize),
+        state: NonNull<lua_State>,
+    ) -> Self {
         Self {
             memory: Memory {
                 used: Cell::new(0),
                 bound: Cell::new(memory_bytes),
+                whole: Cell::new(memory_bytes),
+                table_max,
+                table_refused: Cell::new(false),
                 allocator: Cell::new(None),
                 ledger: Ledger::default(),
             },
@@ -166,7 +241,7 @@ unsafe extern "C" fn account(
         return result;
     }
     let used = memory.used.get().saturating_add(after - before);
-    if used > memory.bound.get() {
+    if used > memory.bound.get() || after > memory.table_max && memory.is_large_table(after) {
         return ptr::null_mut();
     }
     // SAFETY: as above.
@@ -177,7 +252,7 @@ unsafe extern "C" fn account(
             // What grows is as one that goes and another one that comes: it takes as much work.
             memory.ledger.note_gone(block.addr());
         }
-        memory.ledger.note_new(result.addr(), after);
+        memory.note_new(result.addr(), after);
     }
     result
 }

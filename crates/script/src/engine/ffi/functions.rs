@@ -22,13 +22,14 @@ use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 8] = [
+    let functions: [(&CStr, api::lua_CFunction); 9] = [
         (c"ask", ask),
         (c"log", log),
         (c"now", now),
         (c"clock", clock),
         (c"find", find),
         (c"load", load),
+        (c"load_code", load_code),
         (c"sign", sign),
         (c"verify", verify),
     ];
@@ -218,14 +219,19 @@ unsafe extern "C-unwind" {
 
 /// Compiles `text` and pushes the function; where that fails, the message. Whether it worked.
 pub(super) fn compile(inside: Inside, name: &CStr, text: &[u8]) -> bool {
-    // SAFETY: both ranges are readable; "t" refuses byte code.
+    load_as(inside, c"t", name, text)
+}
+
+/// Loads a chunk of a kind: text, or byte code of our own making.
+fn load_as(inside: Inside, kind: &CStr, name: &CStr, chunk: &[u8]) -> bool {
+    // SAFETY: both ranges are readable. Byte code is that of the library alone: see `load_code`.
     let status = unsafe {
         luaL_loadbufferx(
             inside.state(),
-            text.as_ptr().cast(),
-            text.len(),
+            chunk.as_ptr().cast(),
+            chunk.len(),
             name.as_ptr(),
-            c"t".as_ptr(),
+            kind.as_ptr(),
         )
     };
     if status == api::LUA_ERRMEM {
@@ -251,6 +257,18 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
     inside.push_nil();
     inside.swap();
     2
+}
+
+/// `load_code(code)`: the function of byte code. The library alone has this, for what LuaJIT itself has dumped
+/// (instances.lua): other byte code could do anything.
+unsafe extern "C-unwind" fn load_code(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, _) = unsafe { called_with(state) };
+    let Some(code) = inside.bytes_at(1) else { return 0 };
+    if !load_as(inside, c"b", c"=code", code) {
+        inside.raise_top();
+    }
+    1
 }
 
 /// `sign(name, expires, value)`: the code of a cookie.

@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 
 use ahash::{HashMap, HashSet};
 
-use crate::limits::{SAMPLE_SIZE, UNWATCHED_SIZE};
+use crate::limits::{HOLDS_LITTLE, SAMPLE_SIZE, UNWATCHED_SIZE};
 
 /// What counts the bytes that a run allocates.
 #[derive(Clone, Copy, Debug)]
@@ -22,22 +22,32 @@ pub(in crate::engine) struct Meter {
     left: i64,
     /// Bytes allocated in all at that point.
     due: u64,
+    /// Bytes that all count as held; what follows is watched.
+    unwatched: u64,
     account: Option<AccountNumber>,
 }
 
-/// The account of a run that allocated much. Given back with [`Ledger::close`].
+/// The account of a run that allocated much, or of several runs. Given back with [`Ledger::close`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct AccountNumber(u32);
 
 impl Meter {
     /// Of a run.
     pub(in crate::engine) fn new() -> Self {
-        Self { left: UNWATCHED_SIZE.cast_signed(), due: UNWATCHED_SIZE, account: None }
+        // It is looked at for the first time where it does not hold little any more.
+        let (left, due) = (HOLDS_LITTLE.cast_signed(), HOLDS_LITTLE);
+        Self { left, due, unwatched: UNWATCHED_SIZE, account: None }
+    }
+
+    /// Of a run that shares an account: all of it is watched, as it may last for long and others like it hold little each.
+    pub(in crate::engine) fn of_account(account: AccountNumber, first_point: u64) -> Self {
+        let (left, due) = (first_point.cast_signed(), first_point);
+        Self { left, due, unwatched: 0, account: Some(account) }
     }
 
     /// Of what belongs to no run.
     pub(in crate::engine) fn of_nobody() -> Self {
-        Self { left: i64::MAX, due: i64::MAX.cast_unsigned(), account: None }
+        Self { left: i64::MAX, due: i64::MAX.cast_unsigned(), unwatched: 0, account: None }
     }
 
     /// Bytes allocated so far, those that are free again included.
@@ -45,7 +55,12 @@ impl Meter {
         self.due.wrapping_sub(self.left.cast_unsigned())
     }
 
-    /// The account, which whoever ends the run has to close.
+    /// Bytes of it that count as held without being watched.
+    pub(in crate::engine) fn unwatched(&self) -> u64 {
+        self.allocated().min(self.unwatched)
+    }
+
+    /// The account. Whoever ends the last run that has it closes it.
     pub(in crate::engine) fn account(&self) -> Option<AccountNumber> {
         self.account
     }
@@ -59,7 +74,7 @@ struct Watched {
     weight: u64,
 }
 
-/// What a run that allocated much has of the watched blocks.
+/// What the runs of an account have of the watched blocks.
 #[derive(Debug, Default)]
 struct Account {
     /// Bytes that they stand for.
@@ -72,6 +87,7 @@ struct Account {
 pub(super) struct Ledger {
     left: Cell<i64>,
     due: Cell<u64>,
+    unwatched: Cell<u64>,
     account: Cell<Option<AccountNumber>>,
     /// How many blocks are watched.
     watched: Cell<usize>,
@@ -87,6 +103,7 @@ impl Default for Ledger {
         Self {
             left: Cell::new(i64::MAX),
             due: Cell::new(0),
+            unwatched: Cell::new(0),
             account: Cell::new(None),
             watched: Cell::new(0),
             blocks: RefCell::default(),
@@ -102,30 +119,42 @@ impl Ledger {
     pub(super) fn begin(&self, meter: Meter) {
         self.left.set(meter.left);
         self.due.set(meter.due);
+        self.unwatched.set(meter.unwatched);
         self.account.set(meter.account);
     }
 
     /// The meter as it stands now. What is allocated from now on is nobody's.
     pub(super) fn end(&self) -> Meter {
         // Nobody comes to a point, so the rest may stay.
-        let left = self.left.replace(i64::MAX);
-        Meter { left, due: self.due.get(), account: self.account.get() }
+        let meter = self.now();
+        self.left.set(i64::MAX);
+        meter
     }
 
-    /// Bytes that a run holds, with those that nobody has collected yet.
+    /// The meter as it stands now.
+    pub(super) fn now(&self) -> Meter {
+        let (left, due) = (self.left.get(), self.due.get());
+        Meter { left, due, unwatched: self.unwatched.get(), account: self.account.get() }
+    }
+
+    /// Bytes that a run holds, with those that nobody has collected yet; where it shares an account, all of that.
     #[inline]
     pub(super) fn held(&self, meter: &Meter) -> u64 {
-        let unwatched = meter.allocated().min(UNWATCHED_SIZE);
-        let Some(AccountNumber(number)) = meter.account else { return unwatched };
-        let accounts = self.accounts.borrow();
-        let account = accounts.get(number as usize).and_then(Option::as_ref);
-        unwatched.saturating_add(account.map_or(0, |account| account.held))
+        let unwatched = meter.unwatched();
+        let Some(account) = meter.account else { return unwatched };
+        unwatched.saturating_add(self.held_by(account))
     }
 
-    /// Follows no block of this account any more. It takes as long as it has blocks, however many others have.
-    pub(super) fn close(&self, number: AccountNumber) {
+    /// Bytes that the watched blocks of an account stand for.
+    pub(super) fn held_by(&self, AccountNumber(number): AccountNumber) -> u64 {
+        let accounts = self.accounts.borrow();
+        accounts.get(number as usize).and_then(Option::as_ref).map_or(0, |account| account.held)
+    }
+
+    /// Follows no block of this account any more; how much it held. It takes as long as it has blocks, however many others have.
+    pub(super) fn close(&self, number: AccountNumber) -> u64 {
         let place = self.accounts.borrow_mut().get_mut(number.0 as usize).and_then(Option::take);
-        let Some(account) = place else { return };
+        let Some(account) = place else { return 0 };
         self.free.borrow_mut().push(number);
         let mut blocks = self.blocks.borrow_mut();
         for address in account.addresses {
@@ -135,16 +164,19 @@ impl Ledger {
             blocks.shrink_to_fit();
         }
         self.watched.set(blocks.len());
+        account.held
     }
 
-    /// A block has come.
+    /// A block has come. Whether what the run holds is to be looked at: a point was passed.
     #[inline]
-    pub(super) fn note_new(&self, address: usize, size: usize) {
+    #[must_use]
+    pub(super) fn note_new(&self, address: usize, size: usize) -> bool {
         let left = self.left.get().wrapping_sub_unsigned(size as u64);
         self.left.set(left);
         if left < 0 {
             self.pass_points(address);
         }
+        left < 0
     }
 
     /// A block goes.
@@ -195,14 +227,18 @@ impl Ledger {
     /// One point or more fell into this block.
     #[cold]
     fn pass_points(&self, address: usize) {
+        // The first point of a run is there to look at it, and nothing is watched.
+        self.go_on_by(self.unwatched.get().saturating_sub(self.due.get()));
+        if self.left.get() >= 0 {
+            return;
+        }
         // Those that lie close within a large block have the same distances.
         let whole = self.left.get().unsigned_abs() / SAMPLE_SIZE;
         let mut weight = whole * SAMPLE_SIZE;
         self.go_on_by(weight);
         while self.left.get() < 0 {
             weight += SAMPLE_SIZE;
-            let gap = SAMPLE_SIZE / 2 + self.draw() % SAMPLE_SIZE;
-            self.go_on_by(gap);
+            self.go_on_by(self.gap());
         }
         let account = self.account.get().unwrap_or_else(|| self.open());
         self.account.set(Some(account));
@@ -214,7 +250,17 @@ impl Ledger {
         self.due.set(self.due.get().saturating_add(size));
     }
 
-    fn open(&self) -> AccountNumber {
+    /// Bytes up to the first point: any number, so that of many that allocate little some are met.
+    pub(super) fn first_gap(&self) -> u64 {
+        self.draw() % SAMPLE_SIZE
+    }
+
+    /// Bytes from one point to the next.
+    fn gap(&self) -> u64 {
+        SAMPLE_SIZE / 2 + self.draw() % SAMPLE_SIZE
+    }
+
+    pub(super) fn open(&self) -> AccountNumber {
         let mut accounts = self.accounts.borrow_mut();
         let number = self.free.borrow_mut().pop().unwrap_or_else(|| {
             accounts.push(None);
@@ -244,7 +290,7 @@ mod tests {
     /// A run that allocated one large block.
     fn run(ledger: &Ledger, address: usize, size: usize) -> Meter {
         ledger.begin(Meter::new());
-        ledger.note_new(address, size);
+        assert!(ledger.note_new(address, size));
         ledger.end()
     }
 

@@ -86,12 +86,16 @@ pub(in crate::engine) struct Lua {
 }
 
 impl Lua {
-    /// Opens a state with all of LuaJIT's libraries, which are for the library's Lua code only.
-    pub(in crate::engine) fn open(memory_bytes: usize, slice: Duration) -> io::Result<Option<Lua>> {
+    /// Opens a state with all of LuaJIT's libraries, which are for the library's Lua code only. It may have so many bytes, and
+    /// each of its tables so many in one block.
+    pub(in crate::engine) fn open(
+        memory: (usize, usize),
+        slice: Duration,
+    ) -> io::Result<Option<Lua>> {
         let ticker = Ticker::new(slice)?;
         // SAFETY: a call without conditions; null tells of failure.
         let Some(state) = NonNull::new(unsafe { api::luaL_newstate() }) else { return Ok(None) };
-        let context = Box::into_raw(Box::new(Context::new(memory_bytes, state)));
+        let context = Box::into_raw(Box::new(Context::new(memory, state)));
         let context = NonNull::new(context).expect("a box is somewhere");
         // From here on dropping `lua` closes the state and frees the context.
         let nothing = Reference(api::LUA_NOREF);
@@ -308,22 +312,6 @@ impl Lua {
         debug_assert_eq!(dropped, Ok(()), "nothing of it can fail");
     }
 
-    /// The same as [`resume`](Self::resume), where Lua may have so many bytes meanwhile.
-    pub(in crate::engine) fn resume_within(
-        &mut self,
-        bound: usize,
-        coroutine: &Coroutine,
-        count: i32,
-        host: &mut dyn Host,
-        meter: &mut Meter,
-    ) -> (Outcome, u32) {
-        let usual = self.memory_bound();
-        self.context().memory.set_bound(bound);
-        let outcome = self.resume(coroutine, count, host, meter);
-        self.context().memory.set_bound(usual);
-        outcome
-    }
-
     /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges what it
     /// allocates to a meter. Also tells how many ticks it used.
     pub(in crate::engine) fn resume(
@@ -341,9 +329,9 @@ impl Lua {
             unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
         context.host.set(HostPart::new(host));
         self.tell_current(coroutine);
-        context.memory.ledger.begin(*meter);
+        context.memory.begin(*meter);
         let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
-        *meter = context.memory.ledger.end();
+        *meter = context.memory.end();
         context.host.set(None);
         if used.hooked {
             self.settle();

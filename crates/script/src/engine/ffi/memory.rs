@@ -18,7 +18,7 @@ impl Lua {
 
     /// Bytes that Lua may have.
     pub(in crate::engine) fn memory_bound(&self) -> usize {
-        self.context().memory.bound()
+        self.context().memory.whole()
     }
 
     /// Bytes that the run of this meter holds, with those that nobody has collected yet.
@@ -26,9 +26,29 @@ impl Lua {
         self.context().memory.ledger.held(meter)
     }
 
-    /// Follows what a run held no more: it is over.
-    pub(in crate::engine) fn close_account(&mut self, account: AccountNumber) {
-        self.context().memory.ledger.close(account);
+    /// An account for several runs.
+    pub(in crate::engine) fn open_account(&mut self) -> AccountNumber {
+        self.context().memory.ledger.open()
+    }
+
+    /// The meter of a run that shares an account.
+    pub(in crate::engine) fn meter_of(&self, account: AccountNumber) -> Meter {
+        Meter::of_account(account, self.context().memory.ledger.first_gap())
+    }
+
+    /// Bytes that the runs of an account hold, with those that nobody has collected yet.
+    pub(in crate::engine) fn held_by(&self, account: AccountNumber) -> u64 {
+        self.context().memory.ledger.held_by(account)
+    }
+
+    /// Follows what the runs of an account held no more: they are over. How much that was.
+    pub(in crate::engine) fn close_account(&mut self, account: AccountNumber) -> u64 {
+        self.context().memory.ledger.close(account)
+    }
+
+    /// Whether a table was refused a larger block since the last call of this.
+    pub(in crate::engine) fn take_table_refused(&self) -> bool {
+        self.context().memory.take_table_refused()
     }
 
     /// A protected call of our own that must not fail for want of memory: no bound holds for it. Already to begin one takes
@@ -61,6 +81,12 @@ impl Lua {
         (self.context().cycle.get() == Cycle::Over, used.ticks)
     }
 
+    /// Sets how much work the collector does, in percent of what is allocated meanwhile: whoever allocates pays for it.
+    pub(in crate::engine) fn set_collector_pace(&mut self, percent: i32) {
+        let set = self.unbounded(&mut |inside| inside.set_collector_pace(percent));
+        debug_assert_eq!(set, Ok(()), "nothing of it can fail");
+    }
+
     /// Collects all garbage at once.
     pub(in crate::engine) fn collect(&mut self) {
         let collected = self.unbounded(&mut |inside| inside.collect());
@@ -87,9 +113,9 @@ mod tests {
     /// Works with no more memory than is in use, garbage included, and so many bytes.
     fn with_left<T>(state: &mut State, room: usize, work: impl FnOnce(&mut State) -> T) -> T {
         let (used, bound) = (state.lua.memory_used(), state.lua.memory_bound());
-        state.lua.context().memory.set_bound(used + room);
+        state.lua.context().memory.set_whole(used + room);
         let done = work(state);
-        state.lua.context().memory.set_bound(bound);
+        state.lua.context().memory.set_whole(bound);
         done
     }
 

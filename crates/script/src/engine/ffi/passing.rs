@@ -35,10 +35,19 @@ impl Lua {
         text: &[u8],
         meter: &mut Meter,
     ) -> bool {
-        self.context().memory.ledger.begin(*meter);
-        let is_passed = self.pass_bytes(coroutine, text);
-        *meter = self.context().memory.ledger.end();
-        is_passed
+        self.charged(meter, |lua| lua.pass_bytes(coroutine, text))
+    }
+
+    /// Does what takes memory at the expense of a run.
+    pub(in crate::engine) fn charged<T>(
+        &mut self,
+        meter: &mut Meter,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.context().memory.begin(*meter);
+        let done = work(self);
+        *meter = self.context().memory.end();
+        done
     }
 
     /// Puts a text onto a coroutine's stack; whether there was memory for it.

@@ -1,0 +1,48 @@
+//! Processes: runs of what a page gave to `spawn` in another engine, and the accounts they share.
+//!
+//! Owns how one is begun. What it begins with is copying.lua's; when it goes on is its host's to say.
+
+use std::rc::Rc;
+
+use crate::engine::run::{Account, MemoryBudget, Run};
+use crate::engine::state::State;
+
+/// What the loop of run.lua takes after a job that is a process of its own.
+const SPAWNED: f64 = 2.0;
+
+impl State {
+    /// An account for processes that come of one request.
+    pub fn open_account(&mut self) -> Rc<Account> {
+        Rc::new(Account { number: self.lua.open_account(), bin: self.bin.clone() })
+    }
+
+    /// Bytes that the runs of an account hold.
+    #[must_use]
+    pub fn held_by_account(&self, account: &Account) -> u64 {
+        self.lua.held_by(account.number)
+    }
+
+    /// A process of what a page gave to [`Wait::Spawn`], at the expense of an account of this engine; resume it, now or later.
+    /// `name` is the page's. None where there is no room for it.
+    pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<Account>) -> Option<Run> {
+        assert!(Rc::ptr_eq(&self.bin, &account.bin), "a process runs in the engine of its account");
+        self.sweep();
+        if !self.has_room_for_more() {
+            return None;
+        }
+        let mut meter = self.lua.meter_of(account.number);
+        let taken = self.lua.charged(&mut meter, |lua| {
+            let coroutine = lua.coroutine(&self.kept.body).ok()?;
+            if lua.has_room(&coroutine) && lua.pass_bytes(&coroutine, body) {
+                return Some(coroutine);
+            }
+            lua.drop_coroutine(coroutine);
+            None
+        });
+        self.lua.pass_number(taken.as_ref()?, SPAWNED);
+        let memory = MemoryBudget::Shared(meter, Rc::clone(account));
+        let mut run = Run::new(taken?, name.into(), memory, &self.bin);
+        run.first_values = 2;
+        Some(run)
+    }
+}

@@ -1,0 +1,55 @@
+//! What tests of processes have in common: an engine for them, and pages that spawn.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use script::engine::{Account, Reply, Role, Run, Settings, Step, Wait};
+
+use crate::stage::Stage;
+
+/// An engine for processes, all of one account.
+pub(crate) struct Nursery {
+    pub(crate) stage: Stage,
+    pub(crate) account: Rc<Account>,
+}
+
+impl Nursery {
+    pub(crate) fn new() -> Self {
+        Self::with(Settings { slice: Duration::from_secs(3600), ..Settings::default() })
+    }
+
+    pub(crate) fn with(settings: Settings) -> Self {
+        let mut stage = Stage::with(Settings { role: Role::Processes, ..settings });
+        let account = stage.state.open_account();
+        Self { stage, account }
+    }
+
+    pub(crate) fn spawn(&mut self, body: &[u8]) -> Run {
+        self.stage.state.spawn("test.page.html", body, &self.account).expect("there is room")
+    }
+
+    pub(crate) fn resume(&mut self, run: Run) -> Step {
+        self.stage.resume(run)
+    }
+}
+
+/// A page that made a process: itself and what the process begins with.
+pub(crate) fn asked(stage: &mut Stage, code: &str) -> (Run, Vec<u8>) {
+    let page = stage.load(code);
+    match stage.start(&page) {
+        Step::Waits(parent, Wait::Spawn(body)) => (parent, body),
+        Step::Failed(error) => panic!("{error}"),
+        _ => panic!("it makes a process"),
+    }
+}
+
+/// A page that made a process: itself and the process, which is in another engine.
+pub(crate) fn spawned(stage: &mut Stage, nursery: &mut Nursery, code: &str) -> (Run, Run) {
+    let (parent, body) = asked(stage, code);
+    (parent, nursery.spawn(&body))
+}
+
+/// Goes on with what a wait gives.
+pub(crate) fn resume_with(stage: &mut Stage, run: Run, text: &[u8]) -> Step {
+    stage.state.resume(run, Reply::Texts(&[text]), &mut stage.desk, &mut stage.output)
+}

@@ -1,0 +1,87 @@
+//! The second engine of a scheduler: it runs what pages spawned, in a memory of its own.
+//!
+//! Owns that engine, which there is from the first process on. What processes hold is in nobody's way who answers a request, and
+//! what they hold together is known by the request they come of (`family.rs`). Never decides when a process goes on.
+
+use std::sync::Arc;
+
+use script::engine::{EngineError, Role, ScriptError, Settings, State, Usage};
+
+use super::set::{Page, PageSet};
+
+/// The engine of processes, if there was ever one.
+pub(super) struct Nursery {
+    settings: Settings,
+    engine: Option<State>,
+}
+
+impl Nursery {
+    /// With the settings of the engine that answers requests, and this memory.
+    pub(super) fn new(settings: Settings, memory_bytes: usize) -> Self {
+        let settings = Settings { role: Role::Processes, memory_bytes, ..settings };
+        Self { settings, engine: None }
+    }
+
+    /// The engine, where there is one.
+    pub(super) fn engine(&self) -> Option<&State> {
+        self.engine.as_ref()
+    }
+
+    /// The same, to run something.
+    pub(super) fn engine_mut(&mut self) -> Option<&mut State> {
+        self.engine.as_mut()
+    }
+
+    /// The engine, which is made now if there was none, with the app modules of these sets.
+    pub(super) fn open<'a>(
+        &mut self,
+        sets: impl Iterator<Item = &'a Arc<PageSet>>,
+    ) -> Result<&mut State, EngineError> {
+        if self.engine.is_none() {
+            let mut engine = State::new(self.settings)?;
+            for set in sets.filter(|set| set.is_app()) {
+                // Where there is no room for a module, the process that requires it is told.
+                let _none_of_them = provide(&mut engine, set);
+            }
+            self.engine = Some(engine);
+        }
+        Ok(self.engine.as_mut().expect("it was made if there was none"))
+    }
+
+    /// Other modules are in force.
+    pub(super) fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
+        self.engine.as_mut().map_or(Ok(()), |engine| provide(engine, set))
+    }
+
+    /// Bytes that all processes of the scheduler may hold.
+    pub(super) fn memory_bound(&self) -> usize {
+        self.settings.memory_bytes
+    }
+
+    /// What all processes together have used so far.
+    pub(super) fn usage(&self) -> Usage {
+        self.engine.as_ref().map(State::usage).unwrap_or_default()
+    }
+}
+
+/// Puts a set of modules in force in an engine, as a whole; or the page for which there was no room.
+pub(super) fn provide(
+    engine: &mut State,
+    set: &PageSet,
+) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
+    let mut last = None;
+    let adopted = set.pages.iter().try_for_each(|page| {
+        let Some(text) = &page.lua else { return Ok(()) };
+        last = Some(page);
+        engine.provide(&page.name.full, &page.name.file, text)
+    });
+    let Err(error) = adopted.and_then(|()| engine.adopt_modules()) else { return Ok(()) };
+    for (page, _) in set.texts() {
+        engine.take_back(&page.name.full);
+    }
+    match last {
+        Some(page) => Err((Arc::clone(page), error)),
+        // A set of none: pages go on finding those that are gone.
+        None => Ok(()),
+    }
+}

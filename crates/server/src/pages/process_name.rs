@@ -1,0 +1,114 @@
+//! Names of page processes among all schedulers, as pages see them: `SCHEDULER.NUMBER.GENERATION.TOKEN`.
+//!
+//! Owns the form, and the token: 128 bits that nobody can guess and no other name ever has, of this start of the server or another. A
+//! name is enough to send to its process, so whoever was not given it must not find it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+use sha2::{Digest as _, Sha256};
+
+/// What makes a name one that cannot be guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token(u128);
+
+/// The tokens of one scheduler, each of which is given once.
+pub(super) struct Tokens {
+    key: [u8; 32],
+    count: u64,
+}
+
+impl Tokens {
+    /// With a key that nobody knows; none where the operating system has no random bytes.
+    pub(super) fn new() -> Option<Self> {
+        let mut key = [0; 32];
+        script::engine::fill_with_random(&mut key).then_some(Self { key, count: 0 })
+    }
+
+    /// The next one: the hash of the key and a number, both of a fixed length.
+    pub(super) fn next(&mut self) -> Token {
+        self.count += 1;
+        let hash = Sha256::new().chain_update(self.key).chain_update(self.count.to_be_bytes());
+        let bytes: [u8; 32] = hash.finalize().into();
+        let (half, _) = bytes.split_first_chunk().expect("a hash has 32 bytes");
+        Token(u128::from_be_bytes(*half))
+    }
+}
+
+/// The name of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    /// The scheduler.
+    pub(super) endpoint: Endpoint,
+    /// The mailbox there.
+    pub(super) mailbox: ProcessId,
+    /// What whoever has the name knows.
+    pub(super) token: Token,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.mailbox.to_bits();
+        let (number, generation) = (bits & u64::from(u32::MAX), bits >> 32);
+        write!(formatter, "{}.{number}.{generation}.{:032x}", self.endpoint.0, self.token.0)
+    }
+}
+
+impl FromStr for Name {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.split('.');
+        let mut part = || parts.next().filter(|part| !part.is_empty()).ok_or(());
+        let endpoint = Endpoint(part()?.parse().map_err(drop)?);
+        let number: u32 = part()?.parse().map_err(drop)?;
+        let generation: u32 = part()?.parse().map_err(drop)?;
+        let token = part()?;
+        let is_token = token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let mailbox = ProcessId::from_bits(u64::from(generation) << 32 | u64::from(number));
+        if parts.next().is_some() || !is_token {
+            return Err(());
+        }
+        let token = Token(u128::from_str_radix(token, 16).map_err(drop)?);
+        Ok(Self { endpoint, mailbox, token })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_it_is_written() {
+        let mailbox = ProcessId::from_bits(3 << 32 | 17);
+        let name = Name { endpoint: Endpoint(2), mailbox, token: Token(0xab) };
+        let text = "2.17.3.000000000000000000000000000000ab";
+        assert_eq!(name.to_string(), text);
+        assert_eq!(text.parse(), Ok(name));
+        let token = "000000000000000000000000000000ab";
+        for wrong in ["", "2.17", "2.17.3", "2.17.3.ab", "2.17.3.+00000000000000000000000000000ab"]
+        {
+            assert_eq!(wrong.parse::<Name>(), Err(()), "{wrong}");
+        }
+        for wrong in ["a.1.2", "1..2", "70000.1.1", "1.5000000000.1", "1.2.3.4"] {
+            assert_eq!(format!("{wrong}.{token}").parse::<Name>(), Err(()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_two_tokens_are_one_and_other_starts_have_others() {
+        let mut tokens = [Tokens::new().unwrap(), Tokens::new().unwrap()];
+        let mut seen = Vec::new();
+        for _ in 0..100 {
+            for tokens in &mut tokens {
+                let token = tokens.next();
+                assert!(!seen.contains(&token));
+                // Each of its halves differs, too: it is no number with something in front.
+                assert!(seen.iter().all(|Token(other)| token.0 >> 64 != other >> 64));
+                seen.push(token);
+            }
+        }
+    }
+}

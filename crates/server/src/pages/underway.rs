@@ -1,0 +1,101 @@
+//! What is under way on a scheduler and does not run now: how it is kept, and how it ends where it is.
+//!
+//! Owns the table of those, and what is told of it. Never runs one.
+
+use std::sync::Arc;
+
+use runtime::slots::ProcessId;
+use script::engine::{Run, State};
+
+use super::counts::{PagesReport, RowIndex};
+use super::crowding::held_by_families;
+use super::process::{Budget, Delivery, Key, Life, Underway, Work};
+use super::runner::{Runner, Turnout};
+use super::set::Page;
+
+impl Runner {
+    /// Others have their turn.
+    pub(super) fn yield_turn(
+        &mut self,
+        key: Key,
+        run: Run,
+        life: Life,
+        delivery: Option<Delivery>,
+    ) -> Turnout {
+        let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
+        self.make_ready(key);
+        Turnout::Wait
+    }
+
+    pub(super) fn keep(&mut self, key: Key, underway: Underway) -> Turnout {
+        self.underway.insert(key, Box::new(underway));
+        let underway = &self.underway;
+        let due = |key: Key| underway.get(&key).map(|underway| underway.due_ns);
+        self.alarms.tidy(underway.len(), due);
+        Turnout::Wait
+    }
+
+    /// It is over.
+    pub(super) fn end(&mut self, life: Life) -> Arc<Page> {
+        if let Some(mailbox) = life.mailbox {
+            // What has not left is taken back with its sender: who is gone has no letter here.
+            let _nobody_is_told = self.give_up_word(mailbox);
+            self.mailboxes.close(mailbox);
+        }
+        life.page
+    }
+
+    /// Whether a page of this process is under way.
+    pub fn is_underway(&self, process: ProcessId) -> bool {
+        self.underway.contains_key(&Key::Request(process)) || self.put_off.contains(&process)
+    }
+
+    /// Nobody wants the answer any more: the page ends where it is.
+    pub fn forget(&mut self, process: ProcessId) {
+        if let Some(row) = self.end_underway(process) {
+            self.counters.of(row).cancelled += 1;
+        }
+    }
+
+    /// Its client has the whole answer: the page ends where it is.
+    pub fn end_answered(&mut self, process: ProcessId) {
+        let _counted_as_any_other = self.end_underway(process);
+    }
+
+    fn end_underway(&mut self, process: ProcessId) -> Option<RowIndex> {
+        self.put_off.remove(&process);
+        let key = Key::Request(process);
+        let gone = self.underway.remove(&key)?;
+        self.fetches.unwant(key);
+        let row = gone.life.row;
+        self.end(gone.life);
+        Some(row)
+    }
+
+    /// What was counted so far.
+    pub fn report(&self) -> PagesReport {
+        let held_by = |underway: &Underway| match &underway.work {
+            Work::Run(run) if underway.life.budget == Budget::Own => self.engine.held_by(run),
+            _ => 0,
+        };
+        let waiting = self
+            .underway
+            .values()
+            .map(|underway| (underway.life.row, underway.life.budget, held_by(underway)));
+        let lives = self.underway.values().map(|underway| &underway.life);
+        let families = held_by_families(self.nursery.engine(), lives);
+        let of_rows = families.into_iter().map(|(life, bytes)| (life.row, bytes));
+        let (total, pages) = self.counters.report(waiting, of_rows);
+        let processes = self.nursery.engine();
+        PagesReport {
+            code: self.code,
+            memory_bytes: self.engine.memory_used(),
+            memory_max_bytes: self.engine.memory_bound(),
+            process_memory_bytes: processes.map_or(0, State::memory_used),
+            process_memory_max_bytes: self.nursery.memory_bound(),
+            waiting: self.underway.len(),
+            total,
+            pages,
+        }
+    }
+}
