@@ -80,9 +80,9 @@ pub const COLLECTOR_STEPS_LEAST: usize = 4;
 /// Coroutines of runs that were ended which are let go of at once (256: some 0.3 ms). Beyond: at the next chance.
 pub const SWEPT_AT_ONCE: usize = 256;
 
-/// Bytes of the largest block that one table may take (6 MiB: 2^18 fields by name, or some 500,000 elements), where nothing else is
+/// Bytes of the largest block that one table may take (3 MiB: 2^17 fields by name, or 2^18 elements), where nothing else is
 /// configured. Beyond: the page that lets it grow is ended with an error; growing copies the whole table, and nobody interrupts that.
-pub const TABLE_SIZE: usize = 6 * 1024 * 1024;
+pub const TABLE_SIZE: usize = 3 * 1024 * 1024;
 
 /// Bytes that a run has allocated before a part of what follows is watched (256 KiB). Up to there all count as held to its end. Beyond:
 /// what it holds is estimated. Less would cost pages that are over soon, more would blame those that last for what they do not hold.

@@ -94,7 +94,7 @@ pub const PAGE_MEMORY: u64 = script::limits::MEMORY_SIZE as u64;
 /// "full"`, and where processes that are there need more, those of the request that hold most are ended. LuaJIT's collector stops a
 /// scheduler for about a microsecond for each process, once in each of its cycles: with more memory that is more.
 pub const PAGE_PROCESS_MEMORY: u64 = 32 * MIB;
-/// 6 MiB for the largest block of one table of a page; the page that lets it grow beyond is ended and answered 500.
+/// 3 MiB for the largest block of one table of a page; the page that lets it grow beyond is ended and answered 500.
 pub const PAGE_TABLE_SIZE: u64 = script::limits::TABLE_SIZE as u64;
 /// 64 KiB for a table of a page; a configuration with less is refused: common pages would fail.
 pub const PAGE_TABLE_SIZE_MIN: u64 = 64 * KIB;

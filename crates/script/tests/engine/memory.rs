@@ -54,15 +54,15 @@ fn a_table_that_grows_too_large_is_an_error_with_its_line() {
         assert_eq!(error.fault, Fault::TableSize, "{code}: {error}");
         assert_eq!(
             error.message,
-            "a table grows beyond 6 MiB: keep so much in several smaller ones"
+            "a table grows beyond 3 MiB: keep so much in several smaller ones"
         );
         // Of native code that was never interrupted the line is not known.
         assert!(error.line == 2 || error.line == 0 && code.contains("2e6"), "{code}: {error}");
         assert_eq!(stage.body("_b:put('on')"), "on");
         // What is smaller, and a text of any size, is none.
-        let fits = "local t = {} for i = 1, 1e5 do t['key ' .. i] = i end local n = {} for i = 1, 5e5 do n[i] = i end
+        let fits = "local t = {} for i = 1, 1e5 do t['key ' .. i] = i end local n = {} for i = 1, 2.6e5 do n[i] = i end
             _b:put(#n, ' ', #(('x'):rep(8e6)))";
-        assert_eq!(stage.body(fits), "500000 8000000");
+        assert_eq!(stage.body(fits), "260000 8000000");
     }
 }
 
