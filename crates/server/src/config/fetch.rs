@@ -2,7 +2,7 @@
 //!
 //! Owns the comparison of a target with what is allowed. The configuration says what that is.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use toml::de::DeValue;
@@ -35,7 +35,13 @@ pub enum FetchRule {
 }
 
 impl FetchRules {
-    /// Whether a host of that name may be fetched from at any address.
+    /// Whether a host of that name may be fetched from at this address. A link-local address has to be listed itself: there clouds
+    /// keep the credentials of a machine, and whoever owns a name says which address it has.
+    pub(crate) fn allow(&self, name: &str, address: IpAddr) -> bool {
+        self.allow_address(address) || !is_link_local(address) && self.allow_name(name)
+    }
+
+    /// Whether a host of that name may be fetched from at common addresses.
     pub(crate) fn allow_name(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -47,16 +53,13 @@ impl FetchRules {
         }
     }
 
-    /// Whether this address may be fetched from, whatever its name.
-    pub(crate) fn allow_address(&self, address: IpAddr) -> bool {
-        match self {
-            Self::All => true,
-            Self::None => false,
-            Self::Listed(rules) => rules.iter().any(|rule| match rule {
-                FetchRule::Host(_) => false,
-                FetchRule::Network(network) => network.contains(address),
-            }),
-        }
+    /// Whether this address is listed.
+    fn allow_address(&self, address: IpAddr) -> bool {
+        let Self::Listed(rules) = self else { return false };
+        rules.iter().any(|rule| match rule {
+            FetchRule::Host(_) => false,
+            FetchRule::Network(network) => network.contains(address),
+        })
     }
 
     /// Whether any name could lead to an address that is allowed: then it is worth looking it up.
@@ -66,6 +69,31 @@ impl FetchRules {
             Self::None => false,
             Self::Listed(rules) => rules.iter().any(|rule| matches!(rule, FetchRule::Network(_))),
         }
+    }
+}
+
+/// Whether an address is one of a link: 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 section 2.5.6), the first also where it is
+/// within an address of IPv6.
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => {
+            address.is_unicast_link_local()
+                || within(address).is_some_and(|address| address.is_link_local())
+        }
+    }
+}
+
+/// The address of IPv4 within one of IPv6: mapped or compatible (RFC 4291 section 2.5.5), of a translator (RFC 6052), or of 6to4
+/// (RFC 3056).
+fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            Some(of(high, low))
+        }
+        [0x2002, high, low, ..] => Some(of(high, low)),
+        _ => None,
     }
 }
 
@@ -147,8 +175,36 @@ mod tests {
             [(FetchRules::All, true), (FetchRules::None, false), (listed(&[]), false)]
         {
             assert_eq!(rules.allow_name("a"), expected, "{rules:?}");
-            assert_eq!(rules.allow_address([127, 0, 0, 1].into()), expected, "{rules:?}");
+            assert_eq!(rules.allow("a", [127, 0, 0, 1].into()), expected, "{rules:?}");
             assert_eq!(rules.allow_networks(), expected, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn link_local_addresses_have_to_be_listed_themselves() {
+        let forms = [
+            "169.254.169.254",
+            "169.254.0.1",
+            "::ffff:169.254.169.254",
+            "::169.254.169.254",
+            "64:ff9b::169.254.169.254",
+            "2002:a9fe:a9fe::1",
+            "fe80::1",
+            "febf::1",
+        ];
+        for form in forms {
+            let address = form.parse().unwrap();
+            for rules in [FetchRules::All, listed(&["meta.test"]), listed(&["10.0.0.0/8"])] {
+                assert!(!rules.allow("meta.test", address), "{form} by {rules:?}");
+            }
+        }
+        let both = listed(&["169.254.169.254", "fe80::/10"]);
+        for form in ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1"] {
+            assert!(both.allow("x", form.parse().unwrap()), "{form}");
+        }
+        assert!(!both.allow("x", "169.254.169.253".parse().unwrap()));
+        for form in ["169.253.0.1", "::1", "fec0::1", "::ffff:10.0.0.1", "2002:a00:1::1"] {
+            assert!(FetchRules::All.allow("x", form.parse().unwrap()), "{form}");
         }
     }
 

@@ -20,7 +20,7 @@ impl Client {
         let addresses = match host {
             Host::Address(address) => {
                 let named = address.to_string();
-                if !self.rules.allow_address(*address) && !self.rules.allow_name(&named) {
+                if !self.rules.allow(&named, *address) {
                     self.fail(number, Failure::NotAllowed);
                     return;
                 }
@@ -56,7 +56,7 @@ impl Client {
             Known::Nothing => return Err(Failure::NameNotFound),
             Known::NoRoom => return Err(Failure::TooMany),
         };
-        let is_allowed = |address: &&IpAddr| is_named || self.rules.allow_address(**address);
+        let is_allowed = |address: &&IpAddr| self.rules.allow(name, **address);
         let allowed: Vec<IpAddr> = known.iter().filter(is_allowed).copied().collect();
         if allowed.is_empty() { Err(Failure::NotAllowed) } else { Ok(Some(allowed)) }
     }
