@@ -70,10 +70,15 @@ local response = {}
 ---@param ... string|number
 function response:write(...) end
 
----Sets status (302 where none is named) and `Location`; the rest of the page still runs.
----@param target string
+---Sets status (302 where none is named) and `Location`; the rest of the page still runs. Stays on this site.
+---@param target string a path, or a URL with the host that the client asked for
 ---@param status? 301|302|303|307|308
 function response:redirect(target, status) end
+
+---The same for a URL of any site.
+---@param url string begins with http:// or https://
+---@param status? 301|302|303|307|308
+function response:redirect_external(url, status) end
 
 ---Sets a cookie, for the whole site, out of reach of scripts and of other sites' forms.
 ---@param name string

@@ -9,7 +9,7 @@ local fail = kit.fail
 local type, tostring, rawset, rawget, setmetatable = type, tostring, rawset, rawget, setmetatable
 local pairs, select, unpack = pairs, select, unpack
 local current = kit.current
-local concat, find, lower, sub = table.concat, string.find, string.lower, string.sub
+local concat, find, lower, match, sub = table.concat, string.find, string.lower, string.match, string.sub
 local byte, format = string.byte, string.format
 local getmetatable = debug.getmetatable
 
@@ -241,22 +241,59 @@ local function escape(character)
 end
 
 -- Sends the client elsewhere; the rest of the page still runs.
-function methods.redirect(response, target, status)
-  check_self(response, "redirect")
-  changed_head(response)
-  if type(target) == "string" and #target > value_size then
-    fail("the target of redirect is longer than " .. value_size .. " bytes")
-  end
-  if type(target) ~= "string" or target == "" or find(target, "%c") then
-    fail("redirect takes a target, a string without line ends and control characters, not " .. (
-      type(target) == "string" and format("%q", target) or tostring(target)
-    ))
-  end
-  if status ~= nil and not redirects[status] then
+
+-- Sets status and target of a redirect.
+local function redirect_to(response, target, status)
+  if status ~= nil and type(status) ~= "number" then
+    fail("redirect takes its status as a number, not " .. kit.shown_as(status))
+  elseif status ~= nil and not redirects[status] then
     fail("redirect takes the status 301, 302, 303, 307 or 308, not " .. tostring(status))
   end
   response.status = status or 302
-  response.headers.location = kit.string.gsub(target, NO_URI, escape)
+  response.headers.Location = kit.string.gsub(target, NO_URI, escape)
+end
+
+local function check_target(name, response, target)
+  check_self(response, name)
+  changed_head(response)
+  if type(target) == "string" and #target > value_size then
+    fail("the target of " .. name .. " is longer than " .. value_size .. " bytes")
+  end
+  if type(target) ~= "string" or target == "" or find(target, "%c") then
+    fail(name .. " takes a target, a string without line ends and control characters, not " .. (
+      type(target) == "string" and format("%q", target) or tostring(target)
+    ))
+  end
+end
+
+-- Whether a target stays on the site, as browsers read it: they take a backslash for a slash, two slashes for the beginning of a host,
+-- and what is before a colon for a scheme (WHATWG URL; RFC 3986, 4.2).
+local function stays(target)
+  return not find(target, "^[/\\][/\\]") and not find(target, "^[^/\\?#]*:")
+end
+
+-- Whether a URL is of the site's own origin: the host that the client asked for.
+local function is_own(target)
+  local authority = match(target, "^[hH][tT][tT][pP][sS]?://([^/\\?#]*)")
+  local host = authority and current[1].request.headers.host
+  return host and lower(authority) == lower(host)
+end
+
+function methods.redirect(response, target, status)
+  check_target("redirect", response, target)
+  if not stays(target) and not is_own(target) then
+    fail("redirect stays on this site: it takes a path, or a URL of the site's own, not " .. kit.shown_as(target) .. "; for "
+      .. "others there is redirect_external")
+  end
+  redirect_to(response, target, status)
+end
+
+function methods.redirect_external(response, target, status)
+  check_target("redirect_external", response, target)
+  if not find(lower(target), "^https?://[^/\\?#@]") then
+    fail("redirect_external takes a URL that begins with http:// or https://, not " .. kit.shown_as(target))
+  end
+  redirect_to(response, target, status)
 end
 
 -- Sets a cookie. Options: signed, path, domain, max_age (s), same_site, secure, and http_only, which is on.

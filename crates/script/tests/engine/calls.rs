@@ -42,7 +42,7 @@ fn status_and_fields_go_out_when_they_are_set() {
     assert_eq!(fields, [("X-Kind", "none"), ("age", "7")]);
     assert_eq!(stage.body("response:redirect('/login')"), "");
     assert_eq!(stage.output.status, Some(302));
-    assert_eq!(stage.fields().collect::<Vec<_>>(), [("location", "/login")]);
+    assert_eq!(stage.fields().collect::<Vec<_>>(), [("Location", "/login")]);
     assert_eq!(stage.body("_b:put('next')"), "next");
     assert_eq!((stage.output.status, stage.fields().count()), (None, 0));
 }

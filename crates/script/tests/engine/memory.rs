@@ -14,7 +14,7 @@ fn small() -> Settings {
 fn endless_allocation_ends_the_page_only() {
     for code in [
         "local t = {} while true do t = { t } end",
-        "local t = {} for i = 1, math.huge do t[i] = i end",
+        "local t = {} for i = 1, math.huge do t = { t, i } end",
         "local s = 'x' while true do s = s .. s end",
         "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end",
         "while true do _b:put('0123456789') end",

@@ -31,7 +31,17 @@ const WRONG: &[(&str, &[&str])] = &[
             "response:redirect('a\\nb')",
             "response:redirect('/x', 200)",
             "response:redirect('/x', 304)",
+            "response:redirect('//x')",
             "response.redirect('/x')",
+        ],
+    ),
+    (
+        "response:redirect_external",
+        &[
+            "response:redirect_external(nil)",
+            "response:redirect_external('/x')",
+            "response:redirect_external('http://x/', 200)",
+            "response.redirect_external('http://x/')",
         ],
     ),
     (
