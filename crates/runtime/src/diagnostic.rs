@@ -49,9 +49,14 @@ pub fn set_least(level: Level) {
     LEAST.store(level as u8, Ordering::Relaxed);
 }
 
+/// Whether lines that matter so much are written.
+pub fn is_written(level: Level) -> bool {
+    level as u8 <= LEAST.load(Ordering::Relaxed)
+}
+
 /// Writes one line that begins with its level, unless it matters too little. What is not written is not formatted.
 pub fn write(level: Level, line: fmt::Arguments<'_>) {
-    if level as u8 <= LEAST.load(Ordering::Relaxed) {
+    if is_written(level) {
         outlet::write(format!("velodrome: {}: {line}\n", level.as_str()));
     }
 }

@@ -254,6 +254,18 @@ pub const PAGE_PROCESSES_MAX: usize = 1_000_000;
 /// 1 KiB held is the least for which a request, or the processes of one, are ended to make room: the end of those that hold less gives
 /// none.
 pub const ENDED_FOR_ROOM_MIN: u64 = 1024;
+/// 100 lines in a second of each page in the server's log, and ten seconds' worth of them at once; others are left out and counted.
+pub const LOG_PAGE_LINES_PER_SECOND: u64 = 100;
+/// 64 KiB in a second of each page's lines; others are left out and counted.
+pub const LOG_PAGE_BYTES_PER_SECOND: u64 = 64 * KIB;
+/// 1,000 lines in a second of all pages of a scheduler; others are left out and counted.
+pub const LOG_ALL_LINES_PER_SECOND: u64 = 1_000;
+/// 512 KiB in a second of the lines of all pages of a scheduler; others are left out and counted.
+pub const LOG_ALL_BYTES_PER_SECOND: u64 = 512 * KIB;
+/// 10 s: so much of these rates may come at once.
+pub const LOG_BURST_NS: u64 = 10_000_000_000;
+/// 5 s from one line that tells how many were left out to the next.
+pub const LOG_TOLD_AGAIN_NS: u64 = 5_000_000_000;
 /// 64 times that a page began or went on make the average of what it takes.
 pub const VISITS_AVERAGED: u64 = 64;
 /// The part of a slice (an eighth) that a page takes each time on the average, of which a request waits for another turn where pages had

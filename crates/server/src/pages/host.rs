@@ -8,6 +8,7 @@ use runtime::clock::Now;
 use runtime::diagnostic;
 use script::engine::{Answer, Host, Level, Part};
 
+use super::log_gate::{LogGate, Writer};
 use crate::config::HostName;
 use crate::http::Request;
 use crate::uploads::Form;
@@ -23,6 +24,8 @@ pub struct RequestHost<'a> {
     pub path: &'a str,
     /// What of it follows the prefix of a module's route.
     pub rest: &'a str,
+    /// What its lines go through, and as whose.
+    pub gate: (&'a LogGate, Writer<'a>),
     /// The turn's time.
     pub now: Now,
     /// The name of the host that it is for, where it is one of `[[host]]`.
@@ -62,7 +65,7 @@ impl Host for LoadHost {
 
     fn log(&mut self, level: Level, text: &[u8]) {
         if self.log == LoadLog::Told {
-            write_line(level, "app", text);
+            diagnostic::write(diagnostic_level(level), format_args!("app: {}", shown(text)));
         }
     }
 }
@@ -123,7 +126,8 @@ impl Host for RequestHost<'_> {
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {
-        write_line(level, self.path, text);
+        let (gate, writer) = self.gate;
+        write_line(level, (gate, writer), self.path, text);
     }
 }
 
@@ -198,6 +202,8 @@ fn list_files(form: &Form, answer: &mut Answer) {
 pub(super) struct BackgroundHost<'a> {
     /// The page that it is of.
     pub(super) file: &'a str,
+    /// Where its lines go.
+    pub(super) gate: &'a LogGate,
     /// Seconds since 1970.
     pub(super) unix_seconds: u64,
 }
@@ -216,20 +222,30 @@ impl Host for BackgroundHost<'_> {
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {
-        write_line(level, self.file, text);
+        write_line(level, (self.gate, Writer::Processes(self.file)), self.file, text);
     }
 }
 
 /// A line of a page's log.
-fn write_line(level: Level, who: &str, text: &[u8]) {
-    let level = match level {
+fn write_line(level: Level, (gate, writer): (&LogGate, Writer<'_>), name: &str, text: &[u8]) {
+    let level = diagnostic_level(level);
+    if gate.admits(level, writer, name, text.len()) {
+        diagnostic::write(level, format_args!("{name}: {}", shown(text)));
+    }
+}
+
+/// What a page logs, in one line.
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace(char::is_control, " ")
+}
+
+fn diagnostic_level(level: Level) -> diagnostic::Level {
+    match level {
         Level::Debug => diagnostic::Level::Debug,
         Level::Info => diagnostic::Level::Info,
         Level::Warning => diagnostic::Level::Warn,
         Level::Error => diagnostic::Level::Error,
-    };
-    let text = String::from_utf8_lossy(text);
-    diagnostic::write(level, format_args!("{who}: {}", text.replace(char::is_control, " ")));
+    }
 }
 
 /// Whether the body is a form as browsers send it by themselves.

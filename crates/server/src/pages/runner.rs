@@ -2,6 +2,7 @@
 //!
 //! Owns runs from their first step to their last. Never writes a reply, and has no clock but the one that a call lends it.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use super::counts::{Counters, RowIndex};
 use super::fetches::Fetches;
 use super::load::SetIndex;
 use super::loaded::{self, Loaded, no_room};
+use super::log_gate::LogGate;
 use super::nursery::Nursery;
 use super::post::Outgoing;
 use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway, Work};
@@ -90,6 +92,7 @@ pub struct Runner {
     pub(super) schedulers: u16,
     pub(super) code: Code,
     pub(super) counters: Counters,
+    pub(super) log_gate: Rc<LogGate>,
 }
 
 impl Runner {
@@ -130,6 +133,7 @@ impl Runner {
             schedulers,
             code: settings.code,
             counters: Counters::default(),
+            log_gate: Rc::default(),
         };
         runner.load(sets);
         Ok(runner)
@@ -145,6 +149,11 @@ impl Runner {
         &self.output
     }
 
+    /// What all lines of pages go through on their way to the log.
+    pub fn log_gate(&self) -> &Rc<LogGate> {
+        &self.log_gate
+    }
+
     /// Starts a page, or goes on with the one that this process is in.
     pub fn run(
         &mut self,
@@ -154,6 +163,7 @@ impl Runner {
         moment: Moment,
     ) -> Option<Turnout> {
         self.now_ns = moment.now_ns;
+        self.log_gate.set_now(moment.now_ns);
         let key = Key::Request(process);
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));

@@ -13,7 +13,8 @@ use super::process::{Key, Standing, Work};
 use super::ready::Used;
 use super::runner::{Moment, Runner, Turnout};
 use crate::limits::{
-    ALARMS_PER_TURN, LETTERS_RETRY_MS, PAGES_RESUMED_PER_TURN, PROCESS_SHARE_PART,
+    ALARMS_PER_TURN, LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGES_RESUMED_PER_TURN,
+    PROCESS_SHARE_PART,
 };
 use crate::message::Message;
 
@@ -33,6 +34,9 @@ impl Runner {
             goes_on |= engine.clear_away();
         }
         self.make_room();
+        if self.log_gate.tell(now_ns) {
+            context.wake_after_ms(LOG_TOLD_AGAIN_NS / 1_000_000);
+        }
         if goes_on || !self.ready.is_empty() {
             context.wake_at_ns(now_ns);
         }
@@ -49,6 +53,7 @@ impl Runner {
     /// one that has used much, whatever they took. The requests among them are returned.
     fn go_on_by_turns(&mut self, moment: Moment, unix_seconds: u64) -> Vec<ProcessId> {
         self.now_ns = moment.now_ns;
+        self.log_gate.set_now(moment.now_ns);
         self.hear_alarms();
         let mut requests = Vec::new();
         let mut planned_ns = 0;
@@ -107,7 +112,8 @@ impl Runner {
             Key::Spawned(_) => {
                 let page = Arc::clone(&underway.life.page);
                 let family = underway.life.family.as_ref().map(|member| Rc::clone(member.family()));
-                let mut host = BackgroundHost { file: &page.name.file, unix_seconds };
+                let gate = Rc::clone(&self.log_gate);
+                let mut host = BackgroundHost { file: &page.name.file, gate: &gate, unix_seconds };
                 if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment)
                     && family.is_none_or(|family| family.may_tell(moment.now_ns))
                 {
@@ -194,7 +200,7 @@ mod tests {
 
     /// Turns until all spawned processes of a page are over, with so much time from one to the next; at most so many.
     fn turns_of(runner: &mut Runner, step_ns: u64, most: u64) -> u64 {
-        assert!(matches!(run(runner, 1, 0, 0), Turnout::Done(_)));
+        while matches!(run(runner, 1, 0, 0), Turnout::Wait) {}
         (0..most)
             .find(|turn| {
                 assert_eq!(runner.go_on_by_turns(at(turn * step_ns), 0), []);

@@ -3,6 +3,7 @@
 //! Owns what a page may say of its reply, and what a page that failed is answered with. Never knows how a page runs.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use runtime::diagnostic::{self, Level};
@@ -18,7 +19,9 @@ use crate::files::RootIndex;
 use crate::http::{Added, Answer, AnswerContext, Request};
 use crate::limits::APP_MAIN;
 use crate::message::Message;
-use crate::pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout};
+use crate::pages::{
+    FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer,
+};
 use crate::route::{Action, Found};
 use crate::uploads::Standing;
 
@@ -108,7 +111,9 @@ impl Site {
         let runner = self.runner.as_mut()?;
         let site = self.data.config.site_name(found.host);
         let form = self.uploads.form(context.id);
-        let mut host = RequestHost { request, path, rest, now: context.now, site, form };
+        let gate = Rc::clone(runner.log_gate());
+        let gate = (&*gate, Writer::Requests(place.0.0, place.1));
+        let mut host = RequestHost { request, path, rest, gate, now: context.now, site, form };
         let endpoint = context.mail.endpoint();
         let now_ns = context.now.monotonic_ns;
         let moment = Moment { now_ns, endpoint, thread_cpu_ns: sys::accounting::thread_cpu_ns };
@@ -191,11 +196,11 @@ impl Site {
         set: SetIndex,
     ) -> (Status, Option<Vec<u8>>) {
         let Some(error) = error else {
-            tell(page, "there is no good version of it: it is not run");
+            self.tell_at(Level::Error, page, "there is no good version of it: it is not run");
             let status = Status::INTERNAL_SERVER_ERROR;
             return (status, self.shown(&FaultReport::of_text(page), status, set));
         };
-        tell_at(level_of(error.fault), page, &told(error));
+        self.tell_at(level_of(error.fault), page, &told(error));
         let status = status_of(error.fault);
         let part = self.pages(set).and_then(|pages| pages.broken_in(&error.message));
         let report = match part {
@@ -203,6 +208,23 @@ impl Site {
             None => FaultReport::of_run(page, error),
         };
         (status, self.shown(&report, status, set))
+    }
+
+    /// Tells the log of a page, unless that fails too often.
+    pub(super) fn tell_at(&self, level: Level, page: &Page, what: &str) {
+        let kind = match page.kind {
+            PageKind::Page => "page",
+            PageKind::Module => "module",
+        };
+        let file = &page.name.file;
+        let gate = self.runner.as_ref().map(|runner| runner.log_gate());
+        let name = format!("{kind} {file}");
+        if gate.is_none_or(|gate| gate.admits(level, Writer::Failures(file), &name, what.len())) {
+            diagnostic::write(
+                level,
+                format_args!("{name}: {}", what.replace(char::is_control, " ")),
+            );
+        }
     }
 
     /// The pages of a root, as they are run.
@@ -297,24 +319,9 @@ pub(super) fn told(error: &ScriptError) -> String {
     text
 }
 
-pub(super) fn tell(page: &Page, what: &str) {
-    tell_at(Level::Error, page, what);
-}
-
 /// How much a failure matters to who runs the server: nothing where only the client is at fault.
 fn level_of(fault: Fault) -> Level {
     if fault.is_of_client() { Level::Debug } else { Level::Error }
-}
-
-fn tell_at(level: Level, page: &Page, what: &str) {
-    let kind = match page.kind {
-        PageKind::Page => "page",
-        PageKind::Module => "module",
-    };
-    diagnostic::write(
-        level,
-        format_args!("{kind} {}: {}", page.name.file, what.replace(char::is_control, " ")),
-    );
 }
 
 /// The whole answer of a page, or the rest of one that was begun.

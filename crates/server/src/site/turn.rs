@@ -2,6 +2,7 @@
 //!
 //! Owns the order: who has got something goes on, and then what pages want of others is begun.
 
+use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
 
@@ -21,10 +22,11 @@ impl Site {
         let now_ns = context.now.monotonic_ns;
         runner.take_fetched(client, now_ns);
         runner.wake(context);
-        for (page, error) in runner.take_failures() {
-            script::tell(&page, &script::told(&error));
-        }
+        let failures = runner.take_failures();
         runner.begin_fetches(client, now_ns);
+        for (page, error) in failures {
+            self.tell_at(Level::Error, &page, &script::told(&error));
+        }
         self.ask_names(client, context.mail);
     }
 
