@@ -159,6 +159,11 @@ impl State {
         Ok(())
     }
 
+    /// Ends the engine with its process: nothing is freed, and no timer goes on.
+    pub fn leave(self) {
+        self.lua.leave();
+    }
+
     /// Throws all native code away. What all pages go through has a piece for each page it came to, and room for so many: for when
     /// pages were replaced.
     pub fn forget_native(&mut self) {

@@ -53,6 +53,13 @@ impl Nursery {
         self.engine.as_mut().map_or(Ok(()), |engine| provide(engine, set))
     }
 
+    /// Ends with the server's process.
+    pub(super) fn leave(self) {
+        if let Some(engine) = self.engine {
+            engine.leave();
+        }
+    }
+
     /// Bytes that all processes of the scheduler may hold.
     pub(super) fn memory_bound(&self) -> usize {
         self.settings.memory_bytes

@@ -149,6 +149,13 @@ impl Runner {
         &self.output
     }
 
+    /// Ends with the server's process: what is under way is not freed.
+    pub fn leave(self) {
+        let Self { engine, nursery, .. } = self;
+        engine.leave();
+        nursery.leave();
+    }
+
     /// What all lines of pages go through on their way to the log.
     pub fn log_gate(&self) -> &Rc<LogGate> {
         &self.log_gate

@@ -378,6 +378,9 @@ impl Application for Site {
 
     fn on_stop(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         Self::hand_over_log(http, context, When::Now);
+        if let Some(runner) = http.application_mut().runner.take() {
+            runner.leave();
+        }
     }
 
     fn on_cold_file(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {

@@ -1,0 +1,109 @@
+//! Goal: whatever pages do, others are answered, the control socket answers, and the server ends when it is told to. Method: the built
+//! binary on one scheduler, random programs that pages run, beside them a page and a file that are asked for again and again.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod hostile;
+mod server;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use conformance::RequestKind;
+use server::client::{Client, head, text};
+use server::{Plan, Server};
+
+/// Programs that are run where the environment says nothing else.
+const PROGRAMS: u64 = 300;
+
+/// Clients that have programs run, at the same time.
+const CLIENTS: u64 = 6;
+
+/// Runs the program that it is sent, which may ask for this very page.
+const RUN: &str = "<% local f = load(request.body, '=random')
+if f then f(request, response, 'http://' .. request.headers.host .. '/run') end -%>done";
+
+fn plan() -> Plan {
+    // Small bounds are met soon.
+    let config = "drain_deadline = \"2s\"\n[pages]\ncpu_budget = \"60ms\"\ndeadline = \"2s\"\nmemory = \"16 MiB\"\n\
+        process_memory = \"8 MiB\"\n[limits]\nconnections = 400\n";
+    Plan::new()
+        .argument("--schedulers=1")
+        .config(config)
+        .file("run.page.txt", RUN)
+        .file("hello.page.txt", "hello <%= 1 + 1 -%>")
+        .file("file.txt", "file")
+}
+
+/// Has programs run until there are no more. What becomes of each is its own affair; that it is over is not.
+fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
+    loop {
+        let seed = next.fetch_add(1, Relaxed);
+        if seed >= end {
+            return;
+        }
+        let program = hostile::program(seed);
+        let length = program.len().to_string();
+        let mut client = server.client();
+        let asked = head("POST", "/run", &[("Content-Length", &length)]) + &program;
+        let answered = client.send(asked).and_then(|()| client.response(RequestKind::Other));
+        if let Err(error) = answered {
+            // A stream may be cut, and a connection reset for want of room: it is never left without an end.
+            let is_late = matches!(
+                error.kind(),
+                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+            );
+            assert!(!is_late, "nothing became of the program of seed {seed}:\n{program}");
+        }
+    }
+}
+
+/// Asks for what does no harm.
+fn ask(client: &mut Client, server: &Server) {
+    for (path, expected) in [("/hello", "hello 2"), ("/file.txt", "file")] {
+        // A connection may be closed between two requests to make room for others.
+        let answer = client.get(path).or_else(|_| {
+            *client = server.client();
+            client.get(path)
+        });
+        let answer = answer.unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert_eq!((answer.status, text(&answer)), (200, expected), "{path}");
+    }
+}
+
+#[test]
+fn whatever_pages_do_others_are_answered() {
+    let count = std::env::var("VELODROME_PROGRAMS").map_or(PROGRAMS, |text| text.parse().unwrap());
+    let first = std::env::var("VELODROME_SEED").map_or_else(
+        |_| std::process::id().into(),
+        |text| text.parse().expect("VELODROME_SEED is a number"),
+    );
+    let seeds = format!("to run these again: VELODROME_SEED={first} VELODROME_PROGRAMS={count}");
+    println!("{seeds}");
+    let mut server = plan().start();
+    let next = AtomicU64::new(first);
+    let asked = thread::scope(|scope| {
+        let runners: Vec<_> = (0..CLIENTS)
+            .map(|_| scope.spawn(|| run_programs(&server, &next, first + count)))
+            .collect();
+        let mut client = server.client();
+        let mut asked = 0;
+        while !runners.iter().all(thread::ScopedJoinHandle::is_finished) {
+            ask(&mut client, &server);
+            asked += 1;
+            if asked % 50 == 0 {
+                assert_eq!(server.ctl_json(&["stats"])["schedulers"][0]["answering"], true, "{seeds}");
+            }
+        }
+        asked
+    });
+    assert!(asked > 0, "nobody asked beside them");
+    let told = server.printed_errors();
+    assert!(!told.contains("panic"), "{told}");
+    server.signal("TERM");
+    let status = server.wait();
+    let troubles = server.printed_errors();
+    let last: Vec<&str> = troubles.lines().rev().take(5).collect();
+    assert!(status.success(), "{status}, {last:#?}; {seeds}");
+}
