@@ -16,24 +16,34 @@ use server::{Plan, Server, has, run};
 
 /// One scheduler, so that the limit is reached by few connections. Its table is its own, and the control socket's is not
 /// affected.
-const CONFIG: &str = "schedulers = 1\n[limits]\nheader_deadline = \"10m\"\n";
+const CONFIG: &str = "schedulers = 1\n[pages]\ndeadline = \"10m\"\n";
 
 /// Connections that a test opens: more than the limit of descriptors.
 const CONNECTIONS: usize = 400;
 
+/// A request that waits: it is at work.
+const WAIT: &str = "<% sleep(tonumber(request.query.seconds)) -%>waited";
+
 fn limited(limit: u32) -> Server {
     let limit = format!("ulimit -n {limit} && exec \"$@\"");
-    Plan::new().config(CONFIG).file("a.txt", "a\n").wrapped(&["sh", "-c", &limit, "sh"]).start()
+    Plan::new()
+        .config(CONFIG)
+        .file("a.txt", "a\n")
+        .file("wait.page.txt", WAIT)
+        .wrapped(&["sh", "-c", &limit, "sh"])
+        .start()
 }
 
-/// Connections in the middle of a request: they are at work, so none is closed in favour of another.
+/// Connections whose requests wait for their answer: they are at work, so none is closed in favour of another.
 fn occupy(server: &Server) -> Vec<Client> {
-    let begun = head("GET", "/a.txt", &[]);
     let mut clients = Vec::new();
-    for _ in 0..CONNECTIONS {
+    for number in 0..CONNECTIONS {
+        // The first has its answer while all others wait.
+        let seconds = if number == 0 { 4 } else { 500 };
+        let asked = head("GET", &format!("/wait?seconds={seconds}"), &[]);
         // The kernel takes connections that the server does not, up to the backlog.
         let mut client = server.client();
-        client.send(&begun[..begun.len() - 2]).unwrap();
+        client.send(&asked).unwrap();
         clients.push(client);
     }
     clients
@@ -60,7 +70,8 @@ fn out_of_descriptors_it_waits_and_recovers() {
     if !has("prlimit", "out_of_descriptors_it_waits_and_recovers") {
         return;
     }
-    let server = Plan::new().config(CONFIG).file("a.txt", "a\n").start();
+    let server =
+        Plan::new().config(CONFIG).file("a.txt", "a\n").file("wait.page.txt", WAIT).start();
     // The first request opens what is opened once.
     assert_eq!(text(&server.get("/a.txt")), "a\n");
     let process = format!("--pid={}", server.id());
@@ -83,10 +94,8 @@ fn wait_and_recover(mut server: Server) {
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(told.contains("accepting pauses") && told.contains("ulimit -n"), "{told}");
     // Those that were accepted are served all the while.
-    let first = &mut clients[0];
-    first.send("\r\n").unwrap();
-    let response = first.response(conformance::RequestKind::Other).unwrap();
-    assert_eq!(text(&response), "a\n");
+    let response = clients[0].response(conformance::RequestKind::Other).unwrap();
+    assert_eq!(text(&response), "waited");
     drop(clients);
     within(Duration::from_secs(1), "an answer within a second of room", || {
         let mut client = Client::connect(server.address()).ok()?;
@@ -117,13 +126,30 @@ fn idle_connections_give_way() {
 #[test]
 fn the_limit_of_connections_is_kept() {
     const LIMIT: u64 = 50;
-    let config =
-        format!("schedulers = 1\n[limits]\nconnections = {LIMIT}\nheader_deadline = \"10m\"\n");
-    let server = Plan::new().config(&config).file("a.txt", "a\n").start();
+    let config = format!("{CONFIG}[limits]\nconnections = {LIMIT}\n");
+    let server =
+        Plan::new().config(&config).file("a.txt", "a\n").file("wait.page.txt", WAIT).start();
     let held: Vec<TcpStream> = occupy(&server).into_iter().map(|client| client.stream).collect();
     until("the limit to be reached", || (server.count("/connections") >= LIMIT).then_some(()));
     assert_eq!(server.count("/network/connections_max"), LIMIT);
     drop(held);
     until("room", || (server.count("/connections") == 0).then_some(()));
     assert_eq!(text(&server.get("/a.txt")), "a\n");
+}
+
+/// With few descriptors most of them are for connections; with fewer than that nothing begins.
+#[test]
+fn a_low_limit_of_descriptors_leaves_most_of_them_to_connections() {
+    let server = limited(200);
+    let held: Vec<Client> = (0..150).map(|_| server.client()).collect();
+    until("all to be accepted", || (server.count("/connections") >= 150).then_some(()));
+    assert_eq!(server.count("/closed/evicted"), 0);
+    drop(held);
+    let limit = "ulimit -n 63 && exec \"$@\"";
+    let refused = Plan::new().file("a.txt", "a").wrapped(&["sh", "-c", limit, "sh"]).fail();
+    let told = server::errors_of(&refused);
+    assert!(
+        told.contains("has 63 descriptors, and needs 64: raise the limit (ulimit -n"),
+        "{told}"
+    );
 }

@@ -247,3 +247,20 @@ fn a_second_signal_does_no_harm() {
     assert!(server.wait().success(), "{}", server.printed_errors());
     drop(stalled);
 }
+
+/// One byte of a head does not hold a drain up for as long as a head may take, be it sent before or while it drains.
+#[test]
+fn a_head_that_has_begun_gets_two_seconds_of_a_drain() {
+    let config =
+        "drain_deadline = \"10m\"\n[limits]\nheader_deadline = \"10m\"\nkeep_alive = \"10m\"\n";
+    let mut server = Plan::new().config(config).file("a.txt", "a\n").start();
+    let mut begun = server.client();
+    begun.send("G").unwrap();
+    let mut rest = server.client();
+    rest.send("GET /a.txt HTTP/1.1\r\nHost: a").unwrap();
+    until("both to be accepted", || (server.count("/connections") >= 2).then_some(()));
+    server.signal("TERM");
+    rest.send("\r\n\r\n").unwrap();
+    assert_eq!(text(&rest.response(conformance::RequestKind::Other).unwrap()), "a\n");
+    assert!(server.wait().success());
+}

@@ -62,7 +62,11 @@ fn statement(dice: &mut Dice, text: &mut String, depth: u32, place: Place) {
         38 => ("co = coroutine.wrap(function()".to_owned(), place, "coroutine.yield(1) end) co()"),
         39 => ("f = function(a)".to_owned(), place, "end pcall(f, n)"),
         40 => ("while n do".to_owned(), place, "end"),
-        _ => ("table.sort(t, function(a, b)".to_owned(), place, "return tostring(a) < tostring(b) end)"),
+        _ => (
+            "table.sort(t, function(a, b)".to_owned(),
+            place,
+            "return tostring(a) < tostring(b) end)",
+        ),
     };
     text.push_str(&before);
     text.push('\n');
@@ -87,22 +91,34 @@ fn simple(dice: &mut Dice, kind: u64, count: &str, place: Place) -> String {
         10 => "pcall(function() t = json.decode(s) end)".to_owned(),
         11 => "for k, v in pairs(t) do t[k] = nil end".to_owned(),
         12 => "pcall(next, t)".to_owned(),
-        13 => format!("for i = 1, {count} do names[#names + 1] = spawn(function() receive(60) end) end"),
-        14 => format!("for i = 1, {count} do spawn(function() while true do receive(0.001) end end) end"),
+        13 => format!(
+            "for i = 1, {count} do names[#names + 1] = spawn(function() receive(60) end) end"
+        ),
+        14 => format!(
+            "for i = 1, {count} do spawn(function() while true do receive(0.001) end end) end"
+        ),
         15 => format!("for i = 1, {count} do spawn(function() fetch(url) end) end"),
         16 => "local function again() spawn(again) spawn(again) end again()".to_owned(),
-        17 => format!("for _, name in ipairs(names) do for i = 1, {count} do send(name, s) end end"),
+        17 => {
+            format!("for _, name in ipairs(names) do for i = 1, {count} do send(name, s) end end")
+        }
         18 => "send(self(), t)".to_owned(),
         19 => format!("receive({})", dice.one_of(&["0", "0.001", "0.5", "60"])),
         20 => "pcall(fetch, url, { timeout = 1 })".to_owned(),
         21 => format!("sleep({})", dice.one_of(&["0", "0.001", "0.2"])),
-        22 => format!("for i = 1, {count} do coroutine.wrap(function() coroutine.yield(t) end)() end"),
+        22 => {
+            format!("for i = 1, {count} do coroutine.wrap(function() coroutine.yield(t) end)() end")
+        }
         23 if of_page => format!("for i = 1, {count} do response:write(s) end"),
         24 if of_page => "response:flush()".to_owned(),
-        25 if of_page => "pcall(function() return request.json, request.form, request.files end)".to_owned(),
+        25 if of_page => {
+            "pcall(function() return request.json, request.form, request.files end)".to_owned()
+        }
         26 => format!("for i = 1, {count} do log.warn(s) end"),
         27 => "error({ t })".to_owned(),
         28 => format!("f = load('return ' .. ('('):rep({count} % 150) .. '1')"),
-        _ => dice.one_of(&["return", "local x = s + 1", "t = nil t = {}", "exit()", "n = n and nil"]).to_owned(),
+        _ => dice
+            .one_of(&["return", "local x = s + 1", "t = nil t = {}", "exit()", "n = n and nil"])
+            .to_owned(),
     }
 }

@@ -151,11 +151,6 @@ pub const FULL_RING_TRIES: u32 = 5_000;
 /// Consequence: as much later may a message come that met a full ring.
 pub const FULL_RING_PAUSE: Duration = Duration::from_millis(1);
 
-/// Descriptors kept free of connections: listeners, logs, files being sent.
-///
-/// Consequence: the connection limit is the descriptor limit less this.
-pub const DESCRIPTORS_RESERVED: usize = 256;
-
 /// Bytes of inboxes and outboxes that one scheduler may hold, unless configured.
 ///
 /// Consequence: the four below on the way there, and at it nothing is received from anybody, and who puts out what its peer does

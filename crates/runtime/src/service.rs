@@ -320,6 +320,12 @@ pub trait Service {
     /// Whether a process does nothing now, so that it may be closed when room is needed.
     fn is_idle(process: &Self::Process) -> bool;
 
+    /// Whether a process waits for the rest of something that its peer began and that costs this side nothing to lose, such as the head
+    /// of a request. When room is needed the one whose deadline is nearest is closed, before any that is idle.
+    fn is_beginning(_process: &Self::Process) -> bool {
+        false
+    }
+
     /// A file that a process is sending is not in memory: have this region read and then resume the process.
     /// `false`: that cannot be done, the connection is closed.
     fn on_cold_file(

@@ -262,6 +262,17 @@ pub const LOG_PAGE_BYTES_PER_SECOND: u64 = 64 * KIB;
 pub const LOG_ALL_LINES_PER_SECOND: u64 = 1_000;
 /// 512 KiB in a second of the lines of all pages of a scheduler; others are left out and counted.
 pub const LOG_ALL_BYTES_PER_SECOND: u64 = 512 * KIB;
+/// 64 descriptors for a scheduler; with fewer the server does not start, and says so: listeners, helpers and a few files take half of them.
+pub const DESCRIPTORS_MIN: u64 = 64;
+/// The part of a scheduler's descriptors (an eighth) that is kept free of connections: for listeners, logs, and files that are sent.
+/// Consequence: the connection limit is the descriptor limit less this.
+pub const DESCRIPTORS_RESERVED_PART: u64 = 8;
+/// 24 descriptors are kept free of connections at least.
+pub const DESCRIPTORS_RESERVED_MIN: u64 = 24;
+/// 256 descriptors are kept free of connections at most.
+pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;
+/// 2 s for the rest of a head that has begun when a drain begins; then its connection is closed, as at any header deadline.
+pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);
 /// 10 s: so much of these rates may come at once.
 pub const LOG_BURST_NS: u64 = 10_000_000_000;
 /// 5 s from one line that tells how many were left out to the next.

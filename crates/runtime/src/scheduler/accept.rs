@@ -1,7 +1,7 @@
 //! Accepting: from a listener's queue to the first answer, without the pollset where the request is there already.
 //!
-//! Owns the gates (listeners with their pauses). Never waits: out of descriptors or room it closes the longest
-//! idle connection, and when there is none the gate pauses.
+//! Owns the gates (listeners with their pauses). Never waits: out of descriptors or room it closes the oldest unfinished
+//! request or the longest idle connection, and when there is none the gate pauses until a connection ends.
 
 use sys::pollset::{AcceptError, Pollset};
 use sys::socket::Peer;
@@ -41,6 +41,13 @@ impl<L> Gate<L> {
         self.paused_until_ns = None;
     }
 
+    /// A connection has ended: there is room for another now.
+    pub(super) fn note_room(&mut self) {
+        if self.paused_until_ns.is_some() {
+            self.paused_until_ns = Some(0);
+        }
+    }
+
     /// When a paused listener is to be tried again.
     pub(super) fn reopens_ns(&self) -> Option<u64> {
         self.paused_until_ns
@@ -57,7 +64,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 if took_some {
                     return;
                 }
-                if !self.evict_idle() {
+                if !self.make_room() {
                     self.pause_gate(
                         index,
                         "the connection limit is reached and none is idle; raise `connections` in [limits] or the \
@@ -80,7 +87,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Err(AcceptError::NoDescriptor) if took_some => return,
                 // One closed connection makes room for one, unless the shortage is the whole machine's: then
                 // closing more would not help.
-                Err(AcceptError::NoDescriptor) if !made_room && self.evict_idle() => {
+                Err(AcceptError::NoDescriptor) if !made_room && self.make_room() => {
                     made_room = true;
                 }
                 Err(AcceptError::NoDescriptor) => {

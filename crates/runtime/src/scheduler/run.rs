@@ -372,6 +372,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if let Some(outbox) = process.outbox.take() {
             self.release_outbox(outbox);
         }
+        for gate in &mut self.gates {
+            gate.note_room();
+        }
         self.stats.count_close(kind, reason);
         self.service.on_close(process.state, reason);
     }

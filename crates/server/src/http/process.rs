@@ -42,6 +42,11 @@ impl Process {
         }
     }
 
+    /// Whether a head has begun and is not there.
+    pub(super) fn is_beginning(&self) -> bool {
+        matches!(self, Self::Connection(connection) if connection.is_beginning())
+    }
+
     #[inline]
     pub(super) fn on_input<A: Application>(
         &mut self,

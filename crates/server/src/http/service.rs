@@ -152,6 +152,10 @@ impl<A: Application> Service for Http<A> {
         process.is_idle()
     }
 
+    fn is_beginning(process: &Process) -> bool {
+        process.is_beginning()
+    }
+
     fn on_accept(
         &mut self,
         listener: ListenerIndex,

@@ -31,6 +31,11 @@ pub enum ServeError {
     Mailboxes(io::Error),
     /// A helper thread could not be started.
     Thread(io::Error),
+    /// A scheduler has too few descriptors.
+    Descriptors {
+        /// How many.
+        share: u64,
+    },
     /// systemd passed no such socket.
     NoInheritedSocket(String),
     /// Schedulers or listeners.
@@ -58,6 +63,12 @@ impl fmt::Display for ServeError {
                     "the number of processors is not known: {error}; give --schedulers N"
                 )
             }
+            Self::Descriptors { share } => write!(
+                formatter,
+                "a scheduler has {share} descriptors, and needs {}: raise the limit (ulimit -n, LimitNOFILE=), or start fewer \
+                 schedulers where they share a table",
+                crate::limits::DESCRIPTORS_MIN
+            ),
             Self::Mailboxes(error) => write!(formatter, "mailboxes cannot be made: {error}"),
             Self::Thread(error) => write!(formatter, "a helper thread cannot be started: {error}"),
             Self::NoInheritedSocket(name) => write!(

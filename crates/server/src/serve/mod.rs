@@ -290,7 +290,7 @@ fn launch_schedulers(
             Steering::Cpu => Spread::ReceivingCpu,
         },
         listeners: listeners.opened().to_vec(),
-        settings: scheduler_settings(config, crew.schedulers, descriptors),
+        settings: scheduler_settings(config, crew.schedulers, descriptors)?,
         keep: inherited.descriptors(),
     };
     let helpers = crew.helpers();
@@ -317,15 +317,23 @@ fn format_of(format: LogFormat) -> http::LogFormat {
     }
 }
 
-fn scheduler_settings(config: &Config, schedulers: usize, descriptors: u64) -> SchedulerSettings {
+fn scheduler_settings(
+    config: &Config,
+    schedulers: usize,
+    descriptors: u64,
+) -> Result<SchedulerSettings, ServeError> {
     let share = match config.descriptor_tables {
         DescriptorTables::Private => descriptors,
         DescriptorTables::Shared => descriptors / schedulers as u64,
     };
-    let reserved = runtime::limits::DESCRIPTORS_RESERVED as u64;
+    if share < limits::DESCRIPTORS_MIN {
+        return Err(ServeError::Descriptors { share });
+    }
+    let part = share / limits::DESCRIPTORS_RESERVED_PART;
+    let reserved = part.clamp(limits::DESCRIPTORS_RESERVED_MIN, limits::DESCRIPTORS_RESERVED_MAX);
     let most = config.limits.connections.div_ceil(schedulers as u64);
-    let connections = most.min(share.saturating_sub(reserved).max(1));
-    SchedulerSettings {
+    let connections = most.min(share - reserved);
+    Ok(SchedulerSettings {
         connections: usize::try_from(connections).unwrap_or(usize::MAX),
         spin_ns: nanoseconds(config.spin),
         send_idle_ns: nanoseconds(config.limits.send_idle),
@@ -333,7 +341,7 @@ fn scheduler_settings(config: &Config, schedulers: usize, descriptors: u64) -> S
         linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),
         linger_ms: http::milliseconds(config.limits.unread_body_deadline),
         ..SchedulerSettings::default()
-    }
+    })
 }
 
 /// Launches the control scheduler; without any listener there is none to launch.

@@ -109,6 +109,11 @@ impl Connection {
         matches!(self.phase, Phase::Idle | Phase::Over)
     }
 
+    /// Whether a head has begun and is not there.
+    pub(super) fn is_beginning(&self) -> bool {
+        matches!(self.phase, Phase::Proxy | Phase::Head(_))
+    }
+
     /// Takes what came: as many requests as there are.
     #[inline]
     pub(super) fn on_input<A: Application>(
@@ -202,7 +207,7 @@ impl Connection {
             },
             Ok(Head::Partial) => {
                 if self.phase == Phase::Idle {
-                    context.set_deadline_after_ms(http.settings().header_deadline_ms);
+                    context.set_deadline_after_ms(head_deadline_ms(http, context));
                 }
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
                 Step::Partial
@@ -295,6 +300,11 @@ impl Connection {
                     Interest::Lost => Next::Abort,
                 }
             }
+            Event::Draining if self.is_beginning() => {
+                // Whoever has sent a part of a head may send the rest, soon.
+                context.set_deadline_after_ms(head_deadline_ms(http, context));
+                self.unchanged()
+            }
             Event::Resumed | Event::Draining | Event::PeerFinished => self.unchanged(),
             Event::OutputDrained if self.phase == Phase::Sending => {
                 self.wait(http, context);
@@ -372,5 +382,15 @@ impl Step {
             Self::Stop { next, .. } => *next,
             Self::Consumed(_) | Self::Partial => Next::Read,
         }
+    }
+}
+
+/// Milliseconds for a head: fewer while the server drains, which would last longer for it.
+fn head_deadline_ms<A: Application>(http: &Http<A>, context: &Context<'_, A::Message>) -> u64 {
+    let usual_ms = http.settings().header_deadline_ms;
+    if context.is_draining() {
+        usual_ms.min(milliseconds(limits::DRAIN_HEADER_DEADLINE))
+    } else {
+        usual_ms
     }
 }
