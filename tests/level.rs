@@ -6,7 +6,7 @@
 
 mod server;
 
-use server::client::Client;
+use server::client::{Client, head};
 use server::patience::until;
 use server::{Plan, Server, configuration};
 
@@ -16,7 +16,7 @@ const LEVELS: [&str; 4] = ["error", "warn", "info", "debug"];
 /// One connection, so that a second one has to wait while the first is at work.
 fn at_level(level: &str) -> String {
     format!(
-        "schedulers = 1\n[limits]\nconnections = 1\nheader_deadline = \"1h\"\n[log]\nlevel = \"{level}\"\n"
+        "schedulers = 1\n[limits]\nconnections = 1\n[pages]\ndeadline = \"1h\"\n[log]\nlevel = \"{level}\"\n"
     )
 }
 
@@ -27,7 +27,7 @@ fn write_config(server: &Server, text: &str) {
 /// Two clients, of which one has to wait: reason to warn.
 fn crowd(server: &Server) -> [Client; 2] {
     let clients = [server.client(), server.client()].map(|mut client| {
-        client.send("GET /a.txt HTTP/1.1\r\n").unwrap();
+        client.send(head("GET", "/wait", &[])).unwrap();
         client
     });
     until("accepting to pause", || (server.count("/network/accept_pauses") > 0).then_some(()));
@@ -43,7 +43,8 @@ fn levels_of(printed: &str) -> Vec<&'static str> {
 #[test]
 fn lines_below_the_level_are_not_written() {
     for (place, level) in LEVELS.into_iter().enumerate() {
-        let mut server = Plan::new().config(&at_level(level)).file("a.txt", "a\n").start();
+        let plan = Plan::new().config(&at_level(level));
+        let mut server = plan.file("wait.page.txt", "<% sleep(600) -%>").start();
         let clients = crowd(&server);
         write_config(&server, "unknown = 1\n");
         assert_eq!(server.ctl_json(&["reload"])["state"], "refused");
