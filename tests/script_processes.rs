@@ -190,3 +190,28 @@ fn who_goes_away_ends_the_page_that_waits_for_a_message() {
     let answer = server.get(&format!("/tell?to={name}&text=x"));
     assert_eq!(text(&answer), "the process has ended");
 }
+
+/// Spawned by many requests, and all of them live for long: there is room for so many, the rest is told, and it is said who holds what.
+#[test]
+fn who_spawns_what_lasts_is_told_when_there_is_no_room_and_statistics_say_who_holds_it() {
+    let chat = "<% local name, why = spawn(function() receive(600) end) -%><%= name and 'spawned' or why -%>";
+    let server = Plan::new()
+        .argument("--schedulers=1")
+        .config("[pages]\nprocess_memory = \"4 MiB\"\n")
+        .files(&[("chat.page.txt", chat), ("hello.page.txt", "hello")])
+        .start();
+    let mut client = server.client();
+    let mut spawned = 0;
+    while text(&client.get("/chat").unwrap()) == "spawned" {
+        spawned += 1;
+        assert!(spawned < 10_000, "there is no bound");
+    }
+    assert_eq!(text(&client.get("/chat").unwrap()), "full");
+    assert_eq!(text(&client.get("/hello").unwrap()), "hello");
+    assert!(spawned > 200, "{spawned} found room");
+    assert_eq!(server.count("/pages/spawned_waiting"), spawned);
+    assert_eq!(server.count("/pages/page/0/spawned_requests"), spawned);
+    let held = server.count("/pages/page/0/spawned_held_bytes");
+    assert!((500 * spawned..8_000 * spawned).contains(&held), "{held} bytes of {spawned}");
+    assert_eq!(server.count("/pages/kills/memory"), 0);
+}
