@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the pace of a server is measured by a clock")]
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
+use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
@@ -15,26 +16,36 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A floor that runs, and ends with this value.
 struct Floor {
-    child: Child,
+    child: RefCell<Child>,
+    words: Vec<String>,
     address: SocketAddr,
 }
 
 impl Floor {
     fn start(words: &[&str]) -> Floor {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_floor"));
-        let child = command.arg(address.to_string()).args(words).spawn().unwrap();
-        Floor { child, address }
+        let mut all = vec![address.to_string()];
+        all.extend(words.iter().map(ToString::to_string));
+        Floor { child: RefCell::new(Self::spawn(&all)), words: all, address }
+    }
+
+    fn spawn(words: &[String]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_floor")).args(words).spawn().unwrap()
     }
 
     /// A connection that was answered once. One that is reset met the listener that found the address: a process that
-    /// another test starts holds it until its own program begins.
+    /// another test starts holds it until its own program begins. A floor that began meanwhile has ended, as the address was in
+    /// use, and is started again.
     fn connect(&self) -> TcpStream {
         let begun = Instant::now();
         loop {
             match self.try_connect() {
                 Ok(socket) => return socket,
                 Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
+            }
+            let mut child = self.child.borrow_mut();
+            if child.try_wait().unwrap().is_some() {
+                *child = Self::spawn(&self.words);
             }
             std::thread::yield_now();
         }
@@ -50,8 +61,9 @@ impl Floor {
 
 impl Drop for Floor {
     fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        let child = self.child.get_mut();
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }
 
