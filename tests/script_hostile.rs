@@ -22,7 +22,7 @@ const CLIENTS: u64 = 6;
 
 /// Runs the program that it is sent, which may ask for this very page.
 const RUN: &str = "<% local f = load(request.body, '=random')
-if f then f(request, response, 'http://' .. request.headers.host .. '/run') end -%>done";
+if f then f(request, response, 'http://' .. (request.headers['x-self'] or '') .. '/run') end -%>done";
 
 fn plan() -> Plan {
     // Small bounds are met soon.
@@ -46,7 +46,9 @@ fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
         let program = hostile::program(seed);
         let length = program.len().to_string();
         let mut client = server.client();
-        let asked = head("POST", "/run", &[("Content-Length", &length)]) + &program;
+        let own = server.address().to_string();
+        let fields = [("Content-Length", length.as_str()), ("X-Self", &own)];
+        let asked = head("POST", "/run", &fields) + &program;
         let answered = client.send(asked).and_then(|()| client.response(RequestKind::Other));
         if let Err(error) = answered {
             // A stream may be cut, and a connection reset for want of room: it is never left without an end.

@@ -215,3 +215,21 @@ fn who_spawns_what_lasts_is_told_when_there_is_no_room_and_statistics_say_who_ho
     assert!((500 * spawned..8_000 * spawned).contains(&held), "{held} bytes of {spawned}");
     assert_eq!(server.count("/pages/kills/memory"), 0);
 }
+
+/// Processes have half of what a scheduler fetches at once: requests find room, whatever processes do.
+#[test]
+fn processes_leave_half_of_the_fetches_to_requests() {
+    let (_silent, silent) = server::used_port();
+    let many = format!(
+        "<% local me = self()
+        for i = 1, 600 do spawn(function() local _, why = fetch('http://{silent}/', {{ timeout = 20 }}) send(me, why) end) end
+        for i = 1, 88 do if receive(20) ~= 'too many fetches at once' then exit() end end -%>88 refused"
+    );
+    let one = "<%= assert(fetch('http://' .. request.query.at .. '/hello')).body -%>";
+    let pages =
+        [("many.page.txt", many.as_str()), ("one.page.txt", one), ("hello.page.txt", "hello")];
+    let server = Plan::new().argument("--schedulers=1").files(&pages).start();
+    assert_eq!(text(&server.get("/many")), "88 refused");
+    let path = format!("/one?at={}", server.address());
+    assert_eq!(text(&server.get(&path)), "hello");
+}

@@ -339,6 +339,8 @@ pub const STALE_ALARMS: usize = 64;
 
 /// 1,024 fetches under way on one scheduler; one more fails with "too many fetches at once".
 pub const FETCHES: usize = 1_024;
+/// Half of them for processes that pages spawned; a fetch of one more fails, so that requests have the other half.
+pub const FETCHES_OF_PROCESSES: usize = FETCHES / 2;
 /// 256 MiB of requests and answers of all fetches of a scheduler; the fetch that needs more fails with "too many fetches
 /// at once".
 pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;

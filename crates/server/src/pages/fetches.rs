@@ -11,6 +11,7 @@ use super::process::{Delivery, Key, Life};
 use super::runner::{Moment, Runner};
 use super::waits::Met;
 use crate::fetch::{Answer, Asked, Client, Failure, Number};
+use crate::limits::FETCHES_OF_PROCESSES;
 
 /// What came of a fetch, as its page gets it.
 pub(super) enum Fetched {
@@ -54,6 +55,12 @@ impl Fetches {
         self.wanted.push((key, Asked { method, url, fields, body, timeout }));
     }
 
+    /// How many of them are of processes.
+    fn of_processes(&self) -> usize {
+        let keys = self.of.keys().chain(self.wanted.iter().map(|(key, _)| key));
+        keys.filter(|key| matches!(key, Key::Spawned(_))).count()
+    }
+
     /// A page has ended; perhaps it waited.
     pub(super) fn unwant(&mut self, key: Key) {
         if let Some(number) = self.of.remove(&key) {
@@ -93,6 +100,11 @@ impl Runner {
         life: &Life,
         moment: Moment,
     ) -> Met {
+        let is_of_process = matches!(key, Key::Spawned(_));
+        if is_of_process && self.fetches.of_processes() >= FETCHES_OF_PROCESSES {
+            let failure = Fetched::Failure(Failure::TooMany.to_string());
+            return Met::Now(Delivery::Fetched(Box::new(failure)));
+        }
         // With the page's own time the fetch ends, too.
         let left_ns = life.deadline_ns.saturating_sub(moment.now_ns).saturating_add(1);
         fetch.timeout = fetch.timeout.min(Duration::from_nanos(left_ns));
