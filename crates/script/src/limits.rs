@@ -55,9 +55,9 @@ pub const COLLECTED_REFUSED_PART: usize = 64;
 /// collected: those that hold most are ended.
 pub const ROOM_LITTLE_PART: usize = 4;
 
-/// The parts of the engine's memory (three eighths) that are free where a process is spawned: those that were spawned have begun with
-/// half of what they will need. With less: none is.
-pub const ROOM_TO_GROW_PARTS: (usize, usize) = (3, 8);
+/// Eighths of the engine's memory (five) up to which a process is spawned: those that were spawned have begun with half of what they
+/// will need. Beyond: `spawn` finds no room.
+pub const SPAWNED_EIGHTHS: usize = 5;
 
 /// The part of the engine's memory (an eighth) with less of which free garbage is collected as fast as a turn allows.
 pub const ROOM_LEAST_PART: usize = 8;
@@ -88,16 +88,13 @@ pub const TABLE_SIZE: usize = 3 * 1024 * 1024;
 /// what it holds is estimated. Less would cost pages that are over soon, more would blame those that last for what they do not hold.
 pub const UNWATCHED_SIZE: u64 = 256 * 1024;
 
-/// Bytes that a run, or the processes of one account, may hold and still use all of the engine's memory (16 KiB). Beyond: the last
-/// sixteenth is for others.
+/// Bytes that a request, or the processes of one request, may hold and still fill the whole memory (16 KiB).
 pub const HOLDS_LITTLE: u64 = 16 * 1024;
 
-/// Bytes that they may hold and use all but a sixteenth (256 KiB). Beyond: the last eighth is for others.
-pub const HOLDS_SOME: u64 = 256 * 1024;
-
-/// Bytes that they may hold and use all but an eighth (1 MiB). Beyond: the last quarter is for others, and who wants more than is
-/// left is ended.
-pub const HOLDS_MUCH: u64 = 1024 * 1024;
+/// Above how many bytes held which part of the memory is kept for others: above 1 MiB a quarter, above 256 KiB an eighth, above 16 KiB a
+/// sixteenth. Beyond: a request that needs more is ended, so that one that holds less finds room.
+pub const KEPT_FOR_OTHERS: [(u64, usize); 3] =
+    [(1024 * 1024, 4), (256 * 1024, 8), (HOLDS_LITTLE, 16)];
 
 /// Bytes of a run's memory that one watched block stands for (8 KiB): of 32 MiB in small blocks 4,096 are watched, so that
 /// the account is right within some percent. Beyond: a block counts as many times as that goes into it.

@@ -1,7 +1,7 @@
-//! Eviction: who has to go when there is no room. Whoever began a request long ago and did not go on with it, then the longest idle,
-//! then whoever began a request, be it now.
+//! Eviction: which connection is closed when there is no room. First the oldest whose request is incomplete, then the one that is idle
+//! for longest.
 //!
-//! Owns the list of those who had been idle for the longest time when the table was last swept. Never touched by a
+//! Owns the lists of candidates of the last sweep of the table. Never touched by a
 //! request: a run stores the turn's tick in its slot, and whoever needs room reads those ticks. A list in the order
 //! of idleness would have every request move its process in it, through the cache lines of strangers; the timer
 //! wheel has another order, and those without a deadline are not in it. The list made by one sweep stays exact while
@@ -16,42 +16,52 @@ use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
 
-/// The longest idle of the last sweep.
-pub(super) struct Idlers {
-    /// While sweeping in any order, twice as many as are kept; then the longest idle last.
+/// Connections that may be closed, by a time each: the earliest goes first. Of very many the latest are left out.
+struct Candidates {
+    /// While sweeping in any order, twice as many as are kept; then the first to go last.
     list: Vec<(Tick, ProcessId)>,
-    /// Those that began something, by their deadlines, the nearest last.
-    beginners: Vec<(Tick, ProcessId)>,
-    /// When the table may be swept again.
-    sweeps_ns: u64,
 }
 
-impl Idlers {
+impl Candidates {
     /// An empty list with all the room it will ever need.
-    pub(super) fn new() -> Self {
-        let list = Vec::with_capacity(2 * EVICTION_CANDIDATES);
-        Self { list, beginners: Vec::new(), sweeps_ns: 0 }
+    fn new() -> Self {
+        Self { list: Vec::with_capacity(2 * EVICTION_CANDIDATES) }
     }
 
-    fn offer(&mut self, last_run: Tick, id: ProcessId) {
+    fn offer(&mut self, time: Tick, id: ProcessId) {
         if self.list.len() == 2 * EVICTION_CANDIDATES {
-            self.drop_youngest();
+            self.drop_latest();
         }
-        self.list.push((last_run, id));
+        self.list.push((time, id));
     }
 
-    fn drop_youngest(&mut self) {
+    fn drop_latest(&mut self) {
         if self.list.len() > EVICTION_CANDIDATES {
-            self.list.select_nth_unstable_by_key(EVICTION_CANDIDATES, |(last_run, _)| *last_run);
+            self.list.select_nth_unstable_by_key(EVICTION_CANDIDATES, |(time, _)| *time);
             self.list.truncate(EVICTION_CANDIDATES);
         }
     }
 
     fn sort(&mut self) {
-        self.beginners
-            .sort_unstable_by_key(|(deadline, id)| std::cmp::Reverse((*deadline, id.index())));
-        self.drop_youngest();
-        self.list.sort_unstable_by_key(|(last_run, id)| std::cmp::Reverse((*last_run, id.index())));
+        self.drop_latest();
+        self.list.sort_unstable_by_key(|(time, id)| std::cmp::Reverse((*time, id.index())));
+    }
+}
+
+/// The candidates of the last sweep.
+pub(super) struct Idlers {
+    /// Idle connections, by their last run.
+    idle: Candidates,
+    /// Connections whose request has begun and is incomplete, by their deadline.
+    beginners: Candidates,
+    /// When the table may be swept again.
+    sweeps_ns: u64,
+}
+
+impl Idlers {
+    /// Without any.
+    pub(super) fn new() -> Self {
+        Self { idle: Candidates::new(), beginners: Candidates::new(), sweeps_ns: 0 }
     }
 }
 
@@ -63,47 +73,51 @@ fn idle_since<K, S: Service>(process: &Process<K, S::Process>) -> Option<Tick> {
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Closes a process to make room for a new one: one that began something before and did not go on with it in this turn, else the
-    /// longest idle, else one that began something just now. `false` when every one is in use.
+    /// Closes a connection to make room for a new one: first one whose request is incomplete and got no byte in this tick, then the one
+    /// that is idle for longest, then one whose request is incomplete. `false` when all are at work.
     pub(super) fn make_room(&mut self) -> bool {
         let now = self.clock.now().tick();
-        self.close_first(|scheduler| {
+        let find = |scheduler: &mut Self| {
             scheduler.oldest_beginner(now).or_else(|| scheduler.longest_idle())
-        }) || self.close_first(|scheduler| scheduler.oldest_beginner(Tick::NEVER))
+        };
+        let found = self.find_swept(find).or_else(|| self.oldest_beginner(Tick::NEVER));
+        self.evict(found)
     }
 
     /// Closes the longest idle process. `false` when every one is in use.
     pub(super) fn evict_idle(&mut self) -> bool {
-        self.close_first(Self::longest_idle)
+        let found = self.find_swept(Self::longest_idle);
+        self.evict(found)
     }
 
-    /// Closes the one that is found, if need be in new lists: those that are there may be used up, or at work since.
-    fn close_first(&mut self, find: impl Fn(&mut Self) -> Option<ProcessId>) -> bool {
-        let found = find(self).or_else(|| {
+    /// Finds a candidate, if need be after a sweep: those of the last one may be closed, or at work since.
+    fn find_swept(&mut self, find: impl Fn(&mut Self) -> Option<ProcessId>) -> Option<ProcessId> {
+        find(self).or_else(|| {
             self.sweep();
             find(self)
-        });
+        })
+    }
+
+    fn evict(&mut self, found: Option<ProcessId>) -> bool {
         let Some(id) = found else { return false };
         self.close(id, CloseReason::Evicted);
         true
     }
 
-    /// Whoever began something and has the nearest deadline, of those that were last at work before this time.
+    /// The connection whose request is incomplete and has the nearest deadline, of those that last ran before this tick.
     fn oldest_beginner(&mut self, before: Tick) -> Option<ProcessId> {
-        let beginners = &self.idlers.beginners;
-        let found = beginners.iter().rposition(|(deadline, id)| {
+        let found = self.idlers.beginners.list.iter().rposition(|(deadline, id)| {
             self.table.lookup(*id).is_some_and(|process| {
                 let is_as_it_was = process.deadline == *deadline && S::is_beginning(&process.state);
                 is_as_it_was && process.last_run < before
             })
         });
-        let place = found?;
-        let (_, id) = self.idlers.beginners.remove(place);
+        let (_, id) = self.idlers.beginners.list.remove(found?);
         Some(id)
     }
 
     fn longest_idle(&mut self) -> Option<ProcessId> {
-        while let Some((last_run, id)) = self.idlers.list.pop() {
+        while let Some((last_run, id)) = self.idlers.idle.list.pop() {
             if self.table.lookup(id).and_then(|process| idle_since::<_, S>(process))
                 == Some(last_run)
             {
@@ -121,18 +135,18 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let mut slots = 0;
-        self.idlers.beginners.clear();
+        self.idlers.idle.list.clear();
+        self.idlers.beginners.list.clear();
         for (id, process) in self.table.iter() {
             slots += 1;
-            if S::is_beginning(&process.state) && self.idlers.beginners.len() < EVICTION_CANDIDATES
-            {
-                self.idlers.beginners.push((process.deadline, id));
-            }
-            if let Some(last_run) = idle_since::<_, S>(process) {
-                self.idlers.offer(last_run, id);
+            if S::is_beginning(&process.state) {
+                self.idlers.beginners.offer(process.deadline, id);
+            } else if let Some(last_run) = idle_since::<_, S>(process) {
+                self.idlers.idle.offer(last_run, id);
             }
         }
-        self.idlers.sort();
+        self.idlers.idle.sort();
+        self.idlers.beginners.sort();
         let beyond = u64::saturating_sub(slots, EVICTION_CANDIDATES as u64);
         self.idlers.sweeps_ns = now_ns + beyond * EVICTION_REST_NS;
     }

@@ -110,9 +110,7 @@ impl State {
 
     /// Whether there is room for one more that may last, and grow: not where memory may soon be short, be it for garbage.
     pub(super) fn has_room_for_more(&self) -> bool {
-        let whole = self.lua.memory_bound();
-        self.lua.memory_used()
-            < whole - whole / limits::ROOM_TO_GROW_PARTS.1 * limits::ROOM_TO_GROW_PARTS.0
+        self.lua.memory_used() < self.lua.memory_bound() / 8 * limits::SPAWNED_EIGHTHS
     }
 
     fn room(&self) -> Room {

@@ -154,12 +154,15 @@ impl Host for NoHost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::ffi::Lua;
+    use crate::engine::ffi::{Lua, MemorySizes};
     use crate::engine::state::State;
 
     /// Runs Lua code with these parts of the library.
     fn check(names: &[&str], name: &'static CStr, code: &str) {
-        let mut lua = Lua::open((64 << 20, 6 << 20), Duration::from_millis(1)).unwrap().unwrap();
+        let mut lua =
+            Lua::open(MemorySizes { whole: 64 << 20, table: 3 << 20 }, Duration::from_millis(1))
+                .unwrap()
+                .unwrap();
         let is_named = |name: &CStr| {
             names.iter().any(|wanted| name.to_str().is_ok_and(|name| name.ends_with(wanted)))
         };

@@ -22,8 +22,8 @@ impl State {
         self.lua.held_by(account.number)
     }
 
-    /// A process of what a page gave to [`Wait::Spawn`](crate::engine::Wait::Spawn), at the expense of an account of this engine; resume it, now or later.
-    /// `name` is the page's. None where there is no room for it.
+    /// A process of what a page gave to [`Wait::Spawn`](crate::engine::Wait::Spawn). An account of this engine pays for it. Resume it,
+    /// now or later. `name` is the page's. None where there is no room for it.
     pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<Account>) -> Option<Run> {
         assert!(Rc::ptr_eq(&self.bin, &account.bin), "a process runs in the engine of its account");
         self.sweep();

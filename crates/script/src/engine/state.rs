@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::engine::collection::{CYCLES, Collection};
 use crate::engine::error::{EngineError, Fault, ScriptError};
-use crate::engine::ffi::{CallFault, Coroutine, Lua, Meter, Outcome, Reference};
+use crate::engine::ffi::{CallFault, Coroutine, Lua, MemorySizes, Meter, Outcome, Reference};
 use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
 use crate::engine::library;
@@ -67,8 +67,8 @@ impl State {
     /// Where it could not.
     pub fn new(settings: Settings) -> Result<State, EngineError> {
         let memory = EngineError::Memory { bytes: settings.memory_bytes };
-        let memory_sizes = (settings.memory_bytes, settings.table_bytes);
-        let opened = Lua::open(memory_sizes, limits::SLICE);
+        let sizes = MemorySizes { whole: settings.memory_bytes, table: settings.table_bytes };
+        let opened = Lua::open(sizes, limits::SLICE);
         let Some(mut lua) = opened.map_err(EngineError::Timer)? else { return Err(memory) };
         if settings.code == Code::Bytecode {
             lua.interpret();
@@ -325,7 +325,7 @@ impl State {
             }
             Outcome::OutOfMemory => {
                 let seen = run.seen.as_deref();
-                let largest = self.lua.take_table_refused().then_some(self.table_bytes);
+                let largest = self.lua.was_table_refused().then_some(self.table_bytes);
                 if largest.is_none() {
                     self.note_refused();
                 }

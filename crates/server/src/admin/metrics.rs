@@ -9,7 +9,7 @@ use runtime::service::CloseReason;
 use super::handle::Facts;
 use super::round::Round;
 use crate::message::SchedulerReport;
-use crate::pages::{PageReport, PagesReport};
+use crate::pages::PagesReport;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -199,19 +199,15 @@ const METRICS: &[Metric] = &[
         name: "velodrome_page_processes",
         kind: "gauge",
         help: "Processes under way that pages spawned.",
-        value: |report| of_pages(report, |pages| sum(pages, |page| page.spawned_waiting)),
+        value: |report| of_pages(report, |pages| pages.sum(|page| page.spawned_waiting)),
     },
     Metric {
         name: "velodrome_page_process_requests",
         kind: "gauge",
         help: "Requests that these processes come of.",
-        value: |report| of_pages(report, |pages| sum(pages, |page| page.families)),
+        value: |report| of_pages(report, |pages| pages.sum(|page| page.families)),
     },
 ];
-
-fn sum(pages: &PagesReport, of: fn(&PageReport) -> u64) -> u64 {
-    pages.pages.iter().map(of).sum()
-}
 
 /// Everything.
 pub(super) fn write(facts: &Facts, round: &Round) -> String {

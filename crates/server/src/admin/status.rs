@@ -138,13 +138,11 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
 
 /// All pages together, then each that was asked for.
 fn pages(report: &PagesReport) -> Value {
-    let held_bytes = report.pages.iter().map(|page| page.held_bytes).sum();
-    let spawned_waiting = report.pages.iter().map(|page| page.spawned_waiting).sum::<u64>();
+    let held_bytes = report.sum(|page| page.held_bytes);
     let mut value = page_counts(&report.total, report.waiting as u64, held_bytes);
-    let sum = |of: fn(&PageReport) -> u64| report.pages.iter().map(of).sum::<u64>();
-    value["spawned_waiting"] = json!(spawned_waiting);
-    value["spawned_requests"] = json!(sum(|page| page.families));
-    value["spawned_held_bytes"] = json!(sum(|page| page.spawned_held_bytes));
+    value["spawned_waiting"] = json!(report.sum(|page| page.spawned_waiting));
+    value["spawned_requests"] = json!(report.sum(|page| page.families));
+    value["spawned_held_bytes"] = json!(report.sum(|page| page.spawned_held_bytes));
     value["process_memory_bytes"] = json!(report.process_memory_bytes);
     value["process_memory_max_bytes"] = json!(report.process_memory_max_bytes);
     let one = |page: &PageReport| {

@@ -233,6 +233,13 @@ pub struct PagesReport {
     pub pages: Vec<PageReport>,
 }
 
+impl PagesReport {
+    /// A number of each page, all together.
+    pub fn sum(&self, of: fn(&PageReport) -> u64) -> u64 {
+        self.pages.iter().map(of).sum()
+    }
+}
+
 /// What was counted of one page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageReport {

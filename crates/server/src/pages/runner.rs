@@ -175,7 +175,9 @@ impl Runner {
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
-        let may_wait = !self.put_off.remove(&process) && self.had_their_slice();
+        let was_put_off = !self.put_off.is_empty() && self.put_off.remove(&process);
+        let may_wait = !was_put_off && self.had_their_slice();
+        let (before, begun_ns) = (self.usage(), self.taken_ns());
         let loaded = self.roots.get_mut(usize::from(set.0))?;
         let page = loaded.set.pages.get(index)?;
         let row = loaded.rows.get_mut(index)?;
@@ -196,9 +198,6 @@ impl Runner {
             return Some(Turnout::Failed(Arc::clone(page), error));
         };
         let page = Arc::clone(page);
-        let begun_ns = self.engine.used_ns().saturating_add(self.nursery.usage().cpu_ns);
-        let begun_ns = begun_ns.saturating_add(self.steps_ns);
-        let before = self.engine.usage().with(self.nursery.usage());
         let step = self.engine.start(handler, host, &mut self.output);
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let life = Life::new(page, row, deadline_ns);
@@ -265,7 +264,8 @@ impl Runner {
         };
         let output = &mut self.output;
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
-        let held_bytes = engine.held_bytes();
+        // What processes hold is told of their family.
+        let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
         let used = self.count(life.row, &step, before, held_bytes, toll_ns);
         if let Some(family) = family {
             self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;

@@ -60,17 +60,15 @@ impl Runner {
                     }
                 }
             }
-            Wait::SaveFile { .. } | Wait::ReadFile { .. } | Wait::Flush => match key {
-                // A flush of a request goes to its client, and does not come here.
+            Wait::SaveFile { .. } | Wait::ReadFile { .. } => match key {
                 Key::Request(process) => {
                     self.file_wishes.push((process, wait));
                     Met::Later { due_ns: u64::MAX }
                 }
-                // It has none of what that is done with: `spawn` refuses to copy it.
-                Key::Spawned(_) => {
-                    Met::Now(Delivery::Failed("only what answers a request can do that"))
-                }
+                Key::Spawned(_) => Met::Now(NOT_IN_A_PROCESS),
             },
+            // That of a request goes to its client.
+            Wait::Flush => Met::Now(NOT_IN_A_PROCESS),
             Wait::Send { to, message } => {
                 let mailbox = self.mailbox_of(key, life)?;
                 self.send(&to, mailbox, message, moment)
@@ -188,6 +186,9 @@ impl Runner {
         Delivery::Text(Name { endpoint: moment.endpoint, mailbox, token }.to_string().into_bytes())
     }
 }
+
+/// What a process is told that does what it has nothing to do it with: `spawn` copies no request, no response and no files.
+const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only what answers a request can do that");
 
 /// What a page is told that spawns where there is no room: too many processes come of its request, or those of all requests hold
 /// too much memory, or too many of them have work to do.

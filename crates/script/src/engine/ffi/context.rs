@@ -28,7 +28,7 @@ pub(super) struct Memory {
     whole: Cell<usize>,
     /// The largest block of a table.
     table_max: usize,
-    /// A table was refused a larger block since somebody asked.
+    /// Whether the last block that was refused was that of a table.
     table_refused: Cell<bool>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
     /// Whose it is.
@@ -49,22 +49,26 @@ impl Memory {
         self.whole.get()
     }
 
-    /// Whether a table was refused a larger block; asks once.
-    pub(super) fn take_table_refused(&self) -> bool {
-        self.table_refused.replace(false)
+    /// Whether the last block that was refused was that of a table.
+    pub(super) fn was_table_refused(&self) -> bool {
+        self.table_refused.get()
     }
 
-    /// What a run may use that holds so much: the more it holds, the more is kept for those that hold less.
+    /// Up to where a run may fill the memory that holds so much.
     fn share(&self, held: u64) -> usize {
         let whole = self.whole.get();
-        let grades = [
-            (limits::HOLDS_LITTLE, 0),
-            (limits::HOLDS_SOME, whole / 16),
-            (limits::HOLDS_MUCH, whole / 8),
-            (u64::MAX, whole / 4),
-        ];
-        let kept = grades.into_iter().find(|(most, _)| held <= *most).map_or(0, |(_, kept)| kept);
-        whole - kept
+        let kept = limits::KEPT_FOR_OTHERS.iter().find(|(above, _)| held > *above);
+        whole - kept.map_or(0, |(_, part)| whole / part)
+    }
+
+    /// Whether there is no room for a block: a table would be too large, or the run under way may not use so much.
+    fn is_refused(&self, used: usize, size: usize) -> bool {
+        let is_table = size > self.table_max && is_block_of_table(size);
+        let is_refused = is_table || used > self.bound.get();
+        if is_refused {
+            self.table_refused.set(is_table);
+        }
+        is_refused
     }
 
     /// What is allocated from now on is counted by this meter, and has the bound of its run.
@@ -85,19 +89,6 @@ impl Memory {
         }
     }
 
-    /// Whether a block of this size is that of a table which is too large. A table's fields take 24 bytes each, and there is room
-    /// for a power of two of them; its elements take 8 each, and there is room for one more than such a power (lj_tab.c). A
-    /// text of just this size is refused, too.
-    #[cold]
-    fn is_large_table(&self, size: usize) -> bool {
-        let is_large = size.is_multiple_of(24) && (size / 24).is_power_of_two()
-            || size.is_multiple_of(8) && (size / 8 - 1).is_power_of_two();
-        if is_large {
-            self.table_refused.set(true);
-        }
-        is_large
-    }
-
     /// Sets how many bytes there are for all.
     #[cfg(test)]
     pub(super) fn set_whole(&self, bytes: usize) {
@@ -109,6 +100,23 @@ impl Memory {
     pub(super) fn set_bound(&self, bytes: usize) {
         self.bound.set(bytes);
     }
+}
+
+/// Sizes of a state's memory.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct MemorySizes {
+    /// Bytes that there are.
+    pub(in crate::engine) whole: usize,
+    /// Bytes of the largest block of a table.
+    pub(in crate::engine) table: usize,
+}
+
+/// Whether a block of this size is that of a table. A table's fields take 24 bytes each, and there is room for a power of two of
+/// them; its elements take 8 each, and there is room for one more than such a power (lj_tab.c). A text may have just such a size.
+#[cold]
+fn is_block_of_table(size: usize) -> bool {
+    size.is_multiple_of(24) && (size / 24).is_power_of_two()
+        || size.is_multiple_of(8) && (size / 8 - 1).is_power_of_two()
 }
 
 /// How far the collector is, for whoever counts its cycles.
@@ -152,16 +160,13 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(
-        (memory_bytes, table_max): (usize, usize),
-        state: NonNull<lua_State>,
-    ) -> Self {
+    pub(super) fn new(sizes: MemorySizes, state: NonNull<lua_State>) -> Self {
         Self {
             memory: Memory {
                 used: Cell::new(0),
-                bound: Cell::new(memory_bytes),
-                whole: Cell::new(memory_bytes),
-                table_max,
+                bound: Cell::new(sizes.whole),
+                whole: Cell::new(sizes.whole),
+                table_max: sizes.table,
                 table_refused: Cell::new(false),
                 allocator: Cell::new(None),
                 ledger: Ledger::default(),
@@ -241,7 +246,7 @@ unsafe extern "C" fn account(
         return result;
     }
     let used = memory.used.get().saturating_add(after - before);
-    if used > memory.bound.get() || after > memory.table_max && memory.is_large_table(after) {
+    if memory.is_refused(used, after) {
         return ptr::null_mut();
     }
     // SAFETY: as above.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use mlua_sys as api;
 
 use crate::engine::ffi::calls::{Fault, protected};
-use crate::engine::ffi::context::{Context, HostPart, Traces};
+use crate::engine::ffi::context::{Context, HostPart, MemorySizes, Traces};
 use crate::engine::ffi::current::Places;
 use crate::engine::ffi::functions;
 use crate::engine::ffi::ledger::Meter;
@@ -96,16 +96,12 @@ enum AtEnd {
 }
 
 impl Lua {
-    /// Opens a state with all of LuaJIT's libraries, which are for the library's Lua code only. It may have so many bytes, and
-    /// each of its tables so many in one block.
-    pub(in crate::engine) fn open(
-        memory: (usize, usize),
-        slice: Duration,
-    ) -> io::Result<Option<Lua>> {
+    /// Opens a state with all of LuaJIT's libraries, which are for the library's Lua code only.
+    pub(in crate::engine) fn open(sizes: MemorySizes, slice: Duration) -> io::Result<Option<Lua>> {
         let ticker = Ticker::new(slice)?;
         // SAFETY: a call without conditions; null tells of failure.
         let Some(state) = NonNull::new(unsafe { api::luaL_newstate() }) else { return Ok(None) };
-        let context = Box::into_raw(Box::new(Context::new(memory, state)));
+        let context = Box::into_raw(Box::new(Context::new(sizes, state)));
         let context = NonNull::new(context).expect("a box is somewhere");
         // From here on dropping `lua` closes the state and frees the context.
         let nothing = Reference(api::LUA_NOREF);

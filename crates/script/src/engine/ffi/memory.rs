@@ -46,9 +46,9 @@ impl Lua {
         self.context().memory.ledger.close(account)
     }
 
-    /// Whether a table was refused a larger block since the last call of this.
-    pub(in crate::engine) fn take_table_refused(&self) -> bool {
-        self.context().memory.take_table_refused()
+    /// Whether the last block that was refused was that of a table.
+    pub(in crate::engine) fn was_table_refused(&self) -> bool {
+        self.context().memory.was_table_refused()
     }
 
     /// A protected call of our own that must not fail for want of memory: no bound holds for it. Already to begin one takes

@@ -23,7 +23,7 @@ mod stack;
 mod tick;
 
 pub(in crate::engine) use calls::Fault as CallFault;
-pub(in crate::engine) use context::Traces;
+pub(in crate::engine) use context::{MemorySizes, Traces};
 pub(in crate::engine) use ledger::{AccountNumber, Meter};
 pub(in crate::engine) use lua::{Argument, Coroutine, Lua, Outcome, Reference};
 pub(in crate::engine) use stack::{NATIVE, Stack};
