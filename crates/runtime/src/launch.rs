@@ -3,13 +3,15 @@
 //! Owns the order in which things are opened. Tables part first, then listeners are opened in core order, one
 //! scheduler after the other; none turns before all stand, so that the caller can still drop privileges.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use sys::cpu::{CpuFacts, pin_current_thread, scheduler_count_default};
 use sys::pollset::ListenOptions;
@@ -18,6 +20,7 @@ use sys::socket::{ListenAddress, Listener};
 
 use crate::diagnostic::{self, Level};
 use crate::mailbox::{Endpoint, Seat};
+use crate::pulse::Pulse;
 use crate::scheduler::{Punctuality, Scheduler, Settings, Waiting};
 use crate::service::Service;
 use crate::stats::Stats;
@@ -117,12 +120,17 @@ struct Standing {
     addresses: Vec<ListenAddress>,
     private_table: bool,
     cpu: Option<usize>,
+    pulse: Arc<Pulse>,
 }
 
 /// Schedulers that stand, and turn once told to.
 pub struct Launched {
     threads: Vec<JoinHandle<io::Result<Stats>>>,
     start: Vec<Sender<()>>,
+    /// Nothing comes here: it is closed when the last scheduler has ended.
+    ended: Receiver<Infallible>,
+    /// What can be seen of the turns of each.
+    pub pulses: Vec<Arc<Pulse>>,
     /// Where they listen, with the ports the kernel chose.
     pub addresses: Vec<ListenAddress>,
     /// Whether each has a descriptor table of its own.
@@ -138,6 +146,11 @@ impl Launched {
             // A scheduler that is gone already is found when it is joined.
             let _gone = start.send(());
         }
+    }
+
+    /// Waits until every scheduler has ended, at most so long. `false`: one has not.
+    pub fn wait(&self, most: Duration) -> bool {
+        matches!(self.ended.recv_timeout(most), Err(RecvTimeoutError::Disconnected))
     }
 
     /// Waits until every scheduler has ended.
@@ -169,9 +182,12 @@ where
 {
     let make = Arc::new(make);
     let cpus = cpus_of(plan.pinning, seats.len());
+    let (lives, ended) = channel();
     let mut launched = Launched {
         threads: Vec::new(),
         start: Vec::new(),
+        ended,
+        pulses: Vec::new(),
         addresses: Vec::new(),
         private_tables: true,
         cpus: Vec::new(),
@@ -181,10 +197,13 @@ where
         let (report, reported) = channel();
         let (start, started) = channel();
         let seat_plan = SeatPlan { plan: plan.clone(), number, cpu: cpus[number] };
-        let make = Arc::clone(&make);
+        let (make, lives) = (Arc::clone(&make), lives.clone());
         let thread = std::thread::Builder::new()
             .name(format!("{}-{number}", plan.name))
-            .spawn(move || run::<S, F>(&seat_plan, seat, &make, &report, &started))
+            .spawn(move || {
+                let _lives = lives;
+                run::<S, F>(&seat_plan, seat, &make, &report, &started)
+            })
             .map_err(LaunchError::Thread)?;
         let standing = match reported.recv() {
             Ok(Ok(standing)) => standing,
@@ -195,6 +214,7 @@ where
         launched.start.push(start);
         launched.private_tables &= standing.private_table;
         launched.cpus.push(standing.cpu);
+        launched.pulses.push(standing.pulse);
         if number == 0 {
             // The first scheduler has made sure that nobody else listens there; the others listen beside it. A port
             // that was asked for as 0 is the same one on every scheduler.
@@ -283,7 +303,8 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
         let refused = |error| LaunchError::Listen { address: options.address.clone(), error };
         addresses.push(opened.map_err(refused)?);
     }
-    Ok((scheduler, Standing { addresses, private_table, cpu }))
+    let pulse = scheduler.pulse();
+    Ok((scheduler, Standing { addresses, private_table, cpu, pulse }))
 }
 
 fn is_tcp(address: &ListenAddress) -> bool {

@@ -15,6 +15,7 @@ pub mod outlet;
 pub mod output;
 pub mod panic;
 mod process;
+pub mod pulse;
 mod sampler;
 pub mod scheduler;
 pub mod serve;

@@ -30,6 +30,10 @@ pub const LITERAL_BYTES_MAX: usize = 32 * 1024;
 /// interrupted and goes on after them.
 pub const SLICE: Duration = Duration::from_millis(1);
 
+/// Time that a page may run without coming to a place where it can be interrupted (5 s), where nothing else is set: calls
+/// into LuaJIT's library cannot be. Consequence: at the next such place it is ended, also where its CPU budget is larger.
+pub const UNINTERRUPTED: Duration = Duration::from_secs(5);
+
 /// CPU time of one run (250 ms), where nothing else is configured. Beyond: the page is ended.
 pub const CPU_BUDGET: Duration = Duration::from_millis(250);
 

@@ -185,6 +185,13 @@ pub const FILE_HELPERS: usize = 4;
 /// closed; a request that is not answered yet gets 503 instead and does not wait here.
 pub const POSTPONED_MAX: usize = 4_096;
 
+/// How long a turn of a scheduler may last (5 s). Beyond: the log is told which scheduler and which page, the page is ended when
+/// it can be interrupted, and a drain whose time is over leaves that scheduler behind.
+pub const TURN_MAX: Duration = Duration::from_secs(5);
+
+/// Time from one look at the schedulers' turns to the next (1 s). Consequence: a turn that lasts is told of so much later.
+pub const TURN_LOOK: Duration = Duration::from_secs(1);
+
 /// How long an idle connection is kept open in a drain, so that its next answer can say `Connection: close`.
 /// Consequence: a client that sends nothing until then is closed.
 pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);

@@ -21,6 +21,7 @@ mod transmit;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use sys::pollset::{ListenOptions, Pollset, Ready, Token};
 
@@ -30,6 +31,7 @@ use crate::mailbox::Mailbox;
 use crate::outbox::Outbox;
 use crate::output::Output;
 use crate::process::{Flags, Table};
+use crate::pulse::Pulse;
 use crate::sampler::Sampler;
 use crate::service::{ClockUse, CloseReason, Command, Connect, ListenerIndex, Service};
 use crate::slots::{ProcessId, Slots};
@@ -86,6 +88,7 @@ pub struct Scheduler<P: Pollset, S: Service> {
     drain: Option<Drain>,
     /// When the service wants a turn, whatever happens.
     alarm_ns: Option<u64>,
+    pulse: Arc<Pulse>,
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
@@ -123,6 +126,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             settings,
             drain: None,
             alarm_ns: None,
+            pulse: Arc::default(),
         }
     }
 
@@ -137,6 +141,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// What was counted.
     pub fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// What other threads may see of its turns.
+    pub fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.pulse)
     }
 
     /// The service.
@@ -164,9 +173,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if self.stats.turns == 0 {
             self.begin();
         }
+        self.pulse.rest();
         let count = self.wait(waiting)?;
         self.recalled = false;
         let started = self.clock.read(&mut self.pollset);
+        self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
         self.stats.turns += 1;
         self.sampler.begin(self.stats.turns);

@@ -29,6 +29,8 @@ pub struct Settings {
     pub role: Role,
     /// How long a page may run before others get their turn.
     pub slice: Duration,
+    /// How long a page may run without a place where it can be interrupted. Beyond: it is ended as soon as it comes to one.
+    pub uninterrupted: Duration,
     /// CPU time that one run may use in all.
     pub cpu_budget: Duration,
     /// Memory for all pages of this engine together, with their code.
@@ -52,6 +54,7 @@ impl Default for Settings {
         Self {
             role: Role::Requests,
             slice: limits::SLICE,
+            uninterrupted: limits::UNINTERRUPTED,
             cpu_budget: limits::CPU_BUDGET,
             memory_bytes: limits::MEMORY_SIZE,
             run_memory_bytes: limits::RUN_MEMORY_SIZE,

@@ -44,6 +44,8 @@ pub struct State {
     pub(super) idle: Vec<Coroutine>,
     pub(super) bin: Bin,
     pub(super) ticks_max: u32,
+    /// Ticks of one resume beyond which a run is ended.
+    pub(super) uninterrupted_ticks: u32,
     /// Ticks of all runs together.
     pub(super) ticks_used: u64,
     pub(super) tick_ns: u64,
@@ -94,7 +96,8 @@ impl State {
         lua.follow_runs(of_runs);
         lua.set_globals(&environment).map_err(|fault| not_built(fault, bytes))?;
         let tick = (settings.slice.as_nanos() / 2).max(1);
-        let ticks_max = u32::try_from(settings.cpu_budget.as_nanos() / tick).unwrap_or(u32::MAX);
+        let ticks = |time: Duration| u32::try_from(time.as_nanos() / tick).unwrap_or(u32::MAX);
+        let ticks_max = ticks(settings.cpu_budget);
         let mut state = State {
             lua,
             kept: Kept {
@@ -113,6 +116,7 @@ impl State {
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,
+            uninterrupted_ticks: ticks(settings.uninterrupted),
             ticks_used: 0,
             tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
             cpu_budget: settings.cpu_budget,
@@ -311,6 +315,9 @@ impl State {
         self.held = self.lua.held(&run.meter);
         self.use_ticks(run, ticks);
         let error = match outcome {
+            Outcome::Yielded | Outcome::Sliced if ticks > self.uninterrupted_ticks => {
+                report::stalled(&run.name, coroutine.stack)
+            }
             Outcome::Yielded => return Ok((coroutine, outcome)),
             Outcome::Sliced if run.ticks <= self.ticks_max => {
                 run.seen = Seen::of(coroutine.stack);

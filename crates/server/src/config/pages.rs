@@ -93,6 +93,7 @@ impl Pages {
         script::engine::Settings {
             role: script::engine::Role::Requests,
             slice: self.slice,
+            uninterrupted: limits::TURN_MAX,
             cpu_budget: self.cpu_budget,
             memory_bytes: usize::try_from(self.memory).unwrap_or(usize::MAX),
             run_memory_bytes: usize::try_from(self.memory_per_request).unwrap_or(usize::MAX),

@@ -4,6 +4,7 @@
 //! is the `script` crate's to say.
 
 mod alarms;
+mod at_work;
 mod counts;
 mod crowding;
 mod error;
@@ -35,6 +36,7 @@ mod underway;
 mod waits;
 mod way;
 
+pub use at_work::AtWork;
 pub use counts::{PageCounts, PageReport, PagesReport};
 pub use error::PagesError;
 pub use fault_page::FaultReport;

@@ -16,6 +16,7 @@ use script::engine::{
 };
 
 use super::alarms::Alarms;
+use super::at_work::AtWork;
 use super::counts::{Counters, RowIndex};
 use super::fetches::Fetches;
 use super::load::SetIndex;
@@ -93,6 +94,7 @@ pub struct Runner {
     pub(super) code: Code,
     pub(super) counters: Counters,
     pub(super) log_gate: Rc<LogGate>,
+    at_work: Arc<AtWork>,
 }
 
 impl Runner {
@@ -134,6 +136,7 @@ impl Runner {
             code: settings.code,
             counters: Counters::default(),
             log_gate: Rc::default(),
+            at_work: Arc::default(),
         };
         runner.load(sets);
         Ok(runner)
@@ -142,6 +145,11 @@ impl Runner {
     /// Sets what cookies are signed with from now on.
     pub fn set_keys(&mut self, keys: Keys) {
         self.engine.set_keys(keys);
+    }
+
+    /// Where others see which page runs.
+    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
+        self.at_work = at_work;
     }
 
     /// What the page that is done wrote.
@@ -198,7 +206,9 @@ impl Runner {
             return Some(Turnout::Failed(Arc::clone(page), error));
         };
         let page = Arc::clone(page);
+        self.at_work.begin(&page);
         let step = self.engine.start(handler, host, &mut self.output);
+        self.at_work.end();
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let life = Life::new(page, row, deadline_ns);
         let held_bytes = self.engine.held_bytes();
@@ -263,7 +273,9 @@ impl Runner {
             }
         };
         let output = &mut self.output;
+        self.at_work.begin(&life.page);
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
+        self.at_work.end();
         // What processes hold is told of their family.
         let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
         let used = self.count(life.row, &step, before, held_bytes, toll_ns);

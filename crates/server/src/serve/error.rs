@@ -44,6 +44,8 @@ pub enum ServeError {
     Pollset(io::Error),
     /// The kernel did not give signals.
     Signals(io::Error),
+    /// Schedulers did not finish their turn, long after the drain was to be over: which, and what they did.
+    Stuck(Vec<String>),
 }
 
 impl fmt::Display for ServeError {
@@ -77,6 +79,11 @@ impl fmt::Display for ServeError {
             ),
             Self::Launch(error) => launch(error, formatter),
             Self::Pollset(error) => write!(formatter, "a scheduler failed: {error}"),
+            Self::Stuck(schedulers) => write!(
+                formatter,
+                "ended in the middle of work, as a turn did not end: {}",
+                schedulers.join("; ")
+            ),
             Self::Signals(error) => write!(formatter, "signals cannot be waited for: {error}"),
         }
     }

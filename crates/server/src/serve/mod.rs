@@ -11,6 +11,7 @@ mod openings;
 mod pages;
 mod paths;
 mod signals;
+mod watch;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -41,12 +42,13 @@ use crate::load::Source;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
 use crate::name_helper::NameHelper;
-use crate::pages::Before;
+use crate::pages::{AtWork, Before};
 use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
 use crate::uploads::{Room, UploadWriter};
 
 use pages::LivePages;
+use watch::Watch;
 
 pub use error::ServeError;
 pub use paths::{control_directory, control_sockets};
@@ -84,7 +86,8 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     let _held = uploads.map(openings::hold_uploads).transpose()?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let mut crew = Crew::plan(schedulers, log.is_some(), upload_helpers)?;
-    let mut launched = launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
+    let (mut launched, watch) =
+        launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
     let standing = Standing::of(&data, &launched, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
@@ -107,7 +110,8 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
         );
     }
     launched.start();
-    let served = signals::run(source, (&data, pages), crew.main()?, launched, control, helpers);
+    let served =
+        signals::run(source, (&data, pages), crew.main()?, (launched, watch), control, helpers);
     outlet::finish();
     served
 }
@@ -276,7 +280,7 @@ fn launch_schedulers(
     listeners: listeners::DataListeners,
     inherited: &listeners::Inherited,
     descriptors: u64,
-) -> Result<Launched, ServeError> {
+) -> Result<(Launched, Watch), ServeError> {
     let config = &data.config;
     let plan = Plan {
         name: "velodrome",
@@ -297,17 +301,22 @@ fn launch_schedulers(
     let seats = crew.of_schedulers()?;
     let data = Arc::clone(data);
     let random = RandomState::new();
+    let at_work: Arc<[Arc<AtWork>]> = seats.iter().map(|_| Arc::default()).collect();
+    let shown = Arc::clone(&at_work);
     let make = move |endpoint: Endpoint| {
         let unique = u128::from(random.hash_one(endpoint.0)) << 64
             | u128::from(random.hash_one(!endpoint.0));
-        let site = Site::open(Arc::clone(&data), helpers.clone(), unique)?;
+        let mut site = Site::open(Arc::clone(&data), helpers.clone(), unique)?;
+        site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
         let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
         let mut http = Http::new(site, Arc::clone(&data.settings), log);
         http.set_listeners(listeners.configured(endpoint));
         http.client_mut().set_rules(data.config.pages.fetch.clone());
         Ok(http)
     };
-    launch::launch(&plan, seats, make).map_err(ServeError::Launch)
+    let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;
+    let watch = Watch::new(&launched.pulses, &at_work);
+    Ok((launched, watch))
 }
 
 fn format_of(format: LogFormat) -> http::LogFormat {

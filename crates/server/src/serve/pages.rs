@@ -63,6 +63,11 @@ impl LivePages {
         self.report(post);
     }
 
+    /// The pages in force.
+    pub(super) fn sets(&self) -> &[Arc<PageSet>] {
+        &self.sets
+    }
+
     /// What is readable when there is something to [`look`](Self::look) at.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.follower.as_ref()?.descriptor()

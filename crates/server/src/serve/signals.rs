@@ -5,21 +5,26 @@
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
 use runtime::launch::Launched;
 use runtime::mailbox::{Endpoint, Mailbox, Seat};
 use sd_notify::NotifyState;
+use sys::clock::monotonic_ns;
 use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
 use super::pages::LivePages;
+use super::watch::Watch;
 use crate::config::{Config, Listener, Pages};
 use crate::http::milliseconds;
 use crate::limits;
 use crate::load::Source;
 use crate::message::{Message, ReloadReport};
+use crate::pages::PageSet;
 use crate::site::SiteData;
 
 /// Threads besides the schedulers.
@@ -35,7 +40,7 @@ pub(super) fn run(
     source: &Source,
     (data, mut pages): (&Arc<SiteData>, LivePages),
     seat: Seat<Message>,
-    launched: Launched,
+    (launched, mut watch): (Launched, Watch),
     control: Option<Launched>,
     helpers: Helpers,
 ) -> Result<(), ServeError> {
@@ -50,7 +55,9 @@ pub(super) fn run(
     pages.begin(&data, &mut post);
     notify(&[NotifyState::Ready]);
     loop {
-        let arrival = inbox.wait(pages.descriptor(), pages.due_in());
+        let due_in = pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
+        let arrival = inbox.wait(pages.descriptor(), Some(due_in));
+        watch.look(pages.sets());
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
@@ -79,7 +86,7 @@ pub(super) fn run(
         }
     }
     notify(&[NotifyState::Stopping]);
-    drain(&data, &mut post, launched, control, helpers)
+    drain((&data, pages.sets()), &mut post, (launched, watch), control, helpers)
 }
 
 /// Reads the configuration again; a bad one is refused and the old one stays in force.
@@ -208,9 +215,9 @@ fn each<T>(config: &Config, of: impl Fn(&Listener) -> &T) -> Vec<&T> {
 }
 
 fn drain(
-    data: &SiteData,
+    (data, sets): (&SiteData, &[Arc<PageSet>]),
     post: &mut Post,
-    launched: Launched,
+    (launched, mut watch): (Launched, Watch),
     control: Option<Launched>,
     helpers: Helpers,
 ) -> Result<(), ServeError> {
@@ -224,7 +231,7 @@ fn drain(
     for scheduler in post.schedulers() {
         post.send(scheduler, Message::Drain { deadline_ms, idle_grace_ms });
     }
-    let ended = launched.join().map_err(ServeError::Pollset);
+    let ended = join(launched, (&mut watch, sets), data.config.drain_deadline);
     post.tell_control(Message::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     if let Some(control) = control {
         control.join().map_err(ServeError::Pollset)?;
@@ -234,7 +241,26 @@ fn drain(
         let joined = writer.join();
         joined.map_err(|_| ServeError::Thread(io::Error::other("the log writer panicked")))?;
     }
-    ended.map(drop)
+    ended
+}
+
+/// Waits for the schedulers, for as long as a drain takes at most. One that is stuck in a turn then is left alone: it ends with
+/// the process.
+fn join(
+    launched: Launched,
+    (watch, sets): (&mut Watch, &[Arc<PageSet>]),
+    deadline: Duration,
+) -> Result<(), ServeError> {
+    let most_ns = nanoseconds(deadline.saturating_add(limits::TURN_MAX));
+    let late_ns = monotonic_ns().saturating_add(most_ns);
+    while !launched.wait(limits::TURN_LOOK) {
+        watch.look(sets);
+        let stuck = watch.stuck(sets);
+        if monotonic_ns() >= late_ns && !stuck.is_empty() {
+            return Err(ServeError::Stuck(stuck));
+        }
+    }
+    launched.join().map(drop).map_err(ServeError::Pollset)
 }
 
 fn endpoint(number: usize) -> Endpoint {

@@ -29,7 +29,7 @@ use crate::http::{
 };
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
-use crate::pages::{Letter, PageSet, Runner, Undelivered};
+use crate::pages::{AtWork, Letter, PageSet, Runner, Undelivered};
 use crate::route::RuleId;
 use crate::uploads::Desk;
 
@@ -63,6 +63,8 @@ pub struct Site {
     pub(super) uploads: Desk,
     /// Runs pages; none where there are none.
     pub(super) runner: Option<Box<Runner>>,
+    /// Which page runs now, for others to see.
+    at_work: Arc<AtWork>,
 }
 
 impl Site {
@@ -91,7 +93,20 @@ impl Site {
             postponed: VecDeque::new(),
             uploads,
             runner,
+            at_work: Arc::default(),
         })
+    }
+
+    /// Where others see which page runs here.
+    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
+        self.at_work = at_work;
+        self.set_at_work();
+    }
+
+    fn set_at_work(&mut self) {
+        if let Some(runner) = &mut self.runner {
+            runner.show_at_work(Arc::clone(&self.at_work));
+        }
     }
 
     /// Sends a look-up to a helper. `false`: none takes it, and nobody needs to wait.
@@ -219,7 +234,10 @@ impl Site {
             return;
         }
         match runner_of(&self.data, sets, self.helpers.schedulers, self.unique) {
-            Ok(runner) => self.runner = runner,
+            Ok(runner) => {
+                self.runner = runner;
+                self.set_at_work();
+            }
             Err(error) => diagnostic::write(
                 Level::Error,
                 format_args!("a scheduler cannot run pages: {error}"),

@@ -1,0 +1,29 @@
+//! The pulse of a scheduler: since when its turn lasts, for another thread to see.
+//!
+//! Owns that one word. Never says how long a turn may last: that is for the thread that looks.
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The pulse of one scheduler, on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct Pulse {
+    /// Zero while the scheduler waits for something to happen.
+    turn_began_ns: AtomicU64,
+}
+
+impl Pulse {
+    pub(crate) fn begin_turn(&self, now_ns: u64) {
+        self.turn_began_ns.store(now_ns, Relaxed);
+    }
+
+    pub(crate) fn rest(&self) {
+        self.turn_began_ns.store(0, Relaxed);
+    }
+
+    /// When the scheduler's present turn began, on the monotonic clock; none while it waits.
+    pub fn turn_began_ns(&self) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.turn_began_ns.load(Relaxed))
+    }
+}
