@@ -24,6 +24,7 @@ pub mod slots;
 mod spin;
 pub mod stats;
 pub mod timer;
+mod uptake;
 
 pub use sys::connect::RemoteAddress;
 pub use sys::pollset::Speaks;

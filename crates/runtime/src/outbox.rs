@@ -8,8 +8,9 @@ use std::io::{self, IoSlice};
 
 use sys::pollset::{Follows, Pollset, Sent};
 
-use crate::limits::{FILE_BYTES_PER_TURN, GATHER_PIECES};
+use crate::limits::GATHER_PIECES;
 use crate::output::{Drained, FileRegion, Output, SharedBytes};
+use crate::uptake::Uptake;
 
 enum Piece {
     Owned { bytes: Vec<u8>, start: usize },
@@ -24,10 +25,8 @@ pub(crate) struct Outbox {
     queued: usize,
     /// File regions among the pieces.
     files: usize,
-    /// Bytes sent since the watch on slow readers last looked.
-    pub(crate) sent_since_check: u64,
-    /// When it last looked, or when the queue began.
-    pub(crate) checked_ns: u64,
+    /// How the peer takes it.
+    pub(crate) uptake: Uptake,
 }
 
 /// What became of a try to send.
@@ -95,25 +94,25 @@ impl Outbox {
         }
     }
 
-    /// Sends what the peer takes and the turn allows; counts the bytes in `sent_bytes`. `follows` says what comes
-    /// behind the last piece.
+    /// Sends what the peer takes, `most` bytes at most; counts them in `sent_bytes`. `follows` says what comes behind the last
+    /// piece.
     pub(crate) fn transmit<P: Pollset>(
         &mut self,
         pollset: &mut P,
         socket: &P::Socket,
-        follows: Follows,
-        sent_bytes: &mut u64,
+        (follows, most): (Follows, usize),
+        sent_bytes: &mut usize,
     ) -> Transmitted {
-        let mut file_budget = FILE_BYTES_PER_TURN;
+        let mut left = most;
         while let Some(front) = self.pieces.front_mut() {
+            if left == 0 {
+                return Transmitted::Budget;
+            }
             let (asked, sent) = if let Piece::File(region) = front {
-                if file_budget == 0 {
-                    return Transmitted::Budget;
-                }
-                let length = usize::try_from(region.length).unwrap_or(usize::MAX).min(file_budget);
+                let length = usize::try_from(region.length).unwrap_or(usize::MAX).min(left);
                 (length, pollset.send_file(socket, &region.file, region.offset, length))
             } else {
-                self.send_memory(pollset, socket, follows)
+                self.send_memory(pollset, socket, follows, left)
             };
             let count = match sent {
                 Sent::All => asked,
@@ -121,13 +120,11 @@ impl Outbox {
                 Sent::Cold => return Transmitted::Cold,
                 Sent::Failed(kind) => return Transmitted::Failed(kind),
             };
-            *sent_bytes += count as u64;
-            self.sent_since_check += count as u64;
+            *sent_bytes += count;
+            self.uptake.note_sent(count as u64);
             let was_file = matches!(self.pieces.front(), Some(Piece::File(_)));
             self.advance(count);
-            if was_file {
-                file_budget -= count.min(file_budget);
-            }
+            left -= count;
             // A file piece is sent in steps of the pollset's choosing: only a step that took nothing means blocked.
             if count < asked && (count == 0 || !was_file) {
                 return Transmitted::Blocked;
@@ -136,12 +133,13 @@ impl Outbox {
         Transmitted::All
     }
 
-    /// One gather write of the memory pieces at the front.
+    /// One gather write of the memory pieces at the front, `most` bytes at most.
     fn send_memory<P: Pollset>(
         &self,
         pollset: &mut P,
         socket: &P::Socket,
         mut follows: Follows,
+        most: usize,
     ) -> (usize, Sent) {
         let mut slices = [IoSlice::new(&[]); GATHER_PIECES];
         let mut count = 0;
@@ -159,9 +157,13 @@ impl Outbox {
                 follows = Follows::More;
                 break;
             }
-            slices[count] = IoSlice::new(bytes);
+            let fits = &bytes[..bytes.len().min(most - asked)];
+            if fits.len() < bytes.len() {
+                follows = Follows::More;
+            }
+            slices[count] = IoSlice::new(fits);
             count += 1;
-            asked += bytes.len();
+            asked += fits.len();
         }
         (asked, pollset.send(socket, &slices[..count], follows))
     }

@@ -39,6 +39,12 @@ pub fn set_tcp_defer_accept(socket: BorrowedFd<'_>, seconds: i32) -> io::Result<
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &seconds)
 }
 
+/// `TCP_NOTSENT_LOWAT`: the kernel takes bytes, and reports room, only while fewer than so many wait for their turn to be sent.
+/// What is accepted from a listener inherits it.
+pub fn set_unsent_bound(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
+}
+
 /// `IP_BIND_ADDRESS_NO_PORT`: binding to an address with port 0 leaves the choice of a port to the connect. It is an
 /// option of this level for IPv6 sockets, too.
 pub fn set_bind_address_no_port(socket: BorrowedFd<'_>) -> io::Result<()> {
@@ -76,6 +82,14 @@ pub fn drop_new_connections(socket: BorrowedFd<'_>) -> io::Result<()> {
     ];
     let attached = libc::sock_fprog { len: 4, filter: program.as_mut_ptr() };
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &attached)
+}
+
+/// `SIOCOUTQ`: bytes given to the socket that its peer has not acknowledged; 0 where the kernel does not tell.
+pub fn outstanding(socket: BorrowedFd<'_>) -> u64 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request writes one int, which the pointer is to.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if answer == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
 fn set_option<T>(socket: BorrowedFd<'_>, level: i32, name: i32, value: &T) -> io::Result<()> {

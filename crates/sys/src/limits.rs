@@ -20,6 +20,11 @@ pub const WATCH_READ_BYTES: usize = 4096;
 /// the two clock readings around it weigh less than a hundred-thousandth.
 pub const TICK_CALIBRATION_NS: u64 = 10_000_000;
 
+/// Bytes of one TCP connection that wait in the kernel to be sent for the first time, 128 KiB; what is under way to the peer is not
+/// among them. Beyond: a send takes no more until some have left. Without a bound the kernel takes up to 4 MiB of each
+/// connection whose client does not read, and copying that for many of them holds up the others.
+pub const UNSENT_BYTES: u32 = 128 * 1024;
+
 /// Most events of the simulated pollset in one wait, 512 as the kernel's. What is beyond waits for the next one.
 pub const SIM_EVENT_BATCH: usize = 512;
 

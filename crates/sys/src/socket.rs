@@ -16,6 +16,8 @@ use rustix::net::{
     AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
 };
 
+use crate::limits::UNSENT_BYTES;
+
 /// Where a listener listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
@@ -148,8 +150,8 @@ impl Listener {
         Ok(listener)
     }
 
-    /// A socket as listeners need it: an address left in TIME_WAIT can be bound, TCP_NODELAY is inherited by what is
-    /// accepted.
+    /// A socket as listeners need it: an address left in TIME_WAIT can be bound, TCP_NODELAY and the bound of unsent
+    /// bytes are inherited by what is accepted.
     fn tcp_socket(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let descriptor = rustix::net::socket_with(
@@ -160,6 +162,7 @@ impl Listener {
         )?;
         sockopt::set_socket_reuseaddr(&descriptor, true)?;
         sockopt::set_tcp_nodelay(&descriptor, true)?;
+        crate::descriptor::set_unsent_bound(descriptor.as_fd(), UNSENT_BYTES)?;
         if address.is_ipv6() {
             // `[::]` and `0.0.0.0` are two listeners: what is configured is what is open.
             sockopt::set_ipv6_v6only(&descriptor, true)?;
@@ -203,7 +206,11 @@ impl Listener {
                 "it is not a listening socket",
             ));
         }
-        Ok(Self { descriptor, kind: Kind::Inherited, _table: PhantomData })
+        let listener = Self { descriptor, kind: Kind::Inherited, _table: PhantomData };
+        if listener.is_tcp()? {
+            crate::descriptor::set_unsent_bound(listener.as_fd(), UNSENT_BYTES)?;
+        }
+        Ok(listener)
     }
 
     /// Accepts only connections whose first bytes are there (`TCP_DEFER_ACCEPT`), for so many seconds at the most:
@@ -213,12 +220,16 @@ impl Listener {
     /// The kernel counts in handshakes it repeats, which it does after 1, 3, 7, 15 ... seconds: it takes the next of
     /// these.
     pub fn defer_accept(&self, seconds: u32) -> io::Result<()> {
-        let family = sockopt::socket_domain(&self.descriptor)?;
-        if family != AddressFamily::INET && family != AddressFamily::INET6 {
+        if !self.is_tcp()? {
             return Ok(());
         }
         let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
         crate::descriptor::set_tcp_defer_accept(self.as_fd(), seconds)
+    }
+
+    fn is_tcp(&self) -> io::Result<bool> {
+        let family = sockopt::socket_domain(&self.descriptor)?;
+        Ok(family == AddressFamily::INET || family == AddressFamily::INET6)
     }
 
     /// Lets the kernel choose among the group's listeners by the CPU that received the connection.

@@ -67,6 +67,8 @@ contract! {
     },
     sending: {
         a_send_without_room_is_partial_and_room_is_reported,
+        what_the_peer_has_not_taken_is_outstanding,
+        a_peer_that_does_not_read_is_sent_little,
         room_is_not_reported_to_who_only_reads,
         asking_for_room_that_is_there_reports_it,
         pieces_are_sent_in_order,

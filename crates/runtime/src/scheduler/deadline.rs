@@ -6,21 +6,22 @@
 use sys::pollset::Pollset;
 
 use super::Scheduler;
-use crate::process::{TableLinks, wheel_index};
+use crate::process::{Flags, TableLinks, wheel_index};
 use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
+use crate::uptake::{Judgement, Uptake};
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// The clock a process is under now: while its output waits, the watch on its peer; else its deadline.
     fn due(&mut self, id: ProcessId) -> Tick {
-        let send_idle_ms = self.settings.send_idle_ns / 1_000_000;
+        let floor = self.settings.floor();
         let now = self.clock.now();
         let Some(process) = self.table.lookup(id) else { return Tick::NEVER };
         match &process.outbox {
             Some(outbox) => {
-                let waited_ms = now.monotonic_ns.saturating_sub(outbox.checked_ns) / 1_000_000;
-                now.tick_after_ms(send_idle_ms.saturating_sub(waited_ms))
+                let left_ns = outbox.uptake.due_ns(floor).saturating_sub(now.monotonic_ns);
+                now.tick_after_ms(left_ns.div_ceil(1_000_000))
             }
             None => process.deadline,
         }
@@ -96,13 +97,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     /// Room is reported only when a good part of the socket's buffer is free. A peer that reads slowly but
-    /// steadily may take longer than a span for that much: what it took shows when we send.
+    /// steadily may take longer than its time for that much: what it took shows when we send.
     fn try_before_judging(&mut self, id: ProcessId) {
         let now = self.clock.now();
-        let span_ns = self.settings.send_idle_ns;
+        let floor = self.settings.floor();
         let Some(process) = self.table.lookup(id) else { return };
         let Some(outbox) = &process.outbox else { return };
-        if now.monotonic_ns.saturating_sub(outbox.checked_ns) >= span_ns {
+        if now.monotonic_ns >= outbox.uptake.due_ns(floor) {
             self.guarded(|scheduler| scheduler.transmit_outbox(id));
             if let Some(process) = self.table.lookup(id) {
                 process.last_run = now.tick();
@@ -110,19 +111,21 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Whether a peer took less than it has to; begins the next span of watching when it did not.
+    /// Whether a peer took less than it has to. One for which nothing waits in the kernel is not to blame: our output waits for
+    /// a file, or for its turn.
     fn is_slow_reader(&mut self, id: ProcessId) -> bool {
         let now_ns = self.clock.now().monotonic_ns;
+        let floor = self.settings.floor();
         let Some(process) = self.table.lookup(id) else { return false };
         let Some(outbox) = &mut process.outbox else { return false };
-        let waited_ns = now_ns.saturating_sub(outbox.checked_ns);
-        if waited_ns < self.settings.send_idle_ns {
+        if now_ns < outbox.uptake.due_ns(floor) {
             return false;
         }
-        let floor = self.settings.send_rate.saturating_mul(waited_ns / 1_000_000) / 1000;
-        let taken = outbox.sent_since_check;
-        outbox.checked_ns = now_ns;
-        outbox.sent_since_check = 0;
-        taken < floor.max(1)
+        let outstanding = self.pollset.outstanding(&process.socket);
+        if !process.flags.has(Flags::WANTS_ROOM) {
+            outbox.uptake = Uptake::since(now_ns, outstanding);
+            return false;
+        }
+        outbox.uptake.look(now_ns, outstanding, floor) == Judgement::Slow
     }
 }

@@ -88,6 +88,8 @@ pub struct Scheduler<P: Pollset, S: Service> {
     drain: Option<Drain>,
     /// When the service wants a turn, whatever happens.
     alarm_ns: Option<u64>,
+    /// Bytes of what processes have queued that may still be sent in this turn.
+    sends_left: usize,
     pulse: Arc<Pulse>,
 }
 
@@ -126,6 +128,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             settings,
             drain: None,
             alarm_ns: None,
+            sends_left: limits::QUEUED_BYTES_SENT_PER_TURN,
             pulse: Arc::default(),
         }
     }
@@ -180,6 +183,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
         self.stats.turns += 1;
+        self.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
         self.sampler.begin(self.stats.turns);
         let messages = self.take_messages();
         let expired = self.expire_deadlines();

@@ -3,6 +3,7 @@
 //! Owns the choices that are made once, at its start.
 
 use crate::limits;
+use crate::uptake::Floor;
 
 /// How a scheduler is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Settings {
     pub spin_ns: u64,
     /// Most bytes in inboxes and outboxes.
     pub buffered_bytes: usize,
-    /// Nanoseconds that blocked output may go without the peer taking its share.
+    /// Nanoseconds that blocked output may go without the peer acknowledging any of it.
     pub send_idle_ns: u64,
     /// Bytes a second that the peer has to take meanwhile.
     pub send_rate: u64,
@@ -36,6 +37,13 @@ pub enum Punctuality {
     /// To a microsecond or so: it polls for the last [`Settings::spin_ns`] before an alarm. With alarms that follow one
     /// another more closely than that, the core is always busy.
     Spinning,
+}
+
+impl Settings {
+    /// What a peer has to take of the output that waits for it.
+    pub(super) fn floor(&self) -> Floor {
+        Floor { idle_ns: self.send_idle_ns, rate: self.send_rate }
+    }
 }
 
 impl Default for Settings {

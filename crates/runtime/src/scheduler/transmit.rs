@@ -6,11 +6,12 @@ use sys::pollset::{Interest, Pollset, Sent, Token};
 
 use super::Scheduler;
 use super::run::Drained;
-use crate::limits::OUTBOX_BYTES;
+use crate::limits::{OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
 use crate::outbox::{Outbox, Transmitted};
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
+use crate::uptake::Uptake;
 
 /// Emptied outboxes kept for the next process that needs one.
 ///
@@ -60,7 +61,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let Some(bytes) = self.output.plain() else { return };
             let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
             outbox.push_bytes(&bytes[count..]);
-            outbox.checked_ns = self.clock.now().monotonic_ns;
             self.output.clear();
             self.stats.count_buffered(0, outbox.queued_bytes());
             process.outbox = Some(outbox);
@@ -112,7 +112,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             Some(outbox) => outbox,
             None => {
                 let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-                outbox.checked_ns = self.clock.now().monotonic_ns;
+                outbox.uptake = Uptake::since(self.clock.now().monotonic_ns, 0);
                 outbox
             }
         };
@@ -131,8 +131,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
         let before = outbox.queued_bytes();
         let follows = process.mode.follows();
-        let sent_bytes = &mut self.stats.sent_bytes;
-        let outcome = outbox.transmit(&mut self.pollset, &process.socket, follows, sent_bytes);
+        let most = self.sends_left.min(QUEUED_BYTES_SENT_PER_RUN);
+        let mut sent = 0;
+        let outcome =
+            outbox.transmit(&mut self.pollset, &process.socket, (follows, most), &mut sent);
+        self.sends_left -= sent;
+        self.stats.sent_bytes += sent as u64;
         self.stats.sends += 1;
         let after = outbox.queued_bytes();
         self.stats.count_buffered(before, after);
@@ -176,6 +180,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         process.flags.set(Flags::WANTS_ROOM);
+        if let Some(outbox) = &mut process.outbox {
+            let outstanding = self.pollset.outstanding(&process.socket);
+            outbox.uptake = Uptake::since(self.clock.now().monotonic_ns, outstanding);
+        }
         if process.flags.has(Flags::ROOM_REPORTED) {
             self.arm(id);
             return;

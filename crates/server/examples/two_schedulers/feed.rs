@@ -124,6 +124,10 @@ impl Pollset for Feed {
         Sent::Failed(io::ErrorKind::Unsupported)
     }
 
+    fn outstanding(&mut self, _: &Wire) -> u64 {
+        0
+    }
+
     fn end_output(&mut self, _: &Wire) {}
 
     fn reset_on_close(&mut self, _: &Wire) {}

@@ -13,6 +13,7 @@ mod fault_page;
 mod fetches;
 mod follow;
 mod host;
+pub mod limits;
 mod load;
 mod loaded;
 mod log_gate;

@@ -10,6 +10,7 @@ mod listeners;
 mod openings;
 mod pages;
 mod paths;
+mod settings;
 mod signals;
 mod watch;
 
@@ -21,7 +22,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
@@ -48,6 +48,7 @@ use crate::site::{Helpers, Site, SiteData};
 use crate::uploads::{Room, UploadWriter};
 
 use pages::LivePages;
+use settings::scheduler_settings;
 use watch::Watch;
 
 pub use error::ServeError;
@@ -324,33 +325,6 @@ fn format_of(format: LogFormat) -> http::LogFormat {
         LogFormat::Combined => http::LogFormat::Combined,
         LogFormat::Json => http::LogFormat::Json,
     }
-}
-
-fn scheduler_settings(
-    config: &Config,
-    schedulers: usize,
-    descriptors: u64,
-) -> Result<SchedulerSettings, ServeError> {
-    let share = match config.descriptor_tables {
-        DescriptorTables::Private => descriptors,
-        DescriptorTables::Shared => descriptors / schedulers as u64,
-    };
-    if share < limits::DESCRIPTORS_MIN {
-        return Err(ServeError::Descriptors { share });
-    }
-    let part = share / limits::DESCRIPTORS_RESERVED_PART;
-    let reserved = part.clamp(limits::DESCRIPTORS_RESERVED_MIN, limits::DESCRIPTORS_RESERVED_MAX);
-    let most = config.limits.connections.div_ceil(schedulers as u64);
-    let connections = most.min(share - reserved);
-    Ok(SchedulerSettings {
-        connections: usize::try_from(connections).unwrap_or(usize::MAX),
-        spin_ns: nanoseconds(config.spin),
-        send_idle_ns: nanoseconds(config.limits.send_idle),
-        send_rate: config.limits.send_rate,
-        linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),
-        linger_ms: http::milliseconds(config.limits.unread_body_deadline),
-        ..SchedulerSettings::default()
-    })
 }
 
 /// Launches the control scheduler; without any listener there is none to launch.

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
@@ -15,6 +14,7 @@ use wire::http::status::Status;
 
 use super::data::SiteData;
 use super::endpoints::Helpers;
+use super::engine::runner_of;
 use super::file::remember;
 use super::log::When;
 use super::page::Refusal;
@@ -64,7 +64,7 @@ pub struct Site {
     /// Runs pages; none where there are none.
     pub(super) runner: Option<Box<Runner>>,
     /// Which page runs now, for others to see.
-    at_work: Arc<AtWork>,
+    pub(super) at_work: Arc<AtWork>,
 }
 
 impl Site {
@@ -95,18 +95,6 @@ impl Site {
             runner,
             at_work: Arc::default(),
         })
-    }
-
-    /// Where others see which page runs here.
-    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
-        self.at_work = at_work;
-        self.set_at_work();
-    }
-
-    fn set_at_work(&mut self) {
-        if let Some(runner) = &mut self.runner {
-            runner.show_at_work(Arc::clone(&self.at_work));
-        }
     }
 
     /// Sends a look-up to a helper. `false`: none takes it, and nobody needs to wait.
@@ -228,23 +216,6 @@ impl Site {
         }
     }
 
-    fn load_pages(&mut self, sets: &[Arc<PageSet>]) {
-        if let Some(runner) = &mut self.runner {
-            runner.load(sets);
-            return;
-        }
-        match runner_of(&self.data, sets, self.helpers.schedulers, self.unique) {
-            Ok(runner) => {
-                self.runner = runner;
-                self.set_at_work();
-            }
-            Err(error) => diagnostic::write(
-                Level::Error,
-                format_args!("a scheduler cannot run pages: {error}"),
-            ),
-        }
-    }
-
     fn report(http: &Http<Self>, context: &ServiceContext<'_, Message>) -> Box<SchedulerReport> {
         let site = http.application();
         Box::new(SchedulerReport {
@@ -256,26 +227,6 @@ impl Site {
             generation: site.data.generation,
         })
     }
-}
-
-/// An engine with all pages, where there are any.
-fn runner_of(
-    data: &SiteData,
-    sets: &[Arc<PageSet>],
-    schedulers: u16,
-    seed: u128,
-) -> std::io::Result<Option<Box<Runner>>> {
-    if sets.iter().all(|set| set.pages.is_empty()) {
-        return Ok(None);
-    }
-    let settings = data.config.pages.engine_settings(seed as u64);
-    let deadline_ns = nanoseconds(data.config.pages.deadline);
-    let process_memory_bytes =
-        usize::try_from(data.config.pages.process_memory).unwrap_or(usize::MAX);
-    let mut runner = Runner::new(sets, settings, process_memory_bytes, deadline_ns, schedulers)
-        .map_err(std::io::Error::other)?;
-    runner.set_keys(data.secret.keys.clone());
-    Ok(Some(Box::new(runner)))
 }
 
 impl Application for Site {

@@ -6,6 +6,7 @@
 mod answer;
 mod data;
 mod endpoints;
+mod engine;
 mod explain;
 mod file;
 mod form;

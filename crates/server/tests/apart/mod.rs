@@ -163,6 +163,10 @@ impl Pollset for Apart {
         self.call(|sim| sim.send_file(socket.socket(), file, offset, length))
     }
 
+    fn outstanding(&mut self, socket: &ApartSocket) -> u64 {
+        self.call(|sim| sim.outstanding(socket.socket()))
+    }
+
     fn end_output(&mut self, socket: &ApartSocket) {
         self.call(|sim| sim.end_output(socket.socket()));
     }

@@ -180,7 +180,7 @@ fn a_vast_file_takes_turns_with_others() {
     for client in &clients {
         assert_eq!(client.ending(), Some(Ending::Satisfied), "{client:?}");
     }
-    let turns = (size / runtime::limits::FILE_BYTES_PER_TURN) as u64;
+    let turns = (size / runtime::limits::QUEUED_BYTES_SENT_PER_RUN) as u64;
     assert!(stage.turns > turns, "not in one turn: {}", stage.turns);
     assert!(stage.now_ns() < begin_ns + SECOND_NS, "one turn after the other, without a pause");
 }

@@ -243,6 +243,10 @@ impl Pollset for Epoll {
         }
     }
 
+    fn outstanding(&mut self, socket: &Socket) -> u64 {
+        crate::descriptor::outstanding(socket.as_fd())
+    }
+
     fn end_output(&mut self, socket: &Socket) {
         // A peer that is gone already has no output to be told of.
         let _gone = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);

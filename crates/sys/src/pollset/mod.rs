@@ -20,6 +20,7 @@
 //!    which only happens while [`Interest::ReadWrite`] is set, or when the connection is over in both directions:
 //!    that is reported as readable, writable, ended and over at once. Setting it reports room that is there already.
 //!    A file may be sent in shorter steps: there only a step of no bytes means that there is no room.
+//!    A peer that does not read is sent little ([`UNSENT_BYTES`](crate::limits::UNSENT_BYTES) over TCP, besides what is under way).
 //! 5. **The end is told apart.** A peer that ended its output gives [`Received::End`] once all bytes were
 //!    received; a reset gives [`Received::Failed`], once, if no send was told of it before. Both are announced
 //!    by an event, but a receive may come first.
@@ -280,6 +281,9 @@ pub trait Pollset {
         offset: u64,
         length: usize,
     ) -> Sent;
+
+    /// Bytes sent that the peer has not acknowledged; 0 where the kernel does not tell.
+    fn outstanding(&mut self, socket: &Self::Socket) -> u64;
 
     /// Ends our output; the peer sees the end after all bytes sent, also those held back for it.
     fn end_output(&mut self, socket: &Self::Socket);

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, IoSlice};
 
+use sys::limits::UNSENT_BYTES;
 use sys::pollset::{Follows, Interest, Pollset, Sent};
 
 use crate::harness::Harness;
@@ -18,6 +19,26 @@ pub(crate) fn a_send_without_room_is_partial_and_room_is_reported<H: Harness>(mu
     assert!(event.writable && !event.readable && !event.ended, "{event:?}");
     send(&mut harness, &socket, b"rest");
     assert_eq!(harness.client_receives(&client, 4), b"rest");
+}
+
+pub(crate) fn what_the_peer_has_not_taken_is_outstanding<H: Harness>(mut harness: H) {
+    let (_listener, socket, client) = connected(&mut harness);
+    assert_eq!(harness.pollset().outstanding(&socket), 0);
+    let taken = fill(&mut harness, &socket, &client);
+    let outstanding = harness.pollset().outstanding(&socket);
+    assert!((1..=taken.len() as u64).contains(&outstanding), "{outstanding}");
+    harness.client_receives(&client, taken.len());
+    harness.await_that("nothing to be outstanding", |harness| {
+        (harness.pollset().outstanding(&socket) == 0).then_some(())
+    });
+}
+
+pub(crate) fn a_peer_that_does_not_read_is_sent_little<H: Harness>(mut harness: H) {
+    let (_listener, socket, client) = connected(&mut harness);
+    let taken = fill(&mut harness, &socket, &client);
+    // Half of it for what is under way, and for what the peer's kernel holds.
+    let most = 4 * UNSENT_BYTES as usize;
+    assert!(taken.len() < most, "{} of {most}", taken.len());
 }
 
 pub(crate) fn room_is_not_reported_to_who_only_reads<H: Harness>(mut harness: H) {

@@ -141,8 +141,12 @@ impl Connection {
         if self.has(Mark::CHOKED) {
             return 0;
         }
-        let used = self.corked.len() + self.to_client.flying as usize + self.unread as usize;
-        (self.to_client.capacity as usize).saturating_sub(used)
+        (self.to_client.capacity as usize).saturating_sub(self.outstanding())
+    }
+
+    /// Bytes that the server has sent and the client has not read.
+    pub(super) fn outstanding(&self) -> usize {
+        self.corked.len() + self.to_client.flying as usize + self.unread as usize
     }
 
     /// Linux reports room once a third of the buffer is free, so that a writer is not woken for every byte.

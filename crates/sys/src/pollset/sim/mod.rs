@@ -205,6 +205,11 @@ impl Pollset for Sim {
         }
     }
 
+    fn outstanding(&mut self, socket: &Socket) -> u64 {
+        let (mut world, index) = self.look_up(socket);
+        world.outstanding(index)
+    }
+
     fn end_output(&mut self, socket: &Socket) {
         let (mut world, index) = self.look_up(socket);
         world.end_output(index);

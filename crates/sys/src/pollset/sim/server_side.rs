@@ -171,6 +171,12 @@ impl State {
         }
     }
 
+    /// Bytes sent that the client has not read.
+    pub(super) fn outstanding(&mut self, index: u32) -> u64 {
+        self.settle();
+        self.connection(index).outstanding() as u64
+    }
+
     /// Whether a region of a file has to be read first.
     pub(super) fn is_cold(&mut self, index: u32) -> bool {
         if let Some(until_ns) = self.cold.get(&index) {

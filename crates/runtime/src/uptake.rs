@@ -1,0 +1,143 @@
+//! How a peer takes the output that waits for it: whether it does at all, and fast enough.
+//!
+//! Owns that judgement, by what the peer has acknowledged: bytes that only went into the kernel's buffer are no progress.
+//! Never ends a connection.
+
+/// Looks at a peer within the time in which it has to take something: it is found idle so much of that time late at most.
+const LOOKS: u64 = 8;
+
+/// What a peer has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Floor {
+    /// Nanoseconds within which it takes something.
+    pub(crate) idle_ns: u64,
+    /// Bytes a second that it takes in each such span.
+    pub(crate) rate: u64,
+}
+
+/// Whether a peer keeps to the floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    Keeps,
+    Slow,
+}
+
+/// The uptake of one peer, since our output began to wait for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Uptake {
+    /// When the last look was due: looks that come late do not put off the next ones.
+    look_due_ns: u64,
+    /// The last look at which it had taken something.
+    progressed_ns: u64,
+    span_began_ns: u64,
+    span_taken: u64,
+    /// Bytes that the kernel held at the last look.
+    outstanding: u64,
+    /// Bytes given to the kernel since the last look.
+    sent: u64,
+}
+
+impl Uptake {
+    /// From now on; the kernel holds so many bytes.
+    pub(crate) fn since(now_ns: u64, outstanding: u64) -> Self {
+        Self {
+            look_due_ns: now_ns,
+            progressed_ns: now_ns,
+            span_began_ns: now_ns,
+            outstanding,
+            ..Self::default()
+        }
+    }
+
+    /// So many bytes were given to the kernel.
+    pub(crate) fn note_sent(&mut self, count: u64) {
+        self.sent += count;
+    }
+
+    /// When to look next.
+    pub(crate) fn due_ns(&self, floor: Floor) -> u64 {
+        self.look_due_ns.saturating_add((floor.idle_ns / LOOKS).max(1))
+    }
+
+    /// The kernel holds so many bytes now: what it does not hold any more the peer has acknowledged.
+    pub(crate) fn look(&mut self, now_ns: u64, outstanding: u64, floor: Floor) -> Judgement {
+        let taken = (self.outstanding + self.sent).saturating_sub(outstanding);
+        (self.outstanding, self.sent) = (outstanding, 0);
+        self.look_due_ns = self.due_ns(floor);
+        if self.due_ns(floor) <= now_ns {
+            self.look_due_ns = now_ns;
+        }
+        self.span_taken += taken;
+        if taken > 0 {
+            self.progressed_ns = now_ns;
+        } else if now_ns.saturating_sub(self.progressed_ns) >= floor.idle_ns {
+            return Judgement::Slow;
+        }
+        let span_ns = now_ns.saturating_sub(self.span_began_ns);
+        if span_ns < floor.idle_ns {
+            return Judgement::Keeps;
+        }
+        let least = floor.rate.saturating_mul(span_ns / 1_000_000) / 1000;
+        let is_slow = self.span_taken < least;
+        (self.span_began_ns, self.span_taken) = (now_ns, 0);
+        if is_slow { Judgement::Slow } else { Judgement::Keeps }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    const FLOOR: Floor = Floor { idle_ns: 32 * S, rate: 100 };
+
+    /// What is found at each look, until the peer is slow: how many looks that took.
+    fn looks_until_slow(mut outstanding: impl FnMut(u64, &mut Uptake) -> u64) -> Option<u64> {
+        let mut uptake = Uptake::since(S, 0);
+        (1..100).find(|look| {
+            let now_ns = uptake.due_ns(FLOOR);
+            assert_eq!(now_ns, (1 + 4 * look) * S);
+            let outstanding = outstanding(*look, &mut uptake);
+            uptake.look(now_ns, outstanding, FLOOR) == Judgement::Slow
+        })
+    }
+
+    #[test]
+    fn a_kernel_buffer_that_grows_is_no_progress() {
+        let growing = |look: u64, uptake: &mut Uptake| {
+            uptake.note_sent(100_000);
+            look * 100_000
+        };
+        assert_eq!(looks_until_slow(growing), Some(8));
+    }
+
+    #[test]
+    fn a_peer_that_stops_is_slow_one_span_after_its_last_byte() {
+        let stops = |look: u64, uptake: &mut Uptake| {
+            uptake.note_sent(if look <= 3 { 50_000 } else { 0 });
+            0
+        };
+        assert_eq!(looks_until_slow(stops), Some(3 + 8));
+    }
+
+    #[test]
+    fn a_peer_below_the_rate_is_slow_and_one_at_it_is_not() {
+        let at = |rate: u64| {
+            move |_, uptake: &mut Uptake| {
+                uptake.note_sent(4 * rate);
+                0
+            }
+        };
+        assert_eq!(looks_until_slow(at(99)), Some(8));
+        assert_eq!(looks_until_slow(at(100)), None);
+    }
+
+    #[test]
+    fn what_the_kernel_held_before_counts_when_it_is_taken() {
+        let mut uptake = Uptake::since(S, 400_000);
+        for look in 1..=8 {
+            let left = 400_000 - look * 50_000;
+            assert_eq!(uptake.look((1 + 4 * look) * S, left, FLOOR), Judgement::Keeps);
+        }
+    }
+}

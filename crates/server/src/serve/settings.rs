@@ -1,0 +1,38 @@
+//! What each scheduler may have: its share of the descriptors and connections, and the bounds of the configuration.
+//!
+//! Owns how the host's limits are divided. Opens nothing.
+
+use runtime::clock::nanoseconds;
+use runtime::scheduler::Settings as SchedulerSettings;
+
+use super::error::ServeError;
+use crate::config::{Config, DescriptorTables};
+use crate::http;
+use crate::limits;
+
+pub(super) fn scheduler_settings(
+    config: &Config,
+    schedulers: usize,
+    descriptors: u64,
+) -> Result<SchedulerSettings, ServeError> {
+    let share = match config.descriptor_tables {
+        DescriptorTables::Private => descriptors,
+        DescriptorTables::Shared => descriptors / schedulers as u64,
+    };
+    if share < limits::DESCRIPTORS_MIN {
+        return Err(ServeError::Descriptors { share });
+    }
+    let part = share / limits::DESCRIPTORS_RESERVED_PART;
+    let reserved = part.clamp(limits::DESCRIPTORS_RESERVED_MIN, limits::DESCRIPTORS_RESERVED_MAX);
+    let most = config.limits.connections.div_ceil(schedulers as u64);
+    let connections = most.min(share - reserved);
+    Ok(SchedulerSettings {
+        connections: usize::try_from(connections).unwrap_or(usize::MAX),
+        spin_ns: nanoseconds(config.spin),
+        send_idle_ns: nanoseconds(config.limits.send_idle),
+        send_rate: config.limits.send_rate,
+        linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),
+        linger_ms: http::milliseconds(config.limits.unread_body_deadline),
+        ..SchedulerSettings::default()
+    })
+}

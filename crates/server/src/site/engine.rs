@@ -1,0 +1,63 @@
+//! The engine for pages of one scheduler: made where there are pages, and given those that are in force.
+//!
+//! Owns when there is one. Never runs a page.
+
+use std::sync::Arc;
+
+use runtime::clock::nanoseconds;
+use runtime::diagnostic::{self, Level};
+
+use super::data::SiteData;
+use super::handle::Site;
+use crate::pages::{AtWork, PageSet, Runner};
+
+impl Site {
+    /// Where others see which page runs here.
+    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
+        self.at_work = at_work;
+        self.set_at_work();
+    }
+
+    fn set_at_work(&mut self) {
+        if let Some(runner) = &mut self.runner {
+            runner.show_at_work(Arc::clone(&self.at_work));
+        }
+    }
+
+    pub(super) fn load_pages(&mut self, sets: &[Arc<PageSet>]) {
+        if let Some(runner) = &mut self.runner {
+            runner.load(sets);
+            return;
+        }
+        match runner_of(&self.data, sets, self.helpers.schedulers, self.unique) {
+            Ok(runner) => {
+                self.runner = runner;
+                self.set_at_work();
+            }
+            Err(error) => diagnostic::write(
+                Level::Error,
+                format_args!("a scheduler cannot run pages: {error}"),
+            ),
+        }
+    }
+}
+
+/// An engine with all pages, where there are any.
+pub(super) fn runner_of(
+    data: &SiteData,
+    sets: &[Arc<PageSet>],
+    schedulers: u16,
+    seed: u128,
+) -> std::io::Result<Option<Box<Runner>>> {
+    if sets.iter().all(|set| set.pages.is_empty()) {
+        return Ok(None);
+    }
+    let settings = data.config.pages.engine_settings(seed as u64);
+    let deadline_ns = nanoseconds(data.config.pages.deadline);
+    let process_memory_bytes =
+        usize::try_from(data.config.pages.process_memory).unwrap_or(usize::MAX);
+    let mut runner = Runner::new(sets, settings, process_memory_bytes, deadline_ns, schedulers)
+        .map_err(std::io::Error::other)?;
+    runner.set_keys(data.secret.keys.clone());
+    Ok(Some(Box::new(runner)))
+}
