@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Invalid,
     /// It was done, and what was compared is worse: exit status 4. It has been said.
     Worse,
+    /// It was done, and a condition under which it counts as failed is met: exit status 5. It has been said which.
+    Met,
 }
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Err(Failure::WrongUse(message)) => (message, 2),
         Err(Failure::Invalid) => return ExitCode::from(3),
         Err(Failure::Worse) => return ExitCode::from(4),
+        Err(Failure::Met) => return ExitCode::from(5),
     };
     for line in message.lines() {
         eprintln!("velodrome: {line}");

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use serde_json::Value;
+use server::directory::Directory;
 use server::patience::until;
 use server::{PROGRAM, Plan, errors_of, printed_by, run};
 
@@ -76,6 +77,56 @@ fn a_right_server_is_measured() {
     let text = bench(&words);
     let printed = printed_by(&text);
     assert!(printed.contains("requests/s") && printed.contains("VALID"), "{printed}");
+}
+
+#[test]
+fn a_condition_that_is_met_is_exit_status_5() {
+    let (address, _) = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    let words = format!("http {address} -c 2 -t 1 -d 300ms --warmup 0s --expect-status 200,404");
+    // A loaded host makes a right measurement an invalid one: what is INVALID is 3, whatever the conditions.
+    let expected = |report: &Value, met| if status_of(report) == Some(0) { met } else { 3 };
+    for (condition, is_met) in [("rate<1", false), ("max>0ms", true), ("failed>0%", false)] {
+        let (report, status) = measured(&format!("{words} --fail-if {condition}"));
+        let result = &report["fail_if"][0];
+        assert_eq!((&result["condition"], &result["met"]), (&condition.into(), &is_met.into()));
+        assert_eq!(status, Some(expected(&report, if is_met { 5 } else { 0 })), "{report}");
+    }
+    let (report, _) =
+        measured(&format!("http {address} -c 2 -t 1 -d 300ms --warmup 0s --fail-if failed>1%"));
+    assert_eq!(
+        (&report["fail_if"][0]["measured"], &report["fail_if"][0]["met"]),
+        (&1.0.into(), &true.into())
+    );
+}
+
+#[test]
+fn words_of_other_generators_are_understood() {
+    let server = Plan::new().file("a.txt", "a").file("b.txt", "bb").start();
+    let address = server.address();
+    let directory = Directory::new();
+    let file = |name: &str| directory.join(name).display().to_string();
+    let (urls, hgrm, csv) = (file("urls"), file("times.hgrm"), file("series.csv"));
+    std::fs::write(&urls, format!("# two\n{address}/a.txt\n\n {address}/b.txt\n")).unwrap();
+    let words = format!(
+        "http --urls-file {urls} -c 2 -t 1 -d 1 --warmup 0 -X HEAD --hgrm {hgrm} --csv {csv}"
+    );
+    let (report, status) = measured(&words);
+    assert_eq!(status, status_of(&report), "{report}");
+    assert_eq!(report["plan"]["duration_ns"], 1_000_000_000_u64);
+    assert_eq!(report["plan"]["targets"].as_array().unwrap().len(), 2);
+    assert_eq!(report["plan"]["targets"][1]["method"], "HEAD");
+    let times = std::fs::read_to_string(&hgrm).unwrap();
+    let count = report["runs"][0]["response"]["count"].as_u64().unwrap();
+    assert!(times.contains(&format!("Total count    = {count:12}]")), "{times}");
+    let first = times.lines().nth(2).unwrap().split_whitespace().count();
+    assert_eq!(first, 4, "{times}");
+    let series = std::fs::read_to_string(&csv).unwrap();
+    let answered: u64 = series
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(4).unwrap().parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(answered, report["runs"][0]["requests"]["answered"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use bench::compare::{Comparison, Side, write_text};
-use bench::limits::COMPARE_ROUNDS_MAXIMUM;
+use bench::limits::{COMPARE_ROUNDS_MAXIMUM, COMPARE_TRIES};
 use bench::plan::{Plan, Url};
 use bench::report::{Ended, Report, State};
 
@@ -70,7 +70,7 @@ fn source<'a>(word: &'a str, flags: &Compare) -> Result<Source<'a>, Failure> {
     if !is_url {
         return Ok(Source::Command(word));
     }
-    let mut plan = super::plan::side(word, &flags.load, &flags.place)?;
+    let mut plan = super::plan::side(word, flags)?;
     plan.runs = 1;
     Ok(Source::Server(Box::new(plan)))
 }
@@ -117,12 +117,24 @@ fn rounds(
     let mut rounds = Rounds { first: Vec::new(), second: Vec::new(), ended: Ended::Interrupted };
     for round in 1..=count {
         let name = |side| format!("{side} {round}/{count}");
-        let Some(one) = once(&name(sides[0]), first)? else { return Ok(rounds) };
-        let Some(other) = once(&name(sides[1]), second)? else { return Ok(rounds) };
+        let Some(one) = valid(&name(sides[0]), first)? else { return Ok(rounds) };
+        let Some(other) = valid(&name(sides[1]), second)? else { return Ok(rounds) };
         rounds.first.push(one);
         rounds.second.push(other);
     }
     Ok(Rounds { ended: Ended::Complete, ..rounds })
+}
+
+/// One result, measured again when it is not valid: one bad moment of the host is no reason to throw the others away.
+fn valid(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
+    let mut report = once(name, source)?;
+    for _ in 0..COMPARE_TRIES {
+        match &report {
+            Some(bad) if bad.verdict.state == State::Invalid => report = once(name, source)?,
+            _ => break,
+        }
+    }
+    Ok(report)
 }
 
 /// One result; none when it was ended early.

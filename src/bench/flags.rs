@@ -6,7 +6,13 @@ use std::time::Duration;
 
 use bench::plan::{Rate, StatusSet};
 use clap::{Args, Subcommand, ValueEnum};
-use server::config::parse_duration;
+use server::config::{QuantityError, parse_duration};
+
+/// A duration as everywhere, and a number alone as seconds: what other load generators take.
+pub(crate) fn time(text: &str) -> Result<Duration, QuantityError> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { parse_duration(&format!("{text}s")) } else { parse_duration(text) }
+}
 
 /// The load generator.
 #[derive(Debug, Args)]
@@ -37,6 +43,7 @@ const HTTP_EXAMPLES: &str = "Examples:
   velodrome bench http '127.0.0.1:8080/{{key:zipf:1000:1.1}}' 127.0.0.1:8080/ --weight 9,1
   velodrome bench http unix:/run/server.sock:/ --method POST --body '{\"id\": {{counter}}}'
   velodrome bench http http://127.0.0.1:8080/ --runs 5 --html report.html
+  velodrome bench http http://127.0.0.1:8080/ --rate 5k --fail-if 'p99>5ms' --fail-if 'failed>1%'
 
 Templates, in paths, values of headers and --body:
   {{counter}}                 the number of the request
@@ -46,7 +53,7 @@ Templates, in paths, values of headers and --body:
   {{key:hot:N:HOT:SHARE}}     a SHARE (0 to 1) of all requests for the first HOT keys
   With `,8` before the braces close the number has 8 digits: {{counter,8}}.
 
-Exit status: 0 done, 1 failed, 2 wrong use, 3 the result is not valid.";
+Exit status: 0 done, 1 failed, 2 wrong use, 3 the result is not valid, 5 a condition of --fail-if is met.";
 
 const HOLD_EXAMPLES: &str = "Examples:
   velodrome bench hold 127.0.0.1:8080 -c 15000
@@ -76,7 +83,8 @@ const CONFORMANCE_EXAMPLES: &str = "Examples:
   velodrome bench conformance 127.0.0.1:8080 --only chunked --json
 
 What a server offers decides which requirements can be tried: file, empty-file, directory, missing, echo, redirect,
-dotfile, outside-link, precompressed are paths, body-limit is a number of bytes.
+dotfile, outside-link, precompressed are paths, body-limit is a number of bytes. The file is text of at least
+1,000 bytes.
 Exit status: 0 all requirements that were tried are met, 1 some are not or none was tried, 2 wrong use.";
 
 /// How requests arrive at a rate.
@@ -92,8 +100,20 @@ pub(crate) enum ArrivalsFlag {
 #[command(after_help = HTTP_EXAMPLES)]
 pub(crate) struct Http {
     /// What to ask for: http://HOST:PORT/PATH, HOST:PORT or unix:SOCKET:/PATH. May be several.
-    #[arg(required = true, value_name = "URL")]
+    #[arg(required_unless_present = "urls_file", value_name = "URL")]
     pub(crate) urls: Vec<String>,
+    /// A file with more of them, a line each, `#` before a remark.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) urls_file: Option<PathBuf>,
+    /// The measurement has failed (exit status 5) under this condition: 'p99>5ms', 'failed>1%', 'rate<10k'. May be repeated.
+    #[arg(long, value_name = "CONDITION", help_heading = "Output")]
+    pub(crate) fail_if: Vec<String>,
+    /// Write the response times as a percentile distribution (.hgrm), as HdrHistogram's tools do.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) hgrm: Option<PathBuf>,
+    /// Write the series of the run as CSV.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) load: Load,
     /// Requests per second, due whether or not others are answered; A:B goes from A to B [default: as fast as answers
@@ -128,13 +148,13 @@ pub(crate) struct Load {
         help_heading = "Load"
     )]
     pub(crate) connections: u32,
-    /// How long is measured: 10s, 500ms, 2m.
+    /// How long is measured: 10s, 500ms, 2m; a number alone is seconds.
     #[arg(
         short,
         long,
         value_name = "TIME",
         default_value = "10s",
-        value_parser = parse_duration,
+        value_parser = time,
         help_heading = "Load"
     )]
     pub(crate) duration: Duration,
@@ -143,7 +163,7 @@ pub(crate) struct Load {
         long,
         value_name = "TIME",
         default_value = "2s",
-        value_parser = parse_duration,
+        value_parser = time,
         help_heading = "Load"
     )]
     pub(crate) warmup: Duration,
@@ -175,14 +195,14 @@ pub(crate) struct Load {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct Asking {
-    /// The method.
-    #[arg(short, long, value_name = "METHOD", default_value = "GET")]
-    pub(crate) method: String,
+    /// The method [default: GET, POST with a body].
+    #[arg(short, long, visible_short_alias = 'X', value_name = "METHOD")]
+    pub(crate) method: Option<String>,
     /// A header field. May be repeated.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
     /// The body, perhaps with templates.
-    #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
+    #[arg(long, visible_alias = "data", value_name = "TEXT", conflicts_with = "body_file")]
     pub(crate) body: Option<String>,
     /// A file that is sent as it is.
     #[arg(long, value_name = "FILE")]
@@ -221,7 +241,7 @@ pub(crate) struct Place {
     #[arg(long, value_name = "CPU,...", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) pin: Option<String>,
     /// The longest wait for a connection or an answer.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
     pub(crate) timeout: Duration,
     /// Addresses to connect from, in turn [default: on this host as many of 127.0.0.0/8 as are needed].
     #[arg(long, value_name = "ADDR,...", value_delimiter = ',')]
@@ -265,7 +285,7 @@ pub(crate) struct Hold {
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) connections: u32,
     /// How long they are held once they stand.
-    #[arg(short, long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub(crate) duration: Duration,
     /// Requests per second over all of them [default: each connection is asked once a minute].
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
@@ -282,7 +302,7 @@ pub(crate) struct Knee {
     /// What to ask for. May be several.
     #[arg(required = true, value_name = "URL")]
     pub(crate) urls: Vec<String>,
-    /// What is to hold: p50, p90, p99, p99.9, p99.99 or max, and a response time. May be repeated.
+    /// What is to hold: p50, p90, p95, p99, p99.9, p99.99 or max, and a response time. May be repeated.
     #[arg(long, required = true, value_name = "p99=5ms")]
     pub(crate) slo: Vec<String>,
     /// The lowest and the highest rate that are tried.
@@ -306,8 +326,11 @@ pub(crate) struct Compare {
     #[arg(value_name = "B")]
     pub(crate) second: String,
     /// How often URLs or commands are run in turn.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) rounds: u32,
+    /// Requests per second, due whether or not others are answered [default: as fast as answers come].
+    #[arg(long, value_name = "R[:B]", allow_negative_numbers = true, help_heading = "Load")]
+    pub(crate) rate: Option<Rate>,
     /// Run A against itself first: how much this host's own noise is.
     #[arg(long)]
     pub(crate) aa: bool,
@@ -338,10 +361,10 @@ pub(crate) struct Conformance {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) level: Vec<String>,
     /// The longest wait for an answer.
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = time)]
     pub(crate) timeout: Duration,
     /// When the server gives up on slow clients [default: attacks by slowness are not tried].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) slow_deadline: Option<Duration>,
     /// How many requirements are tried at one time.
     #[arg(long, value_name = "N", default_value_t = 8)]

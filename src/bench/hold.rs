@@ -8,7 +8,7 @@ use crate::Failure;
 
 /// Holds the connections that the flags ask for.
 pub(crate) fn run(flags: &Hold) -> Result<(), Failure> {
-    flags.output.html.as_deref().map_or(Ok(()), page::check)?;
+    flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
     let plan = super::plan::hold(flags)?;
     let mut screen = Screen::new("hold");
     let result = bench::run::hold(&plan, std::env::args().collect(), |moment| screen.show(moment));

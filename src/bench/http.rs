@@ -2,7 +2,8 @@
 
 use std::io::{ErrorKind, Write};
 
-use bench::report::{Report, State, write_html, write_text};
+use bench::report::{Condition, Report, State, csv, hgrm, write_html, write_text};
+use server::config::parse_duration;
 
 use super::flags::{Http, Output};
 use super::page;
@@ -11,20 +12,44 @@ use crate::Failure;
 
 /// Runs the plan that the flags make.
 pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
-    flags.output.html.as_deref().map_or(Ok(()), page::check)?;
+    let conditions = conditions(&flags.fail_if)?;
+    for (flag, file) in
+        [("--html", &flags.output.html), ("--hgrm", &flags.hgrm), ("--csv", &flags.csv)]
+    {
+        file.as_deref().map_or(Ok(()), |file| page::check(flag, file))?;
+    }
     let plan = super::plan::http(flags)?;
     let command = std::env::args().collect();
     let mut screen = Screen::new("run");
     let result = bench::run::http(&plan, command, |moment| screen.show(moment));
     screen.close();
-    let report = result.map_err(|error| Failure::Failed(error.to_string()))?;
-    deliver(&report, &flags.output)
+    let mut report = result.map_err(|error| Failure::Failed(error.to_string()))?;
+    report.fail_if = conditions.iter().map(|condition| condition.judge(&report)).collect();
+    let exported = export(&report, flags);
+    deliver(&report, &flags.output)?;
+    exported
+}
+
+fn conditions(texts: &[String]) -> Result<Vec<Condition>, Failure> {
+    let read = |text: &String| Condition::read(text, |bound| parse_duration(bound).ok());
+    let wrong = |error| Failure::WrongUse(format!("--fail-if: {error}"));
+    texts.iter().map(read).collect::<Result<_, _>>().map_err(wrong)
+}
+
+/// Writes the report in the forms of other tools, where that is wanted.
+fn export(report: &Report, flags: &Http) -> Result<(), Failure> {
+    if let Some(file) = &flags.hgrm {
+        let text = hgrm(report).map_err(|error| Failure::Failed(error.to_string()))?;
+        page::write("--hgrm", file, &text)?;
+    }
+    flags.csv.as_deref().map_or(Ok(()), |file| page::write("--csv", file, &csv(report)))
 }
 
 /// Prints a report, or writes it where it was wanted.
 pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
     // What was measured is printed even where its page cannot be written.
-    let written = output.html.as_deref().map(|path| page::write(path, &write_html(report)));
+    let written =
+        output.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
     if output.json {
         print(&report.to_json())?;
     } else {
@@ -33,7 +58,10 @@ pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
         print(text.trim_end())?;
     }
     written.unwrap_or(Ok(()))?;
-    if report.verdict.state == State::Valid { Ok(()) } else { Err(Failure::Invalid) }
+    if report.verdict.state == State::Invalid {
+        return Err(Failure::Invalid);
+    }
+    if report.fail_if.iter().any(|result| result.met) { Err(Failure::Met) } else { Ok(()) }
 }
 
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

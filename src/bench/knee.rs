@@ -18,7 +18,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
         let text = "--runs: a step is one run; let it last longer with -d";
         return Err(Failure::WrongUse(text.to_owned()));
     }
-    flags.output.html.as_deref().map_or(Ok(()), page::check)?;
+    flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
     let objectives = flags.slo.iter().map(|text| objective(text)).collect::<Result<Vec<_>, _>>()?;
     let (lowest, highest) = rates(flags.rate)?;
     let mut plan = super::plan::knee(flags)?;
@@ -64,7 +64,7 @@ fn rates(flag: Option<Rate>) -> Result<(f64, f64), Failure> {
 fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
     // What was measured is printed even where its page cannot be written.
     let page = flags.output.html.as_deref();
-    let written = page.map(|path| page::write(path, &write_html(report)));
+    let written = page.map(|path| page::write("--html", path, &write_html(report)));
     if flags.output.json {
         print(&report.to_json())?;
     } else {

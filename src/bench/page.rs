@@ -1,4 +1,4 @@
-//! The page of a report in its file.
+//! What is made of a report, in its file: a page, or the form of another tool.
 //!
 //! Owns that the file is there whole or not at all. Never replaces what is no regular file.
 
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::Failure;
 
 /// Says before a run what would keep its page from being written.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    let wrong = |what: &str| Failure::WrongUse(format!("--html {}: {what}", path.display()));
+pub(crate) fn check(flag: &str, path: &Path) -> Result<(), Failure> {
+    let wrong = |what: &str| Failure::WrongUse(format!("{flag} {}: {what}", path.display()));
     if path.is_dir() || path.file_name().is_none() {
         return Err(wrong("this is a directory; name a file"));
     }
@@ -21,14 +21,14 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes the page beside its place, then moves it there.
-pub(crate) fn write(path: &Path, page: &str) -> Result<(), Failure> {
+pub(crate) fn write(flag: &str, path: &Path, page: &str) -> Result<(), Failure> {
     let written = match fs::metadata(path) {
         // A pipe or a device takes it as it comes; a file in its place would break it.
         Ok(found) if !found.is_file() => fs::write(path, page),
         _ => replace(path, page),
     };
     written.map_err(|error| {
-        Failure::Failed(format!("--html {}: cannot write the page: {error}", path.display()))
+        Failure::Failed(format!("{flag} {}: cannot be written: {error}", path.display()))
     })
 }
 

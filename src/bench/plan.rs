@@ -11,7 +11,7 @@ use bench::plan::{
     Pinning, Plan, Rate, Request, Room, Upkeep, check_sources,
 };
 
-use super::flags::{ArrivalsFlag, Asking, Expecting, Hold, Http, Knee, Load, Place};
+use super::flags::{ArrivalsFlag, Asking, Compare, Expecting, Hold, Http, Knee, Load, Place};
 use crate::Failure;
 
 /// Seconds within which `hold` asks every connection once, unless a rate is given.
@@ -24,7 +24,11 @@ pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
         ArrivalsFlag::Poisson => Arrivals::Poisson,
     };
     let open = |rate: Rate| Pace::Open(rate.with_arrivals(arrivals));
-    plan(&flags.urls, &flags.load, &flags.place, flags.rate.map_or(Pace::Closed, open))
+    let mut urls = flags.urls.clone();
+    if let Some(file) = &flags.urls_file {
+        urls.extend(urls_of(file)?);
+    }
+    plan(&urls, &flags.load, &flags.place, flags.rate.map_or(Pace::Closed, open))
 }
 
 /// The plan of each step of `bench knee`; the steps replace its pace.
@@ -33,8 +37,9 @@ pub(crate) fn knee(flags: &Knee) -> Result<Plan, Failure> {
 }
 
 /// The plan of one side of `bench compare` that is a URL.
-pub(crate) fn side(url: &str, load: &Load, place: &Place) -> Result<Plan, Failure> {
-    plan(&[url.to_owned()], load, place, Pace::Closed)
+pub(crate) fn side(url: &str, flags: &Compare) -> Result<Plan, Failure> {
+    let pace = flags.rate.map_or(Pace::Closed, Pace::Open);
+    plan(&[url.to_owned()], &flags.load, &flags.place, pace)
 }
 
 /// The plan of `bench hold`: thin traffic over all connections, once they stand.
@@ -50,12 +55,7 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
         pipeline: 1,
         weight: Vec::new(),
         seed: 1,
-        asking: Asking {
-            method: "GET".to_owned(),
-            header: Vec::new(),
-            body: None,
-            body_file: None,
-        },
+        asking: Asking { method: None, header: Vec::new(), body: None, body_file: None },
         expecting: Expecting {
             expect_status: None,
             expect_length: None,
@@ -156,7 +156,19 @@ fn request(flags: &Asking) -> Result<Request, Failure> {
         (None, None) => Body::None,
     };
     let fields = flags.header.iter().map(field).collect::<Result<_, _>>()?;
-    Ok(Request { method: flags.method.clone(), fields, body })
+    let usual = if matches!(body, Body::None) { "GET" } else { "POST" };
+    let method = flags.method.clone().unwrap_or_else(|| usual.to_owned());
+    Ok(Request { method, fields, body })
+}
+
+/// The URLs of a file, a line each.
+fn urls_of(file: &Path) -> Result<Vec<String>, Failure> {
+    let bytes = content("--urls-file", file)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::WrongUse(format!("--urls-file {}: it is no text", file.display())))?;
+    let lines = text.lines().map(str::trim);
+    let urls = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(urls.map(str::to_owned).collect())
 }
 
 fn content(flag: &str, file: &Path) -> Result<Vec<u8>, Failure> {
@@ -217,7 +229,6 @@ mod tests {
     use clap::{Args, Parser};
 
     use super::*;
-    use crate::bench::flags::Compare;
 
     /// A command line of one verb.
     #[derive(Debug, Parser)]
@@ -236,7 +247,9 @@ mod tests {
         match http(&flags) {
             Ok(plan) => plan,
             Err(Failure::Failed(text) | Failure::WrongUse(text)) => panic!("{words}: {text}"),
-            Err(Failure::Invalid | Failure::Worse) => panic!("{words}: nothing was measured"),
+            Err(Failure::Invalid | Failure::Worse | Failure::Met) => {
+                panic!("{words}: nothing was measured")
+            }
         }
     }
 
@@ -244,7 +257,9 @@ mod tests {
         match parsed(words).map(|flags| http(&flags)) {
             Ok(Err(Failure::Failed(text))) => format!("failed: {text}"),
             Ok(Err(Failure::WrongUse(text))) => text,
-            Ok(Err(Failure::Invalid | Failure::Worse)) => panic!("{words}: nothing was measured"),
+            Ok(Err(Failure::Invalid | Failure::Worse | Failure::Met)) => {
+                panic!("{words}: nothing was measured")
+            }
             Ok(Ok(plan)) => panic!("{words}: {plan:?}"),
             Err(text) => text,
         }
@@ -326,7 +341,9 @@ mod tests {
             ("127.0.0.1:9 --server-pid 0", "failed: --server-pid 0: this process cannot be seen"),
             ("127.0.0.1:9 --rate fast", "`fast` is not a number of requests per second"),
             ("127.0.0.1:9 --expect-status ok", "`ok` is not a status"),
-            ("127.0.0.1:9 -d 10", "10"),
+            ("127.0.0.1:9 -d ten", "ten"),
+            ("--urls-file /no/such", "failed: --urls-file /no/such: cannot be read"),
+            ("-c 5", "<URL>"),
             ("127.0.0.1:9 --arrivals poisson", "--rate"),
             ("127.0.0.1:9 --close --requests-per-connection 2", "cannot be used with"),
             ("127.0.0.1:9 -c 9000000 -t 1", "9000000 connections do not fit"),
@@ -368,9 +385,7 @@ mod tests {
         let Ok(plan) = knee(&flags) else { panic!("a right plan") };
         assert_eq!((plan.connections, flags.slo.as_slice()), (7, &["p99=5ms".to_owned()][..]));
         let flags: Compare = parsed("127.0.0.1:9 127.0.0.1:8 --aa -c 7").expect("right flags");
-        let Ok(plan) = side(&flags.second, &flags.load, &flags.place) else {
-            panic!("a right plan")
-        };
+        let Ok(plan) = side(&flags.second, &flags) else { panic!("a right plan") };
         assert_eq!((plan.peers[0].address.to_string().as_str(), flags.aa), ("127.0.0.1:8", true));
     }
 }

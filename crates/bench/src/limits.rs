@@ -17,6 +17,9 @@ pub const BLOB_BYTES_MAXIMUM: usize = 4 << 20;
 /// The form of a report, 1. A reader refuses a number it does not know.
 pub const REPORT_SCHEMA: u32 = 1;
 
+/// The form of the report of a search for a knee, 2: since then `response_ns` has p95. A reader refuses a number it does not know.
+pub const KNEE_SCHEMA: u32 = 2;
+
 /// Points of a line of a page, 1,000: more than a screen has columns for. A longer run has several seconds in a point.
 pub const PLOT_POINTS_MAXIMUM: usize = 1_000;
 
@@ -57,6 +60,40 @@ pub const LITTLES_LAW_FAILED_MAXIMUM: f64 = 0.01;
 /// Share of a run that a generator thread may wait for its core before it is remarked on, 0.05. Beyond it the verdict
 /// carries a note that others used the core.
 pub const GENERATOR_WAITING_MAXIMUM: f64 = 0.05;
+/// Share of a run that a generator thread of a closed loop may wait for its core, 0.1. Beyond it the times are of the host:
+/// INVALID.
+pub const GENERATOR_STARVED_MAXIMUM: f64 = 0.1;
+
+/// Share of a run that such a thread may wait at a stretch, 0.01. Beyond it the 99th percentile leaves out what would have been
+/// asked meanwhile: INVALID.
+pub const GENERATOR_STRETCH_MAXIMUM: f64 = 0.01;
+
+/// Share of a run that a thread of the server may be ready and have no core before it is remarked on, 0.05.
+/// Beyond it the verdict carries a note.
+pub const SERVER_WAITING_MAXIMUM: f64 = 0.05;
+
+/// Share of the requests of an open loop that may be due and not sent at the end, 0.01. Beyond it the rate was not what was
+/// asked for: INVALID.
+pub const RATE_MISSED_MAXIMUM: f64 = 0.01;
+
+/// Share of failed requests from which the note on failures says it, 0.01. Below it the note has their number alone.
+pub const FAILED_SHARE_REMARKED: f64 = 0.01;
+
+/// Lateness that 99 of 100 sends over held connections may always have, 20 ms in nanoseconds. They are asked to see that
+/// they live, by threads that sleep in between. Beyond it the result is INVALID.
+pub const HOLD_LATE_MAXIMUM_NS: u64 = 20_000_000;
+
+/// Bytes by which a server has to grow for each held connection, 16: less than any connection takes. Below it what a connection
+/// costs is not known, because the server used again what it had from connections before.
+pub const HOLD_BYTES_MINIMUM: f64 = 16.0;
+
+/// Ticks of 10 ms that the hypervisor has to have taken from a core before it counts, 3: fewer are a matter of when they
+/// were counted. Below it a core has lost nothing.
+pub const STEAL_TICKS_MINIMUM: u64 = 3;
+
+/// Share of its time from which a core counts as used, 0.1. What is taken from a core that is used less touches no figure.
+pub const CORE_USED_MINIMUM: f64 = 0.1;
+
 /// Highest rate, 100 million requests per second: more than any host sends. A higher one is refused before the run.
 pub const RATE_PER_SECOND_MAX: f64 = 1e8;
 
@@ -123,6 +160,9 @@ pub const START_NS: u64 = 20_000_000;
 /// How long a thread may take beyond the end of its run, 5 s in nanoseconds. Beyond it the run has failed.
 pub const END_GRACE_NS: u64 = 5_000_000_000;
 
+/// What is added to that for each connection, which is closed first, 20 us (nanoseconds). Beyond it the run has failed.
+pub const END_GRACE_PER_CONNECTION_NS: u64 = 20_000;
+
 /// Resamples of a bootstrap interval, 10,000: its ends are then known to about a fiftieth of its width. A comparison of
 /// runs takes some milliseconds for them.
 pub const BOOTSTRAP_RESAMPLES: usize = 10_000;
@@ -141,6 +181,9 @@ pub const SIGNIFICANCE: f64 = 0.05;
 
 /// Most rounds of a comparison, 1,000. More are refused before the first.
 pub const COMPARE_ROUNDS_MAXIMUM: u32 = 1_000;
+
+/// How often a run of a comparison that is not valid is measured again, 2. After that it counts, and nothing is concluded.
+pub const COMPARE_TRIES: u32 = 2;
 
 /// Rate at which the search for a knee begins unless told otherwise, 1,000 requests per second. A server that breaks
 /// there is reported as broken from the start.

@@ -54,7 +54,7 @@ fn apply(tally: &mut Tally, now_ns: u64, happening: Happening) {
         }
         Happening::Fail(kind) => tally.fail(kind, now_ns),
         Happening::Open(connect_ns) => tally.open(connect_ns),
-        Happening::Refuse => tally.refuse(),
+        Happening::Refuse => tally.refuse(7),
         Happening::Close => tally.close(),
     }
 }

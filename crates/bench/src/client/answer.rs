@@ -24,7 +24,7 @@ impl Client {
         while consumed < input.len() {
             if connection.in_flight() == 0 {
                 // Nobody asked for this. What is asked next on such a connection could be answered with anything.
-                self.tally.bytes_in += (input.len() - consumed) as u64;
+                self.hear_unasked((input.len() - consumed) as u64, now_ns);
                 connection.phase = Phase::Over;
                 return Progress { consumed: input.len(), next: Next::Abort };
             }
@@ -42,6 +42,9 @@ impl Client {
                 Then::Wait => break,
                 Then::Finish => {
                     if self.settle(connection, body, now_ns) == Afterwards::Close {
+                        if consumed < input.len() {
+                            self.hear_unasked((input.len() - consumed) as u64, now_ns);
+                        }
                         return Progress { consumed: input.len(), next: Next::Finish };
                     }
                 }
@@ -49,6 +52,12 @@ impl Client {
         }
         self.fill(connection, context);
         Progress { consumed, next: Next::Read }
+    }
+
+    /// Bytes came behind the end of the last answer.
+    fn hear_unasked(&mut self, count: u64, now_ns: u64) {
+        self.tally.bytes_in += count;
+        self.tally.hear_unasked(now_ns);
     }
 
     /// Looks at a piece of a body. `Some` when it was all of it: whether it is right.
@@ -86,9 +95,9 @@ impl Client {
         let body = body.unwrap_or_else(|| BodyVerdict::of(check.body.finish(&mut connection.body)));
         let length_is_right = check.length.is_none_or(|length| length == connection.body_bytes);
         if !check.status.contains(status) {
-            self.tally.fail(FailureKind::Status, now_ns);
+            self.tally.fail_sent(FailureKind::Status, pending.sent_ns, now_ns);
         } else if !length_is_right || body == BodyVerdict::Wrong {
-            self.tally.fail(FailureKind::Check, now_ns);
+            self.tally.fail_sent(FailureKind::Check, pending.sent_ns, now_ns);
         } else if now_ns <= self.window.end_ns {
             let (due_ns, sent_ns) = (pending.due_ns, pending.sent_ns);
             self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });

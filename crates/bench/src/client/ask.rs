@@ -122,16 +122,16 @@ impl Client {
         now_ns: u64,
     ) {
         let mut kind = first;
-        while connection.pop().is_some() {
-            self.tally.fail(kind, now_ns);
+        while let Some(pending) = connection.pop() {
+            self.tally.fail_sent(kind, pending.sent_ns, now_ns);
             kind = rest;
         }
         connection.phase = Phase::Over;
     }
 
     /// No connection could be had: the request for which it was meant has failed.
-    pub(super) fn fail_to_connect(&mut self, number: u32, now_ns: u64) {
-        self.tally.refuse();
+    pub(super) fn fail_to_connect(&mut self, number: u32, begun_ns: u64, now_ns: u64) {
+        self.tally.refuse(now_ns.saturating_sub(begun_ns));
         let peer = self.share.way(number).peer;
         match &mut self.pacer {
             // A closed loop asks as soon as it can: what it could not ask counts as asked.
@@ -174,6 +174,7 @@ impl Client {
             (_, _, Outlook::Good) => self.reconnects.push(number),
             (_, _, Outlook::Bad | Outlook::Unopened) => {
                 let again_ns = self.now_ns.saturating_add(RECONNECT_PAUSE_NS);
+                self.tally.spent.unopened_ns += RECONNECT_PAUSE_NS;
                 self.retries.push_back((again_ns, number));
             }
         }

@@ -9,6 +9,7 @@ mod connection;
 mod live;
 mod pacer;
 mod service;
+mod waits;
 mod window;
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use crate::tally::{Loop, Tally};
 pub use connection::Connection;
 pub use live::{Glance, Live};
 use pacer::{Pacer, Seats};
+use waits::Waits;
 use window::Stage;
 pub use window::Window;
 
@@ -111,6 +113,10 @@ pub struct Client {
     opening_times: OpeningTimes,
     /// What the thread had used when counting began, with what it had spun.
     before: Option<(ThreadSample, u64)>,
+    waits: Waits,
+    /// What is handed over once the connections are closed.
+    outcome: Option<Outcome>,
+    ended_ns: u64,
     core: Option<u32>,
     live: Arc<Live>,
     next_live_ns: u64,
@@ -175,6 +181,9 @@ impl Client {
             now_ns: 0,
             opening_times: OpeningTimes::default(),
             before: None,
+            waits: Waits::default(),
+            outcome: None,
+            ended_ns: 0,
             core,
             live,
             next_live_ns: 0,

@@ -106,6 +106,18 @@ impl Pacer {
         self.queues.get_mut(peer)?.due_ns.pop_front()
     }
 
+    /// How many requests are due that no connection has taken.
+    pub(super) fn waiting(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.due_ns.len() as u64).sum()
+    }
+
+    /// Gives up all requests that wait; each is told of with the time at which it was due.
+    pub(super) fn abandon(&mut self, mut tell: impl FnMut(u64)) {
+        for queue in &mut self.queues {
+            queue.due_ns.drain(..).for_each(&mut tell);
+        }
+    }
+
     /// How many peers there are.
     pub(super) fn peers(&self) -> usize {
         self.queues.len()

@@ -16,6 +16,7 @@ use super::ask::Outlook;
 use super::connection::{Connection, Phase};
 use super::live::Glance;
 use super::pacer::{Pacer, Taker};
+use super::waits::Waits;
 use super::window::Stage;
 use super::{Client, NoMessage, OpeningTimes, Outcome, Window};
 use crate::host::{ThreadSample, ThreadUse};
@@ -64,26 +65,38 @@ impl Client {
             Lifetime::Requests(_) => Opening::Cleared,
         };
         self.tally.begin(self.window.begin_ns, opening);
+        self.tally.unsent_start = self.pacer.as_ref().map_or(0, Pacer::waiting);
         self.before = ThreadSample::current().ok().map(|sample| (sample, context.stats.spun_ns));
+        if let Some((sample, _)) = self.before {
+            self.waits = Waits::since(self.now_ns, sample.wait_ns);
+        }
         self.stage = Stage::Counting;
     }
 
-    /// Hands over what was measured and ends the scheduler.
+    /// Ends the counting, and the scheduler. What was measured is handed over when all connections are closed: each tells of what
+    /// was on its way.
     fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoMessage>) {
         let end_ns = now.monotonic_ns.min(self.window.end_ns);
         let wall_ns = end_ns.saturating_sub(self.window.begin_ns);
         let used = match (self.before.take(), ThreadSample::current()) {
             (Some((before, spun_ns)), Ok(sample)) => {
                 let spun_ns = context.stats.spun_ns - spun_ns;
-                sample.since(&before, self.core, spun_ns, wall_ns)
+                self.waits.look(now.monotonic_ns, sample.wait_ns);
+                let used = sample.since(&before, self.core, spun_ns, wall_ns);
+                ThreadUse { longest_wait_ns: self.waits.longest_ns(), ..used }
             }
             _ => ThreadUse { core: self.core, wall_ns, ..ThreadUse::default() },
         };
+        if let Some(pacer) = &mut self.pacer {
+            self.tally.asked += pacer.advance(end_ns, &mut self.state);
+            self.tally.unsent_end = pacer.waiting();
+            pacer.abandon(|due_ns| self.tally.leave(due_ns, end_ns));
+        }
         let nothing = Tally::new(self.tally.pace(), 0, 0);
         let tally = std::mem::replace(&mut self.tally, nothing);
         let opening = self.opening_times;
-        // Nobody waits for it any more when the run was given up.
-        let _given_up = self.handover.send(Outcome { tally, used, wall_ns, opening });
+        self.outcome = Some(Outcome { tally, used, wall_ns, opening });
+        self.ended_ns = end_ns;
         self.stage = Stage::Ended;
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     }
@@ -133,6 +146,11 @@ impl Client {
     fn tell_live(&mut self, now_ns: u64) {
         if now_ns >= self.next_live_ns {
             self.next_live_ns = now_ns + LIVE_NS;
+            if self.stage == Stage::Counting
+                && let Ok(sample) = ThreadSample::current()
+            {
+                self.waits.look(now_ns, sample.wait_ns);
+            }
             self.live.tell(Glance {
                 answered: self.tally.answered,
                 failed: self.tally.failed.total(),
@@ -206,7 +224,7 @@ impl Service for Client {
         }
         if begun.is_err() {
             self.opened(number);
-            self.fail_to_connect(number, now_ns);
+            self.fail_to_connect(number, now_ns, now_ns);
             self.replace(number, Outlook::Unopened);
             return None;
         }
@@ -249,7 +267,7 @@ impl Service for Client {
             }
             Event::ConnectFailed(_) => {
                 self.opened(process.number);
-                self.fail_to_connect(process.number, now_ns);
+                self.fail_to_connect(process.number, process.since_ns, now_ns);
                 Next::Abort
             }
             Event::Resumed | Event::OutputDrained => {
@@ -259,7 +277,7 @@ impl Service for Client {
             Event::InputEnded => self.take_end(process, now_ns),
             Event::DeadlineReached if process.phase == Phase::Connecting => {
                 self.opened(process.number);
-                self.fail_to_connect(process.number, now_ns);
+                self.fail_to_connect(process.number, process.since_ns, now_ns);
                 Next::Abort
             }
             Event::DeadlineReached => {
@@ -272,6 +290,13 @@ impl Service for Client {
 
     fn on_close(&mut self, mut process: Connection, reason: CloseReason) {
         if self.stage == Stage::Ended {
+            if let Some(outcome) = &mut self.outcome {
+                while let Some(pending) = process.pop() {
+                    outcome.tally.leave(pending.due_ns, self.ended_ns);
+                    let since_ns = pending.sent_ns.max(self.window.begin_ns);
+                    outcome.tally.spent.left_ns += self.ended_ns.saturating_sub(since_ns);
+                }
+            }
             return;
         }
         let first = match reason {
@@ -287,7 +312,7 @@ impl Service for Client {
             self.tally.close();
         } else if process.sent > 0 {
             // What was asked as it opened had no answer.
-            self.tally.refuse();
+            self.tally.refuse(0);
         }
         if let Some(pacer) = &mut self.pacer {
             pacer.unlist(process.number);
@@ -329,5 +354,12 @@ impl Service for Client {
         self.call_takers(now_ns, context);
         self.tell_live(now_ns);
         context.wake_at_ns(self.next_ns());
+    }
+
+    fn on_stop(&mut self, _context: &mut ServiceContext<'_, NoMessage>) {
+        if let Some(outcome) = self.outcome.take() {
+            // Nobody waits for it any more when the run was given up.
+            let _given_up = self.handover.send(outcome);
+        }
     }
 }

@@ -13,6 +13,8 @@ pub enum Figure {
     Service(Percentile),
     /// A percentile of the response times.
     Response(Percentile),
+    /// The server's CPU time for each request.
+    ServerCpu,
 }
 
 /// Which way is better.
@@ -31,22 +33,23 @@ impl Figure {
     pub fn all() -> impl Iterator<Item = Figure> {
         let service = PERCENTILES.into_iter().map(Figure::Service);
         let response = PERCENTILES.into_iter().map(Figure::Response);
-        std::iter::once(Figure::Rate).chain(service).chain(response)
+        [Figure::Rate, Figure::ServerCpu].into_iter().chain(service).chain(response)
     }
 
-    /// The figure of a run.
-    pub fn of(self, run: &RunReport) -> f64 {
+    /// The figure of a run; none where the server cannot be seen.
+    pub fn of(self, run: &RunReport) -> Option<f64> {
         match self {
-            Self::Rate => run.rate_per_s,
-            Self::Service(percentile) => percentile.of(&run.service) as f64,
-            Self::Response(percentile) => percentile.of(&run.response) as f64,
+            Self::Rate => Some(run.rate_per_s),
+            Self::Service(percentile) => Some(percentile.of(&run.service) as f64),
+            Self::Response(percentile) => Some(percentile.of(&run.response) as f64),
+            Self::ServerCpu => run.server.as_ref()?.cpu_per_request_ns,
         }
     }
 
     pub(super) fn better(self) -> Better {
         match self {
             Self::Rate => Better::More,
-            Self::Service(_) | Self::Response(_) => Better::Less,
+            Self::Service(_) | Self::Response(_) | Self::ServerCpu => Better::Less,
         }
     }
 
@@ -54,7 +57,7 @@ impl Figure {
     /// service and response times are the same, and one of them is enough.
     pub(super) fn is_judged(self, plan: &PlanReport) -> bool {
         match self {
-            Self::Rate => true,
+            Self::Rate | Self::ServerCpu => true,
             Self::Service(_) => plan.rate_from_per_s.is_none(),
             Self::Response(_) => plan.rate_from_per_s.is_some(),
         }
@@ -65,6 +68,7 @@ impl fmt::Display for Figure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rate => formatter.pad("rate"),
+            Self::ServerCpu => formatter.pad("server CPU"),
             Self::Service(percentile) => formatter.pad(&format!("service {percentile}")),
             Self::Response(percentile) => formatter.pad(&format!("response {percentile}")),
         }

@@ -128,10 +128,13 @@ impl Comparison {
     ) -> Comparison {
         let plan = first.reports.first().map(|report| &report.plan);
         let figures: Vec<Difference> = Figure::all()
-            .map(|figure| {
+            .filter_map(|figure| {
                 let values = |side: Side<'_>| side.runs().map(|run| figure.of(run)).collect();
                 let judged = plan.is_some_and(|plan| figure.is_judged(plan));
-                difference(figure, &[values(first), values(second)], judged, noise)
+                let values: [Option<Vec<f64>>; 2] = [values(first), values(second)];
+                // A figure that one run does not have is none of the comparison.
+                let [first, second] = values;
+                Some(difference(figure, &[first?, second?], judged, noise))
             })
             .collect();
         let sizes = [first.runs().count(), second.runs().count()];

@@ -23,6 +23,8 @@ pub struct ThreadUse {
     pub spun_ns: u64,
     /// Time it wanted to run and the core was busy with others.
     pub waited_ns: u64,
+    /// The most of it that came together, as seen ten times a second.
+    pub longest_wait_ns: u64,
     /// The length of the run.
     pub wall_ns: u64,
 }
@@ -75,6 +77,7 @@ impl ThreadSample {
             cpu_ns: self.run_ns.saturating_sub(earlier.run_ns),
             spun_ns,
             waited_ns: self.wait_ns.saturating_sub(earlier.wait_ns),
+            longest_wait_ns: 0,
             wall_ns,
         }
     }
@@ -179,6 +182,8 @@ pub struct ServerUse {
     pub system_ns: Option<u64>,
     /// What its busiest thread used of its core, in nanoseconds.
     pub busiest_thread_ns: u64,
+    /// What the thread that waited most was ready and had no core.
+    pub longest_waiting_thread_ns: u64,
     /// Memory in RAM at the end, of all its processes; what they share counts for each.
     pub resident_bytes: u64,
 }
@@ -204,6 +209,9 @@ impl ServerUse {
         let threads = pairs
             .iter()
             .flat_map(|(then, now)| now.threads.iter().map(|thread| run_ns_since(thread, then)));
+        let waits = pairs
+            .iter()
+            .flat_map(|(then, now)| now.threads.iter().map(|thread| wait_ns_since(thread, then)));
         Some(ServerUse {
             name: first.name.clone(),
             pids: pairs.iter().map(|(_, now)| now.pid).collect(),
@@ -212,6 +220,7 @@ impl ServerUse {
             user_ns,
             system_ns: user_ns.map(|user_ns| cpu_ns - user_ns),
             busiest_thread_ns: threads.max().unwrap_or(0),
+            longest_waiting_thread_ns: waits.max().unwrap_or(0),
             resident_bytes: pairs.iter().map(|(_, now)| now.resident_bytes).sum(),
         })
     }
@@ -221,6 +230,11 @@ impl ServerUse {
 fn run_ns_since(thread: &ThreadSample, earlier: &ProcessSample) -> u64 {
     let then = earlier.thread(thread.thread).map_or(0, |then| then.run_ns);
     thread.run_ns.saturating_sub(then)
+}
+
+fn wait_ns_since(thread: &ThreadSample, earlier: &ProcessSample) -> u64 {
+    let then = earlier.thread(thread.thread).map_or(0, |then| then.wait_ns);
+    thread.wait_ns.saturating_sub(then)
 }
 
 /// The part of an exact time that ticks ascribe to user code.

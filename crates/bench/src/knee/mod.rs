@@ -13,7 +13,7 @@ pub use search::{End, Found, Outcome, search};
 pub use text::write_text;
 
 use crate::host::HostFacts;
-use crate::limits::{KNEE_FAILED_SHARE_MAXIMUM, REPORT_SCHEMA};
+use crate::limits::{KNEE_FAILED_SHARE_MAXIMUM, KNEE_SCHEMA};
 use crate::report::text::{count, duration, rate};
 use crate::report::{Ended, Percentile, PlanReport, ReasonCode, Report, RunReport, State, Tool};
 
@@ -78,7 +78,7 @@ impl KneeReport {
         steps: Vec<Step>,
     ) -> Self {
         Self {
-            schema: REPORT_SCHEMA,
+            schema: KNEE_SCHEMA,
             tool: first.tool,
             begun_unix_s: first.begun_unix_s,
             command: first.command,
@@ -158,8 +158,11 @@ impl Step {
     /// Judges the measurement at a rate.
     pub fn of(rate_per_s: f64, report: &Report, objectives: &[Objective]) -> Step {
         let broken = report.runs.iter().flat_map(|run| broken(run, objectives));
-        let of_server: Vec<String> = of_server(report).chain(broken).collect();
-        let untrusted: Vec<String> = untrusted(report).collect();
+        let of_server: Vec<String> = reasons(report, is_of_server).chain(broken).collect();
+        // What can only lengthen times is no doubt about times that are short enough.
+        let holds = of_server.is_empty();
+        let doubts = |code| !is_of_server(code) && (!holds || !lengthens(code));
+        let untrusted: Vec<String> = reasons(report, doubts).collect();
         let (mut outcome, reasons) = match (of_server.is_empty(), untrusted.is_empty()) {
             (true, true) => (Outcome::Held, Vec::new()),
             (false, true) => (Outcome::Broken, of_server),
@@ -236,15 +239,22 @@ fn silence(report: &Report) -> Outcome {
 
 /// Reasons of the verdict that are the server's doing.
 fn is_of_server(code: ReasonCode) -> bool {
-    matches!(code, ReasonCode::NothingAnswered | ReasonCode::ConnectionsMissing)
+    matches!(
+        code,
+        ReasonCode::NothingAnswered | ReasonCode::ConnectionsMissing | ReasonCode::RateMissed
+    )
 }
 
-fn of_server(report: &Report) -> impl Iterator<Item = String> {
-    let reasons = report.verdict.reasons.iter();
-    reasons.filter(|reason| is_of_server(reason.code)).map(|reason| reason.text.clone())
+/// Reasons that make times longer than the server made them, and never shorter.
+fn lengthens(code: ReasonCode) -> bool {
+    matches!(
+        code,
+        ReasonCode::SentLate | ReasonCode::Starved | ReasonCode::GeneratorBusy | ReasonCode::Steal
+    )
 }
 
-fn untrusted(report: &Report) -> impl Iterator<Item = String> {
+/// The reasons of the verdict that are of this kind.
+fn reasons(report: &Report, is: impl Fn(ReasonCode) -> bool) -> impl Iterator<Item = String> {
     let reasons = report.verdict.reasons.iter();
-    reasons.filter(|reason| !is_of_server(reason.code)).map(|reason| reason.text.clone())
+    reasons.filter(move |reason| is(reason.code)).map(|reason| reason.text.clone())
 }

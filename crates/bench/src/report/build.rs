@@ -30,11 +30,12 @@ impl Report {
             begun_unix_s,
             command,
             ended,
-            verdict: Verdict::of(&runs, &host, ended),
+            verdict: Verdict::of(&runs, &host, ended, &plan),
             summary: Summary::of(&runs),
             plan,
             host,
             runs,
+            fail_if: Vec::new(),
             hold,
         }
     }
@@ -74,6 +75,7 @@ impl LatencyReport {
             min_ns: latency.minimum_ns(),
             p50_ns: latency.quantile_ns(0.5),
             p90_ns: latency.quantile_ns(0.9),
+            p95_ns: latency.quantile_ns(0.95),
             p99_ns: latency.quantile_ns(0.99),
             p99_9_ns: latency.quantile_ns(0.999),
             p99_99_ns: latency.quantile_ns(0.9999),
@@ -92,8 +94,11 @@ fn requests(tally: &Tally) -> Requests {
         answered: tally.answered,
         failed: tally.failed.total(),
         failed_by: tally.failed,
+        unasked: tally.unasked,
         in_flight_start: tally.in_flight_start,
         in_flight_end: tally.in_flight(),
+        unsent_start: tally.unsent_start,
+        unsent_end: tally.unsent_end,
     }
 }
 
@@ -142,6 +147,7 @@ fn generator(threads: &[ThreadUse], outcomes: u64) -> GeneratorReport {
         cpu_ns: thread.cpu_ns,
         spun_ns: thread.spun_ns,
         waited_ns: thread.waited_ns,
+        longest_wait_ns: thread.longest_wait_ns,
         busy_share: thread.busy(),
     });
     GeneratorReport {
@@ -162,20 +168,16 @@ fn server_report(server: &ServerUse, wall_ns: u64, outcomes: u64) -> ServerRepor
         user_per_request_ns: part(server.user_ns),
         system_per_request_ns: part(server.system_ns),
         busiest_thread_share: share(server.busiest_thread_ns as f64, wall_ns),
+        waited_share: share(server.longest_waiting_thread_ns as f64, wall_ns),
         resident_bytes: server.resident_bytes,
     }
 }
 
-/// In a closed loop every connection is in use all the time: with a request, or being opened where that is part of
-/// the work.
+/// In a closed loop every connection is in use all the time: with a request, whatever becomes of it, or being opened.
 fn littles_law(run: &RunMeasured, plan: &PlanReport) -> LittlesLaw {
     let tally = &run.tally;
-    let opening_ns = match plan.requests_per_connection {
-        Some(_) => tally.connect().sum_ns(),
-        None => 0,
-    };
-    let service_ns = tally.service().sum_ns();
-    let measured = share(service_ns as f64 + opening_ns as f64, run.wall_ns);
+    let used_ns = tally.service().sum_ns().saturating_add(tally.spent.sum_ns());
+    let measured = share(used_ns as f64, run.wall_ns);
     if plan.rate_from_per_s.is_some() {
         return LittlesLaw { holds: Holds::NotChecked, expected: None, measured, tolerance: None };
     }
@@ -186,7 +188,8 @@ fn littles_law(run: &RunMeasured, plan: &PlanReport) -> LittlesLaw {
     let outcomes = tally.answered as f64 + failed;
     // A batch that is answered one by one and sent anew as a whole uses less than its depth; a connection that ends is
     // opened anew together with others.
-    let is_steady = plan.pipeline == 1 && plan.requests_per_connection.is_none();
+    let ends_often = tally.connections.closed as f64 > LITTLES_LAW_FAILED_MAXIMUM * outcomes;
+    let is_steady = plan.pipeline == 1 && plan.requests_per_connection.is_none() && !ends_often;
     let too_few = is_steady && measured < expected - tolerance;
     let holds = if outcomes == 0.0 || failed > LITTLES_LAW_FAILED_MAXIMUM * outcomes {
         Holds::NotChecked

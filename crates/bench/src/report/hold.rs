@@ -19,7 +19,8 @@ pub struct HoldReport {
     pub opened_per_s: f64,
     /// Connections that ended before they were let go.
     pub dead: u64,
-    /// Memory in RAM the server had more once they stood than before, for each; null where nobody may look.
+    /// Memory in RAM the server had more once they stood than before, for each; null where nobody may look, and where it grew by
+    /// less than any connection takes: it had memory from connections before.
     pub server_bytes_per_connection: Option<f64>,
     /// The same at the end, after the traffic.
     pub server_bytes_per_connection_end: Option<f64>,
@@ -37,6 +38,18 @@ impl HoldReport {
         writeln!(out, "{} connections, {} dead", count(self.open), count(self.dead))?;
         name(out, "memory")?;
         let each = |figure: Option<f64>| figure.map_or_else(|| "unknown".to_owned(), bytes);
+        let known = self.server_bytes_per_connection.or(self.server_bytes_per_connection_end);
+        if known.is_none() {
+            write!(
+                out,
+                "server unknown (not to be seen, or it used again what it had: start it anew); "
+            )?;
+            return writeln!(
+                out,
+                "generator {} per connection",
+                each(self.generator_bytes_per_connection)
+            );
+        }
         let (standing, end) =
             (self.server_bytes_per_connection, self.server_bytes_per_connection_end);
         write!(out, "server {} per connection, {} at the end; ", each(standing), each(end))?;

@@ -3,6 +3,8 @@
 //! Owns the report, its schema and what is concluded. Never measures: [`Measured`] is all it knows.
 
 mod build;
+mod condition;
+mod export;
 mod hold;
 pub(crate) mod html;
 mod json;
@@ -13,6 +15,8 @@ mod summary;
 pub(crate) mod text;
 mod verdict;
 
+pub use condition::{Condition, ConditionReport, NoCondition};
+pub use export::{csv, hgrm};
 pub use hold::HoldReport;
 pub use html::write_html;
 pub use json::ReadError;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::report::schema::LatencyReport;
+use crate::report::summary::{LatencySummary, Spread};
 
 /// A place in a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub enum Percentile {
     /// What 9 of 10 do not exceed.
     #[serde(rename = "p90")]
     P90,
+    /// What 19 of 20 do not exceed.
+    #[serde(rename = "p95")]
+    P95,
     /// What 99 of 100 do not exceed.
     #[serde(rename = "p99")]
     P99,
@@ -32,14 +36,15 @@ pub enum Percentile {
 
 impl Percentile {
     /// All of them.
-    pub const ALL: [Percentile; 6] =
-        [Self::P50, Self::P90, Self::P99, Self::P999, Self::P9999, Self::Max];
+    pub const ALL: [Percentile; 7] =
+        [Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::P9999, Self::Max];
 
     /// How it is written.
     pub fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
             Self::P90 => "p90",
+            Self::P95 => "p95",
             Self::P99 => "p99",
             Self::P999 => "p99.9",
             Self::P9999 => "p99.99",
@@ -52,10 +57,24 @@ impl Percentile {
         match self {
             Self::P50 => 0.5,
             Self::P90 => 0.1,
+            Self::P95 => 0.05,
             Self::P99 => 0.01,
             Self::P999 => 0.001,
             Self::P9999 => 0.0001,
             Self::Max => 0.0,
+        }
+    }
+
+    /// The same of a summary of runs.
+    pub fn of_summary(self, summary: &LatencySummary) -> Spread {
+        match self {
+            Self::P50 => summary.p50_ns,
+            Self::P90 => summary.p90_ns,
+            Self::P95 => summary.p95_ns,
+            Self::P99 => summary.p99_ns,
+            Self::P999 => summary.p99_9_ns,
+            Self::P9999 => summary.p99_99_ns,
+            Self::Max => summary.max_ns,
         }
     }
 
@@ -64,6 +83,7 @@ impl Percentile {
         match self {
             Self::P50 => latency.p50_ns,
             Self::P90 => latency.p90_ns,
+            Self::P95 => latency.p95_ns,
             Self::P99 => latency.p99_ns,
             Self::P999 => latency.p99_9_ns,
             Self::P9999 => latency.p99_99_ns,
@@ -85,7 +105,10 @@ pub struct NoPercentile(pub String);
 impl fmt::Display for NoPercentile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = &self.0;
-        write!(formatter, "`{text}` is no percentile; write p50, p90, p99, p99.9, p99.99 or max")
+        write!(
+            formatter,
+            "`{text}` is no percentile; write p50, p90, p95, p99, p99.9, p99.99 or max"
+        )
     }
 }
 

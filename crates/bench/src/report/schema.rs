@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostFacts;
+use crate::report::condition::ConditionReport;
 use crate::report::hold::HoldReport;
 use crate::report::measured::{ClockUse, Ended, PlanReport};
 use crate::report::summary::Summary;
@@ -35,6 +36,9 @@ pub struct Report {
     pub summary: Option<Summary>,
     /// Each run.
     pub runs: Vec<RunReport>,
+    /// The conditions under which it counts as failed.
+    #[serde(default)]
+    pub fail_if: Vec<ConditionReport>,
     /// What holding connections came to; null where that was not asked.
     #[serde(default)]
     pub hold: Option<HoldReport>,
@@ -97,12 +101,21 @@ pub struct Requests {
     pub answered: u64,
     /// Those that failed, of all kinds.
     pub failed: u64,
+    /// Answers, or bytes behind one, that nobody had asked for: among the failed as garbage, and nowhere else.
+    #[serde(default)]
+    pub unasked: u64,
     /// Those that failed, by kind.
     pub failed_by: Failures,
     /// Those without an outcome when the counting began; their outcome is counted.
     pub in_flight_start: u64,
-    /// Those without an outcome when the counting ended.
+    /// Those without an outcome when the counting ended. In an open loop their age then is among the response times.
     pub in_flight_end: u64,
+    /// Those of an open loop that were due and no connection had taken when the counting began.
+    #[serde(default)]
+    pub unsent_start: u64,
+    /// The same when it ended.
+    #[serde(default)]
+    pub unsent_end: u64,
 }
 
 /// What became of the connections of a run.
@@ -144,6 +157,9 @@ pub struct LatencyReport {
     pub p50_ns: u64,
     /// Nine of ten were no longer.
     pub p90_ns: u64,
+    /// 19 of 20 were no longer.
+    #[serde(default)]
+    pub p95_ns: u64,
     /// 99 of 100 were no longer.
     pub p99_ns: u64,
     /// 999 of 1,000 were no longer.
@@ -197,6 +213,9 @@ pub struct ThreadReport {
     pub spun_ns: u64,
     /// Time it waited for its core.
     pub waited_ns: u64,
+    /// The longest stretch of that, as seen ten times a second.
+    #[serde(default)]
+    pub longest_wait_ns: u64,
     /// The share of its core it worked.
     pub busy_share: f64,
 }
@@ -220,6 +239,9 @@ pub struct ServerReport {
     pub system_per_request_ns: Option<f64>,
     /// The share of its core that its busiest thread used.
     pub busiest_thread_share: f64,
+    /// The share of the run in which the thread of it that waited most was ready and had no core.
+    #[serde(default)]
+    pub waited_share: f64,
     /// Memory in RAM at the end.
     pub resident_bytes: u64,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::schema::{LatencyReport, RunReport};
 
 /// One figure over all runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Half of the runs are at most at this.
     pub median: f64,
@@ -42,6 +42,9 @@ pub struct LatencySummary {
     pub p50_ns: Spread,
     /// What nine of ten did not exceed.
     pub p90_ns: Spread,
+    /// What 19 of 20 did not exceed.
+    #[serde(default)]
+    pub p95_ns: Spread,
     /// What 99 of 100 did not exceed.
     pub p99_ns: Spread,
     /// What 999 of 1,000 did not exceed.
@@ -61,6 +64,7 @@ impl LatencySummary {
             min_ns: figure(|latency| latency.min_ns as f64)?,
             p50_ns: figure(|latency| latency.p50_ns as f64)?,
             p90_ns: figure(|latency| latency.p90_ns as f64)?,
+            p95_ns: figure(|latency| latency.p95_ns as f64)?,
             p99_ns: figure(|latency| latency.p99_ns as f64)?,
             p99_9_ns: figure(|latency| latency.p99_9_ns as f64)?,
             p99_99_ns: figure(|latency| latency.p99_99_ns as f64)?,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::client::{Outcome, Window, Work};
 use crate::host::{HostFacts, resident_bytes};
-use crate::limits::{LIVE_NS, OPENING_PATIENCE_NS};
+use crate::limits::{HOLD_BYTES_MINIMUM, LIVE_NS, OPENING_PATIENCE_NS};
 use crate::plan::Plan;
 use crate::report::{Ended, HoldReport, Measured, Report};
 
@@ -70,7 +70,7 @@ pub fn hold(
         Ended::Complete
     };
     let last = Memory::read(&servers);
-    let outcomes = generator.gather(watched.wish)?;
+    let outcomes = generator.gather(watched.wish, plan.connections)?;
     // What a thread shows while it opens may be a moment old: of an opening that was stopped its result says more.
     let standing_count = (opened == Wish::GoOn).then_some(open);
     let hold = report(&outcomes, standing_count, [before, standing, last]);
@@ -124,13 +124,16 @@ fn report(outcomes: &[Outcome], standing: Option<u64>, memory: [Memory; 3]) -> H
         let more = after?.saturating_sub(before?);
         (open > 0).then(|| more as f64 / open as f64)
     };
+    // A server that held as many before uses again what it has, and grows by nothing.
+    let of_server =
+        |after: Option<u64>| each(before.server, after).filter(|each| *each >= HOLD_BYTES_MINIMUM);
     HoldReport {
         opening_ns,
         open,
         opened_per_s: if opening_ns == 0 { 0.0 } else { opened as f64 * 1e9 / opening_ns as f64 },
         dead,
-        server_bytes_per_connection: each(before.server, standing.server),
-        server_bytes_per_connection_end: each(before.server, last.server),
+        server_bytes_per_connection: of_server(standing.server),
+        server_bytes_per_connection_end: of_server(last.server),
         generator_bytes_per_connection: each(before.generator, standing.generator),
     }
 }

@@ -23,7 +23,7 @@ use sys::clock::{monotonic_ns, realtime};
 
 use crate::client::{Client, Glance, Live, NoMessage, Orders, Outcome, Window, Work, thread_of};
 use crate::host::{CpuTimes, HostFacts, ServerSample, ServerUse, is_local, listening_processes};
-use crate::limits::{END_GRACE_NS, LIVE_NS, START_NS};
+use crate::limits::{END_GRACE_NS, END_GRACE_PER_CONNECTION_NS, LIVE_NS, START_NS};
 use crate::plan::{Address, Cpus, Pace, Pinning, Plan};
 use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
 use crate::tally::Tally;
@@ -157,7 +157,7 @@ fn once(
     let watched = watch(&servers, window, interrupts, |elapsed_ns| {
         look(&Moment { run, runs, elapsed_ns, window, glance: generator.glance() });
     })?;
-    let outcomes = generator.gather(watched.wish)?;
+    let outcomes = generator.gather(watched.wish, plan.connections)?;
     let measured = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
     Ok((measured, watched.wish))
 }
@@ -259,13 +259,15 @@ fn launch_plan(plan: &Plan) -> LaunchPlan {
 
 impl Generator {
     /// What all threads measured, once they have ended.
-    fn gather(self, wish: Wish) -> Result<Vec<Outcome>, RunError> {
+    fn gather(self, wish: Wish, connections: u32) -> Result<Vec<Outcome>, RunError> {
+        let connections = u64::from(connections);
         if wish == Wish::End {
             self.lives.iter().for_each(|live| live.stop());
         }
         let mut outcomes = Vec::new();
         while outcomes.len() < self.lives.len() {
-            let grace = Duration::from_nanos(END_GRACE_NS);
+            let grace =
+                Duration::from_nanos(END_GRACE_NS + connections * END_GRACE_PER_CONNECTION_NS);
             outcomes.push(self.outcomes.recv_timeout(grace).map_err(|_| RunError::Thread)?);
         }
         self.launched.join()?;

@@ -2,6 +2,8 @@
 //!
 //! Owns the range and precision of every histogram. Never fails to record: what is out of range is clamped and counted.
 
+use std::fmt::{self, Write};
+
 use hdrhistogram::Histogram;
 
 use crate::limits::{LATENCY_DIGITS, LATENCY_MAXIMUM_NS};
@@ -52,6 +54,32 @@ impl Latency {
         self.histogram.add(&other.histogram).expect("all of them have the same range");
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.clamped += other.clamped;
+    }
+
+    /// Writes the percentiles in the form of HdrHistogram's `outputPercentileDistribution`, in milliseconds.
+    pub fn write_hgrm(&self, ticks: u32, out: &mut impl Write) -> fmt::Result {
+        writeln!(
+            out,
+            "{:>12} {:>14} {:>10} {:>14}\n",
+            "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
+        )?;
+        let mut total = 0;
+        for step in self.histogram.iter_quantiles(ticks) {
+            total += step.count_since_last_iteration();
+            let (value, share) =
+                (step.value_iterated_to() as f64 / 1e6, step.quantile_iterated_to());
+            write!(out, "{value:12.3} {share:14.12} {total:10}")?;
+            if share < 1.0 {
+                write!(out, " {:14.2}", 1.0 / (1.0 - share))?;
+            }
+            writeln!(out)?;
+        }
+        let (mean, deviation) = (self.mean_ns() / 1e6, self.histogram.stdev() / 1e6);
+        writeln!(out, "#[Mean    = {mean:12.3}, StdDeviation   = {deviation:12.3}]")?;
+        let most = self.maximum_ns() as f64 / 1e6;
+        writeln!(out, "#[Max     = {most:12.3}, Total count    = {:12}]", self.count())?;
+        let (buckets, steps) = (self.histogram.buckets(), self.histogram.distinct_values());
+        writeln!(out, "#[Buckets = {buckets:12}, SubBuckets     = {steps:12}]")
     }
 
     /// How many times were recorded.

@@ -70,6 +70,34 @@ pub struct Connections {
     pub closed: u64,
 }
 
+/// What connections did besides waiting for answers that came, in nanoseconds since [`Tally::begin`]. Together with the service times
+/// it is all the time of all connections, as long as they have something to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Being opened.
+    pub connect_ns: u64,
+    /// Connects that failed, and the pauses after them.
+    pub unopened_ns: u64,
+    /// Requests that failed, from the send to the failure.
+    pub failed_ns: u64,
+    /// Requests that had no answer at the end, from the send to the end.
+    pub left_ns: u64,
+}
+
+impl Spent {
+    /// All of it.
+    pub fn sum_ns(&self) -> u64 {
+        self.connect_ns + self.unopened_ns + self.failed_ns + self.left_ns
+    }
+
+    fn merge(&mut self, other: &Spent) {
+        self.connect_ns += other.connect_ns;
+        self.unopened_ns += other.unopened_ns;
+        self.failed_ns += other.failed_ns;
+        self.left_ns += other.left_ns;
+    }
+}
+
 /// What one thread measured. Built once, [`begin`](Tally::begin) after the warm-up, merged at the end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
@@ -86,6 +114,14 @@ pub struct Tally {
     pub failed: Failures,
     /// Requests without an outcome when the counting began.
     pub in_flight_start: u64,
+    /// Requests due that no connection had taken when the counting began.
+    pub unsent_start: u64,
+    /// The same when it ended.
+    pub unsent_end: u64,
+    /// Times of connections that are in no histogram.
+    pub spent: Spent,
+    /// Answers, or bytes after the end of one, that nobody had asked for. They are among the failures, as garbage.
+    pub unasked: u64,
     /// Connections of this thread.
     pub connections: Connections,
     /// Bytes read from sockets.
@@ -115,6 +151,10 @@ impl Tally {
             answered: 0,
             failed: Failures::default(),
             in_flight_start: 0,
+            unsent_start: 0,
+            unsent_end: 0,
+            spent: Spent::default(),
+            unasked: 0,
             connections: Connections { asked: connections, ..Connections::default() },
             bytes_in: 0,
             bytes_out: 0,
@@ -140,6 +180,8 @@ impl Tally {
         self.waited = 0;
         self.answered = 0;
         self.failed = Failures::default();
+        self.spent = Spent::default();
+        self.unasked = 0;
         self.bytes_in = 0;
         self.bytes_out = 0;
         self.service.clear();
@@ -196,6 +238,28 @@ impl Tally {
         self.seconds.fail(now_ns);
     }
 
+    /// A request that was sent came to nothing good.
+    #[inline]
+    pub fn fail_sent(&mut self, kind: FailureKind, sent_ns: u64, now_ns: u64) {
+        self.spent.failed_ns += now_ns.saturating_sub(sent_ns);
+        self.fail(kind, now_ns);
+    }
+
+    /// Something came that nobody had asked for.
+    #[cold]
+    pub fn hear_unasked(&mut self, now_ns: u64) {
+        self.unasked += 1;
+        self.fail(FailureKind::Garbage, now_ns);
+    }
+
+    /// The run ended before a request had its answer: in an open loop its age counts as a response time, which was at
+    /// least that.
+    pub fn leave(&mut self, due_ns: u64, end_ns: u64) {
+        if self.pace == Loop::Open {
+            self.response.record(end_ns.saturating_sub(due_ns));
+        }
+    }
+
     /// A connection is open, after so long.
     #[inline]
     pub fn open(&mut self, connect_ns: u64) {
@@ -204,12 +268,14 @@ impl Tally {
         connections.open += 1;
         connections.open_peak = connections.open_peak.max(connections.open);
         self.connect.record(connect_ns);
+        self.spent.connect_ns += connect_ns;
     }
 
-    /// A connection could not be opened.
+    /// A connection could not be opened, which took so long.
     #[inline]
-    pub fn refuse(&mut self) {
+    pub fn refuse(&mut self, connect_ns: u64) {
         self.connections.refused += 1;
+        self.spent.unopened_ns += connect_ns;
     }
 
     /// An open connection ended.
@@ -221,7 +287,8 @@ impl Tally {
 
     /// Requests that became due and have no outcome yet.
     pub fn in_flight(&self) -> u64 {
-        (self.in_flight_start + self.asked).saturating_sub(self.answered + self.failed.total())
+        let asked = self.in_flight_start + self.asked + self.unasked;
+        asked.saturating_sub(self.answered + self.failed.total())
     }
 
     /// Who decided when a request was due.
@@ -266,6 +333,10 @@ impl Tally {
         self.answered += other.answered;
         self.failed.merge(&other.failed);
         self.in_flight_start += other.in_flight_start;
+        self.unsent_start += other.unsent_start;
+        self.unsent_end += other.unsent_end;
+        self.spent.merge(&other.spent);
+        self.unasked += other.unasked;
         self.connections.merge(&other.connections);
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;

@@ -75,7 +75,7 @@ fn run_once(plan: &Plan) -> RunReport {
     let run = report.runs.into_iter().next().unwrap();
     let requests = &run.requests;
     assert_eq!(
-        requests.in_flight_start + requests.asked,
+        requests.in_flight_start + requests.asked + requests.unasked,
         requests.answered + requests.failed + requests.in_flight_end,
         "{requests:?}"
     );

@@ -3,7 +3,7 @@
 
 use bench::knee::{Found, KneeReport, Objective, Outcome, Step, search, write_text};
 use bench::report::{Percentile, ReasonCode, Report, RunMeasured, State};
-use bench::tally::{FailureKind, Loop, Opening, Tally};
+use bench::tally::{Answering, FailureKind, Loop, Opening, Sending, Tally};
 
 use crate::sample::{SECOND_NS, measured, of, open_plan, open_run};
 
@@ -12,6 +12,18 @@ const OBJECTIVES: [Objective; 1] = [Objective { percentile: Percentile::P99, lim
 /// Half of the time of the cores went to others.
 fn stolen(run: RunMeasured) -> RunMeasured {
     RunMeasured { steal_share: Some(0.5), ..run }
+}
+
+/// Answers take longer than the objective allows.
+fn slow() -> RunMeasured {
+    let mut run = open_run();
+    for _ in 0..20 {
+        let (due_ns, sent_ns) = (100 * SECOND_NS, 100 * SECOND_NS);
+        run.tally.ask();
+        run.tally.send(Sending { due_ns, free_ns: due_ns, sent_ns });
+        run.tally.answer(Answering { due_ns, sent_ns, answered_ns: sent_ns + 50_000_000 });
+    }
+    run
 }
 
 /// Nobody listens: one request was tried.
@@ -34,7 +46,8 @@ fn step(run: RunMeasured) -> Step {
 #[test]
 fn what_was_answered_on_a_host_in_doubt_is_not_to_be_trusted() {
     assert_eq!(step(open_run()).outcome, Outcome::Held);
-    let step = step(stolen(open_run()));
+    assert_eq!(step(stolen(open_run())).outcome, Outcome::Held, "it kept its time all the same");
+    let step = step(stolen(slow()));
     assert_eq!(step.outcome, Outcome::Untrusted);
     assert_eq!(step.reasons.len(), 1, "{:?}", step.reasons);
     assert!(step.reasons[0].starts_with("the hypervisor gave 50.0 %"), "{:?}", step.reasons);
@@ -94,7 +107,7 @@ fn a_search_that_met_nobody_says_so_whatever_the_host_did_meanwhile() {
         assert_eq!(concluded(runs), (State::Invalid, silent.to_owned()));
     }
     // It answered once: then it is the host that is in doubt.
-    let (state, told) = concluded(&[stolen(open_run())]);
+    let (state, told) = concluded(&[stolen(slow())]);
     assert_eq!(state, State::Invalid);
     assert!(told.contains("the generator or its host is the limit"), "{told}");
     // A server that went away after a good rate broke, on a busy host, too.

@@ -60,6 +60,7 @@ pub(crate) fn measured(tally: Tally, wall_ns: u64) -> RunMeasured {
         cpu_ns: 6000 * answered,
         spun_ns: 1000 * answered,
         waited_ns: 1000,
+        longest_wait_ns: 0,
         wall_ns,
     };
     let server = ServerUse {
@@ -70,6 +71,7 @@ pub(crate) fn measured(tally: Tally, wall_ns: u64) -> RunMeasured {
         user_ns: Some(2000 * answered),
         system_ns: Some(6000 * answered),
         busiest_thread_ns: 7000 * answered,
+        longest_waiting_thread_ns: 0,
         resident_bytes: 12_300_000,
     };
     RunMeasured {

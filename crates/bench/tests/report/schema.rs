@@ -1,9 +1,10 @@
 //! The JSON of everything that prints it, and its documentation, say the same.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bench::compare::{Comparison, Side};
-use bench::report::{Ended, ReadError, Report};
+use bench::report::{Condition, Ended, ReadError, Report};
 use serde_json::Value;
 
 use crate::sample::{closed_plan, closed_run, hold, knee, of, open_plan, open_run};
@@ -15,6 +16,13 @@ const REPORT: &str = "## The JSON report";
 
 /// The unit of a field that is documented elsewhere, with all that is in it.
 const REFERENCE: &str = "object";
+
+/// A condition whose bound is in milliseconds.
+fn failed_if(text: &str) -> Condition {
+    let milliseconds =
+        |text: &str| text.strip_suffix("ms")?.parse().ok().map(Duration::from_millis);
+    Condition::read(text, milliseconds).unwrap()
+}
 
 /// A report in which no list is empty and no field null.
 fn full() -> Report {
@@ -30,6 +38,7 @@ fn full() -> Report {
     // What an open loop has no use for.
     let closed = Report::of(of(closed_plan(), vec![closed_run()]));
     report.runs[0].littles_law = closed.runs[0].littles_law.clone();
+    report.fail_if = vec![failed_if("p99>5ms").judge(&report)];
     report
 }
 

@@ -64,6 +64,100 @@ fn a_busy_generator_counts_against_it_unless_the_server_was_busy_too() {
     assert_eq!(after_closed(one_of_two), [ReasonCode::GeneratorBusy]);
 }
 
+#[test]
+fn threads_that_share_a_core_share_its_bound() {
+    let two = |core: u32| {
+        after_closed(move |run| {
+            run.generator[0].cpu_ns = 500_000_000;
+            run.generator[0].spun_ns = 0;
+            run.generator.push(run.generator[0]);
+            run.generator[1].core = Some(core);
+        })
+    };
+    assert_eq!(two(2), [], "each has half of its own");
+    assert_eq!(two(1), [ReasonCode::GeneratorBusy], "they have one together");
+}
+
+#[test]
+fn a_generator_that_waits_for_its_core_counts_against_a_closed_loop() {
+    let waits = |waited_ns: u64, longest_wait_ns: u64| {
+        move |run: &mut RunMeasured| {
+            run.generator[0].waited_ns = waited_ns;
+            run.generator[0].longest_wait_ns = longest_wait_ns;
+        }
+    };
+    assert_eq!(after_closed(waits(100_000_000, 10_000_000)), []);
+    assert_eq!(after_closed(waits(100_000_001, 10_000_000)), [ReasonCode::Starved]);
+    assert_eq!(after_closed(waits(10_000_001, 10_000_001)), [ReasonCode::Starved], "at a stretch");
+    // In an open loop lateness tells, and a thread that polls loses nothing while it waits.
+    assert_eq!(after(open_plan(), open_run(), waits(500_000_000, 400_000_000)), []);
+}
+
+#[test]
+fn a_rate_that_was_not_kept_counts_against_it() {
+    let unsent = |before: u64, after: u64| {
+        move |run: &mut RunMeasured| {
+            run.tally.unsent_start = before;
+            run.tally.unsent_end = after;
+        }
+    };
+    assert_eq!(open_run().tally.asked, 1000);
+    let changed = |before, late| after(open_plan(), open_run(), unsent(before, late));
+    assert_eq!(changed(0, 10), []);
+    assert_eq!(changed(0, 11), [ReasonCode::RateMissed]);
+    assert_eq!(changed(500, 510), [], "as many waited before");
+}
+
+#[test]
+fn ages_of_what_was_left_are_response_times_and_noted() {
+    let mut run = open_run();
+    (0..11).for_each(|_| run.tally.leave(100 * SECOND_NS, 103 * SECOND_NS));
+    let report = Report::of(of(open_plan(), vec![run]));
+    assert_eq!(report.runs[0].response.max_ns / 100_000_000, 30);
+    assert_eq!(report.runs[0].requests.answered, 1000);
+    let codes: Vec<_> = report.verdict.notes.iter().map(|note| note.code).collect();
+    assert_eq!(codes, [ReasonCode::LeftOver]);
+    let mut closed = closed_run();
+    let count = closed.tally.response().count();
+    closed.tally.leave(100 * SECOND_NS, 103 * SECOND_NS);
+    assert_eq!(closed.tally.response().count(), count, "service times are of whole answers");
+}
+
+#[test]
+fn a_server_without_a_core_is_noted() {
+    let mut run = closed_run();
+    run.server.as_mut().unwrap().longest_waiting_thread_ns = 50_000_001;
+    assert_eq!(codes(of(closed_plan(), vec![run])), (vec![], vec![ReasonCode::ServerWaited]));
+}
+
+#[test]
+fn held_connections_may_be_asked_later_than_others() {
+    let held = PlanReport { verb: "hold".to_owned(), ..open_plan() };
+    assert_eq!(after(held.clone(), late_run(19_000_000), |_| ()), []);
+    assert_eq!(after(held, late_run(21_000_000), |_| ()), [ReasonCode::SentLate]);
+}
+
+#[test]
+fn failures_and_connects_are_time_under_way() {
+    // Three of four connections waited for an answer that never came.
+    let failing = |failed_ns: u64| {
+        after_closed(move |run| {
+            run.wall_ns *= 4;
+            run.clock.monotonic_ns = run.wall_ns;
+            run.clock.realtime_ns = i64::try_from(run.wall_ns).unwrap();
+            (0..3).for_each(|_| {
+                run.tally.fail_sent(
+                    FailureKind::Timeout,
+                    100 * SECOND_NS,
+                    100 * SECOND_NS + failed_ns,
+                );
+            });
+        })
+    };
+    assert_eq!(failing(4 * SECOND_NS), [], "four seconds each");
+    assert_eq!(failing(0), [ReasonCode::LittlesLaw]);
+}
+
 /// An open loop in which one request in 50 was sent late.
 fn late_run(late_ns: u64) -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
@@ -164,7 +258,10 @@ fn every_reason_is_told_and_names_its_run() {
         verdict.reasons.iter().map(|reason| (reason.run, reason.text.as_str())).collect();
     let expected = [
         (Some(2), "the monotonic clock went back 3 times"),
-        (Some(2), "the hypervisor gave 50.0 % of the time of the cores to others (at most 1.0 %)"),
+        (
+            Some(2),
+            "the hypervisor gave 50.0 % of the time of a core in use to others (at most 1.0 %)",
+        ),
     ];
     assert_eq!(told, expected);
 }
@@ -182,6 +279,7 @@ fn what_a_reader_should_know_is_noted() {
     run.tally.fail(FailureKind::Reset, 100 * SECOND_NS);
     run.generator[0].waited_ns = 51_000_000;
     run.tally.open(61 * SECOND_NS);
+    run.tally.spent = bench::tally::Spent::default();
     let measured = Measured { ended: Ended::Interrupted, ..of(closed_plan(), vec![run]) };
     let expected = [
         ReasonCode::Interrupted,

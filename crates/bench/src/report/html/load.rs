@@ -16,7 +16,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// The hues of percentiles, in the order in which they are given: one for each that there is.
 const HUES: [Hue; Percentile::ALL.len()] =
-    [Hue::First, Hue::Second, Hue::Third, Hue::Fourth, Hue::Fifth, Hue::Sixth];
+    [Hue::First, Hue::Second, Hue::Third, Hue::Fourth, Hue::Fifth, Hue::Sixth, Hue::Seventh];
 
 /// The response times at one rate.
 #[derive(Debug, Clone, PartialEq)]

@@ -27,6 +27,7 @@ pub(crate) enum Hue {
     Fourth,
     Fifth,
     Sixth,
+    Seventh,
     Good,
     Bad,
 }
@@ -40,6 +41,7 @@ impl Hue {
             Hue::Fourth => "fourth",
             Hue::Fifth => "fifth",
             Hue::Sixth => "sixth",
+            Hue::Seventh => "seventh",
             Hue::Good => "good",
             Hue::Bad => "bad",
         }

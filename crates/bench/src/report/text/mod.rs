@@ -44,7 +44,12 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
     }
     host(report, out)?;
     writeln!(out)?;
-    verdict(&report.verdict, report.runs.len(), out)
+    verdict(&report.verdict, report.runs.len(), out)?;
+    for result in &report.fail_if {
+        let word = if result.met { "FAILED" } else { "passed" };
+        writeln!(out, "{word}: {} (--fail-if '{}')", result.text, result.condition)?;
+    }
+    Ok(())
 }
 
 /// The run whose rate is nearest to the median: what has no median of its own is shown from it.

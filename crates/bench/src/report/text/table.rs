@@ -10,8 +10,8 @@ use crate::report::summary::{LatencySummary, Spread, Summary};
 use crate::report::text::{NAME_COLUMNS, duration, percent};
 
 /// The columns, in the order of [`Row`].
-pub(in crate::report) const COLUMNS: [&str; 8] =
-    ["min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"];
+pub(in crate::report) const COLUMNS: [&str; 9] =
+    ["min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean"];
 
 /// Width of a column: the longest time, `99.9 us`, and its distance.
 const COLUMN_WIDTH: usize = 9;
@@ -76,6 +76,7 @@ pub(in crate::report) fn spreads(summary: &LatencySummary) -> Row<Spread> {
         summary.min_ns,
         summary.p50_ns,
         summary.p90_ns,
+        summary.p95_ns,
         summary.p99_ns,
         summary.p99_9_ns,
         summary.p99_99_ns,
@@ -90,6 +91,7 @@ pub(in crate::report) fn figures(latency: &LatencyReport) -> Row<f64> {
         latency.min_ns as f64,
         latency.p50_ns as f64,
         latency.p90_ns as f64,
+        latency.p95_ns as f64,
         latency.p99_ns as f64,
         latency.p99_9_ns as f64,
         latency.p99_99_ns as f64,

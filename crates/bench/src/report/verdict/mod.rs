@@ -3,18 +3,20 @@
 //! Owns the rules and their words. Never softens: a rule that cannot be checked because the server is out of sight
 //! counts against the result where the generator was at its limit.
 
+mod generator;
+
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostFacts;
 use crate::limits::{
-    CLOCK_DISTANCE_MAXIMUM_NS, GENERATOR_BUSY_MAXIMUM, GENERATOR_WAITING_MAXIMUM,
-    LATE_P99_MAXIMUM_NS, LATE_SHARE_MAXIMUM, LATENCY_MAXIMUM_NS, SERVER_BUSY_MINIMUM,
-    STEAL_SHARE_MAXIMUM,
+    CLOCK_DISTANCE_MAXIMUM_NS, FAILED_SHARE_REMARKED, LATENCY_MAXIMUM_NS, RATE_MISSED_MAXIMUM,
+    SERVER_WAITING_MAXIMUM, STEAL_SHARE_MAXIMUM,
 };
-use crate::report::measured::Ended;
-use crate::report::schema::{Requests, RunReport, ServerReport, ThreadReport};
+use crate::report::measured::{Ended, PlanReport};
+use crate::report::schema::{Requests, RunReport};
 use crate::report::text::{count, duration, percent};
 use crate::tally::FailureKind;
+use generator::{core_shared, generator_busy, rate_missed, sent_late, starved};
 
 /// Clock sources that advance by milliseconds.
 const CLOCKS_TOO_COARSE: [&str; 2] = ["jiffies", "refined-jiffies"];
@@ -74,8 +76,12 @@ pub enum ReasonCode {
     NothingAnswered,
     /// A generator thread was at its limit while the server was not.
     GeneratorBusy,
+    /// A generator thread of a closed loop waited for its core.
+    Starved,
     /// Sends were later than due.
     SentLate,
+    /// Requests of an open loop were due and never sent.
+    RateMissed,
     /// Fewer connections were open than asked.
     ConnectionsMissing,
     /// A clock cannot be trusted.
@@ -88,6 +94,10 @@ pub enum ReasonCode {
     Interrupted,
     /// A note: others used the core of a generator thread.
     CoreShared,
+    /// A note: others used the core of a server thread.
+    ServerWaited,
+    /// A note: what had no answer at the end counts with its age.
+    LeftOver,
     /// A note: failed requests have no times.
     Failures,
     /// A note: times were longer than a histogram holds.
@@ -99,7 +109,7 @@ type Finding = (ReasonCode, String);
 
 impl Verdict {
     /// The verdict on the runs of a measurement.
-    pub fn of(runs: &[RunReport], host: &HostFacts, ended: Ended) -> Verdict {
+    pub fn of(runs: &[RunReport], host: &HostFacts, ended: Ended, plan: &PlanReport) -> Verdict {
         let mut reasons = Vec::new();
         let mut notes = Vec::new();
         let everywhere = |(code, text): Finding| Reason { code, run: None, text };
@@ -114,7 +124,7 @@ impl Verdict {
         }
         for (run, number) in runs.iter().zip(1..) {
             let numbered = |(code, text): Finding| Reason { code, run: Some(number), text };
-            reasons.extend(against(run).map(numbered));
+            reasons.extend(against(run, plan).map(numbered));
             notes.extend(remarks(run).map(numbered));
         }
         // After the runs: that nobody answered is a fact whatever the clock, and comes first.
@@ -125,11 +135,13 @@ impl Verdict {
 }
 
 /// Every reason against a run.
-fn against(run: &RunReport) -> impl Iterator<Item = Finding> {
+fn against(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> {
     [
         nothing_answered(run),
         generator_busy(run),
-        sent_late(run),
+        starved(run),
+        sent_late(run, plan),
+        rate_missed(run, plan),
         connections_missing(run),
         clock_went_back(run),
         clock_moved(run),
@@ -142,7 +154,9 @@ fn against(run: &RunReport) -> impl Iterator<Item = Finding> {
 
 /// What else to say about a run.
 fn remarks(run: &RunReport) -> impl Iterator<Item = Finding> {
-    [core_shared(run), failures(run), clamped(run)].into_iter().flatten()
+    [core_shared(run), server_waited(run), left_over(run), failures(run), clamped(run)]
+        .into_iter()
+        .flatten()
 }
 
 fn nothing_answered(run: &RunReport) -> Option<Finding> {
@@ -182,46 +196,6 @@ fn mend(requests: &Requests) -> Option<&'static str> {
             "what came was not HTTP; see that this is the plain port of an HTTP server"
         }
     })
-}
-
-fn generator_busy(run: &RunReport) -> Option<Finding> {
-    let thread = busiest(run)?;
-    if thread.busy_share <= GENERATOR_BUSY_MAXIMUM {
-        return None;
-    }
-    let server = match &run.server {
-        Some(server) if server.busiest_thread_share > SERVER_BUSY_MINIMUM => return None,
-        Some(ServerReport { busiest_thread_share, .. }) => {
-            format!("the busiest thread of the server {}", percent(*busiest_thread_share))
-        }
-        None => "how busy the server was is not known".to_owned(),
-    };
-    let text = format!(
-        "a generator thread used {} of its core (at most {}), {server}: use more threads or another host",
-        percent(thread.busy_share),
-        percent(GENERATOR_BUSY_MAXIMUM),
-    );
-    Some((ReasonCode::GeneratorBusy, text))
-}
-
-fn busiest(run: &RunReport) -> Option<&ThreadReport> {
-    let threads = run.generator.threads.iter();
-    threads.max_by(|left, right| left.busy_share.total_cmp(&right.busy_share))
-}
-
-fn sent_late(run: &RunReport) -> Option<Finding> {
-    let late_ns = run.late.p99_ns;
-    let allowed_ns = (run.response.p99_ns as f64 * LATE_SHARE_MAXIMUM) as u64;
-    let allowed_ns = allowed_ns.max(LATE_P99_MAXIMUM_NS);
-    if late_ns <= allowed_ns {
-        return None;
-    }
-    let text = format!(
-        "one send in 100 was {} or more later than due (at most {}): the generator could not keep the schedule",
-        duration(late_ns as f64),
-        duration(allowed_ns as f64),
-    );
-    Some((ReasonCode::SentLate, text))
 }
 
 fn connections_missing(run: &RunReport) -> Option<Finding> {
@@ -265,7 +239,7 @@ fn slow_clock(host: &HostFacts) -> Option<Finding> {
 fn steal(run: &RunReport) -> Option<Finding> {
     let share = run.steal_share.filter(|share| *share > STEAL_SHARE_MAXIMUM)?;
     let text = format!(
-        "the hypervisor gave {} of the time of the cores to others (at most {})",
+        "the hypervisor gave {} of the time of a core in use to others (at most {})",
         percent(share),
         percent(STEAL_SHARE_MAXIMUM),
     );
@@ -283,19 +257,37 @@ fn littles_law(run: &RunReport) -> Option<Finding> {
     (law.holds == Holds::No).then_some((ReasonCode::LittlesLaw, text))
 }
 
-fn core_shared(run: &RunReport) -> Option<Finding> {
-    let waited_ns = run.generator.threads.iter().map(|thread| thread.waited_ns).max()?;
-    let allowed_ns = run.wall_ns as f64 * GENERATOR_WAITING_MAXIMUM;
+/// A server that shares its core with others is measured together with them.
+fn server_waited(run: &RunReport) -> Option<Finding> {
+    let share = run.server.as_ref()?.waited_share;
     let text = format!(
-        "a generator thread waited {} for its core, which others used: times are too long by that",
-        duration(waited_ns as f64),
+        "a thread of the server was ready and had no core for {} of the time: others used it",
+        percent(share),
     );
-    (waited_ns as f64 > allowed_ns).then_some((ReasonCode::CoreShared, text))
+    (share > SERVER_WAITING_MAXIMUM).then_some((ReasonCode::ServerWaited, text))
+}
+
+/// Those of a closed loop are as many as there are connections, and their times are not in doubt.
+fn left_over(run: &RunReport) -> Option<Finding> {
+    let left = run.response.count.checked_sub(run.requests.answered)?;
+    let text = format!(
+        "{} requests had no answer at the end: their age counts as their response time",
+        count(left)
+    );
+    let is_much = left as f64 > RATE_MISSED_MAXIMUM * run.requests.asked as f64;
+    (run.late.count > 0 && is_much).then_some((ReasonCode::LeftOver, text))
 }
 
 fn failures(run: &RunReport) -> Option<Finding> {
+    let outcomes = run.requests.answered + run.requests.failed;
+    let share = run.requests.failed as f64 / outcomes.max(1) as f64;
+    let share = if share > FAILED_SHARE_REMARKED {
+        format!(" ({}: --fail-if makes that an exit status)", percent(share))
+    } else {
+        String::new()
+    };
     let text = format!(
-        "{} requests failed; the times are of the {} that were answered",
+        "{} requests failed{share}; the times are of the {} that were answered",
         count(run.requests.failed),
         count(run.requests.answered),
     );
