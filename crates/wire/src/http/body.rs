@@ -50,7 +50,8 @@ enum Place {
     SizeBegin,
     /// A later digit, or what ends them.
     Size,
-    Extension,
+    /// Behind the digits, in an extension.
+    Extension(Extension),
     SizeLineFeed,
     /// `remaining` bytes of a chunk.
     Chunk,
@@ -63,6 +64,56 @@ enum Place {
     TrailerLineFeed,
     LastLineFeed,
     Over,
+}
+
+/// A place in `chunk-ext` (RFC 9112 section 7.1.1): `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extension {
+    /// A name has to come.
+    NameBegin,
+    Name,
+    /// Blanks behind a name.
+    NameEnd,
+    /// A value has to come.
+    ValueBegin,
+    Value,
+    /// In a quoted value.
+    Quoted,
+    /// Behind a backslash there.
+    Escaped,
+    /// A value is over, and no blank came yet.
+    ValueEnd,
+    /// Blanks behind a value.
+    Blank,
+}
+
+impl Extension {
+    /// Whether the line may end here.
+    fn may_end(self) -> bool {
+        matches!(self, Self::Name | Self::Value | Self::ValueEnd)
+    }
+
+    /// The place behind one byte; none where the byte has no place.
+    fn step(self, byte: u8) -> Option<Extension> {
+        let is_blank = matches!(byte, b' ' | b'\t');
+        Some(match (self, byte) {
+            (Self::Quoted, b'"') => Self::ValueEnd,
+            (Self::Quoted, b'\\') => Self::Escaped,
+            (Self::Quoted | Self::Escaped, _) if scan::is_value(byte) => Self::Quoted,
+            (Self::Quoted | Self::Escaped, _) => return None,
+            (Self::Name | Self::NameEnd | Self::Value | Self::ValueEnd | Self::Blank, b';') => {
+                Self::NameBegin
+            }
+            (Self::Name | Self::NameEnd, b'=') => Self::ValueBegin,
+            (Self::NameBegin | Self::Name, _) if scan::is_token(byte) => Self::Name,
+            (Self::ValueBegin, b'"') => Self::Quoted,
+            (Self::ValueBegin | Self::Value, _) if scan::is_token(byte) => Self::Value,
+            (Self::NameBegin | Self::ValueBegin, _) if is_blank => self,
+            (Self::Name | Self::NameEnd, _) if is_blank => Self::NameEnd,
+            (Self::Value | Self::ValueEnd | Self::Blank, _) if is_blank => Self::Blank,
+            _ => return None,
+        })
+    }
 }
 
 /// Follows one body through its reads.
@@ -142,7 +193,7 @@ impl BodyDecoder {
     fn step(&mut self, byte: u8) -> Result<Place, Reason> {
         match self.place {
             Place::SizeBegin | Place::Size => self.step_size(byte),
-            Place::Extension => self.step_extension(byte),
+            Place::Extension(at) => self.step_extension(at, byte),
             Place::SizeLineFeed => self.end_size_line(byte),
             Place::ChunkReturn if byte == b'\r' => Ok(Place::ChunkLineFeed),
             Place::ChunkReturn if byte == b'\n' => Err(Reason::BareLineFeed),
@@ -172,23 +223,22 @@ impl BodyDecoder {
             b'\n' => Err(Reason::BareLineFeed),
             _ if self.place == Place::SizeBegin => Err(Reason::InvalidChunkSize),
             b'\r' => Ok(Place::SizeLineFeed),
-            b';' => self.step_extension(byte),
+            b';' => self.step_extension(Extension::ValueEnd, byte),
             _ => Err(Reason::InvalidChunkSize),
         }
     }
 
-    /// Extensions are ignored (RFC 9112, 7.1.1), but they are not free.
-    fn step_extension(&mut self, byte: u8) -> Result<Place, Reason> {
+    /// Extensions are ignored (RFC 9112, 7.1.1), but they are not free, and have to be what other parsers take for extensions.
+    fn step_extension(&mut self, at: Extension, byte: u8) -> Result<Place, Reason> {
         match byte {
-            b'\r' => Ok(Place::SizeLineFeed),
-            b'\n' => Err(Reason::BareLineFeed),
-            _ if !scan::is_value(byte) => Err(Reason::InvalidChunkExtension),
-            _ => {
-                let rest = self.extension_allowance.checked_sub(1);
-                self.extension_allowance = rest.ok_or(Reason::ChunkExtensionsTooLarge)?;
-                Ok(Place::Extension)
-            }
+            b'\n' => return Err(Reason::BareLineFeed),
+            b'\r' if at.may_end() => return Ok(Place::SizeLineFeed),
+            _ => {}
         }
+        let next = at.step(byte).ok_or(Reason::InvalidChunkExtension)?;
+        let rest = self.extension_allowance.checked_sub(1);
+        self.extension_allowance = rest.ok_or(Reason::ChunkExtensionsTooLarge)?;
+        Ok(Place::Extension(next))
     }
 
     fn end_size_line(&mut self, byte: u8) -> Result<Place, Reason> {
@@ -341,6 +391,7 @@ mod tests {
         refused("1\ra", Reason::BareCarriageReturn);
         refused("1;x\na", Reason::BareLineFeed);
         refused("1;x\ra", Reason::BareCarriageReturn);
+        refused("1;x=\"\n", Reason::BareLineFeed);
         refused("1\r\na\n", Reason::BareLineFeed);
         refused("1\r\na\rb", Reason::BareCarriageReturn);
         refused("1\r\nab\r\n", Reason::InvalidChunkEnd);
@@ -367,6 +418,48 @@ mod tests {
             Reason::ChunkExtensionsTooLarge,
         );
         refused("1;\u{1}\r\n", Reason::InvalidChunkExtension);
+    }
+
+    #[test]
+    fn extensions_are_those_of_the_grammar() {
+        for extension in [
+            ";x",
+            ";x=1",
+            ";x;y",
+            "; x = 1 ;y",
+            ";x=\"\"",
+            ";x=\"a;=b\\\"c\u{e9}\"",
+            ";x=\"a\" ;y",
+            ";!#=~",
+        ] {
+            whole(&format!("1{extension}\r\na\r\n0\r\n\r\n"), "a");
+        }
+        for extension in [
+            ";",
+            "; ",
+            ";=",
+            ";a=",
+            ";a= ",
+            ";a b",
+            ";a=b c",
+            ";;",
+            ";a=;b",
+            ";a=\"",
+            ";a=\"b",
+            ";a=\"b\\\"",
+            ";a=\"b\"c",
+            ";a=b\"",
+            ";\u{e9}",
+            ";a=\u{e9}",
+            ";a=b ",
+            ";a ",
+            ";a=\"\u{7f}\"",
+            ";\"a\"",
+            ";a==b",
+            ";a,b",
+        ] {
+            refused(&format!("1{extension}\r\na\r\n"), Reason::InvalidChunkExtension);
+        }
     }
 
     #[test]

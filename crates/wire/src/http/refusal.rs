@@ -89,7 +89,7 @@ reasons! {
     BodyTooLarge CONTENT_TOO_LARGE "the body is too large",
     InvalidChunkSize BAD_REQUEST "a chunk size is not hexadecimal digits alone",
     ChunkSizeTooLong BAD_REQUEST "a chunk size has too many digits",
-    InvalidChunkExtension BAD_REQUEST "a control byte in a chunk extension",
+    InvalidChunkExtension BAD_REQUEST "a chunk extension that is none of the grammar",
     ChunkExtensionsTooLarge BAD_REQUEST "the chunk extensions are too large",
     InvalidChunkEnd BAD_REQUEST "a chunk is longer than its size",
     TrailersTooLarge REQUEST_HEADER_FIELDS_TOO_LARGE "the trailer section is too large",
