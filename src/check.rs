@@ -1,7 +1,7 @@
 //! The verb `check`: is the configuration right, and what does it do with a path?
 
 use server::config::Overrides;
-use server::load::Source;
+use server::load::{Source, missing_error_pages};
 use server::pages::{self, Before, PageProblem};
 use server::site::SiteData;
 
@@ -36,7 +36,9 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
         + data.config.hosts.iter().map(|host| host.routes.len()).sum::<usize>();
     let problems = pages::problems(&data.page_roots, &data.pages);
     // What is said first is true of all that is looked at.
-    let is_right = if problems.is_empty() { "right" } else { "no problem in itself" };
+    let missing = missing_error_pages(&data);
+    let is_right =
+        if problems.is_empty() && missing.is_empty() { "right" } else { "no problem in itself" };
     let (routes, hosts) = (count(routes, "route"), count(hosts, "virtual host"));
     println!("{config}: {is_right} ({routes}, {hosts})");
     let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
@@ -51,6 +53,9 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     }
     if let Some(warning) = &data.secret.warning {
         println!("  warning: {warning}");
+    }
+    if !missing.is_empty() {
+        return Err(Failure::Failed(missing.join("\n")));
     }
     tell(&problems)
 }

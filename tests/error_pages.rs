@@ -44,6 +44,25 @@ fn a_page_for_an_error_is_refused_with_its_place() {
 }
 
 #[test]
+fn an_error_page_that_is_not_there_is_told_by_check() {
+    let plan = Plan::new()
+        .config("[error_pages]\n404 = \"/404.html\"\n500 = \"/500.html\"\n")
+        .file("500.html", "500");
+    let check = || {
+        run(Command::new(PROGRAM)
+            .arg("check")
+            .arg(plan.directory.join("site"))
+            .arg(format!("--config={}", plan.directory.join("velodrome.toml").display())))
+    };
+    let told = errors_of(&check());
+    assert!(told.contains("404 is \"/404.html\", and there is no file"), "{told}");
+    assert!(!told.contains("500"), "{told}");
+    plan.directory.write("site/404.html", "404");
+    let checked = check();
+    assert!(checked.status.success(), "{}", errors_of(&checked));
+}
+
+#[test]
 fn the_source_of_a_page_is_never_sent_for_an_error() {
     let server = Plan::new().config("[error_pages]\n404 = \"/404.html\"\n").start();
     assert!(text(&server.get("/none")).contains("404"));

@@ -98,7 +98,9 @@ fn no_client_can_forge_a_line() {
                 let line: Value = serde_json::from_str(line).unwrap_or_else(|error| {
                     panic!("{error}: {line}");
                 });
-                assert!(["GET /a.txt HTTP/1.1", ""].contains(&line["request"].as_str().unwrap()));
+                let request = line["request"].as_str().unwrap();
+                let told = ["GET /a.txt HTTP/1.1", "G\u{1b}[31mT / HTTP/1.1"];
+                assert!(told.contains(&request), "{request:?}");
             } else {
                 assert!(line.is_ascii(), "{line}");
                 // Three quoted parts, whatever stands in them.

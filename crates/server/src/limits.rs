@@ -180,6 +180,9 @@ pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// Bytes of a request body on the control socket. Consequence: 413.
 pub const ADMIN_BODY_SIZE: u64 = 64 * KIB;
 
+/// Bytes that the access log has of what was refused as no request. Consequence: it has no more of its first line.
+pub const LOG_REFUSED_BYTES: usize = 256;
+
 /// File helper threads: how many look-ups may wait for the disk at once. Consequence: more wait in mailboxes.
 pub const FILE_HELPERS: usize = 4;
 

@@ -272,6 +272,23 @@ fn look_at_error_pages(data: &SiteData) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// The error pages whose file is not there: a server would send its own in their place.
+pub fn missing_error_pages(data: &SiteData) -> Vec<String> {
+    let hosts = std::iter::once(&data.config.default_host).chain(&data.config.hosts);
+    let pages = hosts.flat_map(|host| host.error_pages.iter().map(move |page| (host, page)));
+    let missing = pages.filter_map(|(host, page)| {
+        let file = host.files.root.join(page.path.trim_start_matches('/'));
+        let (status, path) = (page.status, &page.path);
+        (!file.is_file()).then(|| {
+            format!(
+                "`error_pages`: {status} is \"{path}\", and there is no file {}: write it, or leave {status} out",
+                file.display()
+            )
+        })
+    });
+    missing.collect()
+}
+
 fn look_at_directory(path: &Path) -> Result<(), LoadError> {
     list_directory(path).map_err(|error| LoadError::Directory { path: path.to_path_buf(), error })
 }

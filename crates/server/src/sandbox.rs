@@ -96,6 +96,9 @@ fn add(
     access: landlock::BitFlags<AccessFs>,
 ) -> Result<landlock::RulesetCreated, RulesetError> {
     let Ok(descriptor) = PathFd::new(path) else { return Ok(rules) };
-    // A file takes fewer rights than a directory; best effort drops those that do not fit.
+    // A file takes fewer rights than a directory. Those that only a directory has would be dropped, and the rule reported as enforced
+    // in part.
+    let is_directory = path.metadata().is_ok_and(|metadata| metadata.is_dir());
+    let access = if is_directory { access } else { access & AccessFs::from_file(RIGHTS) };
     rules.add_rule(PathBeneath::new(descriptor, access))
 }

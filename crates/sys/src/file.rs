@@ -4,6 +4,7 @@
 //! of a FIFO. Never decides what may be served. [`Directory`] and [`FileHandle`] are neither `Send` nor `Sync`: a
 //! descriptor belongs to the table of the thread that opened it.
 
+use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::io;
 use std::marker::PhantomData;
@@ -12,9 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use rustix::fs::{
-    Advice, AtFlags, CWD, FileType, Mode, OFlags, RawDir, RawDirEntry, ResolveFlags, Stat,
-};
+use rustix::fs::{Advice, AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
 use rustix::io::{Errno, ReadWriteFlags};
 
 /// Most tries of an open that a rename elsewhere made ambiguous. After these the open fails with `EAGAIN`.
@@ -326,39 +325,73 @@ impl FileHandle {
         Ok(rustix::fs::fadvise(&self.descriptor, offset, Some(length), Advice::WillNeed)?)
     }
 
-    /// Reads the names of a directory, at most `most`. A name that goes away meanwhile is left out.
+    /// Reads the names of a directory, at most `most`: the first ones in this order. A name that goes away meanwhile is left
+    /// out.
     ///
     /// # Errors
     /// What `getdents64` says; `ENOTDIR` for a file.
-    pub fn read_names(&self, most: usize) -> io::Result<Names> {
-        let mut names = Names::default();
+    pub fn read_names(
+        &self,
+        most: usize,
+        order: impl Fn(&Entry, &Entry) -> Ordering,
+    ) -> io::Result<Names> {
+        let mut found = Vec::new();
+        let mut cut = false;
         let mut records = vec![MaybeUninit::uninit(); RECORDS_SIZE];
         let mut records = RawDir::new(&self.descriptor, &mut records);
         while let Some(record) = records.next() {
             let record = record?;
-            if matches!(record.file_name().to_bytes(), b"." | b"..") {
+            let name = record.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
                 continue;
             }
-            if names.entries.len() == most {
-                names.cut = true;
-                break;
+            let is_directory = record.file_type() == rustix::fs::FileType::Directory;
+            found.push(Entry { name: OsString::from_vec(name.to_vec()), is_directory });
+            // Of a directory of any size no more than twice as many are held.
+            if found.len() > most.saturating_mul(2) {
+                cut |= keep_first(&mut found, most, &order);
             }
-            names.entries.extend(self.look_at(&record)?);
+        }
+        cut |= keep_first(&mut found, most, &order);
+        let mut names = Names { entries: Vec::with_capacity(found.len()), cut };
+        for entry in found {
+            names.entries.extend(self.look_at(entry.name)?);
         }
         Ok(names)
     }
 
-    fn look_at(&self, record: &RawDirEntry<'_>) -> io::Result<Option<Named>> {
-        let name = record.file_name();
-        match rustix::fs::statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Named {
-                name: OsString::from_vec(name.to_bytes().to_vec()),
-                metadata: Metadata::new(&stat),
-            })),
+    fn look_at(&self, name: OsString) -> io::Result<Option<Named>> {
+        match rustix::fs::statat(&self.descriptor, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(Named { name, metadata: Metadata::new(&stat) })),
             Err(Errno::NOENT | Errno::ACCESS) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Keeps the first ones; says whether others went.
+fn keep_first(
+    found: &mut Vec<Entry>,
+    most: usize,
+    order: impl Fn(&Entry, &Entry) -> Ordering,
+) -> bool {
+    if found.len() <= most {
+        return false;
+    }
+    if most > 0 {
+        found.select_nth_unstable_by(most - 1, order);
+    }
+    found.truncate(most);
+    true
+}
+
+/// A name of a directory, before it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub name: OsString,
+    /// Whether the directory says that it is one itself; a link, and what it does not tell of, is none.
+    pub is_directory: bool,
 }
 
 /// What the kernel tells of the directory a trusted path leads to now, links followed.

@@ -23,7 +23,7 @@ pub const SWEEP_MAX: usize = 1_024;
 /// ones cannot pass the bound in bytes.
 pub const SLOT_COST: usize = 384;
 
-/// 4,096 names of a directory in its listing; the others are left out and the listing says so.
+/// 4,096 names of a directory in its listing, the first ones in its order; the others are left out and the listing says so.
 pub const LISTING_NAMES_MAX: usize = 4_096;
 
 /// 4,096 bytes of a path below its root; a longer one is answered 404. The kernel's `PATH_MAX`.

@@ -59,7 +59,12 @@ struct Lines<'l> {
 pub(crate) fn make(root: &OpenRoot, relative: &str, rules: &FileRules) -> Result<Listing, Refusal> {
     let names = root
         .read(relative)?
-        .read_names(limits::LISTING_NAMES_MAX)
+        .read_names(limits::LISTING_NAMES_MAX, |left, right| {
+            let as_listed = right.is_directory.cmp(&left.is_directory);
+            as_listed.then_with(|| {
+                natural::compare(&left.name.to_string_lossy(), &right.name.to_string_lossy())
+            })
+        })
         .map_err(|error| classify(&error))?;
     let below = if relative.is_empty() { String::new() } else { format!("{relative}/") };
     let mut entries: Vec<Line> = names

@@ -200,17 +200,17 @@ impl<A: Application> Http<A> {
                     log.write(&AccessLine::of(&request, &pending.head, status, bytes, now));
                 }
                 // Limit lowered by a reload meanwhile.
-                _ => log.write(&AccessLine::of_refused(peer, status, bytes, now)),
+                _ => log.write(&AccessLine::of_refused(peer, &pending.head, status, bytes, now)),
             }
         }
     }
 
-    /// Writes the reply to something that is no request, or one that came too late.
+    /// Writes the reply to something that is no request, or one that came too late. `seen` is what is known of it, for the log.
     pub(super) fn refuse(
         &mut self,
         peer: Peer,
-        status: Status,
-        body_use: BodyUse,
+        (status, body_use): (Status, BodyUse),
+        seen: &[u8],
         context: &mut Context<'_, A::Message>,
     ) {
         self.parts.set_second(context.now.unix_seconds);
@@ -248,7 +248,7 @@ impl<A: Application> Http<A> {
         }
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
-            log.write(&AccessLine::of_refused(peer, status, body_bytes, context.now));
+            log.write(&AccessLine::of_refused(peer, seen, status, body_bytes, context.now));
         }
         self.parts.body = body;
     }

@@ -10,6 +10,7 @@ use wire::escape::{escape_json, escape_log};
 use wire::http::status::Status;
 
 use super::request::Request;
+use crate::limits::LOG_REFUSED_BYTES;
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +56,20 @@ impl<'a> AccessLine<'a> {
         }
     }
 
-    /// The line of something that was no request.
-    pub(super) fn of_refused(peer: Peer, status: Status, body_bytes: u64, now: Now) -> Self {
+    /// The line of something that was no request: the first bytes say what it may have been.
+    pub(super) fn of_refused(
+        peer: Peer,
+        seen: &'a [u8],
+        status: Status,
+        body_bytes: u64,
+        now: Now,
+    ) -> Self {
+        let seen = &seen[..seen.len().min(LOG_REFUSED_BYTES)];
+        let line_end = seen.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
         Self {
             peer,
             now,
-            request_line: &[],
+            request_line: &seen[..line_end.unwrap_or(seen.len())],
             host: &[],
             status,
             body_bytes,

@@ -98,8 +98,9 @@ pub(super) fn walk(
     let mut entries = 0;
     let mut waiting = vec![(String::new(), 0)];
     while let Some((relative, depth)) = waiting.pop() {
-        let listed = open_directory(&directory, &relative, root)
-            .and_then(|handle| handle.read_names(PAGE_ENTRIES_MAX - entries));
+        let listed = open_directory(&directory, &relative, root).and_then(|handle| {
+            handle.read_names(PAGE_ENTRIES_MAX - entries, |left, right| left.name.cmp(&right.name))
+        });
         let names = match listed {
             Ok(names) => names,
             Err(error) => {

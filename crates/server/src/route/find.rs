@@ -133,6 +133,8 @@ impl Refused {
     }
 
     pub(super) fn into_action<'a>(mut self) -> Action<'a> {
+        // The server answers it itself.
+        self.methods.push(Method::Options);
         self.methods.sort_unstable();
         self.methods.dedup();
         let names: Vec<&str> = self.methods.iter().map(|method| method.as_str()).collect();

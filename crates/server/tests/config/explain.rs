@@ -63,7 +63,7 @@ fn a_method_that_is_not_taken() {
          velodrome.toml:16:1 prefix `/new` (files): no, `/api/x` does not fit\n\
          velodrome.toml:20:1 path `/moved` (redirect): no, `/api/x` does not fit\n\
          no other route takes it\n\
-         result: 405, allowed are POST"
+         result: 405, allowed are POST, OPTIONS"
     );
 }
 

@@ -142,9 +142,9 @@ fn methods_that_no_route_takes_are_refused() {
         ("GET", "/a", "200 get"),
         ("HEAD", "/a", "200 get"),
         ("POST", "/a", "200 change"),
-        ("PUT", "/a", "405 GET, HEAD, POST, DELETE"),
-        ("get", "/a", "405 GET, HEAD, POST, DELETE"),
-        ("GET", "/a/b", "405 POST, DELETE"),
+        ("PUT", "/a", "405 GET, HEAD, POST, DELETE, OPTIONS"),
+        ("get", "/a", "405 GET, HEAD, POST, DELETE, OPTIONS"),
+        ("GET", "/a/b", "405 POST, DELETE, OPTIONS"),
         ("PUT", "/b", "/base:/b"),
     ] {
         assert_eq!(ask(&table, None, method, path), expected, "{method} {path}");
@@ -262,7 +262,7 @@ fn rewrites_go_on_with_the_following_routes() {
         &[
             ("/r1", "200 later"),
             ("/r2", "200 earlier"),
-            ("/x/a", "405 POST"),
+            ("/x/a", "405 POST, OPTIONS"),
             ("/dot/well-known", "/base:/a/.well-known"),
             ("/dot/", "404"),
             ("/dot/.", "404"),

@@ -37,7 +37,12 @@ fn rfc9112_3_2_host_is_there_once_and_is_a_host() {
 #[test]
 fn rfc9112_3_2_2_host_repeats_the_authority_of_the_target() {
     refused_line("GET http://b/ HTTP/1.1", Reason::HostMismatch);
-    refused_line("GET http://a:80/ HTTP/1.1", Reason::HostMismatch);
+    refused_line("GET http://a:81/ HTTP/1.1", Reason::HostMismatch);
+    for (target, host) in [("a:80", "a"), ("a", "a:80"), ("a:", "a"), ("[::1]:80", "[::1]")] {
+        let input = format!("GET http://{target}/ HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        accepted(input.as_bytes(), |request| assert_eq!(request.host, Some(target.as_bytes())));
+    }
+    refused(b"GET http://[::80]/ HTTP/1.1\r\nHost: [:\r\n\r\n", Reason::InvalidHost);
     refused(b"GET http://a/ HTTP/1.1\r\n\r\n", Reason::MissingHost);
     with_fields("GET http://A/ HTTP/1.1", "", |request| assert_eq!(request.host, Some(&b"A"[..])));
     accepted(b"GET http://b/ HTTP/1.0\r\n\r\n", |request| {

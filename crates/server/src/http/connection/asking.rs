@@ -107,7 +107,7 @@ impl Connection {
         let (body_use, begun) = (pending.body_use(), pending.begun);
         self.leave(http);
         let Some(begun) = begun else {
-            return self.refuse_with(http, status, body_use, consumed, context);
+            return self.refuse_with(http, (status, body_use), &[], consumed, context);
         };
         self.phase = Phase::Over;
         Step::Stop { consumed, next: StreamFraming::cut(begun.framing) }

@@ -46,7 +46,8 @@ impl Connection {
             Ok(decoder) => decoder,
             Err(refusal) => {
                 let body_use = BodyUse::of_method(request.method);
-                return self.refuse_with(http, refusal.status(), body_use, input.len(), context);
+                let told = (refusal.status(), body_use);
+                return self.refuse_with(http, told, head, input.len(), context);
             }
         };
         if let BodyPolicy::Stream { .. } = policy {
@@ -146,7 +147,7 @@ impl Connection {
                     settings.body_rate,
                 ) {
                     http.stats_mut().body_timeouts += 1;
-                    return self.refuse(http, Status::REQUEST_TIMEOUT, available, context);
+                    return self.refuse(http, Status::REQUEST_TIMEOUT, &[], available, context);
                 }
                 context.set_deadline_after_ms(settings.body_idle_ms);
                 if consumed < available {
@@ -155,7 +156,7 @@ impl Connection {
                     Step::Stop { consumed, next: Next::Read }
                 }
             }
-            Err(refusal) => self.refuse(http, refusal.status(), available, context),
+            Err(refusal) => self.refuse(http, refusal.status(), &[], available, context),
         }
     }
 }

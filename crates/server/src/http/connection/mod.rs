@@ -212,7 +212,7 @@ impl Connection {
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
                 Step::Partial
             }
-            Err(refusal) => self.refuse(http, refusal.status(), input.len(), context),
+            Err(refusal) => self.refuse(http, refusal.status(), input, input.len(), context),
         }
     }
 
@@ -325,7 +325,7 @@ impl Connection {
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
             Event::Overloaded => {
                 self.leave(http);
-                let _last = self.refuse(http, Status::SERVICE_UNAVAILABLE, 0, context);
+                let _last = self.refuse(http, Status::SERVICE_UNAVAILABLE, &[], 0, context);
                 Next::Linger
             }
         }

@@ -11,32 +11,34 @@ use crate::http::reply::BodyUse;
 use crate::http::service::Http;
 
 impl Connection {
-    /// Refuses what cannot be read as a request or comes too late, and closes.
+    /// Refuses what cannot be read as a request or comes too late, and closes. The log has the begin of what was seen of it.
     pub(super) fn refuse<A: Application>(
         &mut self,
         http: &mut Http<A>,
         status: Status,
+        seen: &[u8],
         consumed: usize,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         let body_use = self.pending.as_ref().map_or(BodyUse::Send, |pending| pending.body_use());
-        self.refuse_with(http, status, body_use, consumed, context)
+        self.refuse_with(http, (status, body_use), seen, consumed, context)
     }
 
     /// The same for a request of which it is known whether its answer has a body.
     pub(super) fn refuse_with<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        status: Status,
-        body_use: BodyUse,
+        (status, body_use): (Status, BodyUse),
+        seen: &[u8],
         consumed: usize,
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         self.leave_body(http);
-        self.pending = None;
+        let pending = self.pending.take();
+        let seen = pending.as_ref().map_or(seen, |pending| &pending.head);
         self.phase = Phase::Over;
         let start = context.output.buffer().len();
-        http.refuse(self.peer(), status, body_use, context);
+        http.refuse(self.peer(), (status, body_use), seen, context);
         self.omit_lead(start, context);
         Step::Stop { consumed, next: Next::Linger }
     }
@@ -48,6 +50,6 @@ impl Connection {
         status: Status,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        self.refuse(http, status, 0, context).next()
+        self.refuse(http, status, &[], 0, context).next()
     }
 }

@@ -28,6 +28,18 @@ fn is_in_range(digits: &[u8]) -> bool {
     digits.len() < PORT_DIGITS || digits <= b"65535".as_slice()
 }
 
+/// Whether two authorities of `http` are one: the case of letters is no matter, and port 80 may be left out, or be an empty
+/// port (RFC 9110 section 4.2.3).
+pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.eq_ignore_ascii_case(other)
+        || without_default_port(one).eq_ignore_ascii_case(without_default_port(other))
+}
+
+fn without_default_port(authority: &[u8]) -> &[u8] {
+    // The colons of an address are within brackets.
+    authority.strip_suffix(b":80").or_else(|| authority.strip_suffix(b":")).unwrap_or(authority)
+}
+
 #[inline(never)]
 fn is_unusual(authority: &[u8]) -> bool {
     let (host, rest) = if authority.first() == Some(&b'[') {

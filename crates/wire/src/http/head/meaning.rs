@@ -182,7 +182,7 @@ impl<'b> Meaning<'b> {
             return Err(Reason::MissingHost);
         }
         if let (Some(authority), Some(host)) = (line.authority, self.host)
-            && !authority.eq_ignore_ascii_case(host)
+            && !authority::is_same(authority, host)
         {
             return Err(Reason::HostMismatch);
         }
