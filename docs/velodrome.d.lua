@@ -112,6 +112,11 @@ function block(name, body) end
 ---@return string
 function content() end
 
+---The status by which a request is answered whose client is to blame for an error that `pcall` caught; nil for any other.
+---@param why any what `pcall` gave
+---@return integer? status 400 or 413
+function client_error(why) end
+
 ---Ends the page, wherever it is. What is written and set so far is the answer, without a layout.
 function exit() end
 
@@ -231,6 +236,7 @@ function crypto.unbase64url(text) end
 ---@class velodrome.Fetched
 ---@field status integer
 ---@field headers table<string, string> names in small letters; several of one name are one, with commas
+---@field cookies string[] every `Set-Cookie`, in order
 ---@field body string
 local fetched = {}
 

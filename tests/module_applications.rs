@@ -83,6 +83,31 @@ fn a_field_of_a_module_that_finds_nothing_goes_in_the_place_of_a_configured_one(
 }
 
 #[test]
+fn errors_of_the_server_are_json_for_clients_that_ask_for_it() {
+    let module = "return { { 'GET', '/found', function() error('no') end } }";
+    let plan = Plan::new().config(ROUTE).file("a.txt", "a");
+    plan.directory.write("app/api.lua", module);
+    let server = plan.start();
+    let json = ("Accept", "application/json, text/html;q=0.5");
+    for (method, path, status, title) in [
+        ("GET", "/api/absent", 404, "Not Found"),
+        ("POST", "/api/found", 405, "Method Not Allowed"),
+        ("GET", "/api/found", 500, "Internal Server Error"),
+        ("GET", "/none.txt", 404, "Not Found"),
+    ] {
+        let answer = server.request(method, path, &[json]);
+        let expected = format!("{{\"status\":{status},\"title\":\"{title}\"}}\n");
+        assert_eq!((answer.status, text(&answer)), (status, expected.as_str()), "{path}");
+        assert_eq!(field(&answer, "Content-Type"), "application/problem+json", "{path}");
+        let page = server.request(method, path, &[("Accept", "text/html, application/json")]);
+        assert_eq!(
+            (page.status, field(&page, "Content-Type")),
+            (status, "text/html; charset=utf-8")
+        );
+    }
+}
+
+#[test]
 fn middleware_is_around_every_answer_of_its_module() {
     let module = "local function timed(request, response, next)
       response.headers['X-Seen'] = request.path

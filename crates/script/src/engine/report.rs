@@ -254,7 +254,18 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
             inner.frame.function.clear();
         }
     }
-    spans
+    // What has lost its name may be at the place of the one before.
+    let mut joined: Vec<Span> = Vec::new();
+    for span in spans {
+        match joined.last_mut().filter(|inner| inner.frame.is_at(&span.frame)) {
+            Some(inner) => {
+                inner.frame.times += span.frame.times;
+                inner.levels += span.levels;
+            }
+            None => joined.push(span),
+        }
+    }
+    joined
 }
 
 impl Frame {

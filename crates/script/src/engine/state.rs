@@ -116,7 +116,7 @@ impl State {
             idle: Vec::new(),
             bin: Bin::default(),
             ticks_max: u32::MAX,
-            uninterrupted_ticks: ticks(settings.uninterrupted),
+            uninterrupted_ticks: u32::MAX,
             ticks_used: 0,
             tick_ns: u64::try_from(tick).unwrap_or(u64::MAX),
             cpu_budget: settings.cpu_budget,
@@ -129,6 +129,8 @@ impl State {
         state.prove(settings.code)?;
         state.lua.set_slice(settings.slice);
         state.ticks_max = ticks_max;
+        // A slice is never too long.
+        state.uninterrupted_ticks = ticks(settings.uninterrupted.max(settings.slice * 2));
         state.ticks_used = 0;
         state.allocated = 0;
         Ok(state)

@@ -60,6 +60,14 @@ function kit.blamed(coroutine)
   return blamed and blamed[1] .. " " .. blamed[2] or ""
 end
 
+-- The status by which a request is answered whose client is to blame for an error; nil for any other error. What middleware
+-- catches it can tell apart by this, and raise again.
+function kit.status_of(failure)
+  local context = kit.current[1]
+  local blamed = context and context.blamed
+  return blamed and blamed[2] == failure and blamed[1] or nil
+end
+
 -- While the library itself is loaded nothing is lost.
 function kit.lost_at()
   return nil

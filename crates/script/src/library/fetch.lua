@@ -114,13 +114,16 @@ local function answered(failure, status, lines, body)
   if failure then
     return nil, failure
   end
-  local headers = {}
+  local headers, cookies = {}, {}
   for name, value in gmatch(lines, "([^\n]*)\n([^\n]*)\n") do
+    if name == "set-cookie" then
+      cookies[#cookies + 1] = value
+    end
     local before = headers[name]
     -- A cookie may have a comma in it (RFC 9110, 5.3).
     headers[name] = before and name ~= "set-cookie" and before .. ", " .. value or value
   end
-  return setmetatable({ status = tonumber(status), headers = headers, body = body }, answer_meta)
+  return setmetatable({ status = tonumber(status), headers = headers, cookies = cookies, body = body }, answer_meta)
 end
 
 kit.publish("fetch", function(url, options)

@@ -231,7 +231,7 @@ end
 local function run_page(page, context, arguments)
   context.environment = environments[page]
   local called = page
-  run(called, context, arguments)
+  local given = run(called, context, arguments)
   while context.layout do
     local outer, arguments = context.layout, context.layout_arguments
     context.layout, context.layout_arguments = false, false
@@ -240,6 +240,7 @@ local function run_page(page, context, arguments)
     called = outer
     run(called, context, arguments or nil)
   end
+  return given
 end
 
 -- Runs a page, or what answers for a module: that tells whether the answer is to be the server's own.
@@ -248,7 +249,8 @@ function kit.run_page(page, context)
     context.environment = false
     return run(page, context)
   end
-  run_page(page, context)
+  local given = run_page(page, context)
+  return given ~= nil and kit.take_status(context.out, context.response, given)
 end
 
 -- Prints a page of the first site with its layouts, for a module, which is no page itself.

@@ -253,7 +253,7 @@ local function answered(out, response, handler, first, second, third)
   end
   if type(first) == "number" then
     if first < 200 or first > 599 or first % 1 ~= 0 then
-      blame(handler, "what this handler gave is not a status: " .. first)
+      blame(handler, "not a status: " .. first)
     end
     response.status, value = first, second
     if second == nil then
@@ -275,6 +275,14 @@ local function answered(out, response, handler, first, second, third)
     blame(handler, "a handler gives a text, a table, or a status and one of them, not a " .. type(value))
   end
   return false
+end
+
+-- What a page gives is a status, as that of a handler. True: it is the server's own answer of that status.
+function kit.take_status(out, response, given)
+  if type(given) ~= "number" then
+    error("a page gives nothing, or a status (`return 404`), not a " .. type(given), 0)
+  end
+  return answered(out, response, nil, given)
 end
 
 -- One handler or one for each method, for all paths.

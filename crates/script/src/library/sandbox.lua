@@ -6,7 +6,7 @@ local kit = ...
 
 local fail = kit.fail
 
-local type, select, pcall, rawget = type, select, pcall, rawget
+local type, select, pcall, rawget, next, pairs = type, select, pcall, rawget, next, pairs
 
 local function members(source, names)
   local result = {}
@@ -22,6 +22,20 @@ for name, value in pairs(members(_G, [[
 ]])) do
   kit.publish(name, value)
 end
+-- A library is no table (base.lua); what looks through its names gets a copy of them.
+local plain_pairs, sealed = pairs, kit.sealed
+kit.publish("pairs", function(value)
+  local names = type(value) == "userdata" and sealed[value]
+  if not names then
+    return plain_pairs(value)
+  end
+  local copy = {}
+  for name, member in plain_pairs(names) do
+    copy[name] = member
+  end
+  return next, copy, nil
+end)
+kit.publish("client_error", kit.status_of)
 -- LuaJIT's own calls the handler from C.
 local function handled(handler, fine, ...)
   if fine then

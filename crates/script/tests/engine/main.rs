@@ -12,6 +12,7 @@ mod fetch;
 mod fields;
 mod flush;
 mod globals;
+mod habits;
 mod hints;
 mod holding;
 mod isolation;

@@ -178,3 +178,13 @@ fn a_part_that_never_was_good_is_said_to_be_broken() {
     stage.state.withdraw(0, "a/_row.page.html");
     assert!(stage.play(&page).unwrap_err().message.starts_with("there is no part"));
 }
+
+#[test]
+fn a_part_that_includes_itself_is_told_in_one_line() {
+    let mut stage = Stage::new();
+    let page = site(&mut stage, &[("r.page.html", "x\n<% include('r.html') %>")]);
+    let error = stage.play(&page).unwrap_err();
+    assert!(error.message.contains("stack overflow"), "{error}");
+    let way: Vec<_> = error.traceback.iter().map(|frame| (frame.line, frame.times > 20)).collect();
+    assert!(way.len() <= 3 && way.contains(&(2, true)), "{:?}", error.traceback);
+}

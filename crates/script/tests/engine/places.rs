@@ -106,6 +106,7 @@ const WRONG: &[(&str, &[&str])] = &[
 
 /// What takes anything, or nothing, and `json` of an answer and `render`, which have tests of their own below.
 const OTHERS: [&str; 11] = [
+    "client_error",
     "exit",
     "response:flush",
     "fetched:json",
@@ -255,7 +256,7 @@ fn modules_are_told_where_they_call_and_which_handler_gave_what_is_none() {
     let told = failure_of(&mut stage, "return { GET = function()\n\nreturn (render(5)) end }");
     assert!(told.starts_with("api.lua:3: not the name of a part: 5"), "{told}");
     for (given, what) in [
-        ("199", "what this handler gave is not a status: 199"),
+        ("199", "not a status: 199"),
         ("200, { print }", "what this handler gave is not for JSON: json.encode: a function"),
         ("true", "a handler gives a text, a table, or a status and one of them, not a boolean"),
     ] {

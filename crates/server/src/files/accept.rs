@@ -1,12 +1,12 @@
-//! Whether a client wants a listing as HTML or as JSON (RFC 9110 section 12.5.1).
+//! Whether a client wants a listing, or an error, as HTML or as JSON (RFC 9110 section 12.5.1).
 //!
 //! Owns the `Accept` field as far as those two go. Never refuses: a client that wants neither gets HTML.
 
 use super::limits;
 
-/// How a listing is sent.
+/// How what the server says itself is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListingForm {
+pub(crate) enum Form {
     Html,
     Json,
 }
@@ -20,7 +20,7 @@ struct Fit {
 }
 
 /// JSON only for a client that wants it more than HTML.
-pub(crate) fn listing_form(accept: Option<&[u8]>) -> ListingForm {
+pub(crate) fn form_of(accept: Option<&[u8]>) -> Form {
     let (mut html, mut json) = (Fit::default(), Fit::default());
     let members = accept.unwrap_or_default().split(|&byte| byte == b',');
     for member in members.take(limits::ACCEPT_MEMBERS_MAX) {
@@ -30,7 +30,7 @@ pub(crate) fn listing_form(accept: Option<&[u8]>) -> ListingForm {
         html = html.max(fit(range, b"text", b"html", weight));
         json = json.max(fit(range, b"application", b"json", weight));
     }
-    if json.weight > html.weight { ListingForm::Json } else { ListingForm::Html }
+    if json.weight > html.weight { Form::Json } else { Form::Html }
 }
 
 fn fit(range: &[u8], kind: &[u8], subtype: &[u8], weight: u16) -> Fit {
@@ -64,20 +64,20 @@ mod tests {
     #[test]
     fn json_is_sent_only_when_it_is_preferred() {
         for (accept, expected) in [
-            (None, ListingForm::Html),
-            (Some("*/*"), ListingForm::Html),
-            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), ListingForm::Html),
-            (Some("application/json"), ListingForm::Json),
-            (Some("APPLICATION/JSON; charset=x; q=0.9, text/html;q=0.5"), ListingForm::Json),
-            (Some("application/json;q=0.5, text/html"), ListingForm::Html),
-            (Some("application/json;q=0.5, text/*;q=0.4, */*"), ListingForm::Json),
-            (Some("application/*, text/html;q=0"), ListingForm::Json),
-            (Some("application/json;q=2"), ListingForm::Html),
-            (Some("application/json;q=nan"), ListingForm::Html),
-            (Some("image/png"), ListingForm::Html),
-            (Some(",,;,/"), ListingForm::Html),
+            (None, Form::Html),
+            (Some("*/*"), Form::Html),
+            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), Form::Html),
+            (Some("application/json"), Form::Json),
+            (Some("APPLICATION/JSON; charset=x; q=0.9, text/html;q=0.5"), Form::Json),
+            (Some("application/json;q=0.5, text/html"), Form::Html),
+            (Some("application/json;q=0.5, text/*;q=0.4, */*"), Form::Json),
+            (Some("application/*, text/html;q=0"), Form::Json),
+            (Some("application/json;q=2"), Form::Html),
+            (Some("application/json;q=nan"), Form::Html),
+            (Some("image/png"), Form::Html),
+            (Some(",,;,/"), Form::Html),
         ] {
-            assert_eq!(listing_form(accept.map(str::as_bytes)), expected, "{accept:?}");
+            assert_eq!(form_of(accept.map(str::as_bytes)), expected, "{accept:?}");
         }
     }
 }

@@ -15,7 +15,7 @@ use wire::http::range::{
 use wire::http::status::Status;
 use wire::http::target::encode_path;
 
-use super::accept::{ListingForm, listing_form};
+use super::accept::{Form, form_of};
 use super::entry::Entry;
 use super::job::{Content, FileContent};
 use super::policy;
@@ -128,9 +128,9 @@ pub fn answer<'e>(request: &FileRequest<'_>, entry: &'e Entry, now_seconds: u64)
             None => refuse(Status::INTERNAL_SERVER_ERROR),
         },
         Content::Listing(listing) => {
-            let (chosen, policy) = match listing_form(request.accept) {
-                ListingForm::Html => (&listing.html, Some(policy::LISTING)),
-                ListingForm::Json => (&listing.json, None),
+            let (chosen, policy) = match form_of(request.accept) {
+                Form::Html => (&listing.html, Some(policy::LISTING)),
+                Form::Json => (&listing.json, None),
             };
             FileAnswer { policy, ..represent(request, chosen, 0, now_seconds) }
         }

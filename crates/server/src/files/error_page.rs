@@ -40,6 +40,9 @@ const SENTENCES: [(u16, &str); 23] = [
     (505, "The server does not speak this version of HTTP."),
 ];
 
+/// The media type of an error that is JSON.
+pub const PROBLEM_TYPE: &str = "application/problem+json";
+
 /// The media type of all pages.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
@@ -63,6 +66,11 @@ impl ErrorPages {
         let page = |&(code, sentence): &(u16, &str)| (code, render(Some(code), sentence).into());
         let other = render(None, "The server did not answer this request.").into();
         Self { pages: SENTENCES.iter().map(page).collect(), other }
+    }
+
+    /// The error as JSON, for programs: problem details (RFC 9457) of a type that says no more than the status.
+    pub fn problem(status: Status) -> String {
+        format!("{{\"status\":{},\"title\":\"{}\"}}\n", status.code(), status.reason())
     }
 
     /// The page of a redirect, with a link for who is not taken there (RFC 9110 section 15.4).

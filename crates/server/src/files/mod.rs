@@ -27,6 +27,7 @@ pub mod representation;
 pub mod roots;
 pub mod rules;
 
+pub(crate) use accept::{Form, form_of};
 pub use answer::{FileAnswer, FileRequest, Part, Parts};
 pub use cache::{Cache, CacheStats, Looked};
 pub use disk::Disk;

@@ -12,10 +12,11 @@ use wire::http::status::Status;
 use super::answer::Exchange;
 use super::file::NotNow;
 use super::handle::Site;
+use crate::files::error_page::ErrorPages;
 use crate::files::job::Content;
 use crate::files::representation::Body;
+use crate::files::{Form, error_page, form_of, policy};
 use crate::files::{Key, RootIndex};
-use crate::files::{error_page, policy};
 use crate::http::{Answer, AnswerContext, Reply};
 use crate::message::Message;
 use crate::route::Found;
@@ -128,6 +129,12 @@ impl Site {
     ) -> Answer {
         exchange.reply.begin(status);
         exchange.reply.prepared_fields(fields);
+        if form_of(exchange.request.field("accept")) == Form::Json {
+            exchange.configured_fields_beside(fields);
+            let _valid = exchange.reply.field("Vary", b"Accept");
+            let problem = ErrorPages::problem(status);
+            return finish(problem.as_bytes(), error_page::PROBLEM_TYPE, exchange.reply);
+        }
         exchange.configured_fields_under(policy::ERROR_PAGE, fields);
         finish_page(self.pages.page(status.code()), exchange.reply)
     }
@@ -160,8 +167,12 @@ impl Site {
 }
 
 fn finish_page(page: &[u8], reply: &mut Reply<'_>) -> Answer {
-    let _valid = reply.field("Content-Type", error_page::MEDIA_TYPE.as_bytes());
-    reply.end_head_with_length(page.len() as u64);
-    reply.body(page);
+    finish(page, error_page::MEDIA_TYPE, reply)
+}
+
+fn finish(body: &[u8], media_type: &str, reply: &mut Reply<'_>) -> Answer {
+    let _valid = reply.field("Content-Type", media_type.as_bytes());
+    reply.end_head_with_length(body.len() as u64);
+    reply.body(body);
     Answer::Done
 }

@@ -46,13 +46,15 @@ pub(super) fn saved_name(name: &[u8]) -> Result<&str, &'static str> {
     if name.contains(char::is_control) {
         return Err("the name has a control character");
     }
-    if PageName::is_source(name) {
+    // A disk may take letters of either case for the same.
+    let plain = name.to_lowercase();
+    if PageName::is_source(&plain) {
         return Err("the name is that of a page");
     }
-    if name.ends_with(".lua") {
+    if plain.ends_with(".lua") {
         return Err("the name is that of a module");
     }
-    if name == FILE_NAME {
+    if plain == FILE_NAME {
         return Err("the name is that of a configuration");
     }
     Ok(name)
@@ -88,9 +90,17 @@ mod tests {
             assert!(saved_name(name.as_bytes()).is_err(), "{name:?}");
         }
         // What the server runs or goes by.
-        for name in
-            ["x.page.html", "x.page", "x.page.html~", "x.page.", "main.lua", "velodrome.toml"]
-        {
+        for name in [
+            "x.page.html",
+            "x.page",
+            "x.page.html~",
+            "x.page.",
+            "main.lua",
+            "velodrome.toml",
+            "VELODROME.TOML",
+            "a.PAGE.html",
+            "Main.LUA",
+        ] {
             assert!(saved_name(name.as_bytes()).is_err(), "{name:?}");
         }
         assert!(saved_name(b"\xff").is_err());

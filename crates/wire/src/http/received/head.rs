@@ -51,7 +51,6 @@ enum Declared {
     Nothing,
     Length,
     Chunked,
-    ChunkedAndLength,
 }
 
 /// Whether the empty line has come.
@@ -115,22 +114,21 @@ impl Lines {
         if status == 0 { Part::StatusLine } else { Part::Field(u16::from(self.fields) + 1) }
     }
 
-    /// How the body is delimited; Transfer-Encoding overrides Content-Length (RFC 9112, 6.3).
+    /// How the body is delimited.
     #[inline(always)]
     pub(super) const fn framing(&self) -> Framing {
         match self.declared {
             Declared::Nothing => Framing::UntilClose,
             Declared::Length => Framing::Length(self.length),
-            Declared::Chunked | Declared::ChunkedAndLength => Framing::Chunked,
+            Declared::Chunked => Framing::Chunked,
         }
     }
 
-    /// Whether the server would take another request (RFC 9112, 9.3). Behind a response with two framings
-    /// somebody else's answer may stand, so none is looked for (RFC 9112, 6.3).
+    /// Whether the server would take another request (RFC 9112, 9.3).
     #[inline(always)]
     pub(super) fn are_persistent(&self) -> bool {
         let stays = self.version == Version::Http11 || self.connection.keep_alive;
-        stays && !self.connection.close && self.declared != Declared::ChunkedAndLength
+        stays && !self.connection.close
     }
 
     /// Takes as many whole lines as there are, up to the empty one; gives their bytes. The status is zero as
@@ -261,7 +259,8 @@ impl Lines {
         };
         self.declared = match self.declared {
             Declared::Nothing => Declared::Length,
-            Declared::Chunked => Declared::ChunkedAndLength,
+            // Two parsers may end such a body in two places (RFC 9112, 6.3).
+            Declared::Chunked => return Err(Reason::LengthAndCoding.into()),
             declared if self.length == length => declared,
             _ => return Err(Problem::DifferentLengths),
         };
@@ -283,8 +282,8 @@ impl Lines {
             }
             self.declared = match self.declared {
                 Declared::Nothing => Declared::Chunked,
-                Declared::Length => Declared::ChunkedAndLength,
-                _ => return Err(Reason::InvalidTransferEncoding.into()),
+                Declared::Length => return Err(Reason::LengthAndCoding.into()),
+                Declared::Chunked => return Err(Reason::InvalidTransferEncoding.into()),
             };
         }
         Ok(())
