@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
+use crate::ctl::pages::Order;
 
 /// An application server that takes one Linux machine to its network limit and shows what stands in the way.
 #[derive(Debug, Parser)]
@@ -123,16 +124,31 @@ pub(crate) struct Ctl {
     pub(crate) command: CtlCommand,
 }
 
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlCommand {
     /// What an operator looks at first.
     Status(Format),
-    /// Everything that is counted, by scheduler.
-    Stats(Format),
+    /// Everything that is counted, by scheduler, and a table of what pages use.
+    Stats(Stats),
     /// Read the configuration again; a bad one is refused and the old one stays.
     Reload(Format),
     /// Stop accepting, finish what runs, exit.
     Drain,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Stats {
+    /// Only the table, and in it only pages with this in their names.
+    #[arg(long, value_name = "PART")]
+    pub(crate) page: Option<String>,
+    /// What the table of pages is sorted by, the largest first.
+    #[arg(long, value_name = "COLUMN", default_value = "cpu")]
+    pub(crate) sort: Order,
+    /// How many pages the table has.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) format: Format,
 }
 
 #[derive(Clone, Copy, Debug, Args)]

@@ -21,7 +21,7 @@ const REFERENCE: &str = "object";
 fn failed_if(text: &str) -> Condition {
     let milliseconds =
         |text: &str| text.strip_suffix("ms")?.parse().ok().map(Duration::from_millis);
-    Condition::read(text, milliseconds).unwrap()
+    Condition::read(text, milliseconds).expect("a right condition")
 }
 
 /// A report in which no list is empty and no field null.

@@ -1,5 +1,7 @@
 //! The verb `ctl`: one request over the control socket, and its answer for people or programs.
 
+pub(crate) mod pages;
+
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +10,8 @@ use serde_json::Value;
 use server::serve::{control_directory, control_sockets};
 
 use crate::Failure;
-use crate::flags::{Ctl, CtlCommand, Format};
+use crate::flags::{Ctl, CtlCommand, Format, Stats};
+use pages::Selection;
 
 /// How long an answer may take: longer than the control scheduler waits for the others.
 const PATIENCE: Duration = Duration::from_secs(35);
@@ -19,13 +22,13 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         Some(path) => path.clone(),
         None => only_socket(&control_directory())?,
     };
-    match flags.command {
-        CtlCommand::Status(format) => print(&ask(&socket, "GET", "/status")?, format),
-        CtlCommand::Stats(format) => print(&ask(&socket, "GET", "/stats")?, format),
+    match &flags.command {
+        CtlCommand::Status(format) => print(&ask(&socket, "GET", "/status")?, *format),
+        CtlCommand::Stats(flags) => stats(&ask(&socket, "GET", "/stats")?, flags),
         CtlCommand::Reload(format) => {
             let answer = ask(&socket, "POST", "/reload")?;
             let report: Value = parse(&answer)?;
-            print(&answer, format)?;
+            print(&answer, *format)?;
             match report["state"].as_str() {
                 Some("in force") => Ok(()),
                 _ => Err(Failure::Failed(
@@ -99,6 +102,31 @@ fn print(answer: &str, format: Format) -> Result<(), Failure> {
     } else {
         write_value(&mut text, &value, 0);
     }
+    put(&text)
+}
+
+/// The counts of each scheduler, and those of pages as one table.
+fn stats(answer: &str, flags: &Stats) -> Result<(), Failure> {
+    if flags.format.json {
+        return print(answer, flags.format);
+    }
+    let mut value = parse(answer)?;
+    let part = flags.page.as_deref();
+    let table = pages::table(&value, &Selection { part, order: flags.sort, most: flags.top });
+    for scheduler in value["schedulers"].as_array_mut().into_iter().flatten() {
+        if let Some(pages) = scheduler["pages"].as_object_mut() {
+            pages.remove("page");
+        }
+    }
+    let mut text = String::new();
+    if part.is_none() {
+        write_value(&mut text, &value, 0);
+    }
+    text.push_str(&table);
+    put(&text)
+}
+
+fn put(text: &str) -> Result<(), Failure> {
     match std::io::stdout().write_all(text.as_bytes()) {
         // Whoever read our output has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
