@@ -91,3 +91,35 @@ return {
     let checked = check(server.directory());
     assert!(checked.status.success(), "{checked:?}");
 }
+
+#[test]
+fn parts_and_modules_that_are_not_there_are_told_by_check() {
+    let directory = Directory::new();
+    directory.write("site/_row.page.html", "row");
+    directory.write("site/a/_near.page.html", "near");
+    directory.write(
+        "site/a/index.page.html",
+        "<% include('_near.html') include('../_row.html') include('/_row.html')\n%><% include('_none.html') %>\n\
+         <% local clock = require('clock') local none = require \"sub.none\" %><% layout('/no/such.html') %>\n\
+         <% if false then include(request.query.part) end %>",
+    );
+    directory.write("app/clock.lua", "return { now = function() return 1 end }");
+    directory.write(
+        "app/main.lua",
+        "return function() render('gone.html') render('a/index.html') return 200 end",
+    );
+    directory.write("velodrome.toml", "");
+    let output = check(&directory);
+    let told = errors_of(&output);
+    assert!(!output.status.success(), "{told}");
+    for expected in [
+        "a/index.page.html:2:15: there is no part 'a/_none.html': it would be the file a/_none.page.html",
+        "a/index.page.html:3:",
+        "there is no module 'sub.none': it would be the file sub/none.lua",
+        "there is no part 'no/such.html': it would be the file no/such.page.html",
+        "main.lua:1:27: there is no part 'gone.html': it would be the file gone.page.html; it is served, and fails there",
+    ] {
+        assert!(told.contains(expected), "{expected} in {told}");
+    }
+    assert_eq!(told.matches("there is no").count(), 4, "{told}");
+}

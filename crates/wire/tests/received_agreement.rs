@@ -71,6 +71,7 @@ fn is_strict(problem: Problem) -> bool {
                 | Reason::InvalidTransferEncoding
                 | Reason::CodingUnknown
                 | Reason::CodingInHttp10
+                | Reason::LengthAndCoding
         ),
         Problem::DifferentLengths | Problem::UnaskedUpgrade | Problem::InvalidStatus => true,
         Problem::NotHttp

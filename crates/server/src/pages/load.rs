@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ahash::HashSet;
 
+use super::absent::Present;
 use super::error::PagesError;
 use super::modules::{self, Newest};
 use super::name::PageName;
@@ -145,6 +146,8 @@ impl fmt::Display for PageProblem {
 pub fn problems(roots: &[PageRoot], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
     let mut all = Vec::new();
     let mut known = HashSet::default();
+    let mut absent = HashSet::default();
+    let present = Present::of(sets.iter().map(|set| &**set));
     for (root, set) in roots.iter().zip(sets) {
         for (directory, problem) in &set.closed {
             let file = root.root.path.join(directory).display().to_string();
@@ -168,6 +171,16 @@ pub fn problems(roots: &[PageRoot], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
                 served,
             };
             all.extend(page.problem.iter().chain(&page.strangers).map(problem_of));
+        }
+        for page in &set.pages {
+            let file = root.root.path.join(&*page.name.file).display().to_string();
+            let missing = present.missing(page, set);
+            if missing.is_empty() || !absent.insert(file.clone()) {
+                continue;
+            }
+            let served = Served::TheSame;
+            let problem_of = |problem| PageProblem { file: file.clone(), problem, served };
+            all.extend(missing.into_iter().map(problem_of));
         }
     }
     all

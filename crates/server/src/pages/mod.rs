@@ -3,6 +3,7 @@
 //! Owns where pages are found, which path means which, and what becomes of a request that runs one. What the code may do
 //! is the `script` crate's to say.
 
+mod absent;
 mod alarms;
 mod at_work;
 mod counts;

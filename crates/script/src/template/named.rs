@@ -1,0 +1,116 @@
+//! The parts and modules that code names in so many words: `include("row.html")`, `require "clock"`.
+//!
+//! Owns what counts as such a name: a text without escapes that is the first thing behind a function's name. Never looks whether it
+//! is there.
+
+use super::token::{Lexeme, Lexer};
+
+/// A name, and what was called with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'l> {
+    /// The function.
+    pub function: &'l str,
+    /// The name.
+    pub name: &'l str,
+    /// The line of the text that was looked at, from 1.
+    pub line: u32,
+}
+
+/// How far a call has been read.
+enum Place<'l> {
+    Elsewhere,
+    /// Behind the name of a function.
+    Function(&'l str),
+    /// Behind its parenthesis.
+    Open(&'l str),
+    /// Behind a text within it.
+    Argument(Named<'l>),
+}
+
+/// The names in a Lua text that one of these functions is called with; up to the first place where it is none. What a text declares
+/// itself (`local include`) is another function.
+pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<Named<'l>> {
+    let mut lexer = Lexer::new(lua, 0);
+    let (mut found, mut declared): (Vec<Named<'l>>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut place, mut before) = (Place::Elsewhere, "");
+    while let Ok(Some(token)) = lexer.next_token() {
+        if token.lexeme == Lexeme::Comment {
+            continue;
+        }
+        let Some(text) = lua.get(token.start..token.end) else { break };
+        let named = |function| {
+            let name = plain(text)?;
+            let line = 1 + lua[..token.start].bytes().filter(|byte| *byte == b'\n').count();
+            Some(Named { function, name, line: u32::try_from(line).unwrap_or(u32::MAX) })
+        };
+        place = match place {
+            Place::Function(function) if text == "(" => Place::Open(function),
+            Place::Function(function) if token.lexeme == Lexeme::Text => {
+                found.extend(named(function));
+                Place::Elsewhere
+            }
+            Place::Open(function) if token.lexeme == Lexeme::Text => {
+                named(function).map_or(Place::Elsewhere, Place::Argument)
+            }
+            Place::Argument(one) => {
+                // Else it is the begin of something longer.
+                found.extend(matches!(text, ")" | ",").then_some(one));
+                Place::Elsewhere
+            }
+            _ if functions.contains(&text) && matches!(before, "local" | "function") => {
+                declared.push(text);
+                Place::Elsewhere
+            }
+            _ if functions.contains(&text) && !matches!(before, "." | ":" | "?.") => {
+                Place::Function(text)
+            }
+            _ => Place::Elsewhere,
+        };
+        before = text;
+    }
+    found.retain(|named| !declared.contains(&named.function));
+    found
+}
+
+/// What stands between the quotes of a text without escapes.
+fn plain(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
+    (!inside.contains('\\')).then_some(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(lua: &str) -> Vec<(&str, &str, u32)> {
+        let named = named(lua, &["include", "require"]);
+        named.into_iter().map(|one| (one.function, one.name, one.line)).collect()
+    }
+
+    #[test]
+    fn names_are_found_where_they_stand_alone() {
+        let lua = "include('a.html')\n -- include('no')\nlocal clock = require \"clock\" include(\n'b', { 1 })";
+        let expected = [("include", "a.html", 1), ("require", "clock", 3), ("include", "b", 4)];
+        assert_eq!(found(lua), expected);
+    }
+
+    #[test]
+    fn what_is_made_while_it_runs_is_not_known() {
+        for lua in [
+            "include('a' .. b)",
+            "include(name)",
+            "x.include('a')",
+            "x:include('a')",
+            "include('a\\n')",
+            "local f = include",
+            "local function include(x) end include('a')",
+            "local include = print include('a')",
+            "includes('a')",
+            "include([[a]])",
+            "'include(\"a\")'",
+        ] {
+            assert_eq!(found(lua), [], "{lua}");
+        }
+    }
+}
