@@ -4,23 +4,21 @@
 //! of a FIFO. Never decides what may be served. [`Directory`] and [`FileHandle`] are neither `Send` nor `Sync`: a
 //! descriptor belongs to the table of the thread that opened it.
 
-use std::cmp::Ordering;
-use std::ffi::OsString;
+mod names;
+
 use std::io;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use rustix::fs::{Advice, AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
+use rustix::fs::{Advice, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::{Errno, ReadWriteFlags};
+
+pub(crate) use names::RECORDS_SIZE;
+pub use names::{Entry, Named, Names};
 
 /// Most tries of an open that a rename elsewhere made ambiguous. After these the open fails with `EAGAIN`.
 const RESOLVE_TRIES: usize = 16;
-
-/// Bytes of directory records read by one system call. Smaller costs more calls, larger more memory.
-pub(crate) const RECORDS_SIZE: usize = 32 * 1024;
 
 /// What a symbolic link means on the way to a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -259,24 +257,6 @@ impl AsFd for FileHandle {
     }
 }
 
-/// A name in a directory and what the kernel tells of it; a link is not followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// The name, as the file system has it.
-    pub name: OsString,
-    /// Of the file with that name.
-    pub metadata: Metadata,
-}
-
-/// The names of a directory, in no order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
-    /// Without `.` and `..`.
-    pub entries: Vec<Named>,
-    /// Whether the directory has more names than were asked for.
-    pub cut: bool,
-}
-
 impl FileHandle {
     /// What the kernel tells of the file now.
     ///
@@ -324,74 +304,6 @@ impl FileHandle {
         let Some(length) = std::num::NonZeroU64::new(length) else { return Ok(()) };
         Ok(rustix::fs::fadvise(&self.descriptor, offset, Some(length), Advice::WillNeed)?)
     }
-
-    /// Reads the names of a directory, at most `most`: the first ones in this order. A name that goes away meanwhile is left
-    /// out.
-    ///
-    /// # Errors
-    /// What `getdents64` says; `ENOTDIR` for a file.
-    pub fn read_names(
-        &self,
-        most: usize,
-        order: impl Fn(&Entry, &Entry) -> Ordering,
-    ) -> io::Result<Names> {
-        let mut found = Vec::new();
-        let mut cut = false;
-        let mut records = vec![MaybeUninit::uninit(); RECORDS_SIZE];
-        let mut records = RawDir::new(&self.descriptor, &mut records);
-        while let Some(record) = records.next() {
-            let record = record?;
-            let name = record.file_name().to_bytes();
-            if matches!(name, b"." | b"..") {
-                continue;
-            }
-            let is_directory = record.file_type() == rustix::fs::FileType::Directory;
-            found.push(Entry { name: OsString::from_vec(name.to_vec()), is_directory });
-            // Of a directory of any size no more than twice as many are held.
-            if found.len() > most.saturating_mul(2) {
-                cut |= keep_first(&mut found, most, &order);
-            }
-        }
-        cut |= keep_first(&mut found, most, &order);
-        let mut names = Names { entries: Vec::with_capacity(found.len()), cut };
-        for entry in found {
-            names.entries.extend(self.look_at(entry.name)?);
-        }
-        Ok(names)
-    }
-
-    fn look_at(&self, name: OsString) -> io::Result<Option<Named>> {
-        match rustix::fs::statat(&self.descriptor, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Named { name, metadata: Metadata::new(&stat) })),
-            Err(Errno::NOENT | Errno::ACCESS) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// Keeps the first ones; says whether others went.
-fn keep_first(
-    found: &mut Vec<Entry>,
-    most: usize,
-    order: impl Fn(&Entry, &Entry) -> Ordering,
-) -> bool {
-    if found.len() <= most {
-        return false;
-    }
-    if most > 0 {
-        found.select_nth_unstable_by(most - 1, order);
-    }
-    found.truncate(most);
-    true
-}
-
-/// A name of a directory, before it was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The name.
-    pub name: OsString,
-    /// Whether the directory says that it is one itself; a link, and what it does not tell of, is none.
-    pub is_directory: bool,
 }
 
 /// What the kernel tells of the directory a trusted path leads to now, links followed.
