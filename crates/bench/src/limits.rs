@@ -87,6 +87,10 @@ pub const HOLD_LATE_MAXIMUM_NS: u64 = 20_000_000;
 /// costs is not known, because the server used again what it had from connections before.
 pub const HOLD_BYTES_MINIMUM: f64 = 16.0;
 
+/// Answers in a tenth of a second, on average, from which one without any is remarked on, 20: by chance there is none in
+/// 10^8. Below it a tenth without an answer says nothing.
+pub const STALL_ANSWERS_PER_TENTH: u64 = 20;
+
 /// Ticks of 10 ms that the hypervisor has to have taken from a core before it counts, 3: fewer are a matter of when they
 /// were counted. Below it a core has lost nothing.
 pub const STEAL_TICKS_MINIMUM: u64 = 3;

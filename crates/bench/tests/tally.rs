@@ -272,7 +272,15 @@ fn the_warm_up_is_forgotten_and_what_was_under_way_is_carried_over() {
     tally.answer(Answering { due_ns: 10, sent_ns: 10, answered_ns: 150 });
     tally.fail(FailureKind::Timeout, 160);
     assert_eq!(tally.in_flight(), 0);
-    assert_eq!(tally.seconds().counts(), [Second { sent: 0, answered: 1, failed: 1 }]);
+    assert_eq!(
+        tally.seconds().counts(),
+        [Second {
+            sent: 0,
+            answered: 1,
+            failed: 1,
+            answered_tenths: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        }]
+    );
     tally.close();
     tally.begin(200, Opening::Cleared);
     assert_eq!((tally.connections.open, tally.connections.open_peak), (1, 1));

@@ -126,6 +126,7 @@ fn seconds(series: &Seconds, wall_ns: u64) -> Vec<SecondReport> {
                 sent: counts.sent,
                 answered: counts.answered,
                 failed: counts.failed,
+                answered_tenths: counts.answered_tenths,
                 p50_ns: series.quantile_ns(second, 0.5),
                 p99_ns: series.quantile_ns(second, 0.99),
             }

@@ -185,6 +185,9 @@ pub struct SecondReport {
     pub answered: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// The answered ones by tenths of the second.
+    #[serde(default)]
+    pub answered_tenths: [u64; 10],
     /// The median of the response times; at most a thirty-second too long.
     pub p50_ns: u64,
     /// The response time that 99 of 100 did not exceed; at most a thirty-second too long.

@@ -10,6 +10,12 @@ use crate::limits::{LATENCY_MAXIMUM_NS, SECONDS_MAXIMUM};
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// Tenths of a second.
+const TENTHS: usize = 10;
+
+/// Nanoseconds of a tenth.
+const TENTH_NS: u64 = SECOND_NS / TENTHS as u64;
+
 /// The binary logarithm of how many buckets divide each doubling: a bucket is a thirty-second of its value wide.
 const DIVISIONS_LOG2: u32 = 5;
 
@@ -27,6 +33,8 @@ pub struct Second {
     pub answered: u64,
     /// Requests that failed, of any kind.
     pub failed: u64,
+    /// The answered ones by tenths of the second: a stall of some 200 ms is seen here alone.
+    pub answered_tenths: [u64; TENTHS],
 }
 
 /// The series of seconds since the counting began.
@@ -71,7 +79,12 @@ impl Seconds {
     #[inline]
     pub(super) fn answer(&mut self, now_ns: u64, response_ns: u64) {
         self.advance(now_ns);
-        self.counts[self.current].answered += 1;
+        let begin_ns = self.current_end_ns.saturating_sub(SECOND_NS);
+        let tenth = now_ns.saturating_sub(begin_ns) / TENTH_NS;
+        let counts = &mut self.counts[self.current];
+        counts.answered += 1;
+        // The last second holds what comes after it.
+        counts.answered_tenths[(tenth as usize).min(TENTHS - 1)] += 1;
         let bucket = bucket(response_ns.min(LATENCY_MAXIMUM_NS));
         let count = &mut self.buckets[self.current * BUCKETS + bucket];
         *count = count.saturating_add(1);
@@ -105,6 +118,9 @@ impl Seconds {
             mine.sent += theirs.sent;
             mine.answered += theirs.answered;
             mine.failed += theirs.failed;
+            for (mine, theirs) in mine.answered_tenths.iter_mut().zip(theirs.answered_tenths) {
+                *mine += theirs;
+            }
         }
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine = mine.saturating_add(*theirs);

@@ -289,3 +289,25 @@ fn what_a_reader_should_know_is_noted() {
     ];
     assert_eq!(codes(measured), (Vec::new(), expected.to_vec()));
 }
+
+/// An open loop that answers a request each 0.9 ms, but for none from one moment to another.
+fn pausing(from: u64, to: u64) -> RunMeasured {
+    let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
+    (0..4).for_each(|_| tally.open(50_000));
+    tally.begin(100 * SECOND_NS, Opening::Kept);
+    for request in (0..1000).filter(|request| !(from..to).contains(request)) {
+        send_and_answer(&mut tally, request, 1000);
+    }
+    measured(tally, SECOND_NS)
+}
+
+#[test]
+fn a_pause_of_a_tenth_of_a_second_is_noted() {
+    let notes = |run| Report::of(of(open_plan(), vec![run])).verdict.notes;
+    assert_eq!(notes(pausing(0, 0)), []);
+    // It has to hold a whole tenth of a second.
+    assert_eq!(notes(pausing(410, 550)), []);
+    let told = notes(pausing(310, 510));
+    assert_eq!((told.len(), told[0].code), (1, ReasonCode::Stalled));
+    assert_eq!(told[0].text, "nothing was answered for 100 ms, 300 ms after the begin");
+}

@@ -185,7 +185,15 @@ mod tests {
     use super::*;
 
     fn second(length_ns: u64, answered: u64, p99_ns: u64) -> SecondReport {
-        SecondReport { length_ns, sent: answered, answered, failed: 1, p50_ns: 0, p99_ns }
+        SecondReport {
+            length_ns,
+            sent: answered,
+            answered,
+            failed: 1,
+            answered_tenths: [0; 10],
+            p50_ns: 0,
+            p99_ns,
+        }
     }
 
     #[test]

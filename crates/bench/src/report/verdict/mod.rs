@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::HostFacts;
 use crate::limits::{
     CLOCK_DISTANCE_MAXIMUM_NS, FAILED_SHARE_REMARKED, LATENCY_MAXIMUM_NS, RATE_MISSED_MAXIMUM,
-    SERVER_WAITING_MAXIMUM, STEAL_SHARE_MAXIMUM,
+    SERVER_WAITING_MAXIMUM, STALL_ANSWERS_PER_TENTH, STEAL_SHARE_MAXIMUM,
 };
 use crate::report::measured::{Ended, PlanReport};
 use crate::report::schema::{Requests, RunReport};
@@ -96,6 +96,8 @@ pub enum ReasonCode {
     CoreShared,
     /// A note: others used the core of a server thread.
     ServerWaited,
+    /// A note: for some time nothing was answered.
+    Stalled,
     /// A note: what had no answer at the end counts with its age.
     LeftOver,
     /// A note: failed requests have no times.
@@ -154,9 +156,16 @@ fn against(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
 
 /// What else to say about a run.
 fn remarks(run: &RunReport) -> impl Iterator<Item = Finding> {
-    [core_shared(run), server_waited(run), left_over(run), failures(run), clamped(run)]
-        .into_iter()
-        .flatten()
+    [
+        core_shared(run),
+        server_waited(run),
+        stalled(run),
+        left_over(run),
+        failures(run),
+        clamped(run),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn nothing_answered(run: &RunReport) -> Option<Finding> {
@@ -265,6 +274,38 @@ fn server_waited(run: &RunReport) -> Option<Finding> {
         percent(share),
     );
     (share > SERVER_WAITING_MAXIMUM).then_some((ReasonCode::ServerWaited, text))
+}
+
+/// The longest time without an answer, where there are answers in nearly every tenth of a second.
+fn stalled(run: &RunReport) -> Option<Finding> {
+    const TENTH_NS: u64 = 100_000_000;
+    // A tenth that the run did not have whole says nothing.
+    let whole = usize::try_from(run.wall_ns / TENTH_NS).unwrap_or(usize::MAX);
+    let mut tenths: Vec<u64> =
+        run.seconds.iter().flat_map(|second| second.answered_tenths).take(whole).collect();
+    // What is left over at the end is told apart.
+    let end = tenths.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+    tenths.truncate(end);
+    let answered: u64 = tenths.iter().sum();
+    if answered < STALL_ANSWERS_PER_TENTH * tenths.len() as u64 {
+        return None;
+    }
+    let mut longest = (0, 0);
+    let mut begin = 0;
+    for (index, count) in tenths.iter().enumerate() {
+        if *count > 0 {
+            begin = index + 1;
+        } else if index + 1 - begin > longest.0 {
+            longest = (index + 1 - begin, begin);
+        }
+    }
+    let (length, begin) = longest;
+    let text = format!(
+        "nothing was answered for {}, {} after the begin",
+        duration((length as u64 * TENTH_NS) as f64),
+        duration((begin as u64 * TENTH_NS) as f64),
+    );
+    (length > 0).then_some((ReasonCode::Stalled, text))
 }
 
 /// Those of a closed loop are as many as there are connections, and their times are not in doubt.
