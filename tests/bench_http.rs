@@ -100,6 +100,30 @@ fn a_condition_that_is_met_is_exit_status_5() {
 }
 
 #[test]
+fn a_run_may_end_after_a_number_of_requests() {
+    let server = Plan::new().file("a.txt", "a").start();
+    let address = server.address();
+    for words in [
+        "-c 8 -t 2 -n 1001",
+        "-c 8 -t 2 -n 1001 --rate 20k",
+        "-c 3 -t 1 -n 2",
+        "-c 4 -t 1 -n 40 --close",
+    ] {
+        let (report, _) = measured(&format!("http {address}/a.txt --warmup 0s -d 60s {words}"));
+        let count: u64 =
+            words.split("-n ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        let requests = &report["runs"][0]["requests"];
+        assert_eq!(
+            (&requests["asked"], &requests["answered"]),
+            (&count.into(), &count.into()),
+            "{words}: {report}"
+        );
+        assert_eq!(requests["in_flight_end"], 0, "{words}");
+        assert!(report["runs"][0]["wall_ns"].as_u64().unwrap() < 30_000_000_000, "{words}");
+    }
+}
+
+#[test]
 fn words_of_other_generators_are_understood() {
     let server = Plan::new().file("a.txt", "a").file("b.txt", "bb").start();
     let address = server.address();

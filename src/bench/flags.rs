@@ -120,6 +120,9 @@ pub(crate) struct Http {
     /// come].
     #[arg(long, value_name = "R[:B]", allow_negative_numbers = true, help_heading = "Load")]
     pub(crate) rate: Option<Rate>,
+    /// End after N requests, at the latest when -d is over [then 1h when left out].
+    #[arg(short = 'n', long, value_name = "N", help_heading = "Load")]
+    pub(crate) requests: Option<std::num::NonZeroU64>,
     /// How requests follow each other at that rate.
     #[arg(
         long,
@@ -149,15 +152,9 @@ pub(crate) struct Load {
     )]
     pub(crate) connections: u32,
     /// How long is measured: 10s, 500ms, 2m; a number alone is seconds.
-    #[arg(
-        short,
-        long,
-        value_name = "TIME",
-        default_value = "10s",
-        value_parser = time,
-        help_heading = "Load"
-    )]
-    pub(crate) duration: Duration,
+    /// [default: 10s]
+    #[arg(short, long, value_name = "TIME", value_parser = time, help_heading = "Load")]
+    pub(crate) duration: Option<Duration>,
     /// How long is asked before that, uncounted.
     #[arg(
         long,

@@ -4,6 +4,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::time::Duration;
 
 use bench::host::ProcessSample;
 use bench::plan::{
@@ -17,6 +18,12 @@ use crate::Failure;
 /// Seconds within which `hold` asks every connection once, unless a rate is given.
 const HOLD_ROUND_S: f64 = 60.0;
 
+/// How long is measured where nothing is said.
+const DURATION: Duration = Duration::from_secs(10);
+
+/// How long a number of requests may take where nothing is said.
+const COUNT_DURATION: Duration = Duration::from_secs(3600);
+
 /// The plan of `bench http`.
 pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
     let arrivals = match flags.arrivals {
@@ -28,7 +35,11 @@ pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
     if let Some(file) = &flags.urls_file {
         urls.extend(urls_of(file)?);
     }
-    plan(&urls, &flags.load, &flags.place, flags.rate.map_or(Pace::Closed, open))
+    let pace = flags.rate.map_or(Pace::Closed, open);
+    let plan = plan(&urls, &flags.load, &flags.place, pace)?;
+    let Some(count) = flags.requests else { return Ok(plan) };
+    let duration = flags.load.duration.unwrap_or(COUNT_DURATION);
+    Ok(Plan { count: Some(count), duration, ..plan })
 }
 
 /// The plan of each step of `bench knee`; the steps replace its pace.
@@ -47,7 +58,7 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
     let once = Rate::steady(f64::from(flags.connections.max(1)) / HOLD_ROUND_S, Arrivals::Constant);
     let load = Load {
         connections: flags.connections,
-        duration: flags.duration,
+        duration: Some(flags.duration),
         warmup: std::time::Duration::ZERO,
         runs: 1,
         close: false,
@@ -90,7 +101,8 @@ fn plan(urls: &[String], load: &Load, place: &Place, pace: Pace) -> Result<Plan,
         threads,
         pinning: pinning(pin, threads, &cpus)?,
         pace,
-        duration: load.duration,
+        duration: load.duration.unwrap_or(DURATION),
+        count: None,
         warmup: load.warmup,
         runs: load.runs,
         lifetime: lifetime(load),

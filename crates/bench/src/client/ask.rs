@@ -24,6 +24,7 @@ impl Client {
         let peer = self.peer_of(connection);
         let before = context.output.queued_bytes();
         while connection.in_flight() < pipeline
+            && (self.pacer.is_some() || self.left_to_ask() > 0)
             && connection.phase == Phase::Open
             && !context.output_is_full()
             // What is asked later belongs to no run.
@@ -49,6 +50,16 @@ impl Client {
         }
         if connection.in_flight() < pipeline && !context.output_is_full() {
             self.list(connection, peer, context);
+        }
+    }
+
+    /// Requests that may still be asked in this run.
+    #[inline]
+    pub(super) fn left_to_ask(&self) -> u64 {
+        if self.stage == Stage::Counting {
+            self.quota.saturating_sub(self.tally.asked)
+        } else {
+            u64::MAX
         }
     }
 

@@ -16,6 +16,7 @@ pub struct Live {
     /// 0 as long as nobody knows.
     start_ns: AtomicU64,
     stop: AtomicBool,
+    over: AtomicBool,
 }
 
 /// What [`Live`] said at one moment.
@@ -70,6 +71,16 @@ impl Live {
     /// Has the thread end its run within a tenth of a second.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Its run is over: it has asked all it was to ask.
+    pub(super) fn finish(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether its run is over.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_stopped(&self) -> bool {

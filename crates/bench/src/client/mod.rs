@@ -13,6 +13,7 @@ mod waits;
 mod window;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -116,6 +117,8 @@ pub struct Client {
     waits: Waits,
     /// What is handed over once the connections are closed.
     outcome: Option<Outcome>,
+    /// Requests of this thread that count; then its run is over.
+    quota: u64,
     ended_ns: u64,
     core: Option<u32>,
     live: Arc<Live>,
@@ -183,6 +186,7 @@ impl Client {
             before: None,
             waits: Waits::default(),
             outcome: None,
+            quota: quota(plan.count, thread, plan.threads),
             ended_ns: 0,
             core,
             live,
@@ -209,6 +213,13 @@ impl Client {
     fn peer_of(&self, connection: &Connection) -> usize {
         if self.work.plan.peers.len() == 1 { 0 } else { self.share.way(connection.number).peer }
     }
+}
+
+/// A thread's part of so many requests.
+fn quota(count: Option<NonZeroU64>, thread: u32, threads: u32) -> u64 {
+    let Some(count) = count.map(NonZeroU64::get) else { return u64::MAX };
+    let (thread, threads) = (u64::from(thread), u64::from(threads.max(1)));
+    count / threads + u64::from(thread < count % threads)
 }
 
 /// The endpoint of a thread.

@@ -86,10 +86,10 @@ impl Pacer {
         self.start_ns.saturating_add(self.next_due_ns)
     }
 
-    /// Queues what has become due by now; gives how many that were.
-    pub(super) fn advance(&mut self, now_ns: u64, state: &mut TemplateState) -> u64 {
+    /// Queues what has become due by now, `most` at most; gives how many that were.
+    pub(super) fn advance(&mut self, now_ns: u64, most: u64, state: &mut TemplateState) -> u64 {
         let mut count = 0;
-        while self.next_ns() <= now_ns {
+        while count < most && self.next_ns() <= now_ns {
             let peer = self.peers.pick(state);
             if let Some(queue) = self.queues.get_mut(peer) {
                 queue.due_ns.push_back(self.start_ns.saturating_add(self.next_due_ns));

@@ -87,8 +87,9 @@ impl Client {
             }
             _ => ThreadUse { core: self.core, wall_ns, ..ThreadUse::default() },
         };
+        let left = self.left_to_ask();
         if let Some(pacer) = &mut self.pacer {
-            self.tally.asked += pacer.advance(end_ns, &mut self.state);
+            self.tally.asked += pacer.advance(end_ns, left, &mut self.state);
             self.tally.unsent_end = pacer.waiting();
             pacer.abandon(|due_ns| self.tally.leave(due_ns, end_ns));
         }
@@ -98,6 +99,7 @@ impl Client {
         self.outcome = Some(Outcome { tally, used, wall_ns, opening });
         self.ended_ns = end_ns;
         self.stage = Stage::Ended;
+        self.live.finish();
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     }
 
@@ -124,8 +126,9 @@ impl Client {
 
     /// Calls connections for the requests that wait.
     fn call_takers(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
+        let left = self.left_to_ask();
         let Some(pacer) = &mut self.pacer else { return };
-        self.tally.asked += pacer.advance(now_ns, &mut self.state);
+        self.tally.asked += pacer.advance(now_ns, left, &mut self.state);
         let mut numbers = Vec::new();
         pacer.call(&self.opening, |taker| match taker {
             Taker::Open(id) => context.command(Command::Run(id)),
@@ -170,7 +173,8 @@ impl Client {
             Stage::WarmingUp => self.window.begin_ns,
             Stage::Counting | Stage::Ended => self.window.end_ns,
         };
-        let pacer = self.pacer.as_ref().map_or(u64::MAX, Pacer::next_ns);
+        let due = self.pacer.as_ref().filter(|_| self.left_to_ask() > 0);
+        let pacer = due.map_or(u64::MAX, Pacer::next_ns);
         let retry = self.retries.front().map_or(u64::MAX, |(due_ns, _)| *due_ns);
         border.min(pacer).min(retry).min(self.next_live_ns)
     }
@@ -346,7 +350,8 @@ impl Service for Client {
         if self.stage == Stage::WarmingUp && stage != Stage::WarmingUp {
             self.count(context);
         }
-        if stage == Stage::Ended || self.live.is_stopped() {
+        let has_asked_all = self.left_to_ask() == 0 && self.tally.in_flight() == 0;
+        if stage == Stage::Ended || has_asked_all || self.live.is_stopped() {
             self.end(context.now, context);
             return;
         }

@@ -26,6 +26,7 @@ mod url;
 mod zipf;
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 pub use address::{Address, AddressError, Ownership, check_sources, loopback_sources, resolve};
@@ -62,6 +63,8 @@ pub struct Plan {
     pub pace: Pace,
     /// How long is measured, once for each run.
     pub duration: Duration,
+    /// After how many requests a run ends before that; none where time alone ends it.
+    pub count: Option<NonZeroU64>,
     /// How long is asked before that, uncounted.
     pub warmup: Duration,
     /// How often all of it is done; at least once.

@@ -17,6 +17,7 @@ pub(crate) fn plan(urls: &[&str]) -> Plan {
         pace: Pace::Closed,
         duration: Duration::from_secs(1),
         warmup: Duration::ZERO,
+        count: None,
         runs: 1,
         lifetime: Lifetime::KeptAlive,
         upkeep: Upkeep::Replace,

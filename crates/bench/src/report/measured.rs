@@ -95,6 +95,9 @@ pub struct PlanReport {
     pub rate_to_per_s: Option<f64>,
     /// Length of a run.
     pub duration_ns: u64,
+    /// After how many requests a run ends before that; null where time alone ends it.
+    #[serde(default)]
+    pub count: Option<u64>,
     /// Time before each run that is not counted.
     pub warmup_ns: u64,
     /// How many runs.

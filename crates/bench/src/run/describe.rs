@@ -29,6 +29,7 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
         rate_to_per_s: rate.map(|rate| rate.to),
         duration_ns: nanoseconds(plan.duration),
         warmup_ns: nanoseconds(plan.warmup),
+        count: plan.count.map(std::num::NonZeroU64::get),
         runs: plan.runs,
         requests_per_connection: match plan.lifetime {
             Lifetime::KeptAlive => None,

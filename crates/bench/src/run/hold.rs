@@ -60,7 +60,7 @@ pub fn hold(
     } else {
         let window = Window::new(monotonic_ns() + 2 * LIVE_NS, Duration::ZERO, plan.duration);
         generator.lives.iter().for_each(|live| live.begin(window.start_ns));
-        watch(&servers, window, &interrupts, |elapsed_ns| {
+        watch(&servers, window, &interrupts, &generator, |elapsed_ns| {
             look(&Moment { run: 1, runs: 1, elapsed_ns, window, glance: generator.glance() });
         })?
     };

@@ -154,7 +154,7 @@ fn once(
     let mut generator = stand(work, Some(window))?;
     generator.launched.start();
     let runs = plan.runs.max(1);
-    let watched = watch(&servers, window, interrupts, |elapsed_ns| {
+    let watched = watch(&servers, window, interrupts, &generator, |elapsed_ns| {
         look(&Moment { run, runs, elapsed_ns, window, glance: generator.glance() });
     })?;
     let outcomes = generator.gather(watched.wish, plan.connections)?;
@@ -170,11 +170,12 @@ struct Watched {
     wish: Wish,
 }
 
-/// Waits for the end of a window, or for the wish to end it early.
+/// Waits for the end of a window, for the threads to have asked all, or for the wish to end it early.
 fn watch(
     servers: &[u32],
     window: Window,
     interrupts: &Interrupts,
+    generator: &Generator,
     mut look: impl FnMut(u64),
 ) -> Result<Watched, RunError> {
     let mut wish = Wish::GoOn;
@@ -185,7 +186,7 @@ fn watch(
             before = Some(read(servers));
         }
         look(now_ns.saturating_sub(window.start_ns));
-        if wish == Wish::End || now_ns >= window.end_ns {
+        if wish == Wish::End || now_ns >= window.end_ns || generator.is_over() {
             break;
         }
         let border_ns = if before.is_none() { window.begin_ns } else { window.end_ns };
@@ -272,6 +273,11 @@ impl Generator {
         }
         self.launched.join()?;
         Ok(outcomes)
+    }
+
+    /// Whether all threads have asked all they were to ask.
+    fn is_over(&self) -> bool {
+        self.lives.iter().all(|live| live.is_over())
     }
 
     fn glance(&self) -> Glance {

@@ -29,6 +29,7 @@ pub(crate) fn plan_of(address: SocketAddr, request: &Request) -> Plan {
         pace: Pace::Closed,
         duration: Duration::from_millis(300),
         warmup: Duration::ZERO,
+        count: None,
         runs: 1,
         lifetime: Lifetime::KeptAlive,
         upkeep: Upkeep::Replace,

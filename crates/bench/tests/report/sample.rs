@@ -103,6 +103,7 @@ pub(crate) fn closed_plan() -> PlanReport {
         rate_to_per_s: None,
         duration_ns: SECOND_NS,
         warmup_ns: 2 * SECOND_NS,
+        count: None,
         runs: 1,
         requests_per_connection: None,
         pipeline: 1,

@@ -28,6 +28,7 @@ fn failed_if(text: &str) -> Condition {
 fn full() -> Report {
     let mut plan = open_plan();
     plan.requests_per_connection = Some(100);
+    plan.count = Some(1000);
     plan.check = Some("status 200".to_owned());
     let mut run = open_run();
     run.steal_share = Some(0.5);
@@ -75,6 +76,7 @@ fn full_knee() -> String {
     let mut report = knee();
     report.steps.retain(|step| !step.reasons.is_empty());
     report.plan.requests_per_connection = Some(100);
+    report.plan.count = Some(1000);
     report.plan.check = Some("status 200".to_owned());
     report.to_json()
 }

@@ -8,7 +8,9 @@ use crate::report::hold::HoldReport;
 use crate::report::measured::{Ended, PlanReport};
 use crate::report::schema::{Report, RunReport, Tool};
 use crate::report::summary::{Spread, Summary};
-use crate::report::text::{bytes, count, duration, median_run, numbered, pace, percent, rate};
+use crate::report::text::{
+    bytes, count, duration, length, median_run, numbered, pace, percent, rate,
+};
 use crate::report::verdict::{Reason, State};
 
 /// The name of the page, for the window and the list of files.
@@ -51,11 +53,7 @@ pub(crate) fn plan_in_words(plan: &PlanReport, often: String) -> String {
         pace(plan),
         numbered(plan.connections, "connection"),
         numbered(u64::from(plan.threads), "thread"),
-        format!(
-            "{} after {} of warm-up",
-            duration(plan.duration_ns as f64),
-            duration(plan.warmup_ns as f64)
-        ),
+        length(plan),
         often,
     ];
     words.extend(plan.check.as_ref().map(|check| format!("an answer had to be {check}")));

@@ -59,14 +59,23 @@ pub(in crate::report) fn median_run(report: &Report) -> Option<&RunReport> {
     report.runs.iter().min_by(|left, right| distance(left).total_cmp(&distance(right)))
 }
 
+/// How long a run is, and what is before it.
+pub(in crate::report) fn length(plan: &PlanReport) -> String {
+    let of_ns = |nanoseconds: u64| duration(nanoseconds as f64);
+    let length = match plan.count {
+        Some(requests) => numbered(requests, "request"),
+        None => of_ns(plan.duration_ns),
+    };
+    format!("{length} after {} of warm-up", of_ns(plan.warmup_ns))
+}
+
 fn plan(report: &Report, out: &mut impl Write) -> fmt::Result {
     let plan = &report.plan;
-    let of_ns = |nanoseconds: u64| duration(nanoseconds as f64);
     write!(out, "{} {}: {}, ", report.tool.name, report.tool.version, plan.verb)?;
     write!(out, "{}, ", pace(plan))?;
     write!(out, "{}, ", numbered(plan.connections, "connection"))?;
     write!(out, "{}, ", numbered(u64::from(plan.threads), "thread"))?;
-    write!(out, "{} after {} of warm-up", of_ns(plan.duration_ns), of_ns(plan.warmup_ns))?;
+    write!(out, "{}", length(plan))?;
     if report.runs.len() > 1 {
         write!(out, ", {} runs", report.runs.len())?;
     }
