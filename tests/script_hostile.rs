@@ -36,7 +36,7 @@ fn plan() -> Plan {
         .file("file.txt", "file")
 }
 
-/// Has programs run until there are no more. What becomes of each is its own affair; that it is over is not.
+/// Has the server run programs until there are no more. A program may fail in any way, but its request has to end.
 fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
     loop {
         let seed = next.fetch_add(1, Relaxed);

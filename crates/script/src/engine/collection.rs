@@ -6,7 +6,8 @@
 use crate::engine::state::State;
 use crate::limits;
 
-/// Ends of cycles until all is free that was garbage: that of the one under way, which may have passed by some, and one more.
+/// How many collection cycles have to end before everything that is garbage now is free. The cycle under way may already have passed by
+/// some of it, so it takes one more.
 pub(super) const CYCLES: u64 = 2;
 
 /// How far the collector is.
@@ -14,7 +15,7 @@ pub(super) const CYCLES: u64 = 2;
 pub(super) struct Collection {
     /// Ends of cycles so far.
     pub(super) cycles: u64,
-    /// The end of a cycle with which the one under way is over; none is where that has come.
+    /// The number of the cycle with whose end the collection under way is over; when that has come, none is under way.
     until: u64,
     /// Bytes in use at the end of the last one.
     left: usize,
@@ -56,7 +57,7 @@ impl State {
         if is_due && !self.collection.is_underway() {
             self.collection.until = self.collection.cycles + CYCLES;
             self.lua.set_collector_pace(limits::COLLECTOR_PACE_SHORT);
-            // From the first step on whoever allocates goes on with it.
+            // After this first step every allocation does some of the work.
             self.collect_step();
         }
     }
@@ -88,7 +89,7 @@ impl State {
             let free = whole / limits::ROOM_LITTLE_PART + whole / limits::ROOM_MORE_PART;
             missing = (left + free).saturating_sub(whole) as u64;
         } else if self.collection.is_refused && left > whole / limits::COLLECTED_PART {
-            // There is room, but not for what was wanted: whoever holds most.
+            // There is room, but not enough for what was wanted: the run that holds most has to make it.
             missing = 1;
         }
         self.bin.borrow_mut().held = 0;
@@ -96,7 +97,7 @@ impl State {
         self.collection = Collection { cycles, until, left, is_refused: false, missing };
     }
 
-    /// A run was refused memory: garbage is collected, and if there is none, whoever holds most is ended.
+    /// Notes that a run was refused memory. A collection follows; if it frees too little, the run that holds most is ended.
     pub(super) fn note_refused(&mut self) {
         self.collection.is_refused = true;
         self.collect_if_due();
@@ -108,7 +109,8 @@ impl State {
         Some(std::mem::take(&mut self.collection.missing)).filter(|bytes| *bytes > 0)
     }
 
-    /// Whether there is room for one more that may last, and grow: not where memory may soon be short, be it for garbage.
+    /// Whether there is room for another process, which may live long and grow: not when memory may soon be short, even if only garbage
+    /// fills it.
     pub(super) fn has_room_for_more(&self) -> bool {
         self.lua.memory_used() < self.lua.memory_bound() / 8 * limits::SPAWNED_EIGHTHS
     }

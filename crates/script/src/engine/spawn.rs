@@ -1,6 +1,6 @@
 //! Processes: runs of what a page gave to `spawn` in another engine, and the accounts they share.
 //!
-//! Owns how one is begun. What it begins with is copying.lua's; when it goes on is its host's to say.
+//! Owns how a process begins. `copying.lua` makes what it begins with, and its host decides when it goes on.
 
 use std::rc::Rc;
 
@@ -22,8 +22,8 @@ impl State {
         self.lua.held_by(account.number)
     }
 
-    /// A process of what a page gave to [`Wait::Spawn`](crate::engine::Wait::Spawn). An account of this engine pays for it. Resume it,
-    /// now or later. `name` is the page's. None where there is no room for it.
+    /// Begins a process from what a page gave to [`Wait::Spawn`](crate::engine::Wait::Spawn); its memory counts on an account of this
+    /// engine. The caller resumes it, now or later. `name` is the page's. None when there is no room for it.
     pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<Account>) -> Option<Run> {
         assert!(Rc::ptr_eq(&self.bin, &account.bin), "a process runs in the engine of its account");
         self.sweep();

@@ -1,6 +1,7 @@
-//! Who is ended when memory is short: whoever holds most, so that others have room.
+//! Which runs are ended when memory is short: those that hold most.
 //!
-//! Owns that choice, for requests and for families of processes. The engines say when memory is short, and how much is missing.
+//! Owns that choice, among requests and among families of processes. Never decides that memory is short: the engines report that, and how
+//! many bytes are missing.
 
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use super::set::Page;
 use crate::limits::{ENDED_FOR_ROOM_MIN, PROCESSES_ENDED_AT_ONCE};
 
 impl Runner {
-    /// Ends those who hold most, if an engine has found out that memory is short.
+    /// Ends the runs that hold most, when an engine has reported that memory is short.
     pub(super) fn make_room(&mut self) {
         if let Some(missing) = self.engine.take_shortage() {
             self.end_requests(missing);
@@ -28,7 +29,7 @@ impl Runner {
         }
     }
 
-    /// Requests: each of them is answered 503 when it goes on, which is now.
+    /// Ends requests. Each goes on at once, and is answered 503.
     fn end_requests(&mut self, missing: u64) {
         let held = |underway: &Underway| match &underway.work {
             Work::Run(run) => self.engine.held_by(run),
@@ -47,7 +48,7 @@ impl Runner {
         }
     }
 
-    /// All processes of some requests, for which nobody waits: so many of them in one turn.
+    /// Ends all processes of some requests. No client waits for them; a turn ends a bounded number.
     fn end_families(&mut self) {
         let lives = self.underway.values().map(|underway| &underway.life);
         let held = held_by_families(self.nursery.engine(), lives);
@@ -93,7 +94,7 @@ impl Runner {
         self.counters.of(life.row).add_fault(Fault::Memory);
         let page = self.end(life);
         of.count += 1;
-        // One of them tells where it was; the others are as it is.
+        // The log gets the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) = (work, self.nursery.engine_mut(), &of.first) {
             of.first = Some((page, engine.end_for_room(run, of.held)));
         }
@@ -108,7 +109,7 @@ struct Ended {
     first: Option<(Arc<Page>, Box<ScriptError>)>,
 }
 
-/// Those who hold most, until they hold together what is missing; nobody who holds next to nothing.
+/// The holders of most memory, as many as together hold what is missing. A holder of next to nothing is never among them.
 fn largest<T>(mut holders: Vec<(u64, T)>, missing: u64) -> Vec<(u64, T)> {
     holders.sort_by_key(|(held, _)| Reverse(*held));
     let mut found = 0_u64;
@@ -120,7 +121,7 @@ fn largest<T>(mut holders: Vec<(u64, T)>, missing: u64) -> Vec<(u64, T)> {
     holders.into_iter().take_while(is_needed).collect()
 }
 
-/// Whose memory there is of processes: what each page's hold, by the requests they come of.
+/// What the processes of each page hold, by the request that spawned them.
 pub(super) fn held_by_families<'a>(
     engine: Option<&State>,
     lives: impl Iterator<Item = &'a Life>,

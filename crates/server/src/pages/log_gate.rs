@@ -17,12 +17,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A rate of lines and bytes, and what it has let through lately.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
-    /// When all that was let through is paid for.
+    /// The time at which the rate has caught up with all that was let through.
     paid_at_ns: u64,
 }
 
 impl Bucket {
-    /// Whether there is room for a line that takes so long to pay for; it is paid for if so.
+    /// Takes a line that costs so many nanoseconds of the rate; `false` when the rate has no room for it.
     fn take(&mut self, cost_ns: u64, now_ns: u64) -> bool {
         let paid_at_ns = self.paid_at_ns.max(now_ns).saturating_add(cost_ns);
         let has_room = paid_at_ns - now_ns <= LOG_BURST_NS;
@@ -38,7 +38,7 @@ fn cost_ns(size: usize, lines_per_second: u64, bytes_per_second: u64) -> u64 {
     by_size.max(SECOND_NS / lines_per_second)
 }
 
-/// Whose lines have a rate of their own.
+/// A writer of lines. Each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writer<'a> {
     /// The requests for a page: that of this number, of the pages of this number.
@@ -49,12 +49,12 @@ pub enum Writer<'a> {
     Failures(&'a str),
 }
 
-/// What one of them wrote.
+/// What one writer wrote.
 #[derive(Debug, Default)]
 struct Account {
     bucket: Bucket,
     left_out: u64,
-    /// As the log calls it.
+    /// The writer's name in the log.
     name: Box<str>,
 }
 

@@ -1,7 +1,7 @@
 //! The second engine of a scheduler: it runs what pages spawned, in a memory of its own.
 //!
-//! Owns that engine, which there is from the first process on. What processes hold is in nobody's way who answers a request, and
-//! what they hold together is known by the request they come of (`family.rs`). Never decides when a process goes on.
+//! Owns that engine, which is made when the first process is spawned. The memory of processes is not the memory of requests, and each
+//! process belongs to the request that spawned it (`family.rs`). Never decides when a process goes on.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Nursery {
         self.engine.as_mut()
     }
 
-    /// The engine, which is made now if there was none, with the app modules of these sets.
+    /// The engine, made now if there is none yet, with the app modules of these sets.
     pub(super) fn open<'a>(
         &mut self,
         sets: impl Iterator<Item = &'a Arc<PageSet>>,
@@ -40,7 +40,7 @@ impl Nursery {
         if self.engine.is_none() {
             let mut engine = State::new(self.settings)?;
             for set in sets.filter(|set| set.is_app()) {
-                // Where there is no room for a module, the process that requires it is told.
+                // A module that finds no room is no error here: the process that requires it gets one.
                 let _none_of_them = provide(&mut engine, set);
             }
             self.engine = Some(engine);
@@ -88,7 +88,7 @@ pub(super) fn provide(
     }
     match last {
         Some(page) => Err((Arc::clone(page), error)),
-        // A set of none: pages go on finding those that are gone.
+        // An empty set: without it pages would still find the modules of the set before.
         None => Ok(()),
     }
 }

@@ -1,13 +1,13 @@
-//! Who goes on at the end of a turn.
+//! Which runs go on at the end of a turn.
 //!
-//! Owns the order: whoever has not used up a time slice goes before all who have, among requests and among processes. Never runs
-//! anything.
+//! Owns their order. A run that has not used up a time slice goes before all that have; this holds for requests, and for processes. Never
+//! runs anything.
 
 use std::collections::VecDeque;
 
 use super::process::Key;
 
-/// What one that is ready has used so far.
+/// How much time a ready run has used so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Used {
     /// Less than one time slice.
@@ -16,33 +16,33 @@ pub(super) enum Used {
     Much,
 }
 
-/// Those of one kind that are ready, in two queues.
+/// The ready runs of one kind, requests or processes, in two queues.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// They go on in the same turn, as many as have room in its share.
+    /// Runs that go on in the same turn, as long as its share lasts.
     fresh: VecDeque<Key>,
-    /// One of them goes on in each turn, and with it they all do at some time: a slice each.
+    /// Runs of which one goes on in each turn, for a slice. So each has its turn.
     worn: VecDeque<Key>,
 }
 
 impl Queue {
-    /// The first of those who have used little.
+    /// The first run that has used little.
     pub(super) fn take_fresh(&mut self) -> Option<Key> {
         self.fresh.pop_front()
     }
 
-    /// The first of those who have used much.
+    /// The first run that has used much.
     pub(super) fn take_worn(&mut self) -> Option<Key> {
         self.worn.pop_front()
     }
 
-    /// How many there are.
+    /// How many runs are ready.
     pub(super) fn len(&self) -> usize {
         self.fresh.len() + self.worn.len()
     }
 }
 
-/// Those that are ready: neither kind waits behind the other.
+/// All ready runs. Requests do not wait behind processes, nor processes behind requests.
 #[derive(Default)]
 pub(super) struct Ready {
     pub(super) requests: Queue,
@@ -50,7 +50,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Puts one behind all of its kind that have used as much.
+    /// Puts a run behind all of its kind that have used as much.
     pub(super) fn push(&mut self, key: Key, used: Used) {
         let queue = match key {
             Key::Request(_) => &mut self.requests,
