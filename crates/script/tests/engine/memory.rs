@@ -41,6 +41,25 @@ fn endless_allocation_ends_the_page_only() {
 }
 
 #[test]
+fn want_of_memory_is_no_table_after_a_table_was_refused() {
+    let mut stage = Stage::with(Settings {
+        cpu_budget: Duration::from_secs(60),
+        memory_bytes: 16 << 20,
+        run_memory_bytes: 16 << 20,
+        ..Settings::default()
+    });
+    let caught = "local fine, why = pcall(function() local t = {} for i = 1, 2e6 do t[i * 3] = i end end) _b:put(tostring(fine))";
+    assert_eq!(stage.body(caught), "false");
+    let error = stage.failure("local t = {} for i = 1, 1e5 do t[i] = ('x'):rep(1000) .. i end");
+    assert_eq!((error.fault, error.message.as_str()), (Fault::Memory, "not enough memory"));
+    // In the same run, too.
+    let error = stage.failure(&format!(
+        "{caught} local t = {{}} for i = 1, 1e5 do t[i] = ('x'):rep(1000) .. i end"
+    ));
+    assert_eq!((error.fault, error.message.as_str()), (Fault::Memory, "not enough memory"));
+}
+
+#[test]
 fn a_table_that_grows_too_large_is_an_error_with_its_line() {
     for code in [
         "local t = {}\nfor i = 1, 1e6 do t['key ' .. i] = i end",
