@@ -123,3 +123,14 @@ fn parts_and_modules_that_are_not_there_are_told_by_check() {
     }
     assert_eq!(told.matches("there is no").count(), 4, "{told}");
 }
+
+#[test]
+fn of_very_many_names_that_are_not_there_a_few_are_told() {
+    let directory = Directory::new();
+    let line = "if false then include('none.html') end\n";
+    directory.write("site/many.page.html", format!("<% {} %>", line.repeat(20_000)));
+    directory.write("velodrome.toml", "");
+    let told = errors_of(&check(&directory));
+    assert!(told.contains("many.page.html:20:"), "{told}");
+    assert_eq!(told.matches("there is no part").count(), 20);
+}

@@ -64,16 +64,16 @@ pub const GENERATOR_WAITING_MAXIMUM: f64 = 0.05;
 /// INVALID.
 pub const GENERATOR_STARVED_MAXIMUM: f64 = 0.1;
 
-/// Share of a run that such a thread may wait at a stretch, 0.01. Beyond it the 99th percentile leaves out what would have been
-/// asked meanwhile: INVALID.
+/// Share of a run that such a thread may wait at a stretch, 0.01. Beyond it the requests that the thread did not send in that time are
+/// more than one in a hundred, and the 99th percentile leaves them out: INVALID.
 pub const GENERATOR_STRETCH_MAXIMUM: f64 = 0.01;
 
 /// Share of a run that a thread of the server may be ready and have no core before it is remarked on, 0.05.
 /// Beyond it the verdict carries a note.
 pub const SERVER_WAITING_MAXIMUM: f64 = 0.05;
 
-/// Share of the requests of an open loop that may be due and not sent at the end, 0.01. Beyond it the rate was not what was
-/// asked for: INVALID.
+/// Share of the requests of an open loop that may be due and not sent at the end, 0.01. Beyond it the generator did not keep the rate of
+/// the plan: INVALID.
 pub const RATE_MISSED_MAXIMUM: f64 = 0.01;
 
 /// Share of failed requests from which the note on failures says it, 0.01. Below it the note has their number alone.
@@ -95,7 +95,8 @@ pub const STALL_ANSWERS_PER_TENTH: u64 = 20;
 /// were counted. Below it a core has lost nothing.
 pub const STEAL_TICKS_MINIMUM: u64 = 3;
 
-/// Share of its time from which a core counts as used, 0.1. What is taken from a core that is used less touches no figure.
+/// Share of its time from which a core counts as used, 0.1. Below it stolen time is not counted: no thread of the measurement had work
+/// on that core.
 pub const CORE_USED_MINIMUM: f64 = 0.1;
 
 /// Highest rate, 100 million requests per second: more than any host sends. A higher one is refused before the run.

@@ -129,7 +129,7 @@ pub struct Launched {
     start: Vec<Sender<()>>,
     /// Nothing comes here: it is closed when the last scheduler has ended.
     ended: Receiver<Infallible>,
-    /// What can be seen of the turns of each.
+    /// The pulse of each scheduler.
     pub pulses: Vec<Arc<Pulse>>,
     /// Where they listen, with the ports the kernel chose.
     pub addresses: Vec<ListenAddress>,

@@ -49,14 +49,14 @@ pub const COPY_BYTES: usize = 16 * 1024;
 /// Consequence: an outbox of more pieces takes several writes.
 pub const GATHER_PIECES: usize = 64;
 
-/// Bytes sent for one process in one turn from what it has queued.
+/// Bytes of its queued output that one process sends in one turn.
 ///
 /// Consequence: a fast reader of a large file takes turns with everybody else.
 pub const QUEUED_BYTES_SENT_PER_RUN: usize = 1024 * 1024;
 
-/// Bytes sent in one turn from what all processes have queued: about a millisecond of copying.
+/// Bytes of queued output that all processes together send in one turn: about a millisecond of copying.
 ///
-/// Consequence: the others send in the next turn, after what came meanwhile.
+/// Consequence: the processes that are left send in the next turn, after the events that came meanwhile.
 pub const QUEUED_BYTES_SENT_PER_TURN: usize = 4 * 1024 * 1024;
 
 /// Messages of one ring between two endpoints.

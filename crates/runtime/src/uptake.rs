@@ -59,7 +59,7 @@ impl Uptake {
         self.look_due_ns.saturating_add((floor.idle_ns / LOOKS).max(1))
     }
 
-    /// The kernel holds so many bytes now: what it does not hold any more the peer has acknowledged.
+    /// Looks at the bytes that the kernel holds now. The peer has acknowledged all that the kernel does not hold any more.
     pub(crate) fn look(&mut self, now_ns: u64, outstanding: u64, floor: Floor) -> Judgement {
         let taken = (self.outstanding + self.sent).saturating_sub(outstanding);
         (self.outstanding, self.sent) = (outstanding, 0);
@@ -91,7 +91,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const FLOOR: Floor = Floor { idle_ns: 32 * S, rate: 100 };
 
-    /// What is found at each look, until the peer is slow: how many looks that took.
+    /// Looks until the peer is found slow, and gives the number of looks.
     fn looks_until_slow(mut outstanding: impl FnMut(u64, &mut Uptake) -> u64) -> Option<u64> {
         let mut uptake = Uptake::since(S, 0);
         (1..100).find(|look| {

@@ -115,7 +115,7 @@ pub struct Client {
     /// What the thread had used when counting began, with what it had spun.
     before: Option<(ThreadSample, u64)>,
     waits: Waits,
-    /// What is handed over once the connections are closed.
+    /// The measurement of this thread. It is handed over when all connections are closed.
     outcome: Option<Outcome>,
     /// Requests of this thread that count; then its run is over.
     quota: u64,

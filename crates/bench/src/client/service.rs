@@ -73,8 +73,8 @@ impl Client {
         self.stage = Stage::Counting;
     }
 
-    /// Ends the counting, and the scheduler. What was measured is handed over when all connections are closed: each tells of what
-    /// was on its way.
+    /// Ends the counting, and the scheduler. Each connection then adds the requests that had no answer as it is closed; after the last
+    /// one the measurement is handed over.
     fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoMessage>) {
         let end_ns = now.monotonic_ns.min(self.window.end_ns);
         let wall_ns = end_ns.saturating_sub(self.window.begin_ns);

@@ -17,7 +17,7 @@ impl Waits {
         Self { looked_ns: now_ns, waited_ns, ..Self::default() }
     }
 
-    /// Another look. What was waited in looks that follow one another belongs together when the thread hardly ran in them.
+    /// Looks again. Waits of looks that follow one another are one stretch when the thread hardly ran in between.
     pub(super) fn look(&mut self, now_ns: u64, waited_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.looked_ns);
         let more_ns = waited_ns.saturating_sub(self.waited_ns);

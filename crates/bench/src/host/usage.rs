@@ -182,7 +182,7 @@ pub struct ServerUse {
     pub system_ns: Option<u64>,
     /// What its busiest thread used of its core, in nanoseconds.
     pub busiest_thread_ns: u64,
-    /// What the thread that waited most was ready and had no core.
+    /// How long the thread that waited most was ready and had no core, in nanoseconds.
     pub longest_waiting_thread_ns: u64,
     /// Memory in RAM at the end, of all its processes; what they share counts for each.
     pub resident_bytes: u64,

@@ -159,7 +159,7 @@ impl Step {
     pub fn of(rate_per_s: f64, report: &Report, objectives: &[Objective]) -> Step {
         let broken = report.runs.iter().flat_map(|run| broken(run, objectives));
         let of_server: Vec<String> = reasons(report, is_of_server).chain(broken).collect();
-        // What can only lengthen times is no doubt about times that are short enough.
+        // A reason that only makes times longer casts no doubt on times that are short enough.
         let holds = of_server.is_empty();
         let doubts = |code| !is_of_server(code) && (!holds || !lengthens(code));
         let untrusted: Vec<String> = reasons(report, doubts).collect();

@@ -1,6 +1,6 @@
 //! Conditions under which a measurement counts as failed: `p99>5ms`, `failed>1%`, `rate<10k`.
 //!
-//! Owns their notation and what they are held against. Never changes the verdict: a result that is valid may fail.
+//! Owns their notation, and which figure each is compared with. Never changes the verdict: a valid result may fail.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use crate::report::percentile::Percentile;
 use crate::report::schema::Report;
 use crate::report::text::{duration, percent, rate};
 
-/// What must not be.
+/// A condition under which a measurement fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     text: String,
@@ -38,7 +38,7 @@ enum Than {
     Less,
 }
 
-/// What a condition came to.
+/// A condition with the figure that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionReport {
     /// As it was given.

@@ -70,8 +70,8 @@ pub struct Connections {
     pub closed: u64,
 }
 
-/// What connections did besides waiting for answers that came, in nanoseconds since [`Tally::begin`]. Together with the service times
-/// it is all the time of all connections, as long as they have something to do.
+/// The time that connections spent without waiting for an answer that came, in nanoseconds since [`Tally::begin`]. With the service times
+/// it is all the time of all connections that have something to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Being opened.
@@ -120,7 +120,7 @@ pub struct Tally {
     pub unsent_end: u64,
     /// Times of connections that are in no histogram.
     pub spent: Spent,
-    /// Answers, or bytes after the end of one, that nobody had asked for. They are among the failures, as garbage.
+    /// Answers, or bytes behind one, that belong to no request. They are among the failures, as garbage.
     pub unasked: u64,
     /// Connections of this thread.
     pub connections: Connections,
@@ -245,7 +245,7 @@ impl Tally {
         self.fail(kind, now_ns);
     }
 
-    /// Something came that nobody had asked for.
+    /// Counts an answer, or bytes behind one, that belongs to no request.
     #[cold]
     pub fn hear_unasked(&mut self, now_ns: u64) {
         self.unasked += 1;

@@ -83,7 +83,7 @@ impl Seconds {
         let tenth = now_ns.saturating_sub(begin_ns) / TENTH_NS;
         let counts = &mut self.counts[self.current];
         counts.answered += 1;
-        // The last second holds what comes after it.
+        // The last second also counts the answers that come after its end.
         counts.answered_tenths[(tenth as usize).min(TENTHS - 1)] += 1;
         let bucket = bucket(response_ns.min(LATENCY_MAXIMUM_NS));
         let count = &mut self.buckets[self.current * BUCKETS + bucket];

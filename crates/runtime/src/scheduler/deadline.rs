@@ -6,11 +6,11 @@
 use sys::pollset::Pollset;
 
 use super::Scheduler;
-use crate::process::{Flags, TableLinks, wheel_index};
+use crate::process::{TableLinks, wheel_index};
 use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
-use crate::uptake::{Judgement, Uptake};
+use crate::uptake::Judgement;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// The clock a process is under now: while its output waits, the watch on its peer; else its deadline.
@@ -111,8 +111,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Whether a peer took less than it has to. One for which nothing waits in the kernel is not to blame: our output waits for
-    /// a file, or for its turn.
+    /// Whether a peer took less than it has to. Output that waits for a file counts as well, so that no connection waits for ever.
     fn is_slow_reader(&mut self, id: ProcessId) -> bool {
         let now_ns = self.clock.now().monotonic_ns;
         let floor = self.settings.floor();
@@ -122,10 +121,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return false;
         }
         let outstanding = self.pollset.outstanding(&process.socket);
-        if !process.flags.has(Flags::WANTS_ROOM) {
-            outbox.uptake = Uptake::since(now_ns, outstanding);
-            return false;
-        }
         outbox.uptake.look(now_ns, outstanding, floor) == Judgement::Slow
     }
 }

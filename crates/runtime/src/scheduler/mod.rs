@@ -88,7 +88,7 @@ pub struct Scheduler<P: Pollset, S: Service> {
     drain: Option<Drain>,
     /// When the service wants a turn, whatever happens.
     alarm_ns: Option<u64>,
-    /// Bytes of what processes have queued that may still be sent in this turn.
+    /// Bytes of queued output that this turn may still send.
     sends_left: usize,
     pulse: Arc<Pulse>,
 }
@@ -146,7 +146,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         &self.stats
     }
 
-    /// What other threads may see of its turns.
+    /// Its pulse, for other threads to look at.
     pub fn pulse(&self) -> Arc<Pulse> {
         Arc::clone(&self.pulse)
     }

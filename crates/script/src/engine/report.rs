@@ -254,7 +254,7 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
             inner.frame.function.clear();
         }
     }
-    // What has lost its name may be at the place of the one before.
+    // A frame whose function has lost its name may now be at the same place as the frame before.
     let mut joined: Vec<Span> = Vec::new();
     for span in spans {
         match joined.last_mut().filter(|inner| inner.frame.is_at(&span.frame)) {

@@ -1,7 +1,7 @@
 //! The parts and modules that code names in so many words: `include("row.html")`, `require "clock"`.
 //!
-//! Owns what counts as such a name: a text without escapes that is the first thing behind a function's name. Never looks whether it
-//! is there.
+//! Owns what counts as such a name: a string without escapes that is the first argument of a call. Never looks whether the part or module
+//! exists.
 
 use super::token::{Lexeme, Lexer};
 
@@ -27,20 +27,24 @@ enum Place<'l> {
     Argument(Named<'l>),
 }
 
-/// The names in a Lua text that one of these functions is called with; up to the first place where it is none. What a text declares
-/// itself (`local include`) is another function.
+/// The names that a Lua text calls one of these functions with, up to the first place where the text is no Lua. A function that the text
+/// declares itself (`local include`) is another function, and its names are left out.
 pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<Named<'l>> {
     let mut lexer = Lexer::new(lua, 0);
     let (mut found, mut declared): (Vec<Named<'l>>, Vec<&str>) = (Vec::new(), Vec::new());
     let (mut place, mut before) = (Place::Elsewhere, "");
+    let (mut line, mut counted) = (1, 0);
     while let Ok(Some(token)) = lexer.next_token() {
         if token.lexeme == Lexeme::Comment {
             continue;
         }
         let Some(text) = lua.get(token.start..token.end) else { break };
-        let named = |function| {
+        let mut named = |function| {
             let name = plain(text)?;
-            let line = 1 + lua[..token.start].bytes().filter(|byte| *byte == b'\n').count();
+            // Each line is counted once, however many names there are.
+            let passed = lua.get(counted..token.start).unwrap_or_default();
+            line += passed.bytes().filter(|byte| *byte == b'\n').count();
+            counted = token.start;
             Some(Named { function, name, line: u32::try_from(line).unwrap_or(u32::MAX) })
         };
         place = match place {

@@ -4,7 +4,7 @@
 
 use super::limits;
 
-/// How what the server says itself is sent.
+/// The form of a listing, or of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Html,

@@ -1,17 +1,18 @@
 //! Parts and modules that code names in so many words and that are not there.
 //!
-//! Owns how such a name is looked up and what is said of it. Never looks at names that are made while a page runs.
+//! Owns how such a name is looked up and the words of the problem. Never looks at names that code makes while it runs.
 
 use ahash::HashSet;
 use script::template::{Named, named};
 
+use super::limits::PAGE_STRANGERS_MAX;
 use super::mark::column_of;
 use super::set::{Page, PageKind, PageSet, Problem};
 
 /// The functions that take the name of a part, or of a module.
 const FUNCTIONS: [&str; 4] = ["include", "layout", "render", "require"];
 
-/// What there is to name.
+/// The parts and modules that exist.
 pub(super) struct Present<'s> {
     modules: HashSet<&'s str>,
     /// The parts of the first site, which modules render.
@@ -28,7 +29,7 @@ impl<'s> Present<'s> {
         }
     }
 
-    /// What a page of this set names and what is not there.
+    /// The problems of a page of this set: the parts and modules that it names and that do not exist.
     pub(super) fn missing(&self, page: &Page, set: &PageSet) -> Vec<Problem> {
         let Some(lua) = page.lua.as_deref().filter(|_| page.problem.is_none()) else {
             return Vec::new();
@@ -51,7 +52,7 @@ impl<'s> Present<'s> {
             let column = column_of(&page.source, named.line, named.name);
             Some(Problem { line: named.line, column, what })
         };
-        names.iter().filter_map(problem).collect()
+        names.iter().filter_map(problem).take(PAGE_STRANGERS_MAX).collect()
     }
 
     fn missing_module(&self, name: &str) -> Option<String> {
@@ -66,7 +67,7 @@ fn parts(set: &PageSet) -> impl Iterator<Item = &str> {
     pages.map(|page| &*page.name.full)
 }
 
-/// As `parts.lua` resolves and says it. What leads out of the root is told where it runs.
+/// Resolves a name as `parts.lua` does, and says the same words. A name that leads out of the root is left to the run.
 fn missing_part(known: &HashSet<&str>, directory: &str, target: &str) -> Option<String> {
     let mut names: Vec<&str> = match target.starts_with('/') {
         true => Vec::new(),

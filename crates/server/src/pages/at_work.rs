@@ -1,6 +1,7 @@
 //! Which page a scheduler runs now, for another thread to see.
 //!
-//! Owns that one word: the address of the page, which only its owner follows. Others compare it with the pages they know.
+//! Owns that one word: the address of the page. The thread that looks never follows the address; it compares it with those of the pages in
+//! force.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

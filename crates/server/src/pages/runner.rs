@@ -147,7 +147,7 @@ impl Runner {
         self.engine.set_keys(keys);
     }
 
-    /// Where others see which page runs.
+    /// Sets where another thread sees which page runs.
     pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
         self.at_work = at_work;
     }
@@ -276,7 +276,7 @@ impl Runner {
         self.at_work.begin(&life.page);
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
         self.at_work.end();
-        // What processes hold is told of their family.
+        // The memory of processes counts for their family.
         let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
         let used = self.count(life.row, &step, before, held_bytes, toll_ns);
         if let Some(family) = family {

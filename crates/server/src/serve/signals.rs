@@ -244,8 +244,8 @@ fn drain(
     ended
 }
 
-/// Waits for the schedulers, for as long as a drain takes at most. One that is stuck in a turn then is left alone: it ends with
-/// the process.
+/// Waits for the schedulers until the drain deadline is over. A scheduler that is stuck in a turn then is left behind, and ends with the
+/// process.
 fn join(
     launched: Launched,
     (watch, sets): (&mut Watch, &[Arc<PageSet>]),

@@ -26,7 +26,7 @@ struct Scheduler {
     told: Option<Told>,
 }
 
-/// What the log has of a turn.
+/// What the log was told of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Told {
     /// Which turn.
@@ -101,8 +101,8 @@ enum News {
     GoesOn,
 }
 
-/// What to tell of a scheduler whose turn began then, after what was told of it. A turn that goes on is told of again each
-/// time it has lasted twice as long.
+/// Decides what the log is told of a scheduler, by when its turn began and what the log was told before. A turn that goes on is reported
+/// again each time it has lasted twice as long.
 fn judge(told: Option<Told>, began_ns: Option<NonZeroU64>, now_ns: u64) -> (Option<Told>, News) {
     let told_of_this = told.filter(|told| Some(told.began_ns) == began_ns);
     let Some(began_ns) = began_ns else {

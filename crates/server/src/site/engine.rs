@@ -12,7 +12,7 @@ use super::handle::Site;
 use crate::pages::{AtWork, PageSet, Runner};
 
 impl Site {
-    /// Where others see which page runs here.
+    /// Sets where another thread sees which page runs here.
     pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
         self.at_work = at_work;
         self.set_at_work();

@@ -63,7 +63,7 @@ pub struct Site {
     pub(super) uploads: Desk,
     /// Runs pages; none where there are none.
     pub(super) runner: Option<Box<Runner>>,
-    /// Which page runs now, for others to see.
+    /// Where another thread sees which page runs.
     pub(super) at_work: Arc<AtWork>,
 }
 

@@ -79,7 +79,7 @@ impl FileHandle {
     }
 }
 
-/// Keeps the first ones; says whether others went.
+/// Keeps the first `most` entries; `true` when it left some out.
 fn keep_first(
     found: &mut Vec<Entry>,
     most: usize,
@@ -100,6 +100,6 @@ fn keep_first(
 pub struct Entry {
     /// The name.
     pub name: OsString,
-    /// Whether the directory says that it is one itself; a link, and what it does not tell of, is none.
+    /// Whether it is a directory, as far as the directory that has the name knows. A link is none.
     pub is_directory: bool,
 }

@@ -46,16 +46,17 @@ fn busiest_core(run: &RunReport) -> Option<f64> {
     threads.iter().map(of_core).max_by(f64::total_cmp)
 }
 
-/// In an open loop lateness says what waiting did to the times. In a closed one nothing is late: whatever a thread waits for its
-/// core is in the times of the answers that came meanwhile.
-pub(super) fn starved(run: &RunReport) -> Option<Finding> {
+/// In an open loop a wait of the generator shows as lateness. In a closed loop nothing is late, and the wait is hidden in the times of the
+/// answers that came meanwhile.
+pub(super) fn starved(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let threads = || run.generator.threads.iter();
     let waited_ns = threads().map(|thread| thread.waited_ns).max()?;
     let longest_ns = threads().map(|thread| thread.longest_wait_ns).max()?;
     let wall_ns = run.wall_ns as f64;
-    let text = if run.late.count > 0 {
+    if plan.rate_from_per_s.is_some() {
         return None;
-    } else if waited_ns as f64 > wall_ns * GENERATOR_STARVED_MAXIMUM {
+    }
+    let text = if waited_ns as f64 > wall_ns * GENERATOR_STARVED_MAXIMUM {
         format!(
             "a generator thread waited {} of the time for its core, which others used (at most {})",
             percent(waited_ns as f64 / wall_ns),
@@ -73,7 +74,7 @@ pub(super) fn starved(run: &RunReport) -> Option<Finding> {
     Some((ReasonCode::Starved, text))
 }
 
-/// What was due and never sent is no matter of one moment: a queue that grew all the time.
+/// Requests that are due and not sent at the end are a queue that grew through the whole run.
 pub(super) fn rate_missed(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let requests = &run.requests;
     let unsent = requests.unsent_end.saturating_sub(requests.unsent_start);
@@ -95,7 +96,7 @@ pub(super) fn rate_missed(run: &RunReport, plan: &PlanReport) -> Option<Finding>
 pub(super) fn sent_late(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let late_ns = run.late.p99_ns;
     let allowed_ns = (run.response.p99_ns as f64 * LATE_SHARE_MAXIMUM) as u64;
-    // Who holds connections asks seldom, to see that they live: what it measures is not times.
+    // `hold` sends few requests, to see that the connections live. It does not measure times.
     let always_ns = if plan.verb == "hold" { HOLD_LATE_MAXIMUM_NS } else { LATE_P99_MAXIMUM_NS };
     let allowed_ns = allowed_ns.max(always_ns);
     if late_ns <= allowed_ns {
@@ -109,13 +110,13 @@ pub(super) fn sent_late(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     Some((ReasonCode::SentLate, text))
 }
 
-pub(super) fn core_shared(run: &RunReport) -> Option<Finding> {
+pub(super) fn core_shared(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let waited_ns = run.generator.threads.iter().map(|thread| thread.waited_ns).max()?;
     let allowed_ns = run.wall_ns as f64 * GENERATOR_WAITING_MAXIMUM;
     let text = format!(
         "a generator thread waited {} for its core, which others used: times are too long by that",
         duration(waited_ns as f64),
     );
-    (waited_ns as f64 > allowed_ns && starved(run).is_none())
+    (waited_ns as f64 > allowed_ns && starved(run, plan).is_none())
         .then_some((ReasonCode::CoreShared, text))
 }

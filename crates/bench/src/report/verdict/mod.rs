@@ -98,7 +98,7 @@ pub enum ReasonCode {
     ServerWaited,
     /// A note: for some time nothing was answered.
     Stalled,
-    /// A note: what had no answer at the end counts with its age.
+    /// A note: requests that had no answer at the end count with their age.
     LeftOver,
     /// A note: failed requests have no times.
     Failures,
@@ -127,7 +127,7 @@ impl Verdict {
         for (run, number) in runs.iter().zip(1..) {
             let numbered = |(code, text): Finding| Reason { code, run: Some(number), text };
             reasons.extend(against(run, plan).map(numbered));
-            notes.extend(remarks(run).map(numbered));
+            notes.extend(remarks(run, plan).map(numbered));
         }
         // After the runs: that nobody answered is a fact whatever the clock, and comes first.
         reasons.extend(coarse_clock(host).map(everywhere));
@@ -141,7 +141,7 @@ fn against(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
     [
         nothing_answered(run),
         generator_busy(run),
-        starved(run),
+        starved(run, plan),
         sent_late(run, plan),
         rate_missed(run, plan),
         connections_missing(run),
@@ -155,12 +155,12 @@ fn against(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
 }
 
 /// What else to say about a run.
-fn remarks(run: &RunReport) -> impl Iterator<Item = Finding> {
+fn remarks(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> {
     [
-        core_shared(run),
+        core_shared(run, plan),
         server_waited(run),
         stalled(run),
-        left_over(run),
+        left_over(run, plan),
         failures(run),
         clamped(run),
     ]
@@ -283,7 +283,7 @@ fn stalled(run: &RunReport) -> Option<Finding> {
     let whole = usize::try_from(run.wall_ns / TENTH_NS).unwrap_or(usize::MAX);
     let mut tenths: Vec<u64> =
         run.seconds.iter().flat_map(|second| second.answered_tenths).take(whole).collect();
-    // What is left over at the end is told apart.
+    // Requests without an answer at the end have a note of their own.
     let end = tenths.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
     tenths.truncate(end);
     let answered: u64 = tenths.iter().sum();
@@ -309,14 +309,14 @@ fn stalled(run: &RunReport) -> Option<Finding> {
 }
 
 /// Those of a closed loop are as many as there are connections, and their times are not in doubt.
-fn left_over(run: &RunReport) -> Option<Finding> {
+fn left_over(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let left = run.response.count.checked_sub(run.requests.answered)?;
     let text = format!(
         "{} requests had no answer at the end: their age counts as their response time",
         count(left)
     );
     let is_much = left as f64 > RATE_MISSED_MAXIMUM * run.requests.asked as f64;
-    (run.late.count > 0 && is_much).then_some((ReasonCode::LeftOver, text))
+    (plan.rate_from_per_s.is_some() && is_much).then_some((ReasonCode::LeftOver, text))
 }
 
 fn failures(run: &RunReport) -> Option<Finding> {
