@@ -4,9 +4,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bench::plan::{Rate, StatusSet};
+use bench::plan::{Ramp, StatusSet};
 use clap::{Args, Subcommand, ValueEnum};
 use server::config::{QuantityError, parse_duration};
+
+use super::timing::RateFlag;
 
 /// A duration as everywhere, and a number alone as seconds: what other load generators take.
 pub(crate) fn time(text: &str) -> Result<Duration, QuantityError> {
@@ -39,6 +41,7 @@ const HTTP_EXAMPLES: &str = "Examples:
   velodrome bench http http://127.0.0.1:8080/            256 connections, as fast as answers come
   velodrome bench http http://127.0.0.1:8080/ --rate 50k 50,000 requests a second, whatever is answered
   velodrome bench http http://127.0.0.1:8080/ --rate 1k:50k -d 60s
+  velodrome bench http http://127.0.0.1:8080/ --rate 0:5k@30s,5k@60s
   velodrome bench http http://127.0.0.1:8080/ --close    a connection for each request
   velodrome bench http '127.0.0.1:8080/{{key:zipf:1000:1.1}}' 127.0.0.1:8080/ --weight 9,1
   velodrome bench http unix:/run/server.sock:/ --method POST --body '{\"id\": {{counter}}}'
@@ -116,10 +119,15 @@ pub(crate) struct Http {
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) load: Load,
-    /// Requests per second, due whether or not others are answered; A:B goes from A to B [default: as fast as answers
-    /// come].
-    #[arg(long, value_name = "R[:B]", allow_negative_numbers = true, help_heading = "Load")]
-    pub(crate) rate: Option<Rate>,
+    /// Requests per second, due whether or not others are answered; A:B goes from A to B, and stages have times of their
+    /// own: 0:5k@30s,5k@60s [default: as fast as answers come].
+    #[arg(
+        long,
+        value_name = "R[:B][@TIME,...]",
+        allow_negative_numbers = true,
+        help_heading = "Load"
+    )]
+    pub(crate) rate: Option<RateFlag>,
     /// End after N requests, at the latest when -d is over [then 1h when left out].
     #[arg(short = 'n', long, value_name = "N", help_heading = "Load")]
     pub(crate) requests: Option<std::num::NonZeroU64>,
@@ -286,7 +294,7 @@ pub(crate) struct Hold {
     pub(crate) duration: Duration,
     /// Requests per second over all of them [default: each connection is asked once a minute].
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
-    pub(crate) rate: Option<Rate>,
+    pub(crate) rate: Option<Ramp>,
     #[command(flatten)]
     pub(crate) place: Place,
     #[command(flatten)]
@@ -304,7 +312,7 @@ pub(crate) struct Knee {
     pub(crate) slo: Vec<String>,
     /// The lowest and the highest rate that are tried.
     #[arg(long, value_name = "A:B", help_heading = "Load")]
-    pub(crate) rate: Option<Rate>,
+    pub(crate) rate: Option<Ramp>,
     #[command(flatten)]
     pub(crate) load: Load,
     #[command(flatten)]
@@ -325,9 +333,15 @@ pub(crate) struct Compare {
     /// How often URLs or commands are run in turn.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) rounds: u32,
-    /// Requests per second, due whether or not others are answered [default: as fast as answers come].
-    #[arg(long, value_name = "R[:B]", allow_negative_numbers = true, help_heading = "Load")]
-    pub(crate) rate: Option<Rate>,
+    /// Requests per second, due whether or not others are answered, as `bench http` takes them [default: as fast as
+    /// answers come].
+    #[arg(
+        long,
+        value_name = "R[:B][@TIME,...]",
+        allow_negative_numbers = true,
+        help_heading = "Load"
+    )]
+    pub(crate) rate: Option<RateFlag>,
     /// Run A against itself first: how much this host's own noise is.
     #[arg(long)]
     pub(crate) aa: bool,

@@ -2,7 +2,7 @@
 
 use bench::knee::{KneeReport, Objective, Step, search, write_html, write_text};
 use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};
-use bench::plan::{Arrivals, Pace, Rate};
+use bench::plan::{Arrivals, Pace, Ramp, Rate};
 use bench::report::State;
 use server::config::parse_duration;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
     let mut plan = super::plan::knee(flags)?;
     let (mut steps, mut first) = (Vec::new(), None);
     let found = search(lowest, highest, |rate| {
-        plan.pace = Pace::Open(Rate::steady(rate, Arrivals::Constant));
+        plan.pace = Pace::Open(Rate::steady(rate, plan.duration, Arrivals::Constant));
         let mut screen = Screen::new(format!("{rate:.0}/s"));
         let words = std::env::args().collect();
         let report = bench::run::http(&plan, words, |moment| screen.show(moment));
@@ -51,9 +51,12 @@ fn objective(text: &str) -> Result<Objective, Failure> {
     })
 }
 
-fn rates(flag: Option<Rate>) -> Result<(f64, f64), Failure> {
+fn rates(flag: Option<Ramp>) -> Result<(f64, f64), Failure> {
     match flag {
         None => Ok((KNEE_RATE_LOWEST, KNEE_RATE_HIGHEST)),
+        Some(rate) if rate.from == 0.0 => Err(Failure::WrongUse(
+            "--rate: the lowest rate is more than 0, as in 1k:50k".to_owned(),
+        )),
         Some(rate) if rate.from <= rate.to => Ok((rate.from, rate.to)),
         Some(_) => {
             Err(Failure::WrongUse("--rate: write the lowest rate first, as 1k:50k".to_owned()))

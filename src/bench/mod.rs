@@ -9,6 +9,7 @@ mod knee;
 mod page;
 mod plan;
 mod screen;
+mod timing;
 
 use crate::Failure;
 use flags::{Bench, Verb};

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use bench::host::ProcessSample;
 use bench::plan::{
-    AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership, Pace,
-    Pinning, Plan, Rate, Request, Room, Upkeep, check_sources,
+    AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership,
+    Pinning, Plan, Ramp, Request, Room, Upkeep, check_sources,
 };
 
 use super::flags::{ArrivalsFlag, Asking, Compare, Expecting, Hold, Http, Knee, Load, Place};
+use super::timing::{RateFlag, Timing};
 use crate::Failure;
 
 /// Seconds within which `hold` asks every connection once, unless a rate is given.
@@ -30,36 +31,39 @@ pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
         ArrivalsFlag::Constant => Arrivals::Constant,
         ArrivalsFlag::Poisson => Arrivals::Poisson,
     };
-    let open = |rate: Rate| Pace::Open(rate.with_arrivals(arrivals));
     let mut urls = flags.urls.clone();
     if let Some(file) = &flags.urls_file {
         urls.extend(urls_of(file)?);
     }
-    let pace = flags.rate.map_or(Pace::Closed, open);
-    let plan = plan(&urls, &flags.load, &flags.place, pace)?;
-    let Some(count) = flags.requests else { return Ok(plan) };
-    let duration = flags.load.duration.unwrap_or(COUNT_DURATION);
-    Ok(Plan { count: Some(count), duration, ..plan })
+    let otherwise = if flags.requests.is_some() { COUNT_DURATION } else { DURATION };
+    let timing = Timing::of(flags.rate.as_ref(), arrivals, flags.load.duration, otherwise)?;
+    let plan = plan(&urls, &flags.load, &flags.place, timing)?;
+    Ok(Plan { count: flags.requests, ..plan })
 }
 
 /// The plan of each step of `bench knee`; the steps replace its pace.
 pub(crate) fn knee(flags: &Knee) -> Result<Plan, Failure> {
-    plan(&flags.urls, &flags.load, &flags.place, Pace::Closed)
+    let timing = Timing::of(None, Arrivals::Constant, flags.load.duration, DURATION)?;
+    plan(&flags.urls, &flags.load, &flags.place, timing)
 }
 
 /// The plan of one side of `bench compare` that is a URL.
 pub(crate) fn side(url: &str, flags: &Compare) -> Result<Plan, Failure> {
-    let pace = flags.rate.map_or(Pace::Closed, Pace::Open);
-    plan(&[url.to_owned()], &flags.load, &flags.place, pace)
+    let rate = flags.rate.as_ref();
+    let timing = Timing::of(rate, Arrivals::Constant, flags.load.duration, DURATION)?;
+    plan(&[url.to_owned()], &flags.load, &flags.place, timing)
 }
 
 /// The plan of `bench hold`: thin traffic over all connections, once they stand.
 pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
-    let once = Rate::steady(f64::from(flags.connections.max(1)) / HOLD_ROUND_S, Arrivals::Constant);
+    let once = f64::from(flags.connections.max(1)) / HOLD_ROUND_S;
+    let rate = RateFlag::Whole(flags.rate.unwrap_or(Ramp { from: once, to: once }));
+    let duration = Some(flags.duration);
+    let timing = Timing::of(Some(&rate), Arrivals::Constant, duration, flags.duration)?;
     let load = Load {
         connections: flags.connections,
-        duration: Some(flags.duration),
-        warmup: std::time::Duration::ZERO,
+        duration,
+        warmup: Duration::ZERO,
         runs: 1,
         close: false,
         requests_per_connection: None,
@@ -75,12 +79,11 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
             expect_sha256: None,
         },
     };
-    let pace = Pace::Open(flags.rate.unwrap_or(once));
-    let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, pace)?;
+    let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, timing)?;
     Ok(Plan { upkeep: Upkeep::Hold, ..plan })
 }
 
-fn plan(urls: &[String], load: &Load, place: &Place, pace: Pace) -> Result<Plan, Failure> {
+fn plan(urls: &[String], load: &Load, place: &Place, timing: Timing) -> Result<Plan, Failure> {
     let ownership = if place.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid };
     let request = request(&load.asking)?;
     let aim = Aim::at(urls, &load.weight, &request, ownership).map_err(aim_failure)?;
@@ -100,8 +103,8 @@ fn plan(urls: &[String], load: &Load, place: &Place, pace: Pace) -> Result<Plan,
         connections: load.connections,
         threads,
         pinning: pinning(pin, threads, &cpus)?,
-        pace,
-        duration: load.duration.unwrap_or(DURATION),
+        pace: timing.pace,
+        duration: timing.duration,
         count: None,
         warmup: load.warmup,
         runs: load.runs,
@@ -238,6 +241,7 @@ fn pinning(pin: Pin, threads: u32, cpus: &Cpus) -> Result<Pinning, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use bench::plan::{Pace, Rate, Stage};
     use clap::{Args, Parser};
 
     use super::*;
@@ -289,6 +293,19 @@ mod tests {
     }
 
     #[test]
+    fn stages_say_how_long_a_run_is() {
+        let plan = planned("127.0.0.1:9 --rate 0:5k@30s,5k@60s -n 7");
+        assert_eq!(
+            (plan.duration.as_secs(), plan.count.map(std::num::NonZeroU64::get)),
+            (90, Some(7))
+        );
+        let Pace::Open(rate) = plan.pace else { panic!("a rate is an open loop") };
+        assert_eq!(rate.stages.len(), 2);
+        assert!(refused("127.0.0.1:9 --rate 5k@30s -d 30s").contains("leave -d out"));
+        assert!(refused("127.0.0.1:9 --rate 0@30s").contains("--rate 10k"));
+    }
+
+    #[test]
     fn flags_become_the_plan() {
         let own = std::process::id();
         let plan = planned(&format!(
@@ -296,7 +313,9 @@ mod tests {
              --runs 3 --requests-per-connection 5 --pipeline 4 --timeout 300ms --source 127.0.0.2,127.0.0.3 \
              --server-pid {own} --seed 5 --expect-status 2xx --expect-length 3 --expect-body abc",
         ));
-        let rate = Rate { from: 10.0, to: 2000.0, arrivals: Arrivals::Poisson };
+        let ramp = Ramp { from: 10.0, to: 2000.0 };
+        let stages = vec![Stage { ramp, lasts: plan.duration }];
+        let rate = Rate { stages, arrivals: Arrivals::Poisson };
         assert_eq!(plan.pace, Pace::Open(rate));
         assert_eq!((plan.connections, plan.threads, plan.pipeline, plan.runs), (8, 2, 4, 3));
         assert_eq!((plan.duration.as_secs(), plan.warmup.as_secs(), plan.seed), (60, 0, 5));
@@ -348,7 +367,8 @@ mod tests {
             ("127.0.0.1:9 -c -1", "invalid value '-1' for '--connections"),
             ("127.0.0.1:9 -c 70000 -t 100 --source 127.0.0.1", "addresses with --source"),
             ("127.0.0.1:9 --rate -1", "`-1` is not a number of requests per second"),
-            ("127.0.0.1:9 --rate 0", "`0` requests per second cannot be sent"),
+            ("127.0.0.1:9 --rate 0", "nothing is asked at a rate of 0"),
+            ("127.0.0.1:9 --rate 1k,2k@5s", "the stage `1k` has no time"),
             ("127.0.0.1:9 --rate nan", "`nan` is not a number of requests per second"),
             ("127.0.0.1:9 --server-pid 0", "failed: --server-pid 0: this process cannot be seen"),
             ("127.0.0.1:9 --rate fast", "`fast` is not a number of requests per second"),
@@ -382,7 +402,7 @@ mod tests {
     fn hold_asks_each_connection_once_a_minute() {
         let flags: Hold = parsed("127.0.0.1:9 -c 600").expect("right flags");
         let Ok(plan) = hold(&flags) else { panic!("a right plan") };
-        assert_eq!(plan.pace, Pace::Open(Rate::steady(10.0, Arrivals::Constant)));
+        assert_eq!(plan.pace, Pace::Open(Rate::steady(10.0, plan.duration, Arrivals::Constant)));
         assert_eq!(plan.upkeep, Upkeep::Hold);
         assert_eq!(
             (plan.connections, plan.duration.as_secs(), plan.warmup.as_secs()),

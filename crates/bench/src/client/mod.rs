@@ -23,7 +23,7 @@ use runtime::service::{Command, Connect};
 use sys::connect::RemoteAddress;
 
 use crate::host::{ThreadSample, ThreadUse};
-use crate::plan::{Address, Choice, Lifetime, Pace, Phases, Plan, Schedule, Share, TemplateState};
+use crate::plan::{Address, Choice, Lifetime, Pace, Plan, Schedule, Share, TemplateState};
 use crate::tally::{Loop, Tally};
 
 pub use connection::Connection;
@@ -153,8 +153,7 @@ impl Client {
         let (pace, pacer) = match &plan.pace {
             Pace::Closed => (Loop::Closed, None),
             Pace::Open(rate) => {
-                let phases = Phases { warmup: plan.warmup, ramp: plan.duration };
-                let schedule = Schedule::new(rate, phases, &share, plan.seed);
+                let schedule = Schedule::new(rate, plan.warmup, &share, plan.seed);
                 let weights: Vec<u32> = plan
                     .peers
                     .iter()

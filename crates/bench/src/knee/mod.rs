@@ -88,6 +88,7 @@ impl KneeReport {
                 verb: "knee".to_owned(),
                 rate_from_per_s: Some(lowest),
                 rate_to_per_s: Some(highest),
+                stages: Vec::new(),
                 ..first.plan
             },
             host: first.host,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use super::{Pinning, Plan};
+use super::{Pace, Pinning, Plan};
 use crate::limits::{CONNECTIONS_MAX, PIPELINE_MAX, THREADS_MAX};
 
 /// Why a plan cannot be carried out anywhere.
@@ -32,6 +32,8 @@ pub enum PlanError {
     },
     /// Nothing is measured.
     NoDuration,
+    /// Nothing is asked in an open loop.
+    NoRate,
     /// Every request would be too late.
     NoTimeout,
     /// Not one CPU for each thread.
@@ -76,6 +78,9 @@ impl fmt::Display for PlanError {
                 }
             }
             Self::NoDuration => formatter.write_str("nothing is measured in no time; say -d 10s"),
+            Self::NoRate => formatter.write_str(
+                "nothing is asked at a rate of 0; say how many a second, as in --rate 10k",
+            ),
             Self::NoTimeout => {
                 formatter.write_str("nothing is answered in no time; say --timeout 5s")
             }
@@ -122,6 +127,9 @@ impl Plan {
         if self.duration.is_zero() {
             return Err(PlanError::NoDuration);
         }
+        if matches!(&self.pace, Pace::Open(rate) if !rate.asks()) {
+            return Err(PlanError::NoRate);
+        }
         if self.timeout.is_zero() {
             return Err(PlanError::NoTimeout);
         }
@@ -159,6 +167,7 @@ mod tests {
 
     use super::*;
     use crate::plan::sample::plan;
+    use crate::plan::{Arrivals, Rate};
 
     fn refusal(change: impl FnOnce(&mut Plan)) -> String {
         let mut plan = plan(&["http://127.0.0.1:1/", "http://127.0.0.1:2/"]);
@@ -174,6 +183,8 @@ mod tests {
         assert!(refusal(|plan| plan.pipeline = 0).contains("0 requests in a pipeline"));
         assert!(refusal(|plan| plan.runs = 0).contains("0 runs"));
         assert!(refusal(|plan| plan.duration = Duration::ZERO).contains("-d 10s"));
+        let nothing = Rate::steady(0.0, Duration::from_secs(1), Arrivals::Constant);
+        assert!(refusal(|plan| plan.pace = Pace::Open(nothing)).contains("--rate 10k"));
         assert!(refusal(|plan| plan.timeout = Duration::ZERO).contains("--timeout 5s"));
     }
 

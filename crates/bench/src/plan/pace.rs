@@ -1,14 +1,16 @@
 //! How fast: as fast as answers come, or at a rate of our own.
 //!
-//! Owns the notation `R` and `A:B` of rates. When each request is due is in [`super::schedule`].
+//! Owns the notation `R` and `A:B` of rates, and what a rate in stages is. When each request is due is in
+//! [`super::schedule`].
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::limits::RATE_PER_SECOND_MAX;
 
 /// What makes a request due.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Pace {
     /// The answer to the one before on its connection (closed loop).
     Closed,
@@ -16,15 +18,32 @@ pub enum Pace {
     Open(Rate),
 }
 
-/// Requests per second of all threads together.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Requests per second of all threads together, over time. The warm-up keeps to the first rate, and what comes after
+/// the last stage to the last one.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
-    /// At the beginning, warm-up included.
-    pub from: f64,
-    /// At the end; linear in between.
-    pub to: f64,
+    /// One after the other; never empty.
+    pub stages: Vec<Stage>,
     /// How they follow each other.
     pub arrivals: Arrivals,
+}
+
+/// A part of a run with a rate of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// Its requests per second.
+    pub ramp: Ramp,
+    /// How long it takes.
+    pub lasts: Duration,
+}
+
+/// Requests per second that change in a straight line, or do not change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ramp {
+    /// At the begin.
+    pub from: f64,
+    /// At the end.
+    pub to: f64,
 }
 
 /// How requests follow each other at a rate.
@@ -41,7 +60,7 @@ pub enum Arrivals {
 pub enum RateError {
     /// It is not a number.
     NotANumber(String),
-    /// Nothing is sent at it, or more than any run can send.
+    /// More than any run can send.
     OutOfRange(String),
 }
 
@@ -54,7 +73,7 @@ impl fmt::Display for RateError {
             ),
             Self::OutOfRange(text) => write!(
                 formatter,
-                "`{text}` requests per second cannot be sent; choose more than 0 and at most {RATE_PER_SECOND_MAX}"
+                "`{text}` requests per second cannot be sent; choose at most {RATE_PER_SECOND_MAX}"
             ),
         }
     }
@@ -63,31 +82,32 @@ impl fmt::Display for RateError {
 impl std::error::Error for RateError {}
 
 impl Rate {
-    /// The same number of requests in every second.
-    pub fn steady(per_second: f64, arrivals: Arrivals) -> Self {
-        Self { from: per_second, to: per_second, arrivals }
+    /// The same number of requests in every second of that time.
+    pub fn steady(per_second: f64, lasts: Duration, arrivals: Arrivals) -> Self {
+        let ramp = Ramp { from: per_second, to: per_second };
+        Self { stages: vec![Stage { ramp, lasts }], arrivals }
     }
 
-    /// The same rate with other arrivals.
-    #[must_use]
-    pub fn with_arrivals(mut self, arrivals: Arrivals) -> Self {
-        self.arrivals = arrivals;
-        self
+    /// Whether it asks for anything.
+    pub fn asks(&self) -> bool {
+        self.stages.iter().any(|stage| stage.ramp.from > 0.0 || stage.ramp.to > 0.0)
     }
+}
 
-    /// Whether it is the same at the end as at the beginning.
+impl Ramp {
+    /// Whether it is the same at the end as at the begin.
     pub fn is_steady(&self) -> bool {
         self.from == self.to
     }
 }
 
-/// `R` or `A:B`, with `k` for thousands and `m` for millions; constant arrivals.
-impl FromStr for Rate {
+/// `R` or `A:B`, with `k` for thousands and `m` for millions.
+impl FromStr for Ramp {
     type Err = RateError;
 
     fn from_str(text: &str) -> Result<Self, RateError> {
         let (from, to) = text.split_once(':').unwrap_or((text, text));
-        Ok(Self { from: per_second(from)?, to: per_second(to)?, arrivals: Arrivals::Constant })
+        Ok(Self { from: per_second(from)?, to: per_second(to)? })
     }
 }
 
@@ -101,7 +121,7 @@ fn per_second(text: &str) -> Result<f64, RateError> {
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let number = digits.parse::<f64>().ok().filter(|_| is_plain);
     let number = number.ok_or_else(|| RateError::NotANumber(text.to_owned()))? * unit;
-    if number > 0.0 && number <= RATE_PER_SECOND_MAX {
+    if number <= RATE_PER_SECOND_MAX {
         Ok(number)
     } else {
         Err(RateError::OutOfRange(text.to_owned()))
@@ -114,22 +134,32 @@ mod tests {
 
     #[test]
     fn rates_are_read_with_their_units() {
-        let rate: Rate = "1.5k".parse().unwrap();
+        let rate: Ramp = "1.5k".parse().unwrap();
         assert_eq!((rate.from, rate.to, rate.is_steady()), (1500.0, 1500.0, true));
-        let ramp: Rate = "100:2M".parse().unwrap();
+        let ramp: Ramp = "100:2M".parse().unwrap();
         assert_eq!((ramp.from, ramp.to, ramp.is_steady()), (100.0, 2e6, false));
-        assert_eq!(ramp.with_arrivals(Arrivals::Poisson).arrivals, Arrivals::Poisson);
+        let fall: Ramp = "5k:0".parse().unwrap();
+        assert_eq!((fall.from, fall.to), (5000.0, 0.0));
     }
 
     #[test]
     fn what_is_no_rate_is_refused_by_its_text() {
         for text in ["", "k", "-5", "+5", "inf", "nan", "1e5", "5 k", "1:2:3", "5:", ":5"] {
-            let error = text.parse::<Rate>().unwrap_err();
+            let error = text.parse::<Ramp>().unwrap_err();
             assert!(matches!(error, RateError::NotANumber(_)), "{text}: {error}");
         }
-        for text in ["0", "0:5", "5:0", "1000m", "99999999999"] {
-            let error = text.parse::<Rate>().unwrap_err();
+        for text in ["1000m", "1:99999999999"] {
+            let error = text.parse::<Ramp>().unwrap_err();
             assert!(matches!(error, RateError::OutOfRange(_)), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_rate_asks_when_one_of_its_stages_does() {
+        let lasts = Duration::from_secs(1);
+        let stage = |from, to| Stage { ramp: Ramp { from, to }, lasts };
+        let rate = |stages| Rate { stages, arrivals: Arrivals::Constant };
+        assert!(!rate(vec![stage(0.0, 0.0), stage(0.0, 0.0)]).asks());
+        assert!(rate(vec![stage(0.0, 0.0), stage(0.0, 1.0)]).asks());
     }
 }

@@ -3,7 +3,9 @@
 //! Owns the arithmetic of rates: a request is due when the integral of the rate reaches its number. A due time is
 //! computed from that number, never from the one before, so it does not drift. Never reads a clock.
 
-use super::pace::{Arrivals, Rate};
+use std::time::Duration;
+
+use super::pace::{Arrivals, Ramp, Rate, Stage};
 use super::random::{Purpose, stream};
 use super::share::Share;
 
@@ -15,14 +17,24 @@ use super::share::Share;
 /// for all together to be a Poisson process again.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Requests per second.
-    from: f64,
-    to: f64,
-    /// Seconds at `from` before the ramp, and seconds of the ramp.
-    lead_s: f64,
-    ramp_s: f64,
+    /// One after the other: the warm-up, the stages, and what comes after them.
+    pieces: Vec<Piece>,
+    /// Which of them the latest request was due in.
+    at: usize,
     threads: f64,
     arrivals: Progress,
+}
+
+/// A stretch of time in which the rate changes in a straight line.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    ramp: Ramp,
+    /// When it begins, and how long it is: infinite for the last one.
+    begin_s: f64,
+    length_s: f64,
+    /// Requests of all threads that are due before it, and until its end.
+    before: f64,
+    until: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -35,18 +47,9 @@ enum Progress {
 
 const NS_PER_S: f64 = 1e9;
 
-/// For how long a schedule keeps to its first rate and then changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phases {
-    /// Warm-up, at the first rate.
-    pub warmup: std::time::Duration,
-    /// From the first rate to the last one, which then stays.
-    pub ramp: std::time::Duration,
-}
-
 impl Schedule {
     /// The due times of the thread that has `share`.
-    pub fn new(rate: &Rate, phases: Phases, share: &Share, seed: u64) -> Self {
+    pub fn new(rate: &Rate, warmup: Duration, share: &Share, seed: u64) -> Self {
         let arrivals = match rate.arrivals {
             Arrivals::Constant => {
                 Progress::Constant { next: share.thread.into(), step: share.threads.into() }
@@ -57,10 +60,8 @@ impl Schedule {
             },
         };
         Self {
-            from: rate.from,
-            to: rate.to,
-            lead_s: phases.warmup.as_secs_f64(),
-            ramp_s: phases.ramp.as_secs_f64(),
+            pieces: pieces(&rate.stages, warmup),
+            at: 0,
             threads: share.threads.into(),
             arrivals,
         }
@@ -81,24 +82,47 @@ impl Schedule {
                 *reached * self.threads
             }
         };
-        (self.due_s(number) * NS_PER_S + 0.5) as u64
+        while number >= self.pieces[self.at].until && self.at + 1 < self.pieces.len() {
+            self.at += 1;
+        }
+        // What is never due is due at infinity, which becomes the last nanosecond there is.
+        (self.pieces[self.at].due_s(number) * NS_PER_S + 0.5) as u64
     }
+}
 
-    /// When so many requests of all threads were due.
+/// The warm-up at the first rate, the stages, and the last rate for ever.
+fn pieces(stages: &[Stage], warmup: Duration) -> Vec<Piece> {
+    let level = |rate| Ramp { from: rate, to: rate };
+    let first = stages.first().map(|stage| (level(stage.ramp.from), warmup.as_secs_f64()));
+    let last = stages.last().map(|stage| (level(stage.ramp.to), f64::INFINITY));
+    let stages = stages.iter().map(|stage| (stage.ramp, stage.lasts.as_secs_f64()));
+    let (mut begin_s, mut before) = (0.0, 0.0);
+    let piece = |(ramp, length_s): (Ramp, f64)| {
+        let mean = f64::midpoint(ramp.from, ramp.to);
+        // Nothing for ever is nothing, where numbers would say that it is not known.
+        let until = if mean == 0.0 { before } else { before + mean * length_s };
+        let piece = Piece { ramp, begin_s, length_s, before, until };
+        (begin_s, before) = (begin_s + length_s, until);
+        piece
+    };
+    first.into_iter().chain(stages).chain(last).map(piece).collect()
+}
+
+impl Piece {
+    /// When so many requests of all threads were due, of which the last was due in this piece.
     fn due_s(&self, number: f64) -> f64 {
-        let lead = self.from * self.lead_s;
-        if self.from == self.to || number <= lead {
-            return number / self.from;
+        let Ramp { from, to } = self.ramp;
+        let number = number - self.before;
+        if from == to {
+            return if from == 0.0 { f64::INFINITY } else { self.begin_s + number / from };
         }
-        let number = number - lead;
-        let ramp = f64::midpoint(self.from, self.to) * self.ramp_s;
-        if number > ramp {
-            return self.lead_s + self.ramp_s + (number - ramp) / self.to;
+        if number <= 0.0 {
+            return self.begin_s;
         }
-        // The root of from t + (to - from) t^2 / (2 ramp) = number, in the form that subtracts nothing from its like.
+        // The root of from t + (to - from) t^2 / (2 length) = number, in the form that subtracts nothing from its like.
         // Rounding may lead below zero where a ramp ends near it.
-        let square = self.from * self.from + 2.0 * (self.to - self.from) * number / self.ramp_s;
-        self.lead_s + 2.0 * number / (self.from + square.max(0.0).sqrt())
+        let square = from * from + 2.0 * (to - from) * number / self.length_s;
+        self.begin_s + 2.0 * number / (from + square.max(0.0).sqrt())
     }
 }
 
@@ -118,17 +142,25 @@ mod tests {
 
     use super::*;
 
-    const NO_RAMP: Phases = Phases { warmup: Duration::ZERO, ramp: Duration::ZERO };
+    const LONG: Duration = Duration::from_secs(1_000_000);
+
+    fn stage(from: f64, to: f64, lasts_ms: u64) -> Stage {
+        Stage { ramp: Ramp { from, to }, lasts: Duration::from_millis(lasts_ms) }
+    }
+
+    fn constant(stages: Vec<Stage>) -> Rate {
+        Rate { stages, arrivals: Arrivals::Constant }
+    }
 
     fn share(thread: u32, threads: u32) -> Share {
         Share::of_rate(thread, threads)
     }
 
     /// Due times of all threads below a time, ascending.
-    fn due_below(rate: Rate, phases: Phases, threads: u32, end_ns: u64) -> Vec<u64> {
+    fn due_below(rate: &Rate, warmup: Duration, threads: u32, end_ns: u64) -> Vec<u64> {
         let mut all: Vec<u64> = (0..threads)
             .flat_map(|thread| {
-                Schedule::new(&rate, phases, &share(thread, threads), 5)
+                Schedule::new(rate, warmup, &share(thread, threads), 5)
                     .take_while(move |due| *due < end_ns)
             })
             .collect();
@@ -138,8 +170,8 @@ mod tests {
 
     #[test]
     fn constant_arrivals_are_at_equal_distances() {
-        let rate = Rate::steady(1000.0, Arrivals::Constant);
-        let due = due_below(rate, NO_RAMP, 3, 2_000_000_000);
+        let rate = Rate::steady(1000.0, LONG, Arrivals::Constant);
+        let due = due_below(&rate, Duration::ZERO, 3, 2_000_000_000);
         let expected: Vec<u64> = (0..2000).map(|number| number * 1_000_000).collect();
         assert_eq!(due, expected);
     }
@@ -147,8 +179,8 @@ mod tests {
     #[test]
     fn the_rate_is_exact_after_days() {
         // A third of a nanosecond is no whole number: whoever adds distances drifts.
-        let rate = Rate::steady(30_000.0, Arrivals::Constant);
-        let mut schedule = Schedule::new(&rate, NO_RAMP, &share(0, 1), 5);
+        let rate = Rate::steady(30_000.0, LONG, Arrivals::Constant);
+        let mut schedule = Schedule::new(&rate, Duration::ZERO, &share(0, 1), 5);
         let Progress::Constant { next, .. } = &mut schedule.arrivals else { unreachable!() };
         *next = 30_000 * 86_400 * 7;
         assert_eq!(schedule.next_due_ns(), 86_400 * 7 * 1_000_000_000);
@@ -158,8 +190,8 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_have_the_rate_and_the_distances() {
-        let rate = Rate::steady(10_000.0, Arrivals::Poisson);
-        let due = due_below(rate, NO_RAMP, 4, 100_000_000_000);
+        let rate = Rate::steady(10_000.0, LONG, Arrivals::Poisson);
+        let due = due_below(&rate, Duration::ZERO, 4, 100_000_000_000);
         // Five standard deviations of a million.
         assert!(due.len().abs_diff(1_000_000) < 5000, "{}", due.len());
         let distances: Vec<f64> =
@@ -178,56 +210,82 @@ mod tests {
 
     #[test]
     fn poisson_threads_do_not_repeat_each_other() {
-        let rate = Rate::steady(1000.0, Arrivals::Poisson);
-        let mut due = due_below(rate, NO_RAMP, 4, 1_000_000_000);
+        let rate = Rate::steady(1000.0, LONG, Arrivals::Poisson);
+        let mut due = due_below(&rate, Duration::ZERO, 4, 1_000_000_000);
         let count = due.len();
         due.dedup();
         assert_eq!(due.len(), count);
     }
 
+    /// How many requests are due in each second.
+    fn by_second(rate: &Rate, warmup_s: u64, threads: u32, seconds: u64) -> Vec<usize> {
+        let due = due_below(rate, Duration::from_secs(warmup_s), threads, seconds * 1_000_000_000);
+        let in_second = |second| due.iter().filter(|due| **due / 1_000_000_000 == second).count();
+        (0..seconds).map(in_second).collect()
+    }
+
+    #[track_caller]
+    fn assert_near(counts: &[usize], expected: &[usize]) {
+        assert_eq!(counts.len(), expected.len());
+        for (count, expected) in counts.iter().zip(expected) {
+            assert!(count.abs_diff(*expected) <= 1, "{counts:?}");
+        }
+    }
+
     #[test]
     fn a_ramp_follows_its_line_and_stays_at_its_end() {
-        let rate = Rate { from: 1000.0, to: 3000.0, arrivals: Arrivals::Constant };
-        let phases = Phases { warmup: Duration::from_secs(2), ramp: Duration::from_secs(10) };
-        let due = due_below(rate, phases, 2, 14_000_000_000);
-        let in_second = |second: u64| {
-            let of = |due: &&u64| (second..second + 1).contains(&(**due / 1_000_000_000));
-            due.iter().filter(of).count()
-        };
-        let counts: Vec<usize> = (0..14).map(in_second).collect();
+        let counts = by_second(&constant(vec![stage(1000.0, 3000.0, 10_000)]), 2, 2, 14);
         let line = (0..10).map(|second| 1100 + 200 * second);
         let expected: Vec<usize> =
             [1000, 1000].into_iter().chain(line).chain([3000, 3000]).collect();
-        for (count, expected) in counts.iter().zip(&expected) {
-            assert!(count.abs_diff(*expected) <= 1, "{counts:?}");
-        }
+        assert_near(&counts, &expected);
+    }
+
+    #[test]
+    fn stages_follow_each_other_with_a_pause_and_an_end() {
+        let stages = vec![
+            stage(0.0, 400.0, 2000),
+            stage(500.0, 500.0, 1000),
+            stage(0.0, 0.0, 2000),
+            stage(300.0, 0.0, 3000),
+        ];
+        let counts = by_second(&constant(stages), 1, 3, 11);
+        assert_near(&counts, &[0, 100, 300, 500, 0, 0, 250, 150, 50, 0, 0]);
+    }
+
+    #[test]
+    fn after_a_stage_that_ends_at_nothing_nothing_is_due() {
+        let rate = constant(vec![stage(10.0, 0.0, 1000)]);
+        let due: Vec<u64> = Schedule::new(&rate, Duration::ZERO, &share(0, 1), 5).take(8).collect();
+        assert!(due[..5].iter().all(|due| *due < 1_000_000_000), "{due:?}");
+        assert_eq!(due[5..], [u64::MAX; 3]);
     }
 
     proptest! {
         #[test]
         fn due_times_never_descend_and_keep_the_integral(
-            from in 1.0_f64..100_000.0,
-            to in 1.0_f64..100_000.0,
+            stages in prop::collection::vec((0.0_f64..100_000.0, 0.0_f64..100_000.0, 1_u64..5000), 1..5),
             warmup_ms in 0_u64..3000,
-            ramp_ms in 1_u64..5000,
             threads in 1_u32..5,
             poisson: bool,
         ) {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
-            let rate = Rate { from, to, arrivals };
-            let phases = Phases {
-                warmup: Duration::from_millis(warmup_ms),
-                ramp: Duration::from_millis(ramp_ms),
+            let stages: Vec<Stage> =
+                stages.into_iter().map(|(from, to, lasts)| stage(from, to, lasts)).collect();
+            let requests = |stage: &Stage| {
+                f64::midpoint(stage.ramp.from, stage.ramp.to) * stage.lasts.as_secs_f64()
             };
+            let expected = stages[0].ramp.from * warmup_ms as f64 / 1000.0
+                + stages.iter().map(requests).sum::<f64>();
+            let end_ms = warmup_ms + stages.iter().map(|stage| stage.lasts.as_millis() as u64).sum::<u64>();
+            let (rate, warmup) = (Rate { stages, arrivals }, Duration::from_millis(warmup_ms));
             for thread in 0..threads {
                 let due: Vec<u64> =
-                    Schedule::new(&rate, phases, &share(thread, threads), 5).take(2000).collect();
+                    Schedule::new(&rate, warmup, &share(thread, threads), 5).take(2000).collect();
                 prop_assert!(due.is_sorted());
             }
-            let end_ms = warmup_ms + ramp_ms;
-            let expected = (from * warmup_ms as f64 + (from + to) / 2.0 * ramp_ms as f64) / 1000.0;
             prop_assume!(expected < 300_000.0);
-            let count = due_below(rate, phases, threads, end_ms * 1_000_000).len() as f64;
+            let count = due_below(&rate, warmup, threads, end_ms * 1_000_000).len() as f64;
             let slack = if poisson { 6.0 * expected.sqrt() + 5.0 } else { 1.5 };
             prop_assert!((count - expected).abs() <= slack, "{count} of {expected}");
         }

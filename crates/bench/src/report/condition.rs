@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Rate;
+use crate::plan::Ramp;
 use crate::report::percentile::Percentile;
 use crate::report::schema::Report;
 use crate::report::text::{duration, percent, rate};
@@ -81,7 +81,7 @@ impl Condition {
         let (figure, bound) = match name {
             "rate" => (
                 Figure::Rate,
-                Rate::from_str(bound).ok().filter(Rate::is_steady).map(|rate| rate.from),
+                Ramp::from_str(bound).ok().filter(Ramp::is_steady).map(|rate| rate.from),
             ),
             "failed" => (Figure::Failed, bound.strip_suffix('%').and_then(share)),
             name => {

@@ -76,6 +76,17 @@ pub struct TargetReport {
     pub weight: u32,
 }
 
+/// A part of a run with a rate of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageReport {
+    /// Requests a second at its begin.
+    pub from_per_s: f64,
+    /// Requests a second at its end.
+    pub to_per_s: f64,
+    /// Its length.
+    pub duration_ns: u64,
+}
+
 /// What was asked of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanReport {
@@ -93,6 +104,9 @@ pub struct PlanReport {
     pub rate_from_per_s: Option<f64>,
     /// Requests a second at the end of a run; null in a closed loop.
     pub rate_to_per_s: Option<f64>,
+    /// The rates of a run, one after the other; empty in a closed loop.
+    #[serde(default)]
+    pub stages: Vec<StageReport>,
     /// Length of a run.
     pub duration_ns: u64,
     /// After how many requests a run ends before that; null where time alone ends it.
@@ -114,4 +128,16 @@ pub struct PlanReport {
     pub check: Option<String>,
     /// What random numbers and arrivals began from.
     pub seed: u64,
+}
+
+impl PlanReport {
+    /// Whether requests came at more than one rate.
+    pub(crate) fn has_many_rates(&self) -> bool {
+        let is_other = |rate| Some(rate) != self.rate_from_per_s;
+        self.rate_from_per_s != self.rate_to_per_s
+            || self
+                .stages
+                .iter()
+                .any(|stage| is_other(stage.from_per_s) || is_other(stage.to_per_s))
+    }
 }

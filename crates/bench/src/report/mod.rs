@@ -20,7 +20,7 @@ pub use export::{csv, hgrm};
 pub use hold::HoldReport;
 pub use html::write_html;
 pub use json::ReadError;
-pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, TargetReport};
+pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, StageReport, TargetReport};
 pub use percentile::{NoPercentile, Percentile};
 pub use schema::{
     BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Report, Requests,

@@ -1,7 +1,7 @@
 //! A plan as a report tells it.
 
-use crate::plan::{Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, StatusSet};
-use crate::report::{PlanReport, TargetReport};
+use crate::plan::{Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, Stage, StatusSet};
+use crate::report::{PlanReport, StageReport, TargetReport};
 
 /// The plan of a measurement of that verb.
 pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
@@ -14,6 +14,13 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
             Arrivals::Poisson => ("poisson", Some(rate)),
         },
     };
+    let stage = |stage: &Stage| StageReport {
+        from_per_s: stage.ramp.from,
+        to_per_s: stage.ramp.to,
+        duration_ns: nanoseconds(stage.lasts),
+    };
+    let stages: Vec<StageReport> =
+        rate.map_or(Vec::new(), |rate| rate.stages.iter().map(stage).collect());
     let targets = plan.targets.iter().map(|target| TargetReport {
         method: target.method.clone(),
         url: target.url.to_string(),
@@ -25,8 +32,9 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
         connections: u64::from(plan.connections),
         threads: plan.threads,
         pace: pace.to_owned(),
-        rate_from_per_s: rate.map(|rate| rate.from),
-        rate_to_per_s: rate.map(|rate| rate.to),
+        rate_from_per_s: stages.first().map(|stage| stage.from_per_s),
+        rate_to_per_s: stages.last().map(|stage| stage.to_per_s),
+        stages,
         duration_ns: nanoseconds(plan.duration),
         warmup_ns: nanoseconds(plan.warmup),
         count: plan.count.map(std::num::NonZeroU64::get),

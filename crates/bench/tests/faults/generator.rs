@@ -49,7 +49,7 @@ pub(crate) fn impatient_plan(address: SocketAddr) -> Plan {
 
 /// The pace of so many requests a second at equal distances.
 pub(crate) fn rate(per_second: f64) -> Pace {
-    Pace::Open(Rate::steady(per_second, Arrivals::Constant))
+    Pace::Open(Rate::steady(per_second, Duration::from_secs(1), Arrivals::Constant))
 }
 
 /// Carries a plan out, until something came to an end in it.

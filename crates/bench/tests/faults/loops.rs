@@ -1,6 +1,8 @@
 //! Open loops against servers that do not keep up, or are not there.
 
-use bench::plan::{Lifetime, Rate};
+use std::time::Duration;
+
+use bench::plan::{Arrivals, Lifetime, Pace, Ramp, Rate, Stage};
 use bench::tally::FailureKind;
 
 use crate::generator::{assert_answered, impatient_plan, plan, rate, run, undisturbed};
@@ -75,9 +77,26 @@ fn an_open_loop_outlives_its_connections() {
 #[test]
 fn a_ramp_asks_for_its_mean() {
     let mut plan = plan(answering(ANSWER));
-    let ramp: Result<Rate, _> = "100:900".parse();
-    plan.pace = bench::plan::Pace::Open(ramp.expect("a right rate"));
+    plan.pace = stages(&[(100.0, 900.0, plan.duration)]);
     let run = undisturbed(&plan, |run| run.requests.asked >= 145);
     assert_answered(&run, "a ramp");
     assert!((145..=151).contains(&run.requests.asked), "{:?}", run.requests);
+}
+
+#[test]
+fn stages_ask_for_their_sum_and_rest_in_a_pause() {
+    let mut plan = plan(answering(ANSWER));
+    let third = plan.duration / 3;
+    plan.pace = stages(&[(0.0, 900.0, third), (0.0, 0.0, third), (600.0, 600.0, third)]);
+    let run = undisturbed(&plan, |run| run.requests.asked >= 100);
+    assert_answered(&run, "stages");
+    assert!((100..=106).contains(&run.requests.asked), "{:?}", run.requests);
+}
+
+/// Rates at the begin and the end of each stage, and its length.
+fn stages(stages: &[(f64, f64, Duration)]) -> Pace {
+    let stage =
+        |&(from, to, lasts): &(f64, f64, Duration)| Stage { ramp: Ramp { from, to }, lasts };
+    let stages = stages.iter().map(stage).collect();
+    Pace::Open(Rate { stages, arrivals: Arrivals::Constant })
 }

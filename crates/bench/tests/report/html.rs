@@ -5,7 +5,9 @@ use bench::knee::{End, Found, KneeReport, Outcome, Step};
 use bench::report::{Measured, Report, write_html};
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
-use crate::sample::{SECOND_NS, closed_plan, closed_run, hold, knee, of, open_plan, open_run};
+use crate::sample::{
+    SECOND_NS, closed_plan, closed_run, hold, knee, of, open_plan, open_run, stage,
+};
 
 const HOSTILE: &str = "http://127.0.0.1/\"'><script>alert(1)</script>&amp;\u{202e}\0";
 
@@ -58,7 +60,10 @@ fn several_runs_of_an_open_loop() -> Measured {
 /// A run whose rate was another one each second.
 fn ramp() -> Measured {
     let plan = open_plan();
-    let plan = bench::report::PlanReport { rate_to_per_s: Some(2000.0), ..plan };
+    let plan = bench::report::PlanReport {
+        stages: vec![stage(1000.0, 2000.0), stage(2000.0, 1000.0)],
+        ..plan
+    };
     of(plan, vec![open_run()])
 }
 

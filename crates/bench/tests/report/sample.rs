@@ -4,7 +4,7 @@ use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
 use bench::knee::{End, Found, KneeReport, Objective, Outcome, Step};
 use bench::report::{
     ClockUse, Ended, HoldReport, Measured, Percentile, PlanReport, Report, RunMeasured,
-    TargetReport,
+    StageReport, TargetReport,
 };
 use bench::tally::{Answering, Loop, Opening, Sending, Tally};
 
@@ -101,6 +101,7 @@ pub(crate) fn closed_plan() -> PlanReport {
         pace: "closed".to_owned(),
         rate_from_per_s: None,
         rate_to_per_s: None,
+        stages: Vec::new(),
         duration_ns: SECOND_NS,
         warmup_ns: 2 * SECOND_NS,
         count: None,
@@ -114,11 +115,17 @@ pub(crate) fn closed_plan() -> PlanReport {
     }
 }
 
+/// A second at those rates.
+pub(crate) fn stage(from_per_s: f64, to_per_s: f64) -> StageReport {
+    StageReport { from_per_s, to_per_s, duration_ns: SECOND_NS }
+}
+
 pub(crate) fn open_plan() -> PlanReport {
     PlanReport {
         pace: "constant".to_owned(),
         rate_from_per_s: Some(1000.0),
         rate_to_per_s: Some(1000.0),
+        stages: vec![stage(1000.0, 1000.0)],
         ..closed_plan()
     }
 }

@@ -3,7 +3,7 @@
 use bench::report::{Ended, Measured, Report, write_text};
 use bench::tally::FailureKind;
 
-use crate::sample::{SECOND_NS, closed_plan, closed_run, of, open_plan, open_run};
+use crate::sample::{SECOND_NS, closed_plan, closed_run, of, open_plan, open_run, stage};
 
 fn text(measured: Measured) -> String {
     let mut text = String::new();
@@ -80,6 +80,17 @@ fn several_runs_of_an_open_loop_some_of_them_bad() {
     (0..1200).for_each(|_| bad.tally.fail(FailureKind::Timeout, 100 * SECOND_NS));
     let measured = of(plan, vec![open_run(), bad, open_run()]);
     assert_eq!(text(Measured { ended: Ended::Interrupted, ..measured }), versioned(OPEN));
+}
+
+#[test]
+fn stages_are_told_one_after_the_other() {
+    let mut plan = open_plan();
+    plan.rate_from_per_s = Some(0.0);
+    plan.stages = vec![stage(0.0, 1000.0), stage(1000.0, 1000.0)];
+    let text = text(of(plan, vec![open_run()]));
+    let expected =
+        "open loop, requests/s from 0 to 1,000 in 1.00 s, then 1,000 for 1.00 s (constant)";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]

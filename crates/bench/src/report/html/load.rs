@@ -46,7 +46,7 @@ pub(crate) struct Load {
 
 /// A report whose rate was not one: each whole second in which something was answered.
 pub(super) fn of_ramp(report: &Report) -> Option<Load> {
-    if report.plan.rate_from_per_s == report.plan.rate_to_per_s {
+    if !report.plan.has_many_rates() {
         return None;
     }
     let seconds = report.runs.iter().flat_map(|run| &run.seconds);
@@ -62,7 +62,7 @@ pub(super) fn of_ramp(report: &Report) -> Option<Load> {
         points,
         limits: Vec::new(),
         rates: Vec::new(),
-        caption: "Each point is a second of the ramp.".to_owned(),
+        caption: "Each point is a second of the run.".to_owned(),
     })
 }
 

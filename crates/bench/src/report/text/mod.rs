@@ -8,7 +8,7 @@ pub(in crate::report) mod table;
 
 use std::fmt::{self, Write};
 
-use crate::report::measured::{Ended, PlanReport};
+use crate::report::measured::{Ended, PlanReport, StageReport};
 use crate::report::schema::{Report, RunReport};
 use crate::report::summary::Spread;
 use crate::report::verdict::{Reason, State, Verdict};
@@ -96,6 +96,7 @@ fn plan(report: &Report, out: &mut impl Write) -> fmt::Result {
 /// How requests come and what connections do, in words.
 pub(in crate::report) fn pace(plan: &PlanReport) -> String {
     let mut words = match (plan.rate_from_per_s, plan.rate_to_per_s) {
+        _ if plan.stages.len() > 1 => stages(plan),
         (Some(from), Some(to)) if from == to => {
             format!("open loop of {} requests/s ({})", rate(from), plan.pace)
         }
@@ -113,6 +114,21 @@ pub(in crate::report) fn pace(plan: &PlanReport) -> String {
         words.push_str(&format!(", pipelines of {}", plan.pipeline));
     }
     words
+}
+
+/// The rates of a run, one after the other.
+fn stages(plan: &PlanReport) -> String {
+    let told = |stage: &StageReport| {
+        let lasts = duration(stage.duration_ns as f64);
+        let (from, to) = (stage.from_per_s, stage.to_per_s);
+        if from == to {
+            format!("{} for {lasts}", rate(from))
+        } else {
+            format!("from {} to {} in {lasts}", rate(from), rate(to))
+        }
+    };
+    let words: Vec<String> = plan.stages.iter().map(told).collect();
+    format!("open loop, requests/s {} ({})", words.join(", then "), plan.pace)
 }
 
 fn rates(report: &Report, spread: &Spread, out: &mut impl Write) -> fmt::Result {

@@ -1,0 +1,137 @@
+//! How fast and how long: `--rate` and `-d`.
+//!
+//! Owns the notation of stages, `A:B@TIME,...`; that of a single rate is the library's.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use bench::plan::{Arrivals, Pace, Ramp, Rate, Stage};
+
+use super::flags::time;
+use crate::Failure;
+
+/// When requests are due, and how long.
+pub(crate) struct Timing {
+    pub(crate) pace: Pace,
+    pub(crate) duration: Duration,
+}
+
+impl Timing {
+    /// What `--rate` and `-d` say together; `otherwise` where both leave the length out.
+    pub(crate) fn of(
+        rate: Option<&RateFlag>,
+        arrivals: Arrivals,
+        duration: Option<Duration>,
+        otherwise: Duration,
+    ) -> Result<Self, Failure> {
+        let lasts = rate.and_then(RateFlag::lasts);
+        if lasts.is_some() && duration.is_some() {
+            let text = "-d: the stages of --rate have times; leave -d out, or their times";
+            return Err(Failure::WrongUse(text.to_owned()));
+        }
+        let duration = lasts.or(duration).unwrap_or(otherwise);
+        let open = |rate: &RateFlag| Pace::Open(Rate { stages: rate.stages(duration), arrivals });
+        Ok(Self { pace: rate.map_or(Pace::Closed, open), duration })
+    }
+}
+
+/// What `--rate` says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RateFlag {
+    /// A rate, or a ramp, as long as the run.
+    Whole(Ramp),
+    /// One after the other: together they are the run.
+    Stages(Vec<Stage>),
+}
+
+impl RateFlag {
+    /// How long the stages last together; none where the run says it.
+    pub(crate) fn lasts(&self) -> Option<Duration> {
+        match self {
+            Self::Whole(_) => None,
+            // Each is days at most, and there are as many as fit into a command line.
+            Self::Stages(stages) => Some(stages.iter().map(|stage| stage.lasts).sum()),
+        }
+    }
+
+    /// The stages of a run of that length.
+    pub(crate) fn stages(&self, lasts: Duration) -> Vec<Stage> {
+        match self {
+            Self::Whole(ramp) => vec![Stage { ramp: *ramp, lasts }],
+            Self::Stages(stages) => stages.clone(),
+        }
+    }
+}
+
+/// `R`, `A:B`, or stages: `A:B@TIME,R@TIME,...`.
+impl FromStr for RateFlag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if !text.contains([',', '@']) {
+            return ramp(text).map(Self::Whole);
+        }
+        text.split(',').map(stage).collect::<Result<_, _>>().map(Self::Stages)
+    }
+}
+
+fn ramp(text: &str) -> Result<Ramp, String> {
+    text.parse().map_err(|error: bench::plan::RateError| error.to_string())
+}
+
+fn stage(text: &str) -> Result<Stage, String> {
+    let (rate, lasts) = text
+        .split_once('@')
+        .ok_or_else(|| format!("the stage `{text}` has no time; write 0:5k@30s,5k@60s"))?;
+    let ramp = ramp(rate)?;
+    let lasts = time(lasts).map_err(|error| format!("the stage `{text}`: {error}"))?;
+    if lasts.is_zero() {
+        return Err(format!("the stage `{text}` lasts no time; leave it out"));
+    }
+    Ok(Stage { ramp, lasts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> RateFlag {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn stages_have_times_and_a_single_rate_has_none() {
+        let whole = read("100:200");
+        assert_eq!(whole.lasts(), None);
+        let ten_s = Duration::from_secs(10);
+        let ramp = Ramp { from: 100.0, to: 200.0 };
+        assert_eq!(whole.stages(ten_s), [Stage { ramp, lasts: ten_s }]);
+
+        let stages = read("0:5k@30s,5k@1m,0@500ms");
+        assert_eq!(stages.lasts(), Some(Duration::from_millis(90_500)));
+        let told: Vec<_> = stages
+            .stages(ten_s)
+            .iter()
+            .map(|stage| (stage.ramp.from, stage.ramp.to, stage.lasts.as_millis()))
+            .collect();
+        let expected = [(0.0, 5e3, 30_000), (5e3, 5e3, 60_000), (0.0, 0.0, 500)];
+        assert_eq!(told, expected);
+        assert_eq!(read("5k@30").lasts(), Some(Duration::from_secs(30)), "a number is seconds");
+    }
+
+    #[test]
+    fn a_wrong_stage_is_named() {
+        for (text, part) in [
+            ("5k@30s,6k", "`6k` has no time"),
+            ("5k@30s,", "`` has no time"),
+            ("5k@", "`5k@`"),
+            ("5k@10x", "`5k@10x`"),
+            ("5k@0s", "lasts no time"),
+            ("x@1s", "`x` is not a number"),
+            ("1@1s@2s", "`1@1s@2s`"),
+        ] {
+            let error = text.parse::<RateFlag>().unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
