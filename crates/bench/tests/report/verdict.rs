@@ -1,11 +1,14 @@
 //! Each rule of the verdict, on both sides of its bound.
 
 use bench::host::HostFacts;
-use bench::report::{Ended, Measured, PlanReport, ReasonCode, Report, RunMeasured, State};
+use bench::report::{
+    Ended, Measured, PlanReport, ReasonCode, Report, RunMeasured, StageReport, State,
+};
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
 use crate::sample::{
     SECOND_NS, closed_plan, closed_run, host, measured, of, open_plan, open_run, send_and_answer,
+    stage,
 };
 
 /// What speaks against a run, and the notes.
@@ -310,4 +313,20 @@ fn a_pause_of_a_tenth_of_a_second_is_noted() {
     let told = notes(pausing(310, 510));
     assert_eq!((told.len(), told[0].code), (1, ReasonCode::Stalled));
     assert_eq!(told[0].text, "nothing was answered for 100 ms, 300 ms after the begin");
+}
+
+#[test]
+fn a_pause_that_was_asked_for_is_not_noted() {
+    let stage = |per_second, tenths| StageReport {
+        duration_ns: tenths * SECOND_NS / 10,
+        ..stage(per_second, per_second)
+    };
+    let notes = |stages| {
+        let plan = PlanReport { stages, ..open_plan() };
+        Report::of(of(plan, vec![pausing(310, 750)])).verdict.notes
+    };
+    let paused = notes(vec![stage(1000.0, 3), stage(0.0, 4), stage(1000.0, 3)]);
+    assert_eq!(paused, []);
+    let told = notes(vec![stage(1000.0, 3), stage(0.0, 1), stage(1000.0, 6)]);
+    assert_eq!(told[0].text, "nothing was answered for 200 ms, 400 ms after the begin");
 }

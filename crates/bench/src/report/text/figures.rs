@@ -38,7 +38,11 @@ pub(in crate::report) fn bytes(bytes: f64) -> String {
 
 /// A rate of events: with separators, and with digits behind the point where there are few.
 pub(crate) fn rate(per_second: f64) -> String {
-    if per_second < 99.95 { three_digits(per_second) } else { count(per_second.round() as u64) }
+    match per_second {
+        0.0 => "0".to_owned(),
+        0.0..99.95 => three_digits(per_second),
+        _ => count(per_second.round() as u64),
+    }
 }
 
 fn three_digits(value: f64) -> String {

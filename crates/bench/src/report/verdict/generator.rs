@@ -78,7 +78,9 @@ pub(super) fn starved(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
 pub(super) fn rate_missed(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let requests = &run.requests;
     let unsent = requests.unsent_end.saturating_sub(requests.unsent_start);
-    if unsent as f64 <= (requests.asked as f64 * RATE_MISSED_MAXIMUM).max(1.0) {
+    // Where nothing was sent there was no connection, and that is told by other rules.
+    if requests.sent == 0 || unsent as f64 <= (requests.asked as f64 * RATE_MISSED_MAXIMUM).max(1.0)
+    {
         return None;
     }
     let per_second = |count: u64| count as f64 * 1e9 / run.wall_ns.max(1) as f64;

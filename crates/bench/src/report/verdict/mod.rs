@@ -4,19 +4,21 @@
 //! counts against the result where the generator was at its limit.
 
 mod generator;
+mod stall;
 
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostFacts;
 use crate::limits::{
     CLOCK_DISTANCE_MAXIMUM_NS, FAILED_SHARE_REMARKED, LATENCY_MAXIMUM_NS, RATE_MISSED_MAXIMUM,
-    SERVER_WAITING_MAXIMUM, STALL_ANSWERS_PER_TENTH, STEAL_SHARE_MAXIMUM,
+    SERVER_WAITING_MAXIMUM, STEAL_SHARE_MAXIMUM,
 };
 use crate::report::measured::{Ended, PlanReport};
 use crate::report::schema::{Requests, RunReport};
 use crate::report::text::{count, duration, percent};
 use crate::tally::FailureKind;
 use generator::{core_shared, generator_busy, rate_missed, sent_late, starved};
+use stall::stalled;
 
 /// Clock sources that advance by milliseconds.
 const CLOCKS_TOO_COARSE: [&str; 2] = ["jiffies", "refined-jiffies"];
@@ -159,7 +161,7 @@ fn remarks(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
     [
         core_shared(run, plan),
         server_waited(run),
-        stalled(run),
+        stalled(run, plan),
         left_over(run, plan),
         failures(run),
         clamped(run),
@@ -274,38 +276,6 @@ fn server_waited(run: &RunReport) -> Option<Finding> {
         percent(share),
     );
     (share > SERVER_WAITING_MAXIMUM).then_some((ReasonCode::ServerWaited, text))
-}
-
-/// The longest time without an answer, where there are answers in nearly every tenth of a second.
-fn stalled(run: &RunReport) -> Option<Finding> {
-    const TENTH_NS: u64 = 100_000_000;
-    // A tenth that the run did not have whole says nothing.
-    let whole = usize::try_from(run.wall_ns / TENTH_NS).unwrap_or(usize::MAX);
-    let mut tenths: Vec<u64> =
-        run.seconds.iter().flat_map(|second| second.answered_tenths).take(whole).collect();
-    // Requests without an answer at the end have a note of their own.
-    let end = tenths.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
-    tenths.truncate(end);
-    let answered: u64 = tenths.iter().sum();
-    if answered < STALL_ANSWERS_PER_TENTH * tenths.len() as u64 {
-        return None;
-    }
-    let mut longest = (0, 0);
-    let mut begin = 0;
-    for (index, count) in tenths.iter().enumerate() {
-        if *count > 0 {
-            begin = index + 1;
-        } else if index + 1 - begin > longest.0 {
-            longest = (index + 1 - begin, begin);
-        }
-    }
-    let (length, begin) = longest;
-    let text = format!(
-        "nothing was answered for {}, {} after the begin",
-        duration((length as u64 * TENTH_NS) as f64),
-        duration((begin as u64 * TENTH_NS) as f64),
-    );
-    (length > 0).then_some((ReasonCode::Stalled, text))
 }
 
 /// Those of a closed loop are as many as there are connections, and their times are not in doubt.
