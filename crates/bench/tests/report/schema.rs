@@ -77,6 +77,7 @@ fn full_knee() -> String {
     report.steps.retain(|step| !step.reasons.is_empty());
     report.plan.requests_per_connection = Some(100);
     report.plan.count = Some(1000);
+    report.plan.stages = open_plan().stages;
     report.plan.check = Some("status 200".to_owned());
     report.to_json()
 }
