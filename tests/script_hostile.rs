@@ -12,6 +12,7 @@ use std::thread;
 
 use conformance::RequestKind;
 use server::client::{Client, head, text};
+use server::forms::{TYPE, part, until_swept, uploads};
 use server::{Plan, Server};
 
 /// Programs that are run where the environment says nothing else.
@@ -20,16 +21,18 @@ const PROGRAMS: u64 = 300;
 /// Clients that have programs run, at the same time.
 const CLIENTS: u64 = 6;
 
-/// Runs the program that it is sent, which may ask for this very page.
-const RUN: &str = "<% local f = load(request.body, '=random')
+/// Runs the program that it is sent, by itself or in a form with files, which may ask for this very page.
+const RUN: &str = "<% local form = request.form
+local f = load(form and form.program or request.body, '=random')
 if f then f(request, response, 'http://' .. (request.headers['x-self'] or '') .. '/run') end -%>done";
 
 fn plan() -> Plan {
     // Small bounds are met soon.
     let config = "drain_deadline = \"2s\"\n[pages]\ncpu_budget = \"60ms\"\ndeadline = \"2s\"\nmemory = \"16 MiB\"\n\
-        process_memory = \"8 MiB\"\n[limits]\nconnections = 400\n";
-    Plan::new()
-        .argument("--schedulers=1")
+        process_memory = \"8 MiB\"\nuploads = \"up\"\n[limits]\nconnections = 400\n";
+    let plan = Plan::new();
+    std::fs::create_dir(plan.directory.join("up")).unwrap();
+    plan.argument("--schedulers=1")
         .config(config)
         .file("run.page.txt", RUN)
         .file("hello.page.txt", "hello <%= 1 + 1 -%>")
@@ -44,11 +47,17 @@ fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
             return;
         }
         let program = hostile::program(seed);
-        let length = program.len().to_string();
+        let (media_type, body) = if seed.is_multiple_of(2) {
+            ("text/plain", program.clone())
+        } else {
+            (TYPE, form_with(&program))
+        };
+        let length = body.len().to_string();
         let mut client = server.client();
         let own = server.address().to_string();
-        let fields = [("Content-Length", length.as_str()), ("X-Self", &own)];
-        let asked = head("POST", "/run", &fields) + &program;
+        let fields =
+            [("Content-Length", length.as_str()), ("Content-Type", media_type), ("X-Self", &own)];
+        let asked = head("POST", "/run", &fields) + &body;
         let answered = client.send(asked).and_then(|()| client.response(RequestKind::Other));
         if let Err(error) = answered {
             // A stream may be cut, and a connection reset for want of room: it is never left without an end.
@@ -59,6 +68,15 @@ fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
             assert!(!is_late, "nothing became of the program of seed {seed}:\n{program}");
         }
     }
+}
+
+/// The program with a small and a large file.
+fn form_with(program: &str) -> String {
+    let (small, large) = ("data", "0123456789".repeat(20_000));
+    part("name=program", program)
+        + &part("name=small; filename=small", small)
+        + &part("name=large; filename=large", &large)
+        + "--B--"
 }
 
 /// Asks for what does no harm.
@@ -107,6 +125,7 @@ fn whatever_pages_do_others_are_answered() {
     assert!(asked > 0, "nobody asked beside them");
     let told = server.printed_errors();
     assert!(!told.contains("panic"), "{told}");
+    until_swept(&uploads(&server));
     server.signal("TERM");
     let status = server.wait();
     let troubles = server.printed_errors();

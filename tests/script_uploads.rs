@@ -179,6 +179,18 @@ fn who_goes_away_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_page_that_fails_after_it_sent_a_part_leaves_nothing_behind() {
+    let page = "<% response:flush() error('no') %>";
+    let server = plan().file("late.page.txt", page).start();
+    let form = part("name=file; filename=a", "data") + "--B--";
+    let mut client = server.client();
+    client.send(head_of("/late", TYPE, form.len() as u64) + &form).unwrap();
+    let (received, _) = client.rest().unwrap();
+    assert!(received.starts_with(b"HTTP/1.1 200"), "{}", received.escape_ascii());
+    until_swept(&uploads(&server));
+}
+
+#[test]
 fn what_a_killed_server_left_goes_at_the_next_start() {
     let server = plan().start();
     let directory = uploads(&server);

@@ -48,20 +48,20 @@ fn block(dice: &mut Dice, text: &mut String, depth: u32, place: Place) {
 
 fn statement(dice: &mut Dice, text: &mut String, depth: u32, place: Place) {
     let count = dice.one_of(&["3", "40", "900", "20000", "1e9"]);
-    let kind = if depth >= DEPTH_MAX { dice.below(30) } else { dice.below(42) };
-    if kind < 30 {
+    let kind = if depth >= DEPTH_MAX { dice.below(34) } else { dice.below(46) };
+    if kind < 34 {
         let simple = simple(dice, kind, count, place);
         text.push_str(&simple);
         text.push('\n');
         return;
     }
     let (before, inner_place, after) = match kind {
-        30..=32 => (format!("for i = 1, {count} do n = i"), place, "end"),
-        33..=36 => ("names[#names + 1] = spawn(function()".to_owned(), Place::Process, "end)"),
-        37 => ("pcall(function()".to_owned(), place, "end)"),
-        38 => ("co = coroutine.wrap(function()".to_owned(), place, "coroutine.yield(1) end) co()"),
-        39 => ("f = function(a)".to_owned(), place, "end pcall(f, n)"),
-        40 => ("while n do".to_owned(), place, "end"),
+        34..=36 => (format!("for i = 1, {count} do n = i"), place, "end"),
+        37..=40 => ("names[#names + 1] = spawn(function()".to_owned(), Place::Process, "end)"),
+        41 => ("pcall(function()".to_owned(), place, "end)"),
+        42 => ("co = coroutine.wrap(function()".to_owned(), place, "coroutine.yield(1) end) co()"),
+        43 => ("f = function(a)".to_owned(), place, "end pcall(f, n)"),
+        44 => ("while n do".to_owned(), place, "end"),
         _ => (
             "table.sort(t, function(a, b)".to_owned(),
             place,
@@ -117,6 +117,17 @@ fn simple(dice: &mut Dice, kind: u64, count: &str, place: Place) -> String {
         26 => format!("for i = 1, {count} do log.warn(s) end"),
         27 => "error({ t })".to_owned(),
         28 => format!("f = load('return ' .. ('('):rep({count} % 150) .. '1')"),
+        29 if of_page => "pcall(function() s = request.files[1]:read(100000) end)".to_owned(),
+        30 if of_page => {
+            format!("pcall(function() for i = 1, {count} do request.files[2]:read() end end)")
+        }
+        31 if of_page => {
+            let name = dice.one_of(&["n", "s", "'same'", "names"]);
+            format!(
+                "pcall(function() for _, file in ipairs(request.files) do file:save({name}, {{ replace = true }}) end end)"
+            )
+        }
+        32 => "pcall(function() t = request.files end)".to_owned(),
         _ => dice
             .one_of(&["return", "local x = s + 1", "t = nil t = {}", "exit()", "n = n and nil"])
             .to_owned(),

@@ -256,7 +256,8 @@ impl Application for Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let answer = self.answer(request, reply, context);
-        if !self.uploads.is_empty() && answer == Answer::Done {
+        // An answer that is cut is over as well.
+        if !self.uploads.is_empty() && matches!(answer, Answer::Done | Answer::Cut) {
             self.uploads.finish(context.id);
         }
         answer
