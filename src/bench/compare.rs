@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use bench::compare::{Comparison, Side, write_text};
-use bench::limits::{COMPARE_ROUNDS_MAXIMUM, COMPARE_TRIES};
+use bench::limits::{COMPARE_RERUNS_PER_ROUND, COMPARE_ROUNDS_MAXIMUM};
 use bench::plan::{Plan, Url};
 use bench::report::{Ended, Report, State};
 
@@ -115,26 +115,28 @@ fn rounds(
     [first, second]: [&Source<'_>; 2],
 ) -> Result<Rounds, Failure> {
     let mut rounds = Rounds { first: Vec::new(), second: Vec::new(), ended: Ended::Interrupted };
+    let mut reruns = count * COMPARE_RERUNS_PER_ROUND;
     for round in 1..=count {
         let name = |side| format!("{side} {round}/{count}");
-        let Some(one) = valid(&name(sides[0]), first)? else { return Ok(rounds) };
-        let Some(other) = valid(&name(sides[1]), second)? else { return Ok(rounds) };
+        let Some(one) = valid(&name(sides[0]), first, &mut reruns)? else { return Ok(rounds) };
+        let Some(other) = valid(&name(sides[1]), second, &mut reruns)? else { return Ok(rounds) };
         rounds.first.push(one);
         rounds.second.push(other);
     }
     Ok(Rounds { ended: Ended::Complete, ..rounds })
 }
 
-/// One result, measured again when it is not valid: one bad moment of the host is no reason to throw the others away.
-fn valid(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
-    let mut report = once(name, source)?;
-    for _ in 0..COMPARE_TRIES {
-        match &report {
-            Some(bad) if bad.verdict.state == State::Invalid => report = once(name, source)?,
-            _ => break,
+/// One result, measured again while it is not valid and there are `reruns` left: bad moments of the host are no reason to
+/// throw the other runs away.
+fn valid(name: &str, source: &Source<'_>, reruns: &mut u32) -> Result<Option<Report>, Failure> {
+    loop {
+        let report = once(name, source)?;
+        let is_bad = |report: &Report| report.verdict.state == State::Invalid;
+        if *reruns == 0 || !report.as_ref().is_some_and(is_bad) {
+            return Ok(report);
         }
+        *reruns -= 1;
     }
-    Ok(report)
 }
 
 /// One result; none when it was ended early.

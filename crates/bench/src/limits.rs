@@ -187,8 +187,9 @@ pub const SIGNIFICANCE: f64 = 0.05;
 /// Most rounds of a comparison, 1,000. More are refused before the first.
 pub const COMPARE_ROUNDS_MAXIMUM: u32 = 1_000;
 
-/// How often a run of a comparison that is not valid is measured again, 2. After that it counts, and nothing is concluded.
-pub const COMPARE_TRIES: u32 = 2;
+/// Runs of a comparison that may be measured again because they are not valid, for each of its rounds, 2: as many as it has
+/// runs, whichever of them need it. After that one that is not valid counts, and nothing is concluded.
+pub const COMPARE_RERUNS_PER_ROUND: u32 = 2;
 
 /// Rate at which the search for a knee begins unless told otherwise, 1,000 requests per second. A server that breaks
 /// there is reported as broken from the start.
