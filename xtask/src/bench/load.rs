@@ -31,6 +31,15 @@ pub(crate) fn request(address: SocketAddr, path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n")
 }
 
+/// A request with a body of JSON.
+pub(crate) fn post(address: SocketAddr, path: &str, json: &str) -> String {
+    let length = json.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{json}"
+    )
+}
+
 /// Why this load cannot run here, if so.
 pub(crate) fn missing(load: Load) -> Option<&'static str> {
     match load {

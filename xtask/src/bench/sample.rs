@@ -43,8 +43,8 @@ pub(crate) enum Metric {
     CpuSeconds,
     /// Growth of resident memory per page that waits.
     WaitingBytes,
-    /// Pages without an end that the server ended meanwhile.
-    LoopsEnded,
+    /// Answers that another page gave meanwhile.
+    AskedBeside,
 }
 
 impl Metric {
@@ -71,7 +71,7 @@ impl Metric {
             Metric::LooksInVain => ("vain looks/req", "client_looks_in_vain_per_request", 2),
             Metric::CpuSeconds => ("CPU s", "cpu_seconds", 3),
             Metric::WaitingBytes => ("RSS B/page", "resident_bytes_per_waiting_page", 0),
-            Metric::LoopsEnded => ("loops ended", "loops_ended", 0),
+            Metric::AskedBeside => ("asked beside", "asked_beside", 0),
         }
     }
 

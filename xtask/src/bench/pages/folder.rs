@@ -17,14 +17,28 @@ const MODULE_FOLDERS: [&str; 2] = ["/usr/lib/nginx/modules", "/usr/lib64/nginx/m
 const YAWS_FOLDER: &str = "/usr/lib/yaws/ebin";
 
 /// Pages of ours.
-const OURS: [(&str, &str); 7] = [
+const OURS: [(&str, &str); 6] = [
     ("hello.page.html", include_str!("sources/hello.page.html")),
     ("light.page.html", include_str!("sources/light.page.html")),
     ("heavy.page.html", include_str!("sources/heavy.page.html")),
     ("_part.page.html", include_str!("sources/_part.page.html")),
     ("sleep.page.html", include_str!("sources/sleep.page.html")),
     ("receive.page.html", include_str!("sources/receive.page.html")),
-    ("loop.page.html", include_str!("sources/loop.page.html")),
+];
+
+/// Pages of ours that do harm.
+const HARM: [(&str, &str); 11] = [
+    ("loop.page.html", include_str!("sources/harm/loop.page.html")),
+    ("bomb.page.html", include_str!("sources/harm/bomb.page.html")),
+    ("chat.page.html", include_str!("sources/harm/chat.page.html")),
+    ("tick.page.html", include_str!("sources/harm/tick.page.html")),
+    ("hash.page.html", include_str!("sources/harm/hash.page.html")),
+    ("array.page.html", include_str!("sources/harm/array.page.html")),
+    ("sparse.page.html", include_str!("sources/harm/sparse.page.html")),
+    ("digits.page.html", include_str!("sources/harm/digits.page.html")),
+    ("byte.page.html", include_str!("sources/harm/byte.page.html")),
+    ("strings.page.html", include_str!("sources/harm/strings.page.html")),
+    ("collide.page.html", include_str!("sources/harm/collide.page.html")),
 ];
 
 /// The same for nginx, with the modules they share.
@@ -49,6 +63,7 @@ const YAWS: [(&str, &str); 5] = [
 /// Writes what every server serves.
 pub(crate) fn write(site: &Site) -> Result<(), Failure> {
     write_all(&site.folder().join("ours"), &OURS)?;
+    write_all(&site.folder().join("ours/harm"), &HARM)?;
     write_all(&site.folder().join("lua"), &LUA)?;
     write_all(&site.folder().join("yaws"), &YAWS)
 }

@@ -4,9 +4,10 @@
 //! ratios within the run only. Owns the order of the work; what each comparison does is a module of its own.
 
 mod answer;
+mod beside;
+mod collision;
 mod fibonacci;
 mod folder;
-mod looping;
 mod scenario;
 mod steady;
 mod waiting;
@@ -130,7 +131,7 @@ fn compare(scenario: &'static Scenario, conditions: &Conditions) -> Outcome {
         Task::Page(fields) => steady::compare(workload, fields, conditions),
         Task::Fibonacci => fibonacci::compare(workload, conditions.fibonacci_times, conditions),
         Task::Waiting(waits_for) => waiting::compare(workload, waits_for, conditions),
-        Task::Looping => looping::compare(workload, conditions),
+        Task::Beside(harm) => beside::compare(workload, &harm, conditions),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) const BYTE_CODE: &str = "byte code";
 pub(crate) const C_PLAIN: &str = "gcc -O0";
 pub(crate) const C_OPTIMISED: &str = "gcc -O2";
 
-/// Ours without a page that has no end.
+/// Ours without a page that does harm.
 pub(crate) const UNDISTURBED: &str = "undisturbed";
 
 /// Pages that sleep or wait for a message at the same time.
@@ -31,7 +31,7 @@ const WAITING_PAGES: u64 = 10_000;
 /// Pages that fetch at the same time: a scheduler has 1,024 fetches under way.
 const FETCHING_PAGES: u64 = 1_000;
 
-/// Requests a second beside a page that has no end.
+/// Requests a second beside a page that does harm.
 pub(crate) const BESIDE_PER_SECOND: u32 = 1_000;
 
 /// What a request says of itself, besides what wrk always says.
@@ -60,8 +60,24 @@ pub(crate) enum Task {
     Fibonacci,
     /// Pages wait, for this.
     Waiting(WaitsFor),
-    /// A page has no end while another is asked for.
-    Looping,
+    /// A page does harm while another is asked for.
+    Beside(Harm),
+}
+
+/// A page that is asked for again and again, beside the one that is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Harm {
+    pub(crate) path: &'static str,
+    pub(crate) body: HarmBody,
+    /// How it is answered, where only one answer is right.
+    pub(crate) status: Option<u16>,
+}
+
+/// What such a page is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HarmBody {
+    None,
+    CollidingNumbers,
 }
 
 /// What a waiting page waits for.
@@ -91,6 +107,8 @@ const ERLANG: Contender = contender(YAWS, Start::Yaws);
 const FIELD: &[Contender] = &[LUA, OURS_SERVES, ERLANG];
 const HELLO_FIELD: &[Contender] =
     &[LUA, OURS_SERVES, contender(RUST, Start::Example("json")), ERLANG];
+
+const BESIDE_FIELD: &[Contender] = &[contender(UNDISTURBED, Start::Serve), OURS_SERVES];
 
 const fn cpu_against(name: &'static str, most: f64) -> Target {
     Target {
@@ -159,6 +177,50 @@ const fn waiting(
     }
 }
 
+/// The hello page 1,000 times a second, while one client asks for another again and again.
+const fn beside(
+    name: &'static str,
+    title: &'static str,
+    path: &'static str,
+    status: Option<u16>,
+) -> Scenario {
+    Scenario {
+        task: Task::Beside(Harm { path, body: HarmBody::None, status }),
+        workload: Workload {
+            name,
+            title,
+            path: "/hello",
+            load: Load::Paced { connections: 10 },
+            runs: Runs::Always,
+            contenders: BESIDE_FIELD,
+            main_metric: Metric::LatencyP99,
+            targets: &[
+                Target {
+                    metric: Metric::LatencyP99,
+                    against: Against::Itself,
+                    bound: Bound::AtMost(10_000.0),
+                },
+                Target {
+                    metric: Metric::Errors,
+                    against: Against::Itself,
+                    bound: Bound::AtMost(0.0),
+                },
+                // A rate that was not kept, or a page that was never asked for, would show here.
+                Target {
+                    metric: Metric::Rate,
+                    against: Against::Itself,
+                    bound: Bound::AtLeast(990.0),
+                },
+                Target {
+                    metric: Metric::AskedBeside,
+                    against: Against::Itself,
+                    bound: Bound::AtLeast(1.0),
+                },
+            ],
+        },
+    }
+}
+
 const fn kept(connections: u32) -> Load {
     Load::Kept { connections }
 }
@@ -220,35 +282,23 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
         (WaitsFor::SilentServer, FETCHING_PAGES),
         &[OURS_SERVES],
     ),
+    beside("g-loop", "a page without an end", "/harm/loop", Some(503)),
+    beside("g-bomb", "900 processes that each fetch the page itself", "/harm/bomb", None),
+    beside("g-chat", "a process that waits for ten minutes", "/harm/chat", None),
+    beside("g-tick", "20 processes that wake each millisecond", "/harm/tick", None),
+    beside("g-hash", "a table of a million names", "/harm/hash", None),
+    beside("g-array", "an array of two million numbers", "/harm/array", None),
+    beside("g-sparse", "`next` over a table that was emptied", "/harm/sparse", None),
+    beside("g-digits", "arithmetic with a text of a million digits", "/harm/digits", None),
+    beside("g-byte", "`byte` of 7,000 characters", "/harm/byte", None),
+    beside("g-strings", "new strings without an end", "/harm/strings", None),
     Scenario {
-        task: Task::Looping,
-        workload: Workload {
-            name: "g",
-            title: "hello page 1,000 times a second, while one client asks for a page without an end again and again",
-            path: "/hello",
-            load: Load::Paced { connections: 10 },
-            runs: Runs::Always,
-            contenders: &[contender(UNDISTURBED, Start::Serve), OURS_SERVES],
-            main_metric: Metric::LatencyP99,
-            targets: &[
-                Target {
-                    metric: Metric::LatencyP99,
-                    against: Against::Itself,
-                    bound: Bound::AtMost(5_000.0),
-                },
-                // A rate that was not kept, or a page that was never asked for, would show here.
-                Target {
-                    metric: Metric::Rate,
-                    against: Against::Itself,
-                    bound: Bound::AtLeast(990.0),
-                },
-                Target {
-                    metric: Metric::LoopsEnded,
-                    against: Against::Itself,
-                    bound: Bound::AtLeast(1.0),
-                },
-            ],
-        },
+        task: Task::Beside(Harm {
+            path: "/harm/collide",
+            body: HarmBody::CollidingNumbers,
+            status: Some(200),
+        }),
+        ..beside("g-collide", "16,000 numbers of one hash as keys", "", None)
     },
 ];
 

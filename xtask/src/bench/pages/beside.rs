@@ -1,4 +1,4 @@
-//! A page without an end, and what others notice of it: their response times, in an open loop.
+//! A page that does harm, and what others notice of it: their response times, in an open loop.
 //!
 //! Owns the client that asks for the page again and again. Never asks for it twice at the same time.
 
@@ -14,20 +14,19 @@ use crate::bench::generator::program;
 use crate::bench::keep;
 use crate::bench::load;
 use crate::bench::pages::Conditions;
-use crate::bench::pages::scenario::BESIDE_PER_SECOND;
+use crate::bench::pages::collision;
+use crate::bench::pages::scenario::{BESIDE_PER_SECOND, Harm, HarmBody};
 use crate::bench::report::Outcome;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::{Load, Workload};
 use crate::failure::Failure;
 
-/// The page without an end.
-const LOOP: &str = "/loop";
-
-/// How it is answered when the server has ended it.
-const ENDED: &[u8] = b"HTTP/1.1 503";
-
 /// Compares a server that is asked for the page with one that is not.
-pub(crate) fn compare(workload: &'static Workload, conditions: &Conditions) -> Outcome {
+pub(crate) fn compare(
+    workload: &'static Workload,
+    harm: &Harm,
+    conditions: &Conditions,
+) -> Outcome {
     let mut outcome = Outcome::new(workload);
     let mut running: Vec<(Contender, Running)> = Vec::new();
     for contender in workload.contenders {
@@ -41,7 +40,7 @@ pub(crate) fn compare(workload: &'static Workload, conditions: &Conditions) -> O
     }
     for _ in 0..conditions.rounds {
         keep(&mut running, &mut outcome, |contender, server| {
-            measure(contender, server.address, workload, conditions).map(Some)
+            measure(contender, server.address, (workload, harm), conditions).map(Some)
         });
     }
     match words(SocketAddr::from(([127, 0, 0, 1], 1)), workload, conditions) {
@@ -71,19 +70,20 @@ fn words(
 fn measure(
     contender: &Contender,
     address: SocketAddr,
-    workload: &Workload,
+    (workload, harm): (&Workload, &Harm),
     conditions: &Conditions,
 ) -> Result<Sample, Failure> {
     let words = words(address, workload, conditions)?;
     let is_over = AtomicBool::new(false);
-    let (output, ended) = std::thread::scope(|scope| {
-        let client = (contender.name == OURS).then(|| scope.spawn(|| ask_until(address, &is_over)));
+    let (output, asked) = std::thread::scope(|scope| {
+        let client =
+            (contender.name == OURS).then(|| scope.spawn(|| ask_until(address, harm, &is_over)));
         let output = Command::new(&words[0]).args(&words[1..]).output();
         is_over.store(true, Ordering::Relaxed);
         (output, client.map_or(Ok(Ok(0)), std::thread::ScopedJoinHandle::join))
     });
     let output = output.map_err(|error| Failure::Work(format!("velodrome bench: {error}")))?;
-    let ended = ended.map_err(|_| Failure::Work("the looping client failed".to_owned()))??;
+    let asked = asked.map_err(|_| Failure::Work("the client of the page failed".to_owned()))??;
     let text = String::from_utf8_lossy(&output.stdout);
     let Some((count, mut sample)) = program::read(OURS, &text) else {
         let complaint = String::from_utf8_lossy(&output.stderr);
@@ -93,26 +93,31 @@ fn measure(
     sample.extend([
         (Metric::Rate, count.per_second),
         (Metric::Errors, count.errors as f64),
-        (Metric::LoopsEnded, ended as f64),
+        (Metric::AskedBeside, asked as f64),
     ]);
     Ok(sample)
 }
 
-/// Asks for the page without an end, and as soon as it was ended again; how many were ended.
-fn ask_until(address: SocketAddr, is_over: &AtomicBool) -> Result<u64, Failure> {
-    let request = load::request(address, LOOP);
+/// Asks for the page that does harm, and as soon as it was answered again; how often that was.
+fn ask_until(address: SocketAddr, harm: &Harm, is_over: &AtomicBool) -> Result<u64, Failure> {
+    let request = match harm.body {
+        HarmBody::None => load::request(address, harm.path),
+        HarmBody::CollidingNumbers => load::post(address, harm.path, &collision::json()),
+    };
     let mut buffer = vec![0; RECEIVE_BYTES];
-    let mut ended = 0;
+    let mut asked = 0;
     while !is_over.load(Ordering::Relaxed) {
         let socket = client::connect(address).map_err(std::io::Error::from)?;
         client::send(&socket, request.as_bytes())?;
         let received = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty());
         let (_, received) = received.map_err(std::io::Error::from)?;
-        if !buffer[..received].starts_with(ENDED) {
+        if let Some(status) = harm.status
+            && !buffer[..received].starts_with(format!("HTTP/1.1 {status}").as_bytes())
+        {
             let start = String::from_utf8_lossy(&buffer[..received.min(60)]).into_owned();
-            return Err(Failure::Work(format!("the page without an end was answered {start:?}")));
+            return Err(Failure::Work(format!("{} was answered {start:?}", harm.path)));
         }
-        ended += 1;
+        asked += 1;
     }
-    Ok(ended)
+    Ok(asked)
 }
