@@ -124,3 +124,101 @@ fn compression_can_be_switched_off() {
     let response = get_with(&server, "/a.txt", "Accept-Encoding", "gzip");
     assert_eq!((field(&response, "Content-Encoding"), text(&response)), ("", prose().as_str()));
 }
+
+/// A page that makes so many lines, after what is said first.
+fn lines(first: &str, count: u32) -> String {
+    format!("<% {first} for line = 1, {count} do response:write(line, ' bottles\\n') end -%>")
+}
+
+fn bottles(count: u32) -> Vec<u8> {
+    (1..=count).flat_map(|line| format!("{line} bottles\n").into_bytes()).collect()
+}
+
+fn compressing() -> Plan {
+    Plan::new().argument("--schedulers=1").config("[pages]\ncompress = true\n")
+}
+
+#[test]
+fn what_a_page_makes_is_compressed_where_that_is_wanted() {
+    let server = compressing()
+        .file("short.page.txt", lines("", 500))
+        .file("long.page.txt", lines("", 100_000))
+        .file("tiny.page.txt", "tiny")
+        .start();
+    for (path, count) in [("/short", 500), ("/long", 100_000)] {
+        for coding in ["gzip", "zstd"] {
+            let response = get_with(&server, path, "Accept-Encoding", coding);
+            let told = (field(&response, "Content-Encoding"), field(&response, "Vary"));
+            assert_eq!((response.status, told), (200, (coding, "Accept-Encoding")), "{path}");
+            assert!(response.body.len() < bottles(count).len() / 2, "{path} {coding}");
+            if has(coding, "what a page makes is compressed") {
+                assert!(filtered(coding, &response.body) == bottles(count), "{path} {coding}");
+            }
+        }
+        let plain = server.get(path);
+        let told = (field(&plain, "Content-Encoding"), field(&plain, "Vary"));
+        assert_eq!(told, ("", "Accept-Encoding"), "{path}");
+        assert!(plain.body == bottles(count), "{path}");
+        let asked = [("Accept-Encoding", "gzip")];
+        let head = server.request("HEAD", path, &asked);
+        assert_eq!((field(&head, "Content-Encoding"), head.body.len()), ("gzip", 0), "{path}");
+    }
+    let tiny = get_with(&server, "/tiny", "Accept-Encoding", "gzip");
+    assert_eq!((text(&tiny), field(&tiny, "Vary")), ("tiny", ""));
+}
+
+#[test]
+fn what_a_page_wants_as_it_is_stays_so() {
+    let plan = compressing();
+    let cases = [
+        ("coded", "response.headers['Content-Encoding'] = 'x-own'"),
+        ("part", "response.status = 206 response.headers['Content-Range'] = 'bytes 0-9/*'"),
+        ("named", "response.headers.ETag = '\"1\"'"),
+        ("secret", "response.headers['Cache-Control'] = 'no-store, No-Transform'"),
+        ("image", "response.headers['Content-Type'] = 'image/png'"),
+        ("stream", "response:flush()"),
+    ];
+    let with = |plan: Plan, (name, first): &(&str, &str)| {
+        plan.file(&format!("{name}.page.txt"), lines(first, 500))
+    };
+    let server = cases.iter().fold(plan, with).start();
+    for (name, _) in cases {
+        let response = get_with(&server, &format!("/{name}"), "Accept-Encoding", "gzip, zstd");
+        assert!(response.body == bottles(500), "{name}");
+        assert!(field(&response, "Vary").is_empty(), "{name}");
+    }
+    let untold = Plan::new().file("short.page.txt", lines("", 500)).start();
+    let response = get_with(&untold, "/short", "Accept-Encoding", "gzip");
+    assert!(response.body == bottles(500) && field(&response, "Vary").is_empty());
+}
+
+#[test]
+fn clients_that_close_and_a_drain_leave_nothing_behind_of_what_is_compressed() {
+    let mut server = compressing().file("long.page.txt", lines("", 300_000)).start();
+    let ask = |accepted: &str| {
+        let mut client = server.client();
+        let fields = [("Accept-Encoding", accepted)];
+        client.send(server::client::head("GET", "/long", &fields)).unwrap();
+        client
+    };
+    let wanted = ask("gzip");
+    for index in 0..20 {
+        let mut client = ask(if index % 2 == 0 { "gzip" } else { "zstd" });
+        if index % 3 == 0 {
+            client.receive().unwrap();
+        }
+    }
+    let mut wanted = wanted;
+    let response = wanted.response(conformance::RequestKind::Other).unwrap();
+    assert_eq!(field(&response, "Content-Encoding"), "gzip");
+    if has("gzip", "clients that close leave nothing behind") {
+        assert!(filtered("gzip", &response.body) == bottles(300_000));
+    }
+    let mut last = ask("zstd");
+    last.receive().unwrap();
+    server.signal("TERM");
+    let (rest, _) = last.rest().unwrap();
+    assert!(rest.ends_with(b"0\r\n\r\n"), "a drain lets it come to its end");
+    assert!(server.wait().success());
+    assert_eq!(server.printed_troubles(), "");
+}

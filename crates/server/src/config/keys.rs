@@ -149,6 +149,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
         "secret_file",
         "session_age",
         "secure_cookies",
+        "compress",
         "uploads",
         "upload_size",
         "uploads_size",

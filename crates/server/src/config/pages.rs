@@ -43,6 +43,8 @@ pub struct Pages {
     pub session_age: Duration,
     /// Whether browsers are to send the cookies of pages over TLS only, where a page says nothing.
     pub secure_cookies: bool,
+    /// Whether what pages make is compressed.
+    pub compress: bool,
     /// Where the files of forms are kept; none: such forms are refused.
     pub uploads: Option<PathBuf>,
     /// Bytes of a form with files; more is 413.
@@ -79,6 +81,7 @@ impl Default for Pages {
             secret_file: None,
             session_age: limits::PAGE_SESSION_AGE,
             secure_cookies: false,
+            compress: false,
             uploads: None,
             upload_size: limits::UPLOAD_SIZE,
             uploads_size: limits::UPLOADS_SIZE,
@@ -146,6 +149,7 @@ pub(super) fn read(
         duration_within(item, limits::PAGE_SESSION_AGE_MIN..=limits::DEADLINE_MAX)
     });
     section.read_into("secure_cookies", &mut pages.secure_cookies, problems, boolean);
+    section.read_into("compress", &mut pages.compress, problems, boolean);
     section.read_into("uploads", &mut pages.uploads, problems, |item| path(item, base).map(Some));
     section.read_into("upload_size", &mut pages.upload_size, problems, |item| {
         size_within(item, limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX)

@@ -14,6 +14,13 @@ pub const SECRET_FILE_SIZE: u64 = 64 * 1024;
 pub const SECRET_SIZE_MIN: usize = 32;
 /// 16 secrets; a file with more is refused: each is tried for each cookie that is wrong.
 pub const SECRETS_MAX: usize = 16;
+/// 1 KiB: a shorter answer of a page is not compressed; what that saves is less than a packet.
+pub const PACK_FROM: usize = 1024;
+/// 128 KiB of answers of pages are compressed in a turn at once, and as much of those that wait at its end: half a millisecond
+/// each. What is longer, or comes later in the turn, waits for the next ones.
+pub const PACK_PER_TURN: usize = 128 * 1024;
+/// 16 MiB of answers of a scheduler's pages wait to be compressed; one that has no room is sent as it is.
+pub const PACK_QUEUED: usize = 16 * 1024 * 1024;
 /// 10,000 pages below one root; the others are not found, and the log says so.
 pub const PAGES_MAX: usize = 10_000;
 /// 1 MiB of a page's source; a longer page is answered 500, and the log says why.

@@ -187,6 +187,8 @@ fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 16] {
         uploads,
         upload_size,
         uploads_size,
+        // Looked at for each answer.
+        compress: _,
         errors: _,
     } = old;
     [

@@ -10,6 +10,7 @@ use wire::http::status::Status;
 use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::handle::Site;
+use super::pack;
 use crate::config::Header;
 use crate::files::{Key, policy};
 use crate::http::{Answer, AnswerContext, Reply, Request};
@@ -113,6 +114,11 @@ impl Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if reply.is_begun()
+            && let Some(answer) = pack::go_on(&mut self.packer, context.id, reply)
+        {
+            return answer;
+        }
         if reply.is_begun() && !self.is_page_underway(context.id) {
             // Only pages answer in parts, and this one is gone.
             return Answer::Cut;

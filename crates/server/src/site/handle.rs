@@ -17,6 +17,7 @@ use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::file::remember;
 use super::log::When;
+use super::packer::Packer;
 use super::page::Refusal;
 use super::waiting::Waiting;
 use crate::files::cache::Cache;
@@ -61,6 +62,8 @@ pub struct Site {
     pub(super) refused: HashMap<ProcessId, Refusal>,
     /// Forms with files that are under way.
     pub(super) uploads: Desk,
+    /// Answers of pages that are being compressed.
+    pub(super) packer: Packer,
     /// Runs pages; none where there are none.
     pub(super) runner: Option<Box<Runner>>,
     /// Where another thread sees which page runs.
@@ -92,6 +95,7 @@ impl Site {
             refused: HashMap::default(),
             postponed: VecDeque::new(),
             uploads,
+            packer: Packer::default(),
             runner,
             at_work: Arc::default(),
         })
@@ -334,6 +338,7 @@ impl Application for Site {
     fn on_gone(&mut self, process: ProcessId) {
         self.refused.remove(&process);
         self.uploads.finish(process);
+        self.packer.forget(process);
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
         }
@@ -343,6 +348,7 @@ impl Application for Site {
         let (site, client) = http.parts_mut();
         site.end_turn_of_pages(client, context);
         http.application_mut().uploads.on_turn_end(context);
+        http.application_mut().packer.on_turn_end(context);
         Self::hand_over_log(http, context, When::Due);
     }
 

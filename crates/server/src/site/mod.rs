@@ -12,6 +12,8 @@ mod file;
 mod form;
 mod handle;
 mod log;
+mod pack;
+mod packer;
 mod page;
 mod script;
 mod turn;

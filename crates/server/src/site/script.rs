@@ -14,6 +14,7 @@ use wire::http::status::Status;
 
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
+use super::pack;
 use crate::config::PageErrors;
 use crate::files::RootIndex;
 use crate::http::{Added, Answer, AnswerContext, Request};
@@ -160,8 +161,14 @@ impl Site {
                     let (status, fields) = said_by_module(runner.output());
                     return self.answer_for_module(status, &fields, found, exchange, context);
                 }
-                write(runner.output(), &page, exchange);
-                return Answer::Done;
+                let is_packed = self.data.config.pages.compress && !exchange.reply.is_begun();
+                let answered = (runner.output(), &*page);
+                let packed = is_packed
+                    .then(|| pack::write(&mut self.packer, context.id, answered, exchange));
+                return packed.flatten().unwrap_or_else(|| {
+                    write(runner.output(), &page, exchange);
+                    Answer::Done
+                });
             }
             (Some(Turnout::Part(page)), Some(runner)) => {
                 if write_part(runner.output(), &page, exchange) == Added::Bytes {
@@ -353,13 +360,17 @@ fn write_part(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) -> 
     exchange.reply.part(&output.body)
 }
 
-fn status_set(output: &Output) -> Status {
+pub(super) fn status_set(output: &Output) -> Status {
     output.status.and_then(Status::from_code).unwrap_or(Status::OK)
 }
 
 /// The fields that the configuration and the page set, those of the page before those of the same name, and the type of a
 /// page that set none.
-fn write_fields(output: &Output, typed_by: Option<&Page>, exchange: &mut Exchange<'_, '_>) {
+pub(super) fn write_fields(
+    output: &Output,
+    typed_by: Option<&Page>,
+    exchange: &mut Exchange<'_, '_>,
+) {
     exchange.configured_fields_but(|configured| {
         output.fields().any(|(name, _)| name.eq_ignore_ascii_case(configured))
     });

@@ -11,7 +11,7 @@ use super::config;
 fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\n\
+         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\ncompress = true\n\
          uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n",
     );
     assert_eq!(
@@ -30,6 +30,7 @@ fn the_keys_of_pages() {
             secret_file: Some("/base/../key".into()),
             session_age: Duration::from_secs(3600),
             secure_cookies: true,
+            compress: true,
             uploads: Some("/base/up".into()),
             upload_size: 2 << 30,
             uploads_size: 3 << 30,

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use crate::bench::client::{self, RECEIVE_BYTES};
@@ -98,7 +99,7 @@ fn measure(
     Ok(sample)
 }
 
-/// Asks for the page that does harm, and as soon as it was answered again; how often that was.
+/// Asks for the page that does harm, and as soon as it was answered again; how often it was.
 fn ask_until(address: SocketAddr, harm: &Harm, is_over: &AtomicBool) -> Result<u64, Failure> {
     let request = match harm.body {
         HarmBody::None => load::request(address, harm.path),
@@ -109,8 +110,12 @@ fn ask_until(address: SocketAddr, harm: &Harm, is_over: &AtomicBool) -> Result<u
     while !is_over.load(Ordering::Relaxed) {
         let socket = client::connect(address).map_err(std::io::Error::from)?;
         client::send(&socket, request.as_bytes())?;
-        let received = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty());
-        let (_, received) = received.map_err(std::io::Error::from)?;
+        let received = match rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()) {
+            Ok((_, received)) => received,
+            // A page that does harm may be the last to be served.
+            Err(Errno::AGAIN | Errno::CONNRESET) if harm.status.is_none() => continue,
+            Err(error) => return Err(std::io::Error::from(error).into()),
+        };
         if let Some(status) = harm.status
             && !buffer[..received].starts_with(format!("HTTP/1.1 {status}").as_bytes())
         {

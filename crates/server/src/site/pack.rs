@@ -1,0 +1,129 @@
+//! Which answers of pages are compressed, and their way through the packer.
+//!
+//! Owns the rules of RFC 9110 for it (8.4, 12.5.3 and 12.5.5). Never compresses a stream: each part of it is to be there at once.
+
+use runtime::slots::ProcessId;
+use script::engine::Output;
+use wire::http::encoding::{Accepted, Coding};
+use wire::http::status::Status;
+
+use super::answer::Exchange;
+use super::packer::{CODINGS, Packed, Packer, Standing};
+use super::script::{status_set, write_fields};
+use crate::files::media_type::is_compressible;
+use crate::http::{Answer, Reply, Request};
+use crate::limits::PACK_FROM;
+use crate::pages::Page;
+
+/// Fields of a page with which its answer stays as it is: it is coded already, a part of something, or named by its bytes.
+const AS_IT_IS: [&str; 3] = ["content-encoding", "content-range", "etag"];
+
+/// Writes the whole answer of a page, compressed where it may be and the client takes that. None: it is not for this.
+pub(super) fn write(
+    packer: &mut Packer,
+    process: ProcessId,
+    (output, page): (&Output, &Page),
+    exchange: &mut Exchange<'_, '_>,
+) -> Option<Answer> {
+    let status = status_set(output);
+    if !may_be_compressed(status, output, page, exchange) {
+        return None;
+    }
+    let coding = wanted(exchange.request);
+    let packed = match coding {
+        Coding::Identity => Packed::Never,
+        coding => packer.pack(process, coding, &output.body),
+    };
+    match packed {
+        Packed::Now(packed) => {
+            exchange.reply.begin(status);
+            write_head(output, page, coding, exchange);
+            exchange.reply.end_head_with_length(packed.len() as u64);
+            exchange.reply.body(&packed);
+            Some(Answer::Done)
+        }
+        Packed::Later => {
+            exchange.reply.begin_parts(status);
+            write_head(output, page, coding, exchange);
+            exchange.reply.end_head();
+            if exchange.reply.sends_body() {
+                return Some(Answer::Part);
+            }
+            packer.forget(process);
+            Some(Answer::Done)
+        }
+        Packed::Never => {
+            exchange.reply.begin(status);
+            write_head(output, page, Coding::Identity, exchange);
+            exchange.reply.end_head_with_length(output.body.len() as u64);
+            exchange.reply.body(&output.body);
+            Some(Answer::Done)
+        }
+    }
+}
+
+/// Goes on with an answer whose head was sent, if this is one.
+#[inline]
+pub(super) fn go_on(
+    packer: &mut Packer,
+    process: ProcessId,
+    reply: &mut Reply<'_>,
+) -> Option<Answer> {
+    Some(match packer.standing(process)? {
+        Standing::Queued => Answer::Wait,
+        Standing::Done(packed) => {
+            reply.part(&packed);
+            Answer::Done
+        }
+        Standing::Failed => Answer::Cut,
+    })
+}
+
+fn write_head(output: &Output, page: &Page, coding: Coding, exchange: &mut Exchange<'_, '_>) {
+    write_fields(output, Some(page), exchange);
+    if coding != Coding::Identity {
+        let _valid = exchange.reply.field("Content-Encoding", coding.token().as_bytes());
+    }
+    // Also of an answer that goes as it is: the next client may take it compressed.
+    let _valid = exchange.reply.field("Vary", b"Accept-Encoding");
+}
+
+fn may_be_compressed(
+    status: Status,
+    output: &Output,
+    page: &Page,
+    exchange: &Exchange<'_, '_>,
+) -> bool {
+    if output.body.len() < PACK_FROM || !status.has_content() {
+        return false;
+    }
+    let is_fixed = |name: &str| AS_IT_IS.iter().any(|fixed| name.eq_ignore_ascii_case(fixed));
+    let mut media_type = page.media_type.as_bytes();
+    let mut cache_control = exchange.cache_control.unwrap_or_default().as_bytes();
+    for (name, value) in output.fields() {
+        if is_fixed(name) {
+            return false;
+        }
+        if name.eq_ignore_ascii_case("content-type") {
+            media_type = value;
+        } else if name.eq_ignore_ascii_case("cache-control") {
+            cache_control = value;
+        }
+    }
+    // RFC 9111, 5.2.2.6.
+    let is_transformable = !cache_control
+        .split(|byte| *byte == b',')
+        .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-transform"));
+    is_transformable && str::from_utf8(media_type).is_ok_and(is_compressible)
+}
+
+/// What the client wants of what there is.
+fn wanted(request: &Request<'_>) -> Coding {
+    let mut accepted = Accepted::default();
+    for (name, value) in request.head.fields.iter() {
+        if name.eq_ignore_ascii_case("accept-encoding") {
+            accepted.read_line(value);
+        }
+    }
+    accepted.choose(CODINGS).unwrap_or(Coding::Identity)
+}
