@@ -231,18 +231,31 @@ function crypto.unbase64url(text) end
 ---@field headers? table<string, string|number>
 ---@field body? string|number
 ---@field json? any in the place of a body
----@field timeout? number seconds for the whole of it
+---@field timeout? number seconds for the whole of it; with `stream` for its head, and for each piece
+---@field stream? boolean the body is read piece by piece
 
 ---@class velodrome.Fetched
 ---@field status integer
 ---@field headers table<string, string> names in small letters; several of one name are one, with commas
 ---@field cookies string[] every `Set-Cookie`, in order
----@field body string
+---@field body? string nil with `stream`
 local fetched = {}
 
 ---What the body says as JSON; an error where it is none.
 ---@return any
 function fetched:json() end
+
+---The next piece of the body, with `stream`.
+---@return string? piece nil at the end, and where it broke off
+---@return string? reason why it broke off
+function fetched:read() end
+
+---The pieces of the body, for a `for` loop, with `stream`. Where it breaks off is an error.
+---@return fun(): string?
+function fetched:pieces() end
+
+---Gives up the rest of the body, with `stream`.
+function fetched:close() end
 
 ---What another server answers by HTTP/1.1.
 ---@param url string

@@ -104,7 +104,15 @@ fn simple(dice: &mut Dice, kind: u64, count: &str, place: Place) -> String {
         }
         18 => "send(self(), t)".to_owned(),
         19 => format!("receive({})", dice.one_of(&["0", "0.001", "0.5", "60"])),
-        20 => "pcall(fetch, url, { timeout = 1 })".to_owned(),
+        20 => dice
+            .one_of(&[
+                "pcall(fetch, url, { timeout = 1 })",
+                "pcall(function() co = fetch(url, { stream = true, timeout = 1 }) s = co:read() end)",
+                "pcall(function() for i = 1, 900 do t[i] = fetch(url, { stream = true }) end end)",
+                "pcall(function() for piece in fetch(url, { stream = true }):pieces() do response:write(piece) response:flush() end end)",
+                "pcall(function() co:close() end)",
+            ])
+            .to_owned(),
         21 => format!("sleep({})", dice.one_of(&["0", "0.001", "0.2"])),
         22 => {
             format!("for i = 1, {count} do coroutine.wrap(function() coroutine.yield(t) end)() end")

@@ -19,6 +19,18 @@ pub struct Fetch {
     pub body: Option<Vec<u8>>,
     /// How long it may take.
     pub timeout: Duration,
+    /// How the page gets the body of the answer.
+    pub delivery: BodyDelivery,
+}
+
+/// How a page gets the body of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BodyDelivery {
+    /// With the answer.
+    #[default]
+    Whole,
+    /// Piece by piece, by [`Wait::ReadFetched`](crate::engine::Wait::ReadFetched).
+    Pieces,
 }
 
 impl Fetch {
@@ -32,6 +44,11 @@ impl Fetch {
             fields: bytes(4),
             body: stack.bytes_at(6).map(<[u8]>::to_vec),
             timeout,
+            delivery: if stack.number_at(7) == 1.0 {
+                BodyDelivery::Pieces
+            } else {
+                BodyDelivery::Whole
+            },
         }
     }
 }

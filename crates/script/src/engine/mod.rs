@@ -29,7 +29,7 @@ mod wait;
 
 pub use crypto::fill_with_random;
 pub use error::{EngineError, Fault, Frame, ScriptError};
-pub use fetch::Fetch;
+pub use fetch::{BodyDelivery, Fetch};
 pub use host::{Answer, Host, Level, Part};
 pub use keys::Keys;
 pub use run::{Account, Author, Clash, FormFile, Handler, Output, Purpose, Reply, Run, Step, Wait};

@@ -221,8 +221,14 @@ pub enum Wait {
     /// or with two texts, the second of which says why there is none.
     Spawn(Vec<u8>),
     /// Another server's answer: resume with its status, its fields (names in small letters, and values, a line each) and
-    /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text.
+    /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text. Where the body is wanted piece by piece
+    /// it is empty, and a fourth text is the number by which it is read.
     Fetch(Box<Fetch>),
+    /// The next piece of such a body: resume with it as a text, with [`Reply::Nothing`] at its end, or with
+    /// [`Reply::Failed`].
+    ReadFetched(u64),
+    /// Nothing: the rest of such a body is not wanted. Resume with [`Reply::Nothing`].
+    CloseFetched(u64),
     /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with
     /// [`Reply::Nothing`] when it was taken.
     Flush,

@@ -17,6 +17,8 @@ const SPAWN: u8 = 8;
 const FETCH: u8 = 10;
 const SAVE_FILE: u8 = 11;
 const READ_FILE: u8 = 12;
+const READ_FETCHED: u8 = 15;
+const CLOSE_FETCHED: u8 = 16;
 
 impl Wait {
     /// Reads the values that a coroutine yielded behind this tag.
@@ -41,6 +43,8 @@ impl Wait {
                 let seconds = stack.number_at(2);
                 Self::Receive((seconds >= 0.0).then(|| time(seconds)))
             }
+            READ_FETCHED => Self::ReadFetched(stack.number_at(2) as u64),
+            CLOSE_FETCHED => Self::CloseFetched(stack.number_at(2) as u64),
             FETCH => Self::Fetch(Box::new(Fetch::of(stack))),
             tag => unreachable!("the library yields no tag {tag}"),
         }

@@ -12,14 +12,14 @@ local setmetatable = setmetatable
 local concat, find, gmatch = table.concat, string.find, string.gmatch
 local lower, upper = string.lower, string.upper
 
-local FETCH = 10
+local FETCH, READ_FETCHED, CLOSE_FETCHED = 10, 15, 16
 local timeout_usual, url_size = kit.fetch_timeout, kit.url_size
 local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.head_size
 
 -- What was left out. Nobody writes into it.
 local none = {}
 
-local options_known = { body = true, headers = true, json = true, method = true, timeout = true }
+local options_known = { body = true, headers = true, json = true, method = true, stream = true, timeout = true }
 
 -- Fields as lines.
 local function lines_of(headers, is_json)
@@ -96,13 +96,53 @@ local function timeout_of(options)
   return timeout
 end
 
+-- What the host replied to who wanted a piece.
+local function piece_of(failure, piece)
+  if failure then
+    return nil, failure
+  end
+  return piece
+end
+
+-- The number of an answer that is read piece by piece.
+local function number_of(answer, name)
+  if type(answer) ~= "table" then
+    fail(name .. " is called with a colon: answer:" .. name .. "()")
+  end
+  if type(answer.stream) ~= "number" then
+    fail(name .. ": the answer is whole; fetch it with 'stream = true' to read it piece by piece")
+  end
+  return answer.stream
+end
+
+local function read(answer)
+  return piece_of(yield(READ_FETCHED, number_of(answer, "read")))
+end
+
 local answer_meta = {
   __index = {
     json = function(answer)
       if type(answer) ~= "table" then
         fail("json is called with a colon: answer:json()")
       end
+      if answer.stream then
+        fail("json: the answer is read piece by piece")
+      end
       return kit.decode_json(answer.body)
+    end,
+    read = read,
+    pieces = function(answer)
+      number_of(answer, "pieces")
+      return function()
+        local piece, failure = read(answer)
+        if failure then
+          fail("pieces: " .. failure)
+        end
+        return piece
+      end
+    end,
+    close = function(answer)
+      yield(CLOSE_FETCHED, number_of(answer, "close"))
     end,
   },
   __metatable = false,
@@ -110,7 +150,7 @@ local answer_meta = {
 kit.marks["answer of fetch"] = answer_meta
 
 -- What the host replied. What cannot be fetched is no error of the page: it gets nil and why.
-local function answered(failure, status, lines, body)
+local function answered(failure, status, lines, body, stream)
   if failure then
     return nil, failure
   end
@@ -123,7 +163,13 @@ local function answered(failure, status, lines, body)
     -- A cookie may have a comma in it (RFC 9110, 5.3).
     headers[name] = before and name ~= "set-cookie" and before .. ", " .. value or value
   end
-  return setmetatable({ status = tonumber(status), headers = headers, cookies = cookies, body = body }, answer_meta)
+  local answer = { status = tonumber(status), headers = headers, cookies = cookies }
+  if stream then
+    answer.stream = tonumber(stream)
+  else
+    answer.body = body
+  end
+  return setmetatable(answer, answer_meta)
 end
 
 kit.publish("fetch", function(url, options)
@@ -143,9 +189,12 @@ kit.publish("fetch", function(url, options)
   end
   local body = body_of(options)
   local method, timeout = method_of(options, body), timeout_of(options)
-  local headers, is_json = options.headers, options.json ~= nil
+  local headers, is_json, stream = options.headers, options.json ~= nil, options.stream
+  if stream ~= nil and type(stream) ~= "boolean" then
+    fail("fetch: 'stream' must be true or false, not " .. kit.shown_as(stream))
+  end
   local lines = (headers or is_json) and lines_of(headers or none, is_json) or ""
   -- It may wait for long, and keeps nothing for that time that it has no use for.
   options, headers = nil, nil
-  return answered(yield(FETCH, method, url, lines, timeout, body))
+  return answered(yield(FETCH, method, url, lines, timeout, body, stream and 1 or 0))
 end)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Fetch, Reply, Step, Wait};
+use script::engine::{BodyDelivery, Fetch, Reply, Step, Wait};
 
 use crate::stage::Stage;
 
@@ -48,6 +48,7 @@ fn a_request_goes_out_as_the_page_says() {
             fields: b"X-A\n1\n".into(),
             body: Some(b"\0".into()),
             timeout: Duration::from_millis(500),
+            ..Fetch::default()
         },
         Fetch {
             method: "POST".into(),
@@ -88,4 +89,69 @@ fn it_waits_wherever_it_stands() {
     let (fetches, written) = played(code, ANSWER);
     assert_eq!(written, "1200nil200200200");
     assert!(fetches.len() >= 6);
+}
+
+/// Plays a page that reads an answer piece by piece, with these replies in turn; gives what it asked for and what it wrote.
+fn streamed(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
+    let mut stage = Stage::new();
+    let page = stage.load(code);
+    let (mut asked, mut replies) = (Vec::new(), replies.iter());
+    let mut step = stage.start(&page);
+    loop {
+        let (run, wait) = match step {
+            Step::Waits(run, wait) => (run, wait),
+            Step::Done => break,
+            Step::Failed(error) => {
+                asked.push(error.to_string());
+                break;
+            }
+            _ => panic!("it only fetches"),
+        };
+        asked.push(match wait {
+            Wait::Fetch(fetch) => format!("{:?}", fetch.delivery),
+            Wait::ReadFetched(number) => format!("read {number}"),
+            Wait::CloseFetched(number) => format!("close {number}"),
+            other => panic!("{other:?}"),
+        });
+        let reply = *replies.next().expect("it asks no more often");
+        step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
+    }
+    (asked, String::from_utf8(stage.output.body).unwrap())
+}
+
+#[test]
+fn a_stream_is_read_to_its_end_or_closed() {
+    let head = Reply::Texts(&[b"200", b"x-a\n1\n", b"", b"7"]);
+    let code = "local a = fetch('u', { stream = true })
+        _b:put(a.status, a.headers['x-a'], tostring(a.body), ' ')
+        for piece in a:pieces() do _b:put(piece, ';') end
+        _b:put(tostring(a:read())) a:close()";
+    let replies =
+        [head, Reply::Texts(&[b"one"]), Reply::Texts(&[b"two"]), Reply::Nothing, Reply::Nothing];
+    let (asked, written) = streamed(code, &[&replies[..], &[Reply::Nothing]].concat());
+    assert_eq!(written, "2001nil one;two;nil", "{asked:?}");
+    assert_eq!(asked, ["Pieces", "read 7", "read 7", "read 7", "read 7", "close 7"]);
+    let whole = streamed("fetch('u', { stream = false })", &[ANSWER]).0;
+    assert_eq!(whole, [format!("{:?}", BodyDelivery::Whole)]);
+}
+
+#[test]
+fn a_stream_that_breaks_says_why_with_the_line_of_its_page() {
+    let head = Reply::Texts(&[b"200", b"", b"", b"7"]);
+    let failed = Reply::Failed("timeout");
+    let code = "local a = fetch('u', { stream = true })
+        local piece, why = a:read() _b:put(tostring(piece), why)";
+    assert_eq!(streamed(code, &[head, failed]).1, "niltimeout");
+    for (code, told) in [
+        ("for piece in fetch('u', { stream = true }):pieces() do end", "pieces: timeout"),
+        ("fetch('u', { stream = true }):json()", "json: the answer is read piece by piece"),
+        ("fetch('u', { stream = 1 })", "fetch: 'stream' must be true or false, not 1"),
+        ("fetch('u', { stream = true }).read()", "read is called with a colon: answer:read()"),
+    ] {
+        let (asked, _) = streamed(code, &[head, failed]);
+        let last = asked.last().unwrap();
+        assert!(last.ends_with(told) && last.contains(":1: "), "{last}");
+    }
+    let (asked, _) = streamed("fetch('u'):read()", &[ANSWER]);
+    assert!(asked[1].contains("fetch it with 'stream = true'"), "{asked:?}");
 }

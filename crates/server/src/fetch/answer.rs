@@ -95,6 +95,17 @@ impl Reading {
         self.reader.is_persistent()
     }
 
+    /// The answer without its body, as soon as its head is whole.
+    pub(super) fn head(&self) -> Option<Answer> {
+        let status = self.reader.status()?;
+        Some(Answer { status, fields: fields_of(&self.head), body: Vec::new() })
+    }
+
+    /// What there is of the body since the last time.
+    pub(super) fn take_body(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.body)
+    }
+
     /// The answer, which is whole.
     pub(super) fn finish(self) -> Answer {
         let fields = fields_of(&self.head);

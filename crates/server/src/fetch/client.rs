@@ -16,7 +16,8 @@ use super::failure::Failure;
 use super::names::{Found, Names, Question};
 use super::outbound::{Outbound, Past};
 use super::pool::{Kept, Pool};
-use super::request::{Asked, Prepared, Repeatable};
+use super::request::{Asked, Prepared, Repeatable, Wanted};
+use super::stream::Stream;
 use super::url::Host;
 use crate::config::FetchRules;
 use crate::http::milliseconds;
@@ -24,10 +25,23 @@ use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES, FETCHE
 
 /// A fetch, among those of its scheduler; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Number(pub(super) u64);
+pub struct Number(pub u64);
 
 /// What came of a fetch.
-pub type Outcome = (Number, Result<Answer, Failure>);
+pub type Outcome = (Number, Result<Got, Failure>);
+
+/// What came of another server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Got {
+    /// The whole answer.
+    Whole(Answer),
+    /// The head of one that is read piece by piece ([`Client::read_on`]).
+    Head(Answer),
+    /// A piece of its body.
+    Piece(Vec<u8>),
+    /// The end of it, which has come to its end.
+    End,
+}
 
 /// A fetch under way.
 #[derive(Debug)]
@@ -40,7 +54,7 @@ pub(super) struct Fetch {
     /// Bytes of the request that are on their way.
     sent: usize,
     /// The answer, from its first byte on: most of the time there is none.
-    reading: Option<Box<Reading>>,
+    pub(super) reading: Option<Box<Reading>>,
     /// What counts of it for [`FETCH_HELD_BYTES`].
     held_bytes: usize,
 }
@@ -72,11 +86,13 @@ pub struct Client {
     pub(super) pool: Pool,
     /// Boxed: the table is up to twice as large as what is in it.
     pub(super) fetches: HashMap<Number, Box<Fetch>>,
+    /// Those whose answers are read piece by piece.
+    pub(super) streams: HashMap<Number, Stream>,
     deadlines: BTreeSet<(u64, Number)>,
     /// Idle connections that are about to begin with a fetch.
     pub(super) assigned: HashMap<ProcessId, Number>,
     pub(super) commands: Vec<Command>,
-    outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<Outcome>,
     held_bytes: usize,
     last: u64,
 }
@@ -115,6 +131,9 @@ impl Client {
         };
         self.deadlines.insert((deadline_ns, number));
         self.fetches.insert(number, Box::new(fetch));
+        if asked.wanted == Wanted::Pieces {
+            self.streams.insert(number, Stream::of(asked));
+        }
         match self.hold(number, size) {
             Ok(()) => self.find(number, &host, now_ns),
             Err(failure) => self.fail(number, failure),
@@ -205,7 +224,7 @@ impl Client {
             fetch.request.bytes = Box::default();
             fetch.sent = 0;
         }
-        Next::Read
+        self.appetite(number)
     }
 
     /// Bytes of an answer came.
@@ -224,7 +243,7 @@ impl Client {
         let taken = reading.take(input);
         let more = reading.body_bytes().saturating_sub(before);
         match taken.and_then(|taken| self.hold(number, more).map(|()| taken)) {
-            Ok((consumed, Extent::Partial)) => Progress { consumed, next: Next::Read },
+            Ok((consumed, Extent::Partial)) => Progress { consumed, next: self.feed(number) },
             Ok((consumed, Extent::Whole)) => {
                 let after = if consumed < input.len() { After::Bytes } else { After::Nothing };
                 let next = self.settle(number, outbound, after, context);
@@ -248,12 +267,12 @@ impl Client {
     ) -> Next {
         outbound.fetch = None;
         outbound.past = Past::Used;
-        let Some(fetch) = self.remove(number) else { return Next::Abort };
-        let Some(reading) = fetch.reading else { return Next::Abort };
+        let Some(fetch) = self.fetches.get(&number) else { return Next::Abort };
+        let Some(reading) = &fetch.reading else { return Next::Abort };
         let is_sent = fetch.sent == fetch.request.bytes.len();
         // Bytes behind an answer were asked for by nobody: the next one could be anything.
         let is_clean = after == After::Nothing && reading.is_persistent();
-        self.outcomes.push((number, Ok(reading.finish())));
+        self.complete(number);
         if !is_sent {
             return Next::Abort;
         }
@@ -272,11 +291,7 @@ impl Client {
         let reading = fetch.reading.as_mut();
         let closed = reading.map_or(Err(Cut::BeforeFirstByte), |reading| reading.close());
         match (end, closed) {
-            (End::Orderly, Ok(())) => {
-                if let Some(reading) = self.remove(number).and_then(|fetch| fetch.reading) {
-                    self.outcomes.push((number, Ok(reading.finish())));
-                }
-            }
+            (End::Orderly, Ok(())) => self.complete(number),
             // The other side gave the connection up while it was idle, and knows nothing of the request: RFC 9112, 9.3.1.
             (_, Err(Cut::BeforeFirstByte))
                 if outbound.past == Past::Used
@@ -290,9 +305,18 @@ impl Client {
         }
     }
 
+    /// An answer is whole.
+    fn complete(&mut self, number: Number) {
+        if !self.end_stream(number)
+            && let Some(reading) = self.remove(number).and_then(|fetch| fetch.reading)
+        {
+            self.outcomes.push((number, Ok(Got::Whole(reading.finish()))));
+        }
+    }
+
     /// A fetch has come to nothing.
     pub(super) fn fail(&mut self, number: Number, failure: Failure) {
-        if self.drop_fetch(number) {
+        if !self.break_stream(number, failure) && self.drop_fetch(number) {
             self.outcomes.push((number, Err(failure)));
         }
     }
@@ -307,14 +331,33 @@ impl Client {
         true
     }
 
-    fn remove(&mut self, number: Number) -> Option<Box<Fetch>> {
+    pub(super) fn remove(&mut self, number: Number) -> Option<Box<Fetch>> {
         let fetch = self.fetches.remove(&number)?;
+        self.streams.remove(&number);
         self.deadlines.remove(&(fetch.deadline_ns, number));
         if let (Host::Name(name), None) = (&fetch.request.host, fetch.connection) {
             self.names.forget(name, number);
         }
         self.held_bytes -= fetch.held_bytes;
         Some(fetch)
+    }
+
+    /// Says when a fetch has taken too long.
+    pub(super) fn set_deadline(&mut self, number: Number, due_ns: u64) {
+        let Some(fetch) = self.fetches.get_mut(&number) else { return };
+        self.deadlines.remove(&(fetch.deadline_ns, number));
+        fetch.deadline_ns = due_ns;
+        if due_ns != u64::MAX {
+            self.deadlines.insert((due_ns, number));
+        }
+    }
+
+    /// Bytes of a fetch were given out.
+    pub(super) fn release(&mut self, number: Number, bytes: usize) {
+        if let Some(fetch) = self.fetches.get_mut(&number) {
+            fetch.held_bytes -= bytes;
+            self.held_bytes -= bytes;
+        }
     }
 
     /// Counts bytes that are held for a fetch, where there is room for them.

@@ -11,12 +11,13 @@ mod names;
 mod outbound;
 mod pool;
 mod request;
+mod stream;
 mod url;
 mod way;
 
 pub use answer::Answer;
-pub use client::{Client, Number, Outcome};
+pub use client::{Client, Got, Number, Outcome};
 pub use failure::Failure;
 pub use names::{Found, Question, resolve};
 pub use outbound::Outbound;
-pub use request::Asked;
+pub use request::{Asked, Wanted};

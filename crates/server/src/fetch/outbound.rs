@@ -89,7 +89,9 @@ impl Outbound {
                 }
                 Next::Abort
             }
-            Event::Draining | Event::PeerFinished => Next::Read,
+            Event::Draining | Event::PeerFinished => {
+                self.fetch.map_or(Next::Read, |number| client.appetite(number))
+            }
             // Only of those that were accepted.
             Event::Overloaded => Next::Abort,
         }

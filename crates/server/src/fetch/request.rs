@@ -22,8 +22,20 @@ pub struct Asked {
     pub fields: Vec<u8>,
     /// The body, if there is one.
     pub body: Option<Vec<u8>>,
-    /// How long it may take.
+    /// How long it may take; of an answer in pieces how long its head may take, and each piece.
     pub timeout: Duration,
+    /// How the body of the answer is wanted.
+    pub wanted: Wanted,
+}
+
+/// How the body of an answer is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// As a whole.
+    #[default]
+    Whole,
+    /// Piece by piece, as it comes.
+    Pieces,
 }
 
 /// A request that is ready to be sent.
@@ -141,6 +153,7 @@ mod tests {
             fields: fields.into(),
             body: body.map(Into::into),
             timeout: Duration::from_secs(1),
+            wanted: Wanted::Whole,
         }
     }
 

@@ -90,9 +90,8 @@ impl Runner {
 
     fn end_process(&mut self, key: Key, underway: Underway, of: &mut Ended) {
         let Underway { work, life, .. } = underway;
-        self.fetches.unwant(key);
         self.counters.of(life.row).add_fault(Fault::Memory);
-        let page = self.end(life);
+        let page = self.end(key, life);
         of.count += 1;
         // The log gets the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) = (work, self.nursery.engine_mut(), &of.first) {

@@ -161,6 +161,13 @@ pub const FETCHES_OF_PROCESSES: usize = FETCHES / 2;
 pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;
 /// 8 MiB of a body, sent or received; a fetch with a longer one fails.
 pub const FETCH_BODY_SIZE: usize = 8 * 1024 * 1024;
+/// 64 KiB of an answer that a page reads piece by piece are held; then its connection is not read until the page takes them.
+pub const FETCH_STREAM_BYTES: usize = 64 * 1024;
+/// 8 such answers a page has at a time; a fetch that would be one more comes to nothing, and says so.
+pub const FETCH_STREAMS_PER_PAGE: usize = 8;
+/// 512 of them a scheduler has: half of its fetches, so that there is room for those that are over soon. One more comes to nothing,
+/// too.
+pub const FETCH_STREAMS: usize = FETCHES / 2;
 /// 64 KiB of the head of an answer, interim answers before it included; a fetch with a longer one fails.
 pub const FETCH_HEAD_SIZE: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
 /// 16 KiB of a URL, which a page is held to already; a fetch of a longer one fails.

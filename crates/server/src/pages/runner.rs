@@ -228,15 +228,14 @@ impl Runner {
             Work::Run(run) => run,
             Work::Ended(error) => {
                 self.counters.of(life.row).add_fault(error.fault);
-                return Turnout::Failed(self.end(life), Some(error));
+                return Turnout::Failed(self.end(key, life), Some(error));
             }
         };
         life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
-            self.fetches.unwant(key);
             let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
-            return Turnout::Failed(self.end(life), Some(error));
+            return Turnout::Failed(self.end(key, life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
@@ -346,8 +345,8 @@ impl Runner {
         let mut answered = 0;
         loop {
             let (run, delivery) = match step {
-                Step::Done => return Turnout::Done(self.end(life)),
-                Step::Failed(error) => return Turnout::Failed(self.end(life), Some(error)),
+                Step::Done => return Turnout::Done(self.end(key, life)),
+                Step::Failed(error) => return Turnout::Failed(self.end(key, life), Some(error)),
                 Step::Sliced(run) => return self.yield_turn(key, run, life, None),
                 Step::Waits(run, Wait::Flush) if matches!(key, Key::Request(_)) => {
                     return self.send_part(key, run, life);

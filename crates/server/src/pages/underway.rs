@@ -36,7 +36,8 @@ impl Runner {
     }
 
     /// It is over.
-    pub(super) fn end(&mut self, life: Life) -> Arc<Page> {
+    pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
+        self.fetches.unwant(key);
         if let Some(mailbox) = life.mailbox {
             // What has not left is taken back with its sender: who is gone has no letter here.
             let _nobody_is_told = self.give_up_word(mailbox);
@@ -66,9 +67,8 @@ impl Runner {
         self.put_off.remove(&process);
         let key = Key::Request(process);
         let gone = self.underway.remove(&key)?;
-        self.fetches.unwant(key);
         let row = gone.life.row;
-        self.end(gone.life);
+        self.end(key, gone.life);
         Some(row)
     }
 

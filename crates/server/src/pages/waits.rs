@@ -45,6 +45,8 @@ impl Runner {
         Some(match wait {
             Wait::Sleep(time) => Met::Later { due_ns: at(time) },
             Wait::Fetch(fetch) => self.begin_fetch(*fetch, key, life, moment),
+            Wait::ReadFetched(number) => self.read_fetched(key, number),
+            Wait::CloseFetched(number) => self.close_fetched(key, number),
             Wait::Spawn(body) => Met::Now(self.spawn(&body, life, moment)),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;

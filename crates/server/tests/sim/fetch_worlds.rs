@@ -3,7 +3,7 @@
 use server::fetch::Asked;
 use sys::pollset::sim::{ClientId, Faults, Random};
 
-use crate::fetcher::{Stage, get};
+use crate::fetcher::{Stage, get, get_pieces};
 use crate::seeds;
 use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
@@ -41,10 +41,13 @@ fn every_fetch_ends_once_and_answers_are_whole() {
         let (mut begun, mut ended) = (0_u64, 0_u64);
         for _ in 0..200 {
             if begun < 40 && random.below(3) == 0 {
-                let size = random.index(60_000);
-                let asked = if random.below(2) == 0 {
-                    get(&format!("/{size}"))
+                let asked = if random.below(3) == 0 {
+                    // Longer than what is held of it.
+                    get_pieces(&format!("/{}", random.index(400_000)))
+                } else if random.below(2) == 0 {
+                    get(&format!("/{}", random.index(60_000)))
                 } else {
+                    let size = random.index(60_000);
                     Asked {
                         body: Some(pattern(random.index(100_000))),
                         method: "POST".into(),
@@ -62,6 +65,9 @@ fn every_fetch_ends_once_and_answers_are_whole() {
                 serve(&stage, *client, got);
             }
             stage.turn_for(random.below(30) * MILLISECOND_NS);
+            if random.below(3) == 0 {
+                stage.read_on();
+            }
             for (owner, result) in stage.outcomes() {
                 ended += 1;
                 let Ok(answer) = result else { continue };
@@ -71,8 +77,11 @@ fn every_fetch_ends_once_and_answers_are_whole() {
                 assert_eq!(answer.fields, length.as_bytes(), "{owner}");
             }
         }
-        stage.turn_for(11 * SECOND_NS);
-        ended += stage.outcomes().len() as u64;
+        for _ in 0..20 {
+            stage.read_on();
+            stage.turn_for(11 * SECOND_NS);
+            ended += stage.outcomes().len() as u64;
+        }
         assert_eq!((ended, stage.under_way()), (begun, 0));
         stage.turn_for(31 * SECOND_NS);
         assert_eq!(stage.outbound(), 0, "none is idle for ever");

@@ -2,6 +2,7 @@
 //!
 //! Owns the passing of time on this stage. Never knows what should come of a fetch.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{Command, ServiceContext};
-use server::fetch::{Answer, Asked, Client, Failure, Number, Outcome};
+use server::fetch::{Answer, Asked, Client, Failure, Got, Number, Outcome, Wanted};
 use server::http::{
     Answer as Answered, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings,
 };
@@ -59,6 +60,8 @@ pub(crate) struct Stage {
     pub(crate) scheduler: Scheduler<Sim, Http<Fetcher>>,
     /// What tests call the fetches.
     names: Vec<(Number, u64)>,
+    /// What has come of answers that are read piece by piece.
+    parts: BTreeMap<u64, Answer>,
 }
 
 /// Where the other server is.
@@ -78,7 +81,13 @@ pub(crate) fn get(path: &str) -> Asked {
         fields: Vec::new(),
         body: None,
         timeout: Duration::from_secs(10),
+        wanted: Wanted::Whole,
     }
+}
+
+/// The same with the answer piece by piece.
+pub(crate) fn get_pieces(path: &str) -> Asked {
+    Asked { wanted: Wanted::Pieces, ..get(path) }
 }
 
 impl Stage {
@@ -90,7 +99,7 @@ impl Stage {
         let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
         let scheduler = Scheduler::new(world.pollset(0), http, mailbox, settings);
         world.listen_remote(&remote());
-        Self { world, scheduler, names: Vec::new() }
+        Self { world, scheduler, names: Vec::new(), parts: BTreeMap::new() }
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {
@@ -112,7 +121,8 @@ impl Stage {
 
     /// Gives up a fetch.
     pub(crate) fn give_up(&mut self, name: u64) {
-        let (number, _) = *self.names.iter().rfind(|(_, of)| *of == name).expect("it was begun");
+        let number = self.number_of(name);
+        self.parts.remove(&name);
         self.client().give_up(number);
     }
 
@@ -172,8 +182,55 @@ impl Stage {
         self.turn();
     }
 
-    /// What came of fetches since the last call.
+    /// What came of fetches since the last call. Answers that come piece by piece are read on, and are here when they are whole.
     pub(crate) fn outcomes(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
+        let mut outcomes = Vec::new();
+        for (name, result) in self.gots() {
+            let more = match result {
+                Ok(Got::Whole(answer)) => {
+                    outcomes.push((name, Ok(answer)));
+                    continue;
+                }
+                Ok(Got::Head(answer)) => {
+                    assert!(self.parts.insert(name, answer).is_none(), "one head");
+                    continue;
+                }
+                Ok(Got::Piece(piece)) => piece,
+                Ok(Got::End) => {
+                    outcomes.push((name, Ok(self.parts.remove(&name).expect("its head was here"))));
+                    continue;
+                }
+                Err(failure) => {
+                    self.parts.remove(&name);
+                    outcomes.push((name, Err(failure)));
+                    continue;
+                }
+            };
+            assert!(!more.is_empty(), "a piece has bytes");
+            self.parts.get_mut(&name).expect("its head was here").body.extend(more);
+        }
+        outcomes
+    }
+
+    /// Reads on in all answers whose head is here.
+    pub(crate) fn read_on(&mut self) {
+        let names: Vec<u64> = self.parts.keys().copied().collect();
+        names.into_iter().for_each(|name| self.read_on_in(name));
+    }
+
+    /// Reads on in one.
+    pub(crate) fn read_on_in(&mut self, name: u64) {
+        let now_ns = self.world.now_ns();
+        let number = self.number_of(name);
+        self.client().read_on(number, now_ns);
+    }
+
+    fn number_of(&self, name: u64) -> Number {
+        self.names.iter().rfind(|(_, of)| *of == name).expect("it was begun").0
+    }
+
+    /// What came of fetches since the last call, as it came.
+    pub(crate) fn gots(&mut self) -> Vec<(u64, Result<Got, Failure>)> {
         let outcomes = std::mem::take(&mut self.scheduler.service().application_mut().outcomes);
         let name_of =
             |number| self.names.iter().find(|(of, _)| *of == number).expect("it was begun").1;

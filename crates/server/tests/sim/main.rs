@@ -13,6 +13,7 @@ mod cutting;
 mod deadlines;
 mod endings;
 mod expected;
+mod fetch_pieces;
 mod fetch_worlds;
 mod fetcher;
 mod fetching;
