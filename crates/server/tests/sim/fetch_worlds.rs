@@ -41,19 +41,7 @@ fn every_fetch_ends_once_and_answers_are_whole() {
         let (mut begun, mut ended) = (0_u64, 0_u64);
         for _ in 0..200 {
             if begun < 40 && random.below(3) == 0 {
-                let asked = if random.below(3) == 0 {
-                    // Longer than what is held of it.
-                    get_pieces(&format!("/{}", random.index(400_000)))
-                } else if random.below(2) == 0 {
-                    get(&format!("/{}", random.index(60_000)))
-                } else {
-                    let size = random.index(60_000);
-                    Asked {
-                        body: Some(pattern(random.index(100_000))),
-                        method: "POST".into(),
-                        ..get(&format!("/{size}"))
-                    }
-                };
+                let asked = any_request(&mut random);
                 stage.begin(begun, &asked);
                 begun += 1;
             }
@@ -87,6 +75,19 @@ fn every_fetch_ends_once_and_answers_are_whole() {
         assert_eq!(stage.outbound(), 0, "none is idle for ever");
         assert_eq!(stage.world.open_descriptors(0), 0);
     });
+}
+
+/// A request of any kind; the path says how long its answer is to be.
+fn any_request(random: &mut Random) -> Asked {
+    if random.below(3) == 0 {
+        // Longer than what is held of it.
+        return get_pieces(&format!("/{}", random.index(400_000)));
+    }
+    let plain = get(&format!("/{}", random.index(60_000)));
+    if random.below(2) == 0 {
+        return plain;
+    }
+    Asked { body: Some(pattern(random.index(100_000))), method: "POST".into(), ..plain }
 }
 
 /// Answers the requests that are whole.
