@@ -105,7 +105,7 @@ const WRONG: &[(&str, &[&str])] = &[
 ];
 
 /// What takes anything, or nothing, and `json` of an answer and `render`, which have tests of their own below.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 15] = [
     "client_error",
     "exit",
     "response:flush",
