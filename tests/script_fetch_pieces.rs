@@ -94,6 +94,30 @@ fn streams_leave_room_for_other_fetches() {
 }
 
 #[test]
+fn pages_that_fetch_from_their_own_server_leave_connections_for_clients() {
+    let endless =
+        "<% local s = ('x'):rep(4096) while true do response:write(s) response:flush() end %>";
+    let hoard = "<% local url = request.query.url\n\
+        for i = 1, 200 do spawn(function() local a = fetch(url, { stream = true, timeout = 60 }) receive(60) end) end %>";
+    let server = Plan::new()
+        .argument("--schedulers=1")
+        .config("[limits]\nconnections = 64\n")
+        .files(&[
+            ("endless.page.txt", endless),
+            ("hoard.page.txt", hoard),
+            ("hello.page.txt", "hello"),
+        ])
+        .start();
+    let path = format!("/hoard?url=http://{}/endless", server.address());
+    assert_eq!(server.get(&path).status, 200);
+    // A quarter of the connections is for fetches, half of that for those of processes.
+    until("the fetches", || (server.count("/processes/outbound") >= 8).then_some(()));
+    for _ in 0..50 {
+        assert_eq!(text(&server.get("/hello")), "hello");
+    }
+}
+
+#[test]
 fn what_is_left_of_streams_is_given_up_with_their_page() {
     let endless = |_: usize, _: usize, _: &str| {
         b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nsome".to_vec()

@@ -20,4 +20,4 @@ pub use client::{Client, Got, Number, Outcome};
 pub use failure::Failure;
 pub use names::{Found, Question, resolve};
 pub use outbound::Outbound;
-pub use request::{Asked, Wanted};
+pub use request::{Asked, Owner, Wanted};

@@ -26,6 +26,18 @@ pub struct Asked {
     pub timeout: Duration,
     /// How the body of the answer is wanted.
     pub wanted: Wanted,
+    /// Who wants it.
+    pub owner: Owner,
+}
+
+/// Who wants something fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// A request that a page answers.
+    #[default]
+    Request,
+    /// A process that a page spawned.
+    Process,
 }
 
 /// How the body of an answer is wanted.
@@ -50,6 +62,8 @@ pub(super) struct Prepared {
     pub(super) method: Method,
     /// Whether it may be sent a second time (RFC 9110, 9.2.2).
     pub(super) repeatable: Repeatable,
+    /// Whose it is.
+    pub(super) owner: Owner,
 }
 
 /// Whether a request may be sent a second time.
@@ -112,7 +126,7 @@ impl Prepared {
         };
         let method = if method == "HEAD" { Method::Head } else { Method::Get };
         let Target { host, port, .. } = target;
-        Ok(Self { host, port, bytes: bytes.into(), method, repeatable })
+        Ok(Self { host, port, bytes: bytes.into(), method, repeatable, owner: asked.owner })
     }
 }
 
@@ -153,7 +167,7 @@ mod tests {
             fields: fields.into(),
             body: body.map(Into::into),
             timeout: Duration::from_secs(1),
-            wanted: Wanted::Whole,
+            ..Asked::default()
         }
     }
 

@@ -10,8 +10,8 @@ use script::engine::{BodyDelivery, Fetch, Reply};
 use super::process::{Delivery, Key, Life};
 use super::runner::{Moment, Runner};
 use super::waits::Met;
-use crate::fetch::{Answer, Asked, Client, Failure, Got, Number, Wanted};
-use crate::limits::{FETCH_STREAMS, FETCH_STREAMS_PER_PAGE, FETCHES_OF_PROCESSES};
+use crate::fetch::{Answer, Asked, Client, Failure, Got, Number, Owner, Wanted};
+use crate::limits::FETCH_STREAMS_PER_PAGE;
 
 /// What a page is told that reads an answer which is over, or is another's.
 const CLOSED: &str = "the answer is closed";
@@ -79,26 +79,11 @@ impl Fetches {
             BodyDelivery::Whole => Wanted::Whole,
             BodyDelivery::Pieces => Wanted::Pieces,
         };
-        self.wanted.push((key, Asked { method, url, fields, body, timeout, wanted }));
-    }
-
-    /// How many of them are of processes.
-    fn of_processes(&self) -> usize {
-        let is_of_process = |key: &Key| matches!(key, Key::Spawned(_));
-        // Who waits for a piece has its stream counted.
-        let waits = self.of.iter().filter(|(key, number)| !self.has_stream(**key, **number));
-        let keys = waits.map(|(key, _)| key).chain(self.wanted.iter().map(|(key, _)| key));
-        let streams = self.streams.iter().filter(|(key, _)| is_of_process(key));
-        let streams: usize = streams.map(|(_, numbers)| numbers.len()).sum();
-        keys.filter(|key| is_of_process(key)).count() + streams
-    }
-
-    fn has_room_for_stream(&self, key: Key) -> bool {
-        let own = self.streams.get(&key).map_or(0, Vec::len);
-        let is_stream = |(_, asked): &&(Key, Asked)| asked.wanted == Wanted::Pieces;
-        let begun = self.wanted.iter().filter(is_stream).count();
-        let all: usize = self.streams.values().map(Vec::len).sum();
-        own < FETCH_STREAMS_PER_PAGE && all + begun < FETCH_STREAMS
+        let owner = match key {
+            Key::Request(_) => Owner::Request,
+            Key::Spawned(_) => Owner::Process,
+        };
+        self.wanted.push((key, Asked { method, url, fields, body, timeout, wanted, owner }));
     }
 
     fn has_stream(&self, key: Key, number: Number) -> bool {
@@ -165,13 +150,8 @@ impl Runner {
         life: &Life,
         moment: Moment,
     ) -> Met {
-        let is_of_process = matches!(key, Key::Spawned(_));
-        if is_of_process && self.fetches.of_processes() >= FETCHES_OF_PROCESSES {
-            let failure = Fetched::Failure(Failure::TooMany.to_string());
-            return Met::Now(Delivery::Fetched(Box::new(failure)));
-        }
-        let is_stream = fetch.delivery == BodyDelivery::Pieces;
-        if is_stream && !self.fetches.has_room_for_stream(key) {
+        let streams = self.fetches.streams.get(&key).map_or(0, Vec::len);
+        if fetch.delivery == BodyDelivery::Pieces && streams >= FETCH_STREAMS_PER_PAGE {
             let failure = Fetched::Failure(Failure::TooMany.to_string());
             return Met::Now(Delivery::Fetched(Box::new(failure)));
         }

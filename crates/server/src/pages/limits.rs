@@ -154,8 +154,11 @@ pub const STALE_ALARMS: usize = 64;
 
 /// 1,024 fetches under way on one scheduler; one more fails with "too many fetches at once".
 pub const FETCHES: usize = 1_024;
-/// Half of them for processes that pages spawned; a fetch of one more fails, so that requests have the other half.
-pub const FETCHES_OF_PROCESSES: usize = FETCHES / 2;
+/// A quarter of a scheduler's connections, where that is less: a page that fetches from its own server takes two for each, and
+/// half stays for clients.
+pub const FETCH_PART_OF_CONNECTIONS: usize = 4;
+/// Half of the fetches for processes that pages spawned; a fetch of one more fails, so that requests have the other half.
+pub const FETCH_PART_OF_PROCESSES: usize = 2;
 /// 256 MiB of requests and answers of all fetches of a scheduler; the fetch that needs more fails with "too many fetches
 /// at once".
 pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;
@@ -165,9 +168,8 @@ pub const FETCH_BODY_SIZE: usize = 8 * 1024 * 1024;
 pub const FETCH_STREAM_BYTES: usize = 64 * 1024;
 /// 8 such answers a page has at a time; a fetch that would be one more comes to nothing, and says so.
 pub const FETCH_STREAMS_PER_PAGE: usize = 8;
-/// 512 of them a scheduler has: half of its fetches, so that there is room for those that are over soon. One more comes to nothing,
-/// too.
-pub const FETCH_STREAMS: usize = FETCHES / 2;
+/// Half of the fetches are such answers at most, so that there is room for those that are over soon; one more fails.
+pub const FETCH_PART_OF_STREAMS: usize = 2;
 /// 64 KiB of the head of an answer, interim answers before it included; a fetch with a longer one fails.
 pub const FETCH_HEAD_SIZE: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
 /// 16 KiB of a URL, which a page is held to already; a fetch of a longer one fails.

@@ -298,6 +298,7 @@ fn launch_schedulers(
         settings: scheduler_settings(config, crew.schedulers, descriptors)?,
         keep: inherited.descriptors(),
     };
+    let connections = plan.settings.connections;
     let helpers = crew.helpers();
     let seats = crew.of_schedulers()?;
     let data = Arc::clone(data);
@@ -312,6 +313,7 @@ fn launch_schedulers(
         let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
         let mut http = Http::new(site, Arc::clone(&data.settings), log);
         http.set_listeners(listeners.configured(endpoint));
+        http.client_mut().set_connections(connections);
         http.client_mut().set_rules(data.config.pages.fetch.clone());
         Ok(http)
     };

@@ -81,7 +81,7 @@ pub(crate) fn get(path: &str) -> Asked {
         fields: Vec::new(),
         body: None,
         timeout: Duration::from_secs(10),
-        wanted: Wanted::Whole,
+        ..Asked::default()
     }
 }
 
@@ -210,6 +210,12 @@ impl Stage {
             self.parts.get_mut(&name).expect("its head was here").body.extend(more);
         }
         outcomes
+    }
+
+    /// Turns, and gives what came of it.
+    pub(crate) fn outcomes_of_turn(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
+        self.turn();
+        self.outcomes()
     }
 
     /// Reads on in all answers whose head is here.

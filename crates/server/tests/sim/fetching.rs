@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use server::config::{Config, FetchRules, Overrides};
-use server::fetch::{Answer, Asked, Failure};
+use server::fetch::{Answer, Asked, Failure, Owner};
 use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults};
 
-use crate::fetcher::{Stage, address, get};
+use crate::fetcher::{Stage, address, get, get_pieces};
 use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
 
@@ -262,6 +262,32 @@ fn there_is_room_for_so_many_and_no_more() {
     }
     assert_eq!((clients.len(), stage.outcomes().len()), (1024, 1024));
     assert_eq!(stage.outbound(), 32, "the others are not kept");
+}
+
+#[test]
+fn fetches_have_a_part_of_the_connections_and_leave_each_other_room() {
+    let process = |asked: Asked| Asked { owner: Owner::Process, ..asked };
+    let mut stage = quiet();
+    stage.client().set_connections(20);
+    for name in 0..3 {
+        stage.begin_only(name, &process(get("/")));
+    }
+    assert_eq!(stage.outcomes_of_turn(), [(2, Err(Failure::TooMany))], "half for processes");
+    for name in 3..6 {
+        stage.begin_only(name, &get_pieces("/"));
+    }
+    assert_eq!(stage.outcomes_of_turn(), [(5, Err(Failure::TooMany))], "half for streams");
+    stage.begin_only(6, &get("/"));
+    stage.begin_only(7, &get("/"));
+    assert_eq!(stage.outcomes_of_turn(), [(7, Err(Failure::TooMany))], "a quarter of all");
+    (0..7).for_each(|name| stage.give_up(name));
+    stage.begin_only(8, &process(get_pieces("/")));
+    assert_eq!(stage.outcomes_of_turn(), []);
+    assert_eq!(stage.outbound(), 1);
+    stage.give_up(8);
+    stage.client().set_connections(1);
+    stage.begin_only(9, &process(get_pieces("/")));
+    assert_eq!(stage.outcomes_of_turn(), [], "one there is room for always");
 }
 
 #[test]
