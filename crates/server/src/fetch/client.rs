@@ -16,15 +16,13 @@ use super::failure::Failure;
 use super::names::{Found, Names, Question};
 use super::outbound::{Outbound, Past};
 use super::pool::{Kept, Pool};
-use super::request::{Asked, Owner, Prepared, Repeatable, Wanted};
+use super::request::{Asked, Prepared, Repeatable, Wanted};
+use super::share::Share;
 use super::stream::Stream;
 use super::url::Host;
 use crate::config::FetchRules;
 use crate::http::milliseconds;
-use crate::limits::{
-    FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PART_OF_CONNECTIONS, FETCH_PART_OF_PROCESSES,
-    FETCH_PART_OF_STREAMS, FETCH_PIECE_BYTES, FETCHES,
-};
+use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES};
 
 /// A fetch, among those of its scheduler; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,12 +80,9 @@ pub(super) enum End {
 }
 
 /// The fetches of one scheduler.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Client {
-    /// How many there may be.
-    most: usize,
-    /// How many are of processes.
-    of_processes: usize,
+    share: Share,
     pub(super) rules: FetchRules,
     pub(super) names: Names,
     pub(super) pool: Pool,
@@ -104,30 +99,10 @@ pub struct Client {
     last: u64,
 }
 
-impl Default for Client {
-    fn default() -> Self {
-        Self {
-            most: FETCHES,
-            of_processes: 0,
-            rules: FetchRules::default(),
-            names: Names::default(),
-            pool: Pool::default(),
-            fetches: HashMap::default(),
-            streams: HashMap::default(),
-            deadlines: BTreeSet::new(),
-            assigned: HashMap::default(),
-            commands: Vec::new(),
-            outcomes: Vec::new(),
-            held_bytes: 0,
-            last: 0,
-        }
-    }
-}
-
 impl Client {
     /// Bounds the fetches by the connections that the scheduler may have in all.
     pub fn set_connections(&mut self, connections: usize) {
-        self.most = (connections / FETCH_PART_OF_CONNECTIONS).clamp(1, FETCHES);
+        self.share.set_connections(connections);
     }
 
     /// Says what may be fetched from now on.
@@ -146,7 +121,7 @@ impl Client {
     }
 
     fn try_to_begin(&mut self, number: Number, asked: &Asked, now_ns: u64) -> Result<(), Failure> {
-        if !self.has_room_for(asked) {
+        if !self.share.has_room_for(asked, self.fetches.len(), self.streams.len()) {
             return Err(Failure::TooMany);
         }
         let request = Prepared::of(asked)?;
@@ -162,7 +137,7 @@ impl Client {
             held_bytes: 0,
         };
         self.deadlines.insert((deadline_ns, number));
-        self.of_processes += usize::from(fetch.request.owner == Owner::Process);
+        self.share.add(fetch.request.owner);
         self.fetches.insert(number, Box::new(fetch));
         if asked.wanted == Wanted::Pieces {
             self.streams.insert(number, Stream::of(asked));
@@ -172,16 +147,6 @@ impl Client {
             Err(failure) => self.fail(number, failure),
         }
         Ok(())
-    }
-
-    fn has_room_for(&self, asked: &Asked) -> bool {
-        // At least one of each kind, where there are hardly any connections.
-        let is_below = |count: usize, part: usize| count < (self.most / part).max(1);
-        let is_refused = asked.owner == Owner::Process
-            && !is_below(self.of_processes, FETCH_PART_OF_PROCESSES)
-            || asked.wanted == Wanted::Pieces
-                && !is_below(self.streams.len(), FETCH_PART_OF_STREAMS);
-        self.fetches.len() < self.most && !is_refused
     }
 
     /// Nobody wants what comes of a fetch any more: its connection is closed.
@@ -377,7 +342,7 @@ impl Client {
     pub(super) fn remove(&mut self, number: Number) -> Option<Box<Fetch>> {
         let fetch = self.fetches.remove(&number)?;
         self.streams.remove(&number);
-        self.of_processes -= usize::from(fetch.request.owner == Owner::Process);
+        self.share.remove(fetch.request.owner);
         self.deadlines.remove(&(fetch.deadline_ns, number));
         if let (Host::Name(name), None) = (&fetch.request.host, fetch.connection) {
             self.names.forget(name, number);

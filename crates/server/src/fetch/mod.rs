@@ -11,6 +11,7 @@ mod names;
 mod outbound;
 mod pool;
 mod request;
+mod share;
 mod stream;
 mod url;
 mod way;
