@@ -34,32 +34,25 @@ pub(super) fn write(
         Coding::Identity => Packed::Never,
         coding => packer.pack(process, coding, &output.body),
     };
-    match packed {
-        Packed::Now(packed) => {
-            exchange.reply.begin(status);
-            write_head(output, page, coding, exchange);
-            exchange.reply.end_head_with_length(packed.len() as u64);
-            exchange.reply.body(&packed);
-            Some(Answer::Done)
-        }
+    let (coding, body) = match &packed {
+        Packed::Now(packed) => (coding, packed),
+        Packed::Never => (Coding::Identity, &output.body),
         Packed::Later => {
             exchange.reply.begin_parts(status);
-            write_head(output, page, coding, exchange);
+            write_fields_with(output, page, coding, exchange);
             exchange.reply.end_head();
             if exchange.reply.sends_body() {
                 return Some(Answer::Part);
             }
             packer.forget(process);
-            Some(Answer::Done)
+            return Some(Answer::Done);
         }
-        Packed::Never => {
-            exchange.reply.begin(status);
-            write_head(output, page, Coding::Identity, exchange);
-            exchange.reply.end_head_with_length(output.body.len() as u64);
-            exchange.reply.body(&output.body);
-            Some(Answer::Done)
-        }
-    }
+    };
+    exchange.reply.begin(status);
+    write_fields_with(output, page, coding, exchange);
+    exchange.reply.end_head_with_length(body.len() as u64);
+    exchange.reply.body(body);
+    Some(Answer::Done)
 }
 
 /// Goes on with an answer whose head was sent, if this is one.
@@ -79,7 +72,12 @@ pub(super) fn go_on(
     })
 }
 
-fn write_head(output: &Output, page: &Page, coding: Coding, exchange: &mut Exchange<'_, '_>) {
+fn write_fields_with(
+    output: &Output,
+    page: &Page,
+    coding: Coding,
+    exchange: &mut Exchange<'_, '_>,
+) {
     write_fields(output, Some(page), exchange);
     if coding != Coding::Identity {
         let _valid = exchange.reply.field("Content-Encoding", coding.token().as_bytes());
