@@ -85,7 +85,7 @@ impl Schedule {
         while number >= self.pieces[self.at].until && self.at + 1 < self.pieces.len() {
             self.at += 1;
         }
-        // What is never due is due at infinity, which becomes the last nanosecond there is.
+        // A request that the rate never reaches is due at infinity; the cast makes that the last nanosecond of `u64`.
         (self.pieces[self.at].due_s(number) * NS_PER_S + 0.5) as u64
     }
 }

@@ -26,11 +26,11 @@ pub struct Asked {
     pub timeout: Duration,
     /// How the body of the answer is wanted.
     pub wanted: Wanted,
-    /// Who wants it.
+    /// Whose share of fetches it counts for.
     pub owner: Owner,
 }
 
-/// Who wants something fetched.
+/// Whose share of fetches a fetch counts for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Owner {
     /// A request that a page answers.

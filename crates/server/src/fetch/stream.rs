@@ -1,6 +1,6 @@
 //! Answers that are read piece by piece.
 //!
-//! Owns what is held of such an answer between its connection and whoever reads it, and that it comes no faster than it is read.
+//! Owns the bytes of such an answer between its connection and its page, and that the connection is read no faster than the page reads.
 //! Never reads a connection itself.
 
 use runtime::clock::nanoseconds;
@@ -20,12 +20,12 @@ pub(super) struct Stream {
     timeout_ns: u64,
 }
 
-/// What whoever reads it waits for.
+/// What the page waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     Head,
     Piece,
-    /// Nothing: it does something else.
+    /// Nothing: the page does something else.
     Nothing,
 }
 
@@ -47,7 +47,7 @@ impl Stream {
 }
 
 impl Client {
-    /// Whoever reads an answer piece by piece wants the next one.
+    /// The page wants the next piece of an answer.
     pub fn read_on(&mut self, number: Number, now_ns: u64) {
         let Some(stream) = self.streams.get_mut(&number) else { return };
         stream.reader = Reader::Piece;
@@ -61,7 +61,7 @@ impl Client {
         }
     }
 
-    /// Something came of an answer: gives it to whoever waits for it. Whether its connection is to be read on.
+    /// Gives the page what it waits for of an answer, if that is here. Whether the scheduler is to read its connection on.
     pub(super) fn feed(&mut self, number: Number) -> Next {
         let Some(stream) = self.streams.get_mut(&number) else { return Next::Read };
         let Some(fetch) = self.fetches.get_mut(&number) else { return Next::Read };
@@ -101,8 +101,8 @@ impl Client {
         true
     }
 
-    /// The end of an answer will not come: whoever reads it learns of it behind what is here. False: nothing of it was given
-    /// out.
+    /// The end of an answer will not come: its page gets the bytes that are here, and then the failure. False: the page waits for the
+    /// head still.
     pub(super) fn break_stream(&mut self, number: Number, failure: Failure) -> bool {
         let Some(stream) = self.streams.get_mut(&number) else { return false };
         if stream.reader == Reader::Head {

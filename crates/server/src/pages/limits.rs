@@ -17,7 +17,7 @@ pub const SECRETS_MAX: usize = 16;
 /// 1 KiB: a shorter answer of a page is not compressed; what that saves is less than a packet.
 pub const PACK_FROM: usize = 1024;
 /// 128 KiB of answers of pages are compressed in a turn at once, and as much of those that wait at its end: half a millisecond
-/// each. What is longer, or comes later in the turn, waits for the next ones.
+/// each. A longer answer, and one that a page makes later in the turn, waits for the next turns.
 pub const PACK_PER_TURN: usize = 128 * 1024;
 /// 16 MiB of answers of a scheduler's pages wait to be compressed; one that has no room is sent as it is.
 pub const PACK_QUEUED: usize = 16 * 1024 * 1024;

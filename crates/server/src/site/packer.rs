@@ -1,4 +1,4 @@
-//! Compression of what pages made, on the scheduler: a part in each turn, so that a large answer holds up nobody.
+//! Compression of the answers of pages, on the scheduler: a part in each turn, so that a large answer holds up no other request.
 //!
 //! Owns the encoders and the answers that are being compressed. Never decides which answers are.
 
@@ -13,7 +13,7 @@ use zstd::stream::raw::{Encoder as ZstdEncoder, InBuffer, Operation, OutBuffer};
 
 use crate::limits::{PACK_PER_TURN, PACK_QUEUED};
 
-/// What a page made is compressed for one client, each time: what costs least.
+/// Each answer of a page is compressed anew for one client, so the cheapest level pays most.
 const LEVEL: u32 = 1;
 
 /// As a reader of gzip expects it.
@@ -51,7 +51,7 @@ pub(super) struct Packer {
     whole: Encoders,
     /// Of the first of the queue.
     parts: Encoders,
-    /// Those that nobody wants any more are passed over when they are first.
+    /// An answer whose client has closed stays in it until it is first, and is passed over then.
     queue: VecDeque<Packing>,
     /// Bytes of those in the queue.
     queued: usize,
@@ -121,7 +121,7 @@ impl Packer {
         }
     }
 
-    /// Nobody wants the answer any more.
+    /// The client has closed: its answer is not compressed any further.
     #[inline]
     pub(super) fn forget(&mut self, process: ProcessId) {
         if !self.answers.is_empty() {
@@ -211,7 +211,7 @@ impl Encoders {
         place.as_mut()
     }
 
-    /// What was begun is not gone on with.
+    /// Drops an encoder in the middle of an answer: the next answer gets a new one.
     fn reset(&mut self, coding: Coding) {
         match coding {
             Coding::Gzip => self.gzip = None,

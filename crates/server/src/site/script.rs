@@ -163,12 +163,14 @@ impl Site {
                 }
                 let is_packed = self.data.config.pages.compress && !exchange.reply.is_begun();
                 let answered = (runner.output(), &*page);
-                let packed = is_packed
-                    .then(|| pack::write(&mut self.packer, context.id, answered, exchange));
-                return packed.flatten().unwrap_or_else(|| {
-                    write(runner.output(), &page, exchange);
-                    Answer::Done
-                });
+                if is_packed
+                    && let Some(answer) =
+                        pack::write(&mut self.packer, context.id, answered, exchange)
+                {
+                    return answer;
+                }
+                write(runner.output(), &page, exchange);
+                return Answer::Done;
             }
             (Some(Turnout::Part(page)), Some(runner)) => {
                 if write_part(runner.output(), &page, exchange) == Added::Bytes {
