@@ -10,6 +10,8 @@ use std::io;
 pub enum EngineError {
     /// LuaJIT was built without `LUAJIT_ENABLE_CHECKHOOK`.
     NoHookChecks,
+    /// LuaJIT was built in another version: its stacks are not where they should be.
+    UnknownStacks,
     /// The memory bound is too low for the library itself.
     Memory {
         /// The bound.
@@ -29,6 +31,9 @@ impl fmt::Display for EngineError {
             Self::NoHookChecks => formatter.write_str(
                 "LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a page that loops could not be interrupted: \
                  build with the CFLAGS of .cargo/config.toml",
+            ),
+            Self::UnknownStacks => formatter.write_str(
+                "LuaJIT keeps its stacks in another way than the version in Cargo.lock does: build with that one",
             ),
             Self::Memory { bytes } => {
                 write!(formatter, "{bytes} bytes are not enough for the page engine: raise its memory")

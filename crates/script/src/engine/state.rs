@@ -68,13 +68,7 @@ impl State {
     ///
     /// Where it could not.
     pub fn new(settings: Settings) -> Result<State, EngineError> {
-        let memory = EngineError::Memory { bytes: settings.memory_bytes };
-        let sizes = MemorySizes { whole: settings.memory_bytes, table: settings.table_bytes };
-        let opened = Lua::open(sizes, limits::SLICE);
-        let Some(mut lua) = opened.map_err(EngineError::Timer)? else { return Err(memory) };
-        if settings.code == Code::Bytecode {
-            lua.interpret();
-        }
+        let mut lua = open(&settings)?;
         let names = Part::ALL.map(|(name, _)| name);
         let numbers = library::numbers(&settings);
         let bytes = settings.memory_bytes;
@@ -360,6 +354,20 @@ impl State {
         self.lua.drop_coroutine(coroutine);
         error
     }
+}
+
+/// A state without the library.
+fn open(settings: &Settings) -> Result<Lua, EngineError> {
+    let sizes = MemorySizes { whole: settings.memory_bytes, table: settings.table_bytes };
+    let opened = Lua::open(sizes, limits::SLICE).map_err(EngineError::Timer)?;
+    let mut lua = opened.ok_or(EngineError::Memory { bytes: settings.memory_bytes })?;
+    if !lua.can_refuse_memory() {
+        return Err(EngineError::UnknownStacks);
+    }
+    if settings.code == Code::Bytecode {
+        lua.interpret();
+    }
+    Ok(lua)
 }
 
 /// Why there is no library.

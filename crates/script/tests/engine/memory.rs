@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::{Fault, Settings, Step};
+use script::engine::{Code, Fault, Settings, Step};
 
 use crate::stage::Stage;
 
@@ -36,6 +36,28 @@ fn endless_allocation_ends_the_page_only() {
                 Ok(course) => assert_eq!(course.body, "1000", "{code}"),
                 Err(error) => panic!("{code}: {error} with {left} bytes in use"),
             }
+        }
+    }
+}
+
+/// LuaJIT's functions in assembler do not say where the stack ends when they allocate, and the error of an allocation that fails is
+/// written there: in the link of such a function's own frame, where another call ended at that place before.
+#[test]
+fn an_allocation_that_fails_in_assembler_writes_over_no_frame() {
+    for ask in ["text:sub(i)", "text:sub(i):reverse()", "text:sub(i):upper()"] {
+        for before in ["", "1, ", "1, 2, ", "1, 2, 3, "] {
+            let mut stage = Stage::with(Settings { code: Code::Bytecode, ..small() });
+            let page = stage.load(&format!(
+                "local text, kept = ('x'):rep(60000), {{}}
+                local function keep(...) kept[#kept + 1] = select(-1, ...) end
+                for i = 1, math.huge do
+                    ('x'):rep(3) keep({before}{ask})
+                    coroutine.wrap(function() ('x'):rep(3) keep({before}{ask}) end)()
+                end"
+            ));
+            let error = stage.play(&page).err().unwrap_or_else(|| panic!("{ask}: it ended"));
+            assert_eq!(error.fault, Fault::Memory, "{before}{ask}: {error}");
+            assert_eq!(error.message, "not enough memory");
         }
     }
 }

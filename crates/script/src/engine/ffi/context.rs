@@ -10,6 +10,7 @@ use std::ptr::{self, NonNull};
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
+use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::{Ledger, Meter};
 use crate::engine::ffi::tick::Watch;
 use crate::engine::host::{Answer, Host};
@@ -30,6 +31,8 @@ pub(super) struct Memory {
     table_max: usize,
     /// Whether the last block that was refused was that of a table.
     table_refused: Cell<bool>,
+    /// Where the coroutine is named that runs; none while the state is opened.
+    running: Cell<Option<Running>>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
     /// Whose it is.
     pub(super) ledger: Ledger,
@@ -87,6 +90,24 @@ impl Memory {
         if self.ledger.note_new(address, size) {
             self.bound.set(self.share(self.ledger.held(&self.ledger.now())));
         }
+    }
+
+    /// Sets where the coroutine is named that runs.
+    pub(super) fn set_running(&self, running: Running) {
+        self.running.set(Some(running));
+    }
+
+    pub(super) fn knows_running(&self) -> bool {
+        self.running.get().is_some()
+    }
+
+    /// There is no block for Lua, which raises an error now.
+    #[cold]
+    fn refuse(&self) -> *mut c_void {
+        if let Some(running) = self.running.get() {
+            running.mend_end();
+        }
+        ptr::null_mut()
     }
 
     /// Sets how many bytes there are for all.
@@ -168,6 +189,7 @@ impl Context {
                 whole: Cell::new(sizes.whole),
                 table_max: sizes.table,
                 table_refused: Cell::new(false),
+                running: Cell::new(None),
                 allocator: Cell::new(None),
                 ledger: Ledger::default(),
             },
@@ -247,17 +269,18 @@ unsafe extern "C" fn account(
     }
     let used = memory.used.get().saturating_add(after - before);
     if memory.is_refused(used, after) {
-        return ptr::null_mut();
+        return memory.refuse();
     }
     // SAFETY: as above.
     let result = unsafe { allocator(inner, block, before, after) };
-    if !result.is_null() {
-        memory.used.set(used);
-        if !block.is_null() {
-            // What grows is as one that goes and another one that comes: it takes as much work.
-            memory.ledger.note_gone(block.addr());
-        }
-        memory.note_new(result.addr(), after);
+    if result.is_null() {
+        return memory.refuse();
     }
+    memory.used.set(used);
+    if !block.is_null() {
+        // What grows is as one that goes and another one that comes: it takes as much work.
+        memory.ledger.note_gone(block.addr());
+    }
+    memory.note_new(result.addr(), after);
     result
 }

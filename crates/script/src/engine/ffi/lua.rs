@@ -15,6 +15,7 @@ use crate::engine::ffi::calls::{Fault, protected};
 use crate::engine::ffi::context::{Context, HostPart, MemorySizes, Traces};
 use crate::engine::ffi::current::Places;
 use crate::engine::ffi::functions;
+use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::Meter;
 use crate::engine::ffi::stack::{Stack, Status};
 use crate::engine::ffi::tick::Ticker;
@@ -117,6 +118,9 @@ impl Lua {
             lua.nothing = Reference(inside.register());
             functions::watch_compiler(inside);
             inside.register();
+            if let Some(running) = Running::find(inside) {
+                lua.context().memory.set_running(running);
+            }
         });
         Ok((has_room && opened.is_ok()).then_some(lua))
     }

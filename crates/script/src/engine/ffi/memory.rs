@@ -21,6 +21,11 @@ impl Lua {
         self.context().memory.whole()
     }
 
+    /// Whether an allocation may fail without harm.
+    pub(in crate::engine) fn can_refuse_memory(&self) -> bool {
+        self.context().memory.knows_running()
+    }
+
     /// Bytes that the run of this meter holds, with those that nobody has collected yet.
     pub(in crate::engine) fn held(&self, meter: &Meter) -> u64 {
         self.context().memory.ledger.held(meter)

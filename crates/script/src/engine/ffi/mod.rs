@@ -15,6 +15,7 @@ mod context;
 mod crypto;
 mod current;
 mod functions;
+mod innards;
 mod ledger;
 mod lua;
 mod memory;

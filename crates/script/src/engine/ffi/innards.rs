@@ -1,0 +1,105 @@
+//! Where LuaJIT keeps the end of the running coroutine's stack: words that its interface does not give.
+//!
+//! Owns the mending of one fault of LuaJIT's. Never touches a word but where an allocation fails.
+//!
+//! A function in assembler, such as `string.sub`, says where its frame begins before it allocates, but not where the stack ends: that is
+//! what another function said before. When the allocation fails, LuaJIT writes its error at that end (`lj_err_mem` in lj_err.c).
+//! Where it lies below the frame, the error is written over a link between frames, and whoever unwinds the stack follows it into nowhere.
+//! So before an allocation is refused, an end that lies below its frame is moved to the frame's begin.
+//!
+//! The words of `lua_State` are those of lj_obj.h; where `global_State` names the running coroutine is looked up. Both are proved
+//! for each state.
+
+use std::ffi::c_int;
+
+use mlua_sys as api;
+use mlua_sys::lua_State;
+
+use crate::engine::ffi::stack::{Inside, Status};
+
+/// The word of `lua_State` with the address of its `global_State`.
+const GLOBAL: usize = 2;
+/// The word with the begin of its frame, `base`.
+const BASE: usize = 4;
+/// The word with the end of its stack, `top`.
+const TOP: usize = 5;
+
+/// The place of the word that names the coroutine that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Running(*const *mut lua_State);
+
+impl Running {
+    /// Looks for the place. None where the words are not where they should be.
+    pub(super) fn find(inside: Inside) -> Option<Self> {
+        let global = word_of(inside.state(), GLOBAL) as *const usize;
+        let mut seen = Seen { global, are_words_right: true, places: u64::MAX };
+        for _ in 0..2 {
+            let coroutine = inside.push_coroutine();
+            inside.push_pointer((&raw mut seen).cast());
+            inside.close_over(look, 1);
+            inside.move_to(coroutine, 1);
+            let is_right = coroutine.resume(0) == Status::Returned && seen.are_words_right;
+            inside.truncate(inside.count() - 1);
+            if !is_right {
+                return None;
+            }
+        }
+        let is_one = seen.places.is_power_of_two();
+        let place = seen.places.trailing_zeros() as usize;
+        is_one.then(|| Self(global.wrapping_add(place).cast()))
+    }
+
+    /// Sees to it that what is written at the end of the stack is not written over its frames.
+    #[cold]
+    pub(super) fn mend_end(self) {
+        // SAFETY: the word lies in the `global_State` of a state that is open, as it allocates.
+        let state = unsafe { *self.0 };
+        if state.is_null() {
+            return;
+        }
+        let [base, top] = [BASE, TOP].map(|word| word_of(state, word));
+        if top < base {
+            // SAFETY: `find` has proved that it is the end of the stack, and the begin of the frame lies in the stack.
+            unsafe { state.cast::<usize>().wrapping_add(TOP).write(base) };
+        }
+    }
+}
+
+/// What coroutines saw of themselves.
+struct Seen {
+    global: *const usize,
+    are_words_right: bool,
+    /// The first words of `global_State` that named each coroutine while it ran, by their bits.
+    places: u64,
+}
+
+fn word_of(state: *const lua_State, word: usize) -> usize {
+    // SAFETY: `lua_State` has more words than are asked for here, all of them set.
+    unsafe { state.cast::<usize>().wrapping_add(word).read() }
+}
+
+/// Runs in a coroutine and looks for it.
+unsafe extern "C-unwind" fn look(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua called us: it has what `find` gave along.
+    let seen = unsafe { api::lua_touserdata(state, api::lua_upvalueindex(1)) }.cast::<Seen>();
+    // SAFETY: it is valid for the time of the resume, and nobody else uses it meanwhile.
+    let seen = unsafe { &mut *seen };
+    let [base, top] = [BASE, TOP].map(|word| word_of(state, word));
+    // SAFETY: a native function has room for a few values.
+    unsafe { api::lua_pushnil(state) };
+    let value = size_of::<u64>();
+    // SAFETY: the state is open.
+    let count = unsafe { api::lua_gettop(state) } as usize;
+    seen.are_words_right &= word_of(state, BASE) == base
+        && word_of(state, TOP) == top + value
+        && top + value == base + count * value
+        && word_of(state, GLOBAL) == seen.global.addr();
+    if seen.are_words_right {
+        for place in 0..u64::BITS {
+            // SAFETY: a `global_State` is longer, and lies before more of the same block.
+            let word = unsafe { seen.global.wrapping_add(place as usize).read() };
+            seen.places &= !(u64::from(word != state.addr()) << place);
+        }
+    }
+    0
+}
