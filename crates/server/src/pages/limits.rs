@@ -97,6 +97,8 @@ pub const VISITS_AVERAGED: u64 = 64;
 /// The part of a slice (an eighth) that a page takes each time on the average, of which a request waits for another turn where pages had
 /// a slice of this one: so what is answered soon does not wait for what is not.
 pub const SLICE_PART_THAT_IS_LONG: u64 = 8;
+/// 4 slices: who has used more goes on by turns with those that have used less, whatever the numbers of both.
+pub const SLICES_THAT_ARE_MUCH: u64 = 4;
 /// 500 processes are ended in one turn to make room; more are in the turns after.
 pub const PROCESSES_ENDED_AT_ONCE: usize = 500;
 /// 4,096 processes of a scheduler have work to do and wait for their turn, some 20 ms of it; one more is not spawned (`nil, "full"`).

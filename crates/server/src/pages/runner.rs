@@ -52,6 +52,8 @@ pub struct Moment {
     pub endpoint: Endpoint,
     /// The CPU time that this thread has used, in ns. It is read seldom.
     pub thread_cpu_ns: fn() -> u64,
+    /// A clock that goes on within the turn, in ns: what Lua used is sampled, too coarsely to end a turn by it.
+    pub clock_ns: fn() -> u64,
 }
 
 /// The pages of one scheduler.
@@ -192,10 +194,11 @@ impl Runner {
         let row = *row.get_or_insert_with(|| {
             self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
         });
-        if may_wait && self.counters.visit_ns(row) >= self.slice_ns / SLICE_PART_THAT_IS_LONG {
-            // What takes long waits until others had their turn.
+        let usual_ns = self.counters.visit_ns(row);
+        if may_wait && usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG {
+            // What takes long waits until others had their turn, the longest the most.
             self.put_off.insert(process);
-            self.ready.push(key, Used::Much);
+            self.ready.push(key, Used::of(usual_ns.saturating_mul(2), self.slice_ns));
             return Some(Turnout::Wait);
         }
         let counts = self.counters.of(row);
@@ -328,8 +331,7 @@ impl Runner {
         moment: Moment,
     ) -> Turnout {
         let row = life.row;
-        let end_ns = begun_ns.saturating_add(self.slice_ns);
-        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        let turnout = self.go_through(key, life, step, host, moment);
         self.counters.add_visit(row, self.taken_ns().saturating_sub(begun_ns));
         turnout
     }
@@ -338,11 +340,13 @@ impl Runner {
         &mut self,
         key: Key,
         mut life: Life,
-        (mut step, end_ns): (Step, u64),
+        mut step: Step,
         host: &mut dyn Host,
         moment: Moment,
     ) -> Turnout {
         let mut answered = 0;
+        // Most pages want nothing: they need no clock.
+        let mut end_ns = None;
         loop {
             let (run, delivery) = match step {
                 Step::Done => return Turnout::Done(self.end(key, life)),
@@ -362,7 +366,9 @@ impl Runner {
                 },
             };
             answered += 1;
-            if answered == PAGE_ANSWERS_AT_ONCE || self.taken_ns() >= end_ns {
+            let now_ns = (moment.clock_ns)();
+            let end_ns = *end_ns.get_or_insert(now_ns.saturating_add(self.slice_ns));
+            if answered == PAGE_ANSWERS_AT_ONCE || now_ns >= end_ns {
                 return self.yield_turn(key, run, life, Some(delivery));
             }
             step = self.resume(run, &life, Some(&delivery), host, moment);

@@ -2,6 +2,7 @@
 //!
 //! Owns how they are made. Never judges what comes of them.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,11 @@ use super::load::SetIndex;
 use super::name::PageName;
 use super::runner::{Moment, Runner, Turnout};
 use super::set::{Page, PageKind, PageSet};
+use crate::limits::PAGE_STEP_NS;
+
+thread_local! {
+    static CLOCK_NS: Cell<u64> = const { Cell::new(0) };
+}
 
 /// A host without a request.
 struct Nobody;
@@ -31,13 +37,24 @@ impl Host for Nobody {
 
 pub(super) fn at(now_ns: u64) -> Moment {
     // A thread that uses nothing: a step costs what it does at first.
-    Moment { now_ns, endpoint: Endpoint(0), thread_cpu_ns: || 0 }
+    Moment { now_ns, endpoint: Endpoint(0), thread_cpu_ns: || 0, clock_ns: || pass(PAGE_STEP_NS) }
+}
+
+/// A clock by which so much passes from one look to the next.
+pub(super) fn pass(ns: u64) -> u64 {
+    CLOCK_NS.set(CLOCK_NS.get() + ns);
+    CLOCK_NS.get()
 }
 
 /// What comes of a page of the first root.
 pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) -> Turnout {
+    run_at(runner, process, index, at(now_ns))
+}
+
+/// The same, with clocks of its own.
+pub(super) fn run_at(runner: &mut Runner, process: u64, index: usize, moment: Moment) -> Turnout {
     let (process, page) = (ProcessId::from_bits(process), (SetIndex(0), index));
-    runner.run(process, page, &mut Nobody, at(now_ns)).unwrap()
+    runner.run(process, page, &mut Nobody, moment).unwrap()
 }
 
 pub(super) fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {

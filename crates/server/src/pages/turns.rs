@@ -1,6 +1,7 @@
 //! What page processes do at the end of a turn.
 //!
-//! Owns who goes on, and how much all of them may do until what came from outside has its turn. Never reads a clock.
+//! Owns who goes on, and how much all of them may do until what came from outside has its turn. Never reads a clock but the one
+//! that it is lent.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ impl Runner {
         let (now_ns, endpoint) = (context.now.monotonic_ns, context.mail.endpoint());
         let unix_seconds = context.now.unix_seconds;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
-        let moment = Moment { now_ns, endpoint, thread_cpu_ns };
+        let clock_ns = sys::clock::monotonic_ns;
+        let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         for process in self.go_on_by_turns(moment, unix_seconds) {
             context.command(Command::Resume(process));
         }
@@ -66,8 +68,8 @@ impl Runner {
         if let Some(key) = self.ready.requests.take_worn() {
             requests.extend(self.let_go_on(key, moment, unix_seconds));
         }
-        let end_ns = self.taken_ns().saturating_add(self.process_share_ns());
-        while self.taken_ns() < end_ns
+        let end_ns = (moment.clock_ns)().saturating_add(self.process_share_ns());
+        while (moment.clock_ns)() < end_ns
             && let Some(key) = self.ready.processes.take_fresh()
         {
             self.let_go_on(key, moment, unix_seconds);
@@ -149,8 +151,7 @@ impl Runner {
                 Work::Ended(_) => 0,
             },
         };
-        let used = if used_ns < self.slice_ns { Used::Little } else { Used::Much };
-        self.ready.push(key, used);
+        self.ready.push(key, Used::of(used_ns, self.slice_ns));
     }
 }
 
@@ -161,7 +162,7 @@ mod tests {
     use runtime::clock::nanoseconds;
     use script::engine::Settings;
 
-    use super::super::stage::{at, pages, run};
+    use super::super::stage::{at, pages, pass, run, run_at};
     use super::*;
     use crate::limits::{PAGE_ANSWERS_AT_ONCE, PAGE_FAMILY_MAX, PAGE_STEP_NS};
 
@@ -267,6 +268,37 @@ mod tests {
         assert!(runner.steps_ns / PAGE_STEP_NS < steps + 1_000, "{} ns", runner.steps_ns);
         assert_eq!(runner.take_failures().len(), 10);
         assert_eq!(runner.report().total.over_budget, 100);
+    }
+
+    #[test]
+    fn a_page_that_wants_much_at_once_has_its_slice_by_the_clock() {
+        // What Lua uses of these steps is less than a sample: nobody sees it but the clock.
+        let page = "<% local name = self() for number = 1, 50 do send(name, number) end %>";
+        let slice = Duration::from_millis(10);
+        let mut runner = runner(slice, &[("a.page.txt", page)]);
+        let clock_ns = || pass(4_000_000);
+        let moment = Moment { clock_ns, ..at(0) };
+        let mut visits = 0;
+        while matches!(run_at(&mut runner, 1, 0, moment), Turnout::Wait) {
+            visits += 1;
+        }
+        assert_eq!(visits, 51 / 4, "four looks at the clock are a slice");
+    }
+
+    #[test]
+    fn processes_have_their_share_of_a_turn_by_the_clock() {
+        let page = "<% for number = 1, 50 do spawn(function() end) end %>";
+        let slice = Duration::from_millis(10);
+        let mut runner = runner(slice, &[("a.page.txt", page)]);
+        assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
+        // Nothing was asked for meanwhile: they have an eighth of a slice.
+        let clock_ns = || pass(500_000);
+        let mut turns = 0;
+        while !runner.underway.is_empty() {
+            assert_eq!(runner.go_on_by_turns(Moment { clock_ns, ..at(0) }, 0), []);
+            turns += 1;
+        }
+        assert_eq!(turns, 25);
     }
 
     #[test]

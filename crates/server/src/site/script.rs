@@ -117,7 +117,8 @@ impl Site {
         let mut host = RequestHost { request, path, rest, gate, now: context.now, site, form };
         let endpoint = context.mail.endpoint();
         let now_ns = context.now.monotonic_ns;
-        let moment = Moment { now_ns, endpoint, thread_cpu_ns: sys::accounting::thread_cpu_ns };
+        let thread_cpu_ns = sys::accounting::thread_cpu_ns;
+        let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns: sys::clock::monotonic_ns };
         let turnout = runner.run(context.id, place, &mut host, moment);
         for (process, wish) in runner.take_file_wishes() {
             if let Err(why) = self.uploads.wish(process, &wish, context.mail) {
