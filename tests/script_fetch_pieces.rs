@@ -21,6 +21,18 @@ fn start(pages: &[(&str, &str)]) -> Server {
     Plan::new().argument("--schedulers=1").files(pages).start()
 }
 
+/// Reads what comes until a part of an answer ends so.
+fn read_until(client: &mut Client, end: &str) {
+    let end = format!("{end}\r\n");
+    let mut received = Vec::new();
+    let mut buffer = [0; 4096];
+    while !received.ends_with(end.as_bytes()) {
+        let count = server::client::read(&mut client.stream, &mut buffer).unwrap();
+        assert!(count > 0, "{}", received.escape_ascii());
+        received.extend_from_slice(&buffer[..count]);
+    }
+}
+
 #[test]
 fn an_answer_is_read_piece_by_piece_as_it_comes() {
     const PIECES: usize = 400;
@@ -50,13 +62,7 @@ fn an_answer_is_read_piece_by_piece_as_it_comes() {
     client
         .send(head("GET", &format!("/relay?url=http://{address}/"), &[("Connection", "close")]))
         .unwrap();
-    let mut received = Vec::new();
-    let mut buffer = [0; 4096];
-    while !received.ends_with(b"bnilfirst\r\n") {
-        let count = server::client::read(&mut client.stream, &mut buffer).unwrap();
-        assert!(count > 0, "{}", received.escape_ascii());
-        received.extend_from_slice(&buffer[..count]);
-    }
+    read_until(&mut client, "bnilfirst");
     go_on.send(()).unwrap();
     // It is longer than what a whole answer may be.
     let (rest, _) = client.rest().unwrap();
@@ -129,14 +135,15 @@ fn what_is_left_of_streams_is_given_up_with_their_page() {
         response:write(tostring(select(2, all[2]:read())))\n\
         spawn(function(a) log.info(select(2, a:read())) end, all[1])\n\
         if request.query.fail then error('no') end\n\
-        if request.query.wait then all[3]:read() all[3]:read() end %>";
+        if request.query.wait then response:flush() all[3]:read() all[3]:read() end %>";
     let server = start(&[("leave.page.txt", page)]);
     let path = format!("/leave?url=http://{address}/");
     assert_eq!(text(&server.get(&path)), "sometoo many fetches at once the answer is closed");
     assert_eq!(server.get(&format!("{path}&fail=1")).status, 500);
     let mut client = server.client();
     client.send(head("GET", &format!("{path}&wait=1"), &[])).unwrap();
-    until("the page to wait", || (server.count("/pages/waiting") == 1).then_some(()));
+    // What it says comes after all that it fetches.
+    read_until(&mut client, "the answer is closed");
     drop(client);
     // Each of three pages had eight connections, and all have ended.
     let mut ended = 0;

@@ -100,13 +100,18 @@ impl PageCounts {
 }
 
 /// Whose numbers: a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowIndex(u32);
 
 #[cfg(test)]
 impl RowIndex {
     /// A row that there is not.
     pub(super) const NONE: Self = Self(u32::MAX);
+
+    /// The row of this number.
+    pub(super) fn of(number: u32) -> Self {
+        Self(number)
+    }
 }
 
 /// The row of all pages that have none of their own.

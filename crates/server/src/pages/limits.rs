@@ -94,6 +94,9 @@ pub const LOG_BURST_NS: u64 = 10_000_000_000;
 pub const LOG_TOLD_AGAIN_NS: u64 = 5_000_000_000;
 /// 64 times that a page began or went on make the average of what it takes.
 pub const VISITS_AVERAGED: u64 = 64;
+/// 2 slices that requests of pages have of a turn. Beyond: those that come, or go on, wait for the next turn, and files do not wait for
+/// them.
+pub const SLICES_OF_A_TURN: u64 = 2;
 /// The part of a slice (an eighth) that a page takes each time on the average, of which a request waits for another turn where pages had
 /// a slice of this one: so what is answered soon does not wait for what is not.
 pub const SLICE_PART_THAT_IS_LONG: u64 = 8;
@@ -130,8 +133,8 @@ pub const FAMILY_REST_FACTOR: u64 = 10;
 pub const FAMILY_FAILURES_TOLD: u64 = 10;
 /// 1 s after which the log may have another failure.
 pub const FAMILY_TOLD_AGAIN: Duration = Duration::from_secs(1);
-/// 2 us are counted for each step of a page process besides its CPU time in Lua when turns are shared: what it takes of the server
-/// itself. It is also what a step is charged until it is known what it takes here.
+/// 2 us that a step of a page process is charged besides its CPU time in Lua, until it is known what it takes here. A request that goes on
+/// takes as much of a turn at least.
 pub const PAGE_STEP_NS: u64 = 2_000;
 /// 64 steps of page processes after which the CPU time of their thread is read, to know what a step takes of the server: a system
 /// call that is not felt.
@@ -142,8 +145,6 @@ pub const TOLL_SPAN_NS: u64 = 10_000_000;
 pub const TOLL_MIN_NS: u64 = 250;
 /// 20 us that a step is charged at the most: beyond is the work for others, files and sleeping among it.
 pub const TOLL_MAX_NS: u64 = 20_000;
-/// 16 requests that waited and have not used up a time slice go on in one turn; the others in the next.
-pub const PAGES_RESUMED_PER_TURN: u64 = 16;
 /// 1,000 times that page processes wait for are looked at in one turn; the others in the next.
 pub const ALARMS_PER_TURN: usize = 1_000;
 /// 100 requests of a page to the server are answered at once, if they take no more than a slice; then others get their turn.

@@ -1,9 +1,13 @@
 //! Which runs go on at the end of a turn.
 //!
-//! Owns their order, by what each has used so far; this holds for requests, and for processes. Never runs anything.
+//! Owns their order, by what each has used so far, and among those that have used as much by turns of their pages: however many runs of
+//! one page are ready, a run of another page waits for one of them. This holds for requests, and for processes. Never runs anything.
 
 use std::collections::VecDeque;
 
+use ahash::HashMap;
+
+use super::counts::RowIndex;
 use super::process::Key;
 use crate::limits::SLICES_THAT_ARE_MUCH;
 
@@ -29,32 +33,67 @@ impl Used {
     }
 }
 
+/// Ready runs, in their order for each page. The pages take turns.
+#[derive(Default)]
+struct ByPage {
+    /// No queue is empty.
+    queues: HashMap<RowIndex, VecDeque<Key>>,
+    /// Each page that has a queue, once.
+    turns: VecDeque<RowIndex>,
+    count: usize,
+}
+
+impl ByPage {
+    fn push(&mut self, key: Key, page: RowIndex) {
+        self.count += 1;
+        let queue = self.queues.entry(page).or_default();
+        if queue.is_empty() {
+            self.turns.push_back(page);
+        }
+        queue.push_back(key);
+    }
+
+    fn take(&mut self) -> Option<Key> {
+        let page = self.turns.pop_front()?;
+        let queue = self.queues.get_mut(&page)?;
+        let key = queue.pop_front()?;
+        self.count -= 1;
+        if queue.is_empty() {
+            self.queues.remove(&page);
+        } else {
+            self.turns.push_back(page);
+        }
+        Some(key)
+    }
+}
+
 /// The ready runs of one kind, requests or processes.
 #[derive(Default)]
 pub(super) struct Queue {
     /// Runs that go on in the same turn, as long as its share lasts.
-    fresh: VecDeque<Key>,
-    /// Runs that have used a slice. One run goes on in each turn, for a slice, by turns from this queue and from the other: a run that
+    fresh: ByPage,
+    /// Runs that have used a slice. One run goes on in each turn, for a slice, by turns from here and from the other: a run that
     /// needs two slices does not wait behind all that need hundreds, and each of these has its turn.
-    worn: VecDeque<Key>,
+    worn: ByPage,
     /// Runs that have used many slices.
-    worn_out: VecDeque<Key>,
-    /// The queue that goes first the next time.
+    worn_out: ByPage,
+    /// Whether the next time those go first that have used many.
     is_turn_of_worn_out: bool,
 }
 
 impl Queue {
-    fn push(&mut self, key: Key, used: Used) {
-        match used {
-            Used::Little => self.fresh.push_back(key),
-            Used::Some => self.worn.push_back(key),
-            Used::Much => self.worn_out.push_back(key),
-        }
+    fn push(&mut self, key: Key, page: RowIndex, used: Used) {
+        let runs = match used {
+            Used::Little => &mut self.fresh,
+            Used::Some => &mut self.worn,
+            Used::Much => &mut self.worn_out,
+        };
+        runs.push(key, page);
     }
 
     /// The first run that has used little.
     pub(super) fn take_fresh(&mut self) -> Option<Key> {
-        self.fresh.pop_front()
+        self.fresh.take()
     }
 
     /// The first run of those that have used a slice or more.
@@ -64,12 +103,12 @@ impl Queue {
             true => (&mut self.worn_out, &mut self.worn),
         };
         self.is_turn_of_worn_out = !self.is_turn_of_worn_out;
-        first.pop_front().or_else(|| second.pop_front())
+        first.take().or_else(|| second.take())
     }
 
     /// How many runs are ready.
     pub(super) fn len(&self) -> usize {
-        self.fresh.len() + self.worn.len() + self.worn_out.len()
+        self.fresh.count + self.worn.count + self.worn_out.count
     }
 }
 
@@ -81,11 +120,11 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Puts a run behind all of its kind that have used as much.
-    pub(super) fn push(&mut self, key: Key, used: Used) {
+    /// Puts a run of this page behind all of its kind and page that have used as much.
+    pub(super) fn push(&mut self, key: Key, page: RowIndex, used: Used) {
         match key {
-            Key::Request(_) => self.requests.push(key, used),
-            Key::Spawned(_) => self.processes.push(key, used),
+            Key::Request(_) => self.requests.push(key, page, used),
+            Key::Spawned(_) => self.processes.push(key, page, used),
         }
     }
 
@@ -100,12 +139,16 @@ mod tests {
 
     use super::*;
 
-    fn taken(queue: &mut Queue) -> Vec<u64> {
-        std::iter::from_fn(|| queue.take_worn())
+    fn taken(queue: &mut Queue, take: fn(&mut Queue) -> Option<Key>) -> Vec<u64> {
+        std::iter::from_fn(|| take(queue))
             .map(|key| match key {
                 Key::Request(process) | Key::Spawned(process) => process.to_bits(),
             })
             .collect()
+    }
+
+    fn request(number: u64) -> Key {
+        Key::Request(ProcessId::from_bits(number))
     }
 
     #[test]
@@ -118,10 +161,29 @@ mod tests {
         for (number, used_ns) in
             [(1, most_ns), (2, most_ns), (3, most_ns), (4, slice_ns), (5, most_ns - 1)]
         {
-            ready.push(Key::Request(ProcessId::from_bits(number)), used(used_ns));
+            ready.push(request(number), RowIndex::NONE, used(used_ns));
         }
         assert_eq!(ready.requests.len(), 5);
-        assert_eq!(taken(&mut ready.requests), [4, 1, 5, 2, 3]);
+        assert_eq!(taken(&mut ready.requests, Queue::take_worn), [4, 1, 5, 2, 3]);
         assert!(ready.is_empty());
+    }
+
+    #[test]
+    fn one_of_many_runs_of_a_page_goes_on_before_the_only_one_of_another() {
+        for (used, take) in [
+            (Used::Little, Queue::take_fresh as fn(&mut Queue) -> Option<Key>),
+            (Used::Some, Queue::take_worn),
+            (Used::Much, Queue::take_worn),
+        ] {
+            let mut ready = Ready::default();
+            for number in 1..=4 {
+                ready.push(request(number), RowIndex::of(1), used);
+            }
+            ready.push(request(5), RowIndex::of(2), used);
+            ready.push(request(6), RowIndex::of(3), used);
+            ready.push(request(7), RowIndex::of(2), used);
+            assert_eq!(taken(&mut ready.requests, take), [1, 5, 6, 2, 7, 3, 4]);
+            assert!(ready.is_empty());
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahash::{HashMap, HashSet};
+use ahash::HashMap;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
@@ -29,7 +29,7 @@ use super::ready::{Ready, Used};
 use super::set::{Page, PageSet};
 use super::toll::Toll;
 use super::waits::Met;
-use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICE_PART_THAT_IS_LONG};
+use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
 
 /// What became of a page for now.
 pub enum Turnout {
@@ -67,8 +67,8 @@ pub struct Runner {
     pub(super) next_site: u16,
     pub(super) underway: HashMap<Key, Box<Underway>>,
     pub(super) mailboxes: Mailboxes,
-    /// Requests that have not begun, as their pages take long: they do when they go on.
-    pub(super) put_off: HashSet<ProcessId>,
+    /// Requests that have not begun, as pages had their time of a turn: they do when they go on.
+    pub(super) put_off: HashMap<ProcessId, RowIndex>,
     pub(super) alarms: Alarms,
     /// Who goes on at the end of the turn.
     pub(super) ready: Ready,
@@ -84,10 +84,8 @@ pub struct Runner {
     cpu_budget_ns: u64,
     /// The time of the last call that told it.
     pub(super) now_ns: u64,
-    /// Steps so far, at what each takes of this server besides Lua.
-    pub(super) steps_ns: u64,
-    /// What all steps had taken at the end of the last turn.
-    pub(super) turn_began_ns: u64,
+    /// What requests have had of this turn, by the clock.
+    pub(super) requests_ns: u64,
     toll: Toll,
     /// Bytes that processes have to give back.
     pub(super) missing_for_processes: u64,
@@ -118,7 +116,7 @@ impl Runner {
             next_site: 0,
             underway: HashMap::default(),
             mailboxes: Mailboxes::new().ok_or(EngineError::NoRandomBytes)?,
-            put_off: HashSet::default(),
+            put_off: HashMap::default(),
             alarms: Alarms::default(),
             ready: Ready::default(),
             outgoing: Outgoing::default(),
@@ -130,8 +128,7 @@ impl Runner {
             slice_ns: nanoseconds(settings.slice),
             cpu_budget_ns: nanoseconds(settings.cpu_budget),
             now_ns: 0,
-            steps_ns: 0,
-            turn_began_ns: 0,
+            requests_ns: 0,
             toll: Toll::new(),
             missing_for_processes: 0,
             schedulers,
@@ -185,9 +182,9 @@ impl Runner {
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
-        let was_put_off = !self.put_off.is_empty() && self.put_off.remove(&process);
-        let may_wait = !was_put_off && self.had_their_slice();
-        let (before, begun_ns) = (self.usage(), self.taken_ns());
+        let was_put_off = !self.put_off.is_empty() && self.put_off.remove(&process).is_some();
+        let (before, begun_ns) = (self.usage(), (moment.clock_ns)());
+        let slices_had = self.slices_had();
         let loaded = self.roots.get_mut(usize::from(set.0))?;
         let page = loaded.set.pages.get(index)?;
         let row = loaded.rows.get_mut(index)?;
@@ -195,10 +192,11 @@ impl Runner {
             self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
         });
         let usual_ns = self.counters.visit_ns(row);
-        if may_wait && usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG {
+        let is_long = !was_put_off && usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
+        if slices_had >= if is_long { 1 } else { SLICES_OF_A_TURN } {
             // What takes long waits until others had their turn, the longest the most.
-            self.put_off.insert(process);
-            self.ready.push(key, Used::of(usual_ns.saturating_mul(2), self.slice_ns));
+            self.put_off.insert(process, row);
+            self.ready.push(key, row, Used::of(usual_ns.saturating_mul(2), self.slice_ns));
             return Some(Turnout::Wait);
         }
         let counts = self.counters.of(row);
@@ -226,6 +224,12 @@ impl Runner {
             self.underway.insert(key, waits);
             return Turnout::Wait;
         }
+        if matches!(key, Key::Request(_)) && self.slices_had() >= SLICES_OF_A_TURN {
+            self.underway.insert(key, waits);
+            self.make_ready(key);
+            return Turnout::Wait;
+        }
+        let begun_ns = (moment.clock_ns)();
         let Underway { work, mut life, mut delivery, .. } = *waits;
         let mut run = match work {
             Work::Run(run) => run,
@@ -244,7 +248,6 @@ impl Runner {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
             self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
         }
-        let begun_ns = self.taken_ns();
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
         self.proceed(key, life, (step, begun_ns), host, moment)
     }
@@ -258,7 +261,7 @@ impl Runner {
         moment: Moment,
     ) -> Step {
         if self.toll.is_look_due() {
-            self.toll.look((moment.thread_cpu_ns)(), self.used_ns());
+            self.toll.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
         }
         let toll_ns = self.toll.price_ns();
         let before = self.usage();
@@ -290,9 +293,9 @@ impl Runner {
         step
     }
 
-    /// Whether pages had as much of this turn as one of them may have.
-    fn had_their_slice(&self) -> bool {
-        self.taken_ns().saturating_sub(self.turn_began_ns) >= self.slice_ns
+    /// How many slices requests had of this turn.
+    fn slices_had(&self) -> u64 {
+        self.requests_ns / self.slice_ns.max(1)
     }
 
     fn count(
@@ -303,7 +306,6 @@ impl Runner {
         held_bytes: u64,
         toll_ns: u64,
     ) -> Usage {
-        self.steps_ns += self.toll.price_ns();
         self.toll.count();
         let mut used = self.usage().since(before);
         used.cpu_ns += toll_ns;
@@ -316,11 +318,6 @@ impl Runner {
         self.engine.usage().with(self.nursery.usage())
     }
 
-    /// The CPU time of it.
-    pub(super) fn used_ns(&self) -> u64 {
-        self.usage().cpu_ns
-    }
-
     /// From the first step, which began at this time, to the next, as long as what a step wants is answered at once.
     fn proceed(
         &mut self,
@@ -331,8 +328,13 @@ impl Runner {
         moment: Moment,
     ) -> Turnout {
         let row = life.row;
-        let turnout = self.go_through(key, life, step, host, moment);
-        self.counters.add_visit(row, self.taken_ns().saturating_sub(begun_ns));
+        let end_ns = begun_ns.saturating_add(self.slice_ns);
+        let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        if matches!(key, Key::Request(_)) {
+            let taken_ns = (moment.clock_ns)().saturating_sub(begun_ns);
+            self.requests_ns += taken_ns;
+            self.counters.add_visit(row, taken_ns);
+        }
         turnout
     }
 
@@ -340,13 +342,11 @@ impl Runner {
         &mut self,
         key: Key,
         mut life: Life,
-        mut step: Step,
+        (mut step, end_ns): (Step, u64),
         host: &mut dyn Host,
         moment: Moment,
     ) -> Turnout {
         let mut answered = 0;
-        // Most pages want nothing: they need no clock.
-        let mut end_ns = None;
         loop {
             let (run, delivery) = match step {
                 Step::Done => return Turnout::Done(self.end(key, life)),
@@ -366,9 +366,7 @@ impl Runner {
                 },
             };
             answered += 1;
-            let now_ns = (moment.clock_ns)();
-            let end_ns = *end_ns.get_or_insert(now_ns.saturating_add(self.slice_ns));
-            if answered == PAGE_ANSWERS_AT_ONCE || now_ns >= end_ns {
+            if answered == PAGE_ANSWERS_AT_ONCE || (moment.clock_ns)() >= end_ns {
                 return self.yield_turn(key, run, life, Some(delivery));
             }
             step = self.resume(run, &life, Some(&delivery), host, moment);

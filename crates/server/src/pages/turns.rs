@@ -14,8 +14,7 @@ use super::process::{Key, Standing, Work};
 use super::ready::Used;
 use super::runner::{Moment, Runner, Turnout};
 use crate::limits::{
-    ALARMS_PER_TURN, LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGES_RESUMED_PER_TURN,
-    PROCESS_SHARE_PART,
+    ALARMS_PER_TURN, LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART,
 };
 use crate::message::Message;
 
@@ -77,33 +76,30 @@ impl Runner {
         if let Some(key) = self.ready.processes.take_worn() {
             self.let_go_on(key, moment, unix_seconds);
         }
-        self.turn_began_ns = self.taken_ns();
+        self.requests_ns = 0;
         requests
     }
 
     /// What a request will take that goes on in the next turn, as others of its page did.
     fn expected_ns(&mut self, key: Key) -> u64 {
-        let row = self.underway.get(&key).map(|underway| underway.life.row);
-        let usual_ns = row.map_or(0, |row| self.counters.visit_ns(row));
-        usual_ns.max(self.slice_ns / PAGES_RESUMED_PER_TURN)
+        let row = match (self.underway.get(&key), key) {
+            (Some(underway), _) => Some(underway.life.row),
+            (None, Key::Request(process)) => self.put_off.get(&process).copied(),
+            (None, Key::Spawned(_)) => None,
+        };
+        row.map_or(0, |row| self.counters.visit_ns(row)).max(PAGE_STEP_NS)
     }
 
     /// What processes have of a turn: as much as requests took of it, up to a slice, and a part of one where there were none, so
     /// that the next turn is soon.
     fn process_share_ns(&self) -> u64 {
-        let requests_ns = self.taken_ns().saturating_sub(self.turn_began_ns);
-        requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
-    }
-
-    /// What all steps so far took.
-    pub(super) fn taken_ns(&self) -> u64 {
-        self.used_ns().saturating_add(self.steps_ns)
+        self.requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
     }
 
     /// Runs what was spawned. A request is returned: its connection asks for it.
     fn let_go_on(&mut self, key: Key, moment: Moment, unix_seconds: u64) -> Option<ProcessId> {
         if let Key::Request(process) = key
-            && self.put_off.contains(&process)
+            && self.put_off.contains_key(&process)
         {
             return Some(process);
         }
@@ -151,7 +147,7 @@ impl Runner {
                 Work::Ended(_) => 0,
             },
         };
-        self.ready.push(key, Used::of(used_ns, self.slice_ns));
+        self.ready.push(key, underway.life.row, Used::of(used_ns, self.slice_ns));
     }
 }
 
@@ -242,9 +238,12 @@ mod tests {
                 Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1)
                     .unwrap();
             let steps = u64::try_from(budget.as_nanos()).unwrap() / PAGE_STEP_NS;
-            let ended = (0..2 * steps).find_map(|_| match run(&mut runner, 1, 0, 0) {
-                Turnout::Failed(_, error) => error,
-                _ => None,
+            let ended = (0..2 * steps).find_map(|_| {
+                runner.go_on_by_turns(at(0), 0);
+                match run(&mut runner, 1, 0, 0) {
+                    Turnout::Failed(_, error) => error,
+                    _ => None,
+                }
             });
             let told = ended.map(|error| error.to_string());
             assert_eq!(told.as_deref(), Some("a.page.txt:1: used more than 5 ms of CPU time"));
@@ -263,9 +262,11 @@ mod tests {
         let mut runner =
             Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1).unwrap();
         let steps = 5_000_000 / PAGE_STEP_NS;
+        let begun_ns = pass(0);
         assert!(turns_of(&mut runner, 0, steps) < steps);
-        // Each may come to its end, beyond the budget of all.
-        assert!(runner.steps_ns / PAGE_STEP_NS < steps + 1_000, "{} ns", runner.steps_ns);
+        // Each may come to its end, beyond the budget of all. The clock is looked at twice for a step, or three times.
+        let looks = (pass(0) - begun_ns) / PAGE_STEP_NS;
+        assert!(looks < 3 * (steps + 1_000), "{looks} looks");
         assert_eq!(runner.take_failures().len(), 10);
         assert_eq!(runner.report().total.over_budget, 100);
     }
@@ -281,8 +282,31 @@ mod tests {
         let mut visits = 0;
         while matches!(run_at(&mut runner, 1, 0, moment), Turnout::Wait) {
             visits += 1;
+            assert_eq!(runner.go_on_by_turns(moment, 0), [process(1)]);
         }
-        assert_eq!(visits, 51 / 4, "four looks at the clock are a slice");
+        assert_eq!(visits, 51 / 3, "three answers are a slice");
+    }
+
+    #[test]
+    fn requests_have_two_slices_of_a_turn_and_then_wait_in_their_order() {
+        let slice = Duration::from_millis(10);
+        let mut runner = runner(slice, &[("a.page.txt", "short"), ("b.page.txt", "short")]);
+        // Two looks for each, at its begin and at its end. The average of what a page takes is made of many: it lags behind.
+        let clock_ns = || pass(5_000_000);
+        let moment = Moment { clock_ns, ..at(0) };
+        let waits = |runner: &mut Runner, number, page| {
+            matches!(run_at(runner, number, page, moment), Turnout::Wait)
+        };
+        for number in 1..=8 {
+            assert_eq!(waits(&mut runner, number, 0), number > 4, "{number}");
+        }
+        assert!(waits(&mut runner, 9, 1));
+        let all = [5, 9, 6, 7, 8].map(process);
+        assert_eq!(runner.go_on_by_turns(moment, 0), all, "a request of another page is the second");
+        for (number, is_over) in [(5, false), (9, false), (6, false), (7, false), (8, true)] {
+            assert_eq!(waits(&mut runner, number, usize::from(number == 9)), is_over, "{number}");
+        }
+        assert_eq!(runner.go_on_by_turns(moment, 0), [process(8)]);
     }
 
     #[test]
@@ -292,7 +316,7 @@ mod tests {
         let mut runner = runner(slice, &[("a.page.txt", page)]);
         assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
         // Nothing was asked for meanwhile: they have an eighth of a slice.
-        let clock_ns = || pass(500_000);
+        let clock_ns = || pass(400_000);
         let mut turns = 0;
         while !runner.underway.is_empty() {
             assert_eq!(runner.go_on_by_turns(Moment { clock_ns, ..at(0) }, 0), []);
@@ -309,11 +333,11 @@ mod tests {
         assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));
         let (mut most, mut slices) = (0, 0);
         for _ in 0..3 * PAGE_FAMILY_MAX {
-            let before_ns = runner.steps_ns;
+            let before_ns = pass(0);
             let goes_on = runner.go_on_by_turns(at(0), 0);
-            let steps = (runner.steps_ns - before_ns) / PAGE_STEP_NS;
+            let looks = (pass(0) - before_ns) / PAGE_STEP_NS;
             let share = nanoseconds(slice) / PAGE_STEP_NS;
-            assert!(steps <= share + 2 * PAGE_ANSWERS_AT_ONCE as u64, "{steps} steps");
+            assert!(looks <= share + 3 * PAGE_ANSWERS_AT_ONCE as u64, "{looks} looks");
             for looping in goes_on {
                 assert_eq!(looping, process(2));
                 assert!(matches!(run(&mut runner, 2, 1, 0), Turnout::Wait));

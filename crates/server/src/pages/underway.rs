@@ -48,7 +48,7 @@ impl Runner {
 
     /// Whether a page of this process is under way.
     pub fn is_underway(&self, process: ProcessId) -> bool {
-        self.underway.contains_key(&Key::Request(process)) || self.put_off.contains(&process)
+        self.underway.contains_key(&Key::Request(process)) || self.put_off.contains_key(&process)
     }
 
     /// Nobody wants the answer any more: the page ends where it is.
