@@ -302,7 +302,11 @@ mod tests {
         }
         assert!(waits(&mut runner, 9, 1));
         let all = [5, 9, 6, 7, 8].map(process);
-        assert_eq!(runner.go_on_by_turns(moment, 0), all, "a request of another page is the second");
+        assert_eq!(
+            runner.go_on_by_turns(moment, 0),
+            all,
+            "a request of another page is the second"
+        );
         for (number, is_over) in [(5, false), (9, false), (6, false), (7, false), (8, true)] {
             assert_eq!(waits(&mut runner, number, usize::from(number == 9)), is_over, "{number}");
         }
