@@ -62,6 +62,35 @@ fn an_allocation_that_fails_in_assembler_writes_over_no_frame() {
     }
 }
 
+/// LuaJIT frees a function by the number of its upvalues, which it sets when it has all of them: where one of them found no room, a
+/// part of the function was counted for ever.
+#[test]
+fn a_function_whose_upvalues_find_no_room_is_given_back_whole() {
+    let names = (1..=50).map(|number| format!("v{number}")).collect::<Vec<_>>().join(",");
+    let mut stage = Stage::with(Settings { code: Code::Bytecode, ..small() });
+    let page = stage.load(&format!(
+        "local last
+        while true do
+            local v0, {names} = last
+            last = function() return v0, {names} end
+        end"
+    ));
+    let good = stage.load("local t = {} for i = 1, 1000 do t[i] = { i } end");
+    let least = |stage: &mut Stage| {
+        let used = (0..200).map(|_| {
+            stage.play(&good).expect("there is room");
+            stage.state.memory_used()
+        });
+        used.min().unwrap_or_default()
+    };
+    let before = least(&mut stage);
+    for _ in 0..100 {
+        assert_eq!(stage.play(&page).expect_err("it ended").fault, Fault::Memory);
+    }
+    let after = least(&mut stage);
+    assert!(after < before + 1_000, "{before} bytes before, {after} after");
+}
+
 #[test]
 fn want_of_memory_is_no_table_after_a_table_was_refused() {
     let mut stage = Stage::with(Settings {

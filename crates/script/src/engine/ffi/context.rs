@@ -20,6 +20,11 @@ use crate::limits;
 /// A host without its lifetime.
 pub(super) type HostPart = NonNull<dyn Host>;
 
+/// Bytes of an upvalue (`GCupval` in lj_obj.h).
+const UPVALUE_SIZE: usize = 48;
+/// The most upvalues that a function has (`LJ_MAX_UPVAL` in lj_def.h).
+const UPVALUES_MAX: usize = 60;
+
 /// The account of a state's memory.
 pub(super) struct Memory {
     used: Cell<usize>,
@@ -31,6 +36,8 @@ pub(super) struct Memory {
     table_max: usize,
     /// Whether the last block that was refused was that of a table.
     table_refused: Cell<bool>,
+    /// How many of the last new blocks in a row may be upvalues of one function.
+    upvalues: Cell<usize>,
     /// Where the coroutine is named that runs; none while the state is opened.
     running: Cell<Option<Running>>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
@@ -65,9 +72,13 @@ impl Memory {
     }
 
     /// Whether there is no room for a block: a table would be too large, or the run under way may not use so much.
+    /// LuaJIT allocates a function, then each of its upvalues, and notes how many it has when it has all (`lj_func_newL_gc` in lj_func.c). If
+    /// one of them were refused, it would free the function as one without any, and the rest would be counted for ever. So as many
+    /// blocks of that size as a function may need are not refused.
     fn is_refused(&self, used: usize, size: usize) -> bool {
         let is_table = size > self.table_max && is_block_of_table(size);
-        let is_refused = is_table || used > self.bound.get();
+        let may_be_needed = size == UPVALUE_SIZE && self.upvalues.get() < UPVALUES_MAX;
+        let is_refused = is_table || used > self.bound.get() && !may_be_needed;
         if is_refused {
             self.table_refused.set(is_table);
         }
@@ -87,6 +98,7 @@ impl Memory {
     }
 
     fn note_new(&self, address: usize, size: usize) {
+        self.upvalues.set(if size == UPVALUE_SIZE { self.upvalues.get() + 1 } else { 0 });
         if self.ledger.note_new(address, size) {
             self.bound.set(self.share(self.ledger.held(&self.ledger.now())));
         }
@@ -189,6 +201,7 @@ impl Context {
                 whole: Cell::new(sizes.whole),
                 table_max: sizes.table,
                 table_refused: Cell::new(false),
+                upvalues: Cell::new(0),
                 running: Cell::new(None),
                 allocator: Cell::new(None),
                 ledger: Ledger::default(),
