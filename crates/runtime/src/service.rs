@@ -1,6 +1,6 @@
 //! The service contract: what an application gives a scheduler, and what it is given.
 //!
-//! Handlers make no system calls and see no descriptors: they borrow the bytes that came, put bytes into
+//! Handlers see no descriptors, and nothing here needs a system call of them: they borrow the bytes that came, put bytes into
 //! [`Output`], and say what is to happen next. Everything that can happen to a process is a method or an
 //! [`Event`]; the sets are closed.
 

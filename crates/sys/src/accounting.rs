@@ -1,6 +1,7 @@
 //! What the kernel counted against this thread and this process.
 //!
-//! Owns nothing. Never called on the request path: every call is a system call or reads a file of /proc.
+//! Owns nothing. Every call is a system call or reads a file of /proc, so schedulers call them seldom: the CPU time of their thread once in many
+//! steps of page processes, and its involuntary switches while they poll instead of sleeping.
 
 use std::io;
 use std::mem::MaybeUninit;

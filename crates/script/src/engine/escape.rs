@@ -51,7 +51,7 @@ fn clean_length(text: &[u8]) -> usize {
         return text.iter().position(|byte| replacement(*byte).is_some()).unwrap_or(text.len());
     }
     let marks = next_mark(text, 0);
-    next_quote(&text[..marks], 0)
+    next_quote(text.get(..marks).unwrap_or(text), 0)
 }
 
 fn replacement(byte: u8) -> Option<&'static [u8]> {
@@ -70,10 +70,11 @@ fn replacement(byte: u8) -> Option<&'static [u8]> {
 pub(super) fn escaped_length(text: &[u8]) -> usize {
     let clean = clean_length(text);
     let grown = |byte: &u8| replacement(*byte).map_or(1, <[u8]>::len);
-    clean + text[clean..].iter().map(grown).sum::<usize>()
+    clean + text.iter().skip(clean).map(grown).sum::<usize>()
 }
 
-/// Writes `text` with its replacements to the start of `place`, which has the [`escaped_length`] or more: how many bytes.
+/// Writes `text` with its replacements to the start of `place`, which has the [`escaped_length`] or more: how many bytes. In a place that
+/// is smaller, whatever has no room is left out: this is called from native code, through which nothing may unwind.
 pub(super) fn write(text: &[u8], place: &mut [u8]) -> usize {
     let mut writer = Writer { place, written: 0 };
     if text.len() < SHORT {
@@ -85,12 +86,12 @@ pub(super) fn write(text: &[u8], place: &mut [u8]) -> usize {
     let (mut next, mut done) = (Next::of(text), 0);
     while next.place() < text.len() {
         let at = next.place();
-        writer.put(&text[done..at]);
-        writer.put(replacement(text[at]).unwrap_or_default());
+        writer.put(text.get(done..at).unwrap_or_default());
+        writer.put(text.get(at).and_then(|byte| replacement(*byte)).unwrap_or_default());
         done = at + 1;
         next.advance(text);
     }
-    writer.put(&text[done..]);
+    writer.put(text.get(done..).unwrap_or_default());
     writer.written
 }
 
@@ -102,8 +103,11 @@ struct Writer<'place> {
 
 impl Writer<'_> {
     fn put(&mut self, bytes: &[u8]) {
-        self.place[self.written..self.written + bytes.len()].copy_from_slice(bytes);
-        self.written += bytes.len();
+        let end = self.written + bytes.len();
+        if let Some(place) = self.place.get_mut(self.written..end) {
+            place.copy_from_slice(bytes);
+            self.written = end;
+        }
     }
 }
 
@@ -128,6 +132,17 @@ mod tests {
         let others: Vec<u8> = (0..=255).filter(|byte| !b"&<>\"'".contains(byte)).collect();
         assert_eq!(escaped(&others), others);
         assert_eq!(escaped(b""), b"");
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_and_nothing_unwinds() {
+        for text in [&b"a<b"[..], b"0123456789012345678901234567890123456789<'"] {
+            for room in 0..escaped_length(text) {
+                let mut place = vec![0; room];
+                let written = write(text, &mut place);
+                assert!(written <= room, "{written} bytes in a place of {room}");
+            }
+        }
     }
 
     #[test]

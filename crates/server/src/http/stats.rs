@@ -23,7 +23,7 @@ pub struct HttpStats {
     pub keep_alive_timeouts: u64,
     /// PROXY headers refused.
     pub proxy_refused: u64,
-    /// Log bytes dropped because the disk could not follow.
+    /// Lines of the access log that were dropped because the disk could not follow.
     pub log_dropped_lines: u64,
 }
 

@@ -29,4 +29,4 @@ pub use endpoints::Helpers;
 pub use handle::Site;
 
 // What an idle connection costs: its slot and nothing else (`tests/idle_memory.rs` counts the heap).
-const _: () = assert!(Scheduler::<Epoll, Http<Site>>::slot_bytes() <= 128);
+const _: () = assert!(Scheduler::<Epoll, Http<Site>>::slot_bytes() <= 104);

@@ -12,7 +12,7 @@ pub(super) unsafe fn piece<'call>(start: *const u8, offset: u32, length: u32) ->
     let (offset, length) = (offset as usize, length as usize);
     // SAFETY: the caller vouches for it.
     let text = unsafe { slice::from_raw_parts(start, offset + length) };
-    &text[offset..]
+    text.get(offset..).unwrap_or_default()
 }
 
 /// A place to write to.

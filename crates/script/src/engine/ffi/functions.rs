@@ -315,8 +315,7 @@ fn site_of(context: &Context) -> Vec<u8> {
 unsafe extern "C" fn escape_measure(start: *const u8, offset: u32, length: u32) -> u32 {
     // SAFETY: the library passes a string that is on its stack, and a part of it.
     let piece = unsafe { piece(start, offset, length) };
-    let size = escape::escaped_length(piece);
-    u32::try_from(size).expect("a piece is small")
+    u32::try_from(escape::escaped_length(piece)).unwrap_or(u32::MAX)
 }
 
 /// Writes a piece of a text with its escapes to a place of `room` bytes, from `written` on: how many bytes of it are written then.
@@ -332,6 +331,6 @@ unsafe extern "C" fn escape_write(
     let place = unsafe { place_of(place, room as usize) };
     // SAFETY: the library passes a string that is on its stack, and a part of it.
     let piece = unsafe { piece(start, offset, length) };
-    let size = escape::write(piece, &mut place[written as usize..]);
-    written + u32::try_from(size).expect("a piece is small")
+    let size = escape::write(piece, place.get_mut(written as usize..).unwrap_or_default());
+    written.saturating_add(u32::try_from(size).unwrap_or(u32::MAX))
 }
