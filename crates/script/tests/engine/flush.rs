@@ -178,7 +178,9 @@ fn waiting_often_does_not_save_the_cpu_budget_and_renewing_it_does() {
         let mut stage = Stage::with(settings);
         let error = stage.failure(&format!("local sum = 0\nwhile true do {turn}\n{wait} end"));
         assert_eq!(error.fault, Fault::CpuBudget, "{error}");
-        assert_eq!((error.page.as_str(), error.line), ("test.page.html", 3));
+        // The loop, where others want this CPU so much that a slice is over within it.
+        assert!((2..=3).contains(&error.line), "{error:?}");
+        assert_eq!(error.page, "test.page.html");
     }
     let mut stage = Stage::with(settings);
     let page =

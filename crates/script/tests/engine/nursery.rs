@@ -36,10 +36,14 @@ impl Nursery {
 /// A page that made a process: itself and what the process begins with.
 pub(crate) fn asked(stage: &mut Stage, code: &str) -> (Run, Vec<u8>) {
     let page = stage.load(code);
-    match stage.start(&page) {
-        Step::Waits(parent, Wait::Spawn(body)) => (parent, body),
-        Step::Failed(error) => panic!("{error}"),
-        _ => panic!("it makes a process"),
+    let mut step = stage.start(&page);
+    loop {
+        step = match step {
+            Step::Sliced(run) => stage.resume(run),
+            Step::Waits(parent, Wait::Spawn(body)) => return (parent, body),
+            Step::Failed(error) => panic!("{error}"),
+            Step::Waits(..) | Step::Done => panic!("it makes a process"),
+        };
     }
 }
 

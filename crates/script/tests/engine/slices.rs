@@ -162,18 +162,21 @@ fn where_it_cannot_be_interrupted_it_is_stopped() {
 fn what_runs_too_long_between_two_interruptions_is_ended_with_its_line() {
     let settings = Settings {
         slice: Duration::from_micros(100),
-        uninterrupted: Duration::from_millis(2),
+        // Several ticks of the slowest kernel (4 ms): the clock of a thread goes on in such steps where others want its
+        // CPU as well.
+        uninterrupted: Duration::from_millis(25),
         run_memory_bytes: 256 << 20,
         memory_bytes: 512 << 20,
         ..patient()
     };
     let mut stage = Stage::with(settings);
-    // One addition, within which nothing interrupts.
-    let error = stage.failure(
-        "local n = 0
-        local sum = ('0'):rep(16000000) + 1 for i = 1, 1e7 do n = (n + i) % 7 end
+    // One instruction that joins 24 MB, within which nothing interrupts.
+    let joined = ["text"; 160].join("..");
+    let error = stage.failure(&format!(
+        "local n, text = 0, ('0'):rep(150000)
+        text = {joined} for i = 1, 1e7 do n = (n + i) % 7 end
         _b:put(n)",
-    );
+    ));
     assert_eq!(error.fault, Fault::Stalled, "{error}");
     assert_eq!(error.line, 2, "{error}");
     let divided = "local n = 0 for i = 1, 2e7 do n = (n + i) % 7 end _b:put('divided')";
