@@ -46,6 +46,11 @@ pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// A length of time in the unit of deadlines; what is too long for it never ends.
+pub fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The clock of one scheduler.
 pub(crate) struct Clock {
     start_ns: u64,

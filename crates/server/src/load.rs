@@ -3,18 +3,18 @@
 //! Owns where the configuration is looked for and the text of what is wrong with it. Runs before schedulers, or
 //! on the main thread; it may block.
 
+mod taken;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{AppDirectory, AppPresence, Config, ConfigErrors, Overrides};
+use crate::config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 use crate::limits::APP_MAIN;
 use crate::pages::{self, Before, PagesError, Secret, SecretError};
 use crate::site::SiteData;
-use crate::uploads::Taken;
 
-/// The file that is looked for in the served directory.
-pub const FILE_NAME: &str = "velodrome.toml";
+use self::taken::Taken;
 
 /// What the command was given.
 #[derive(Clone, Debug, Default)]

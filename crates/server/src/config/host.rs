@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
+use super::page_name::PageName;
 use super::section::{Item, Section};
 use super::value::{borrowed_text, cannot_be, path, shown};
 use super::{ErrorPage, FileRules, Host, HostName, Problems, field, keys, request_path, route};
-use crate::pages::name::PageName;
 
 /// Reads the default host, whose keys stand at the top level.
 pub(super) fn read_default(

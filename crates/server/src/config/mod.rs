@@ -5,7 +5,7 @@
 //! file, never looks up a user or a host name, never reads a clock: the caller reads the text, and what
 //! the operating system must be asked is asked by the caller.
 //!
-//! Called by `velodrome serve`, by `velodrome check` and at reload. [`crate::route`] compiles the result.
+//! Called by `velodrome serve`, by `velodrome check` and at reload. `route` compiles the result.
 
 mod address;
 mod choice;
@@ -22,6 +22,7 @@ mod listener;
 mod log;
 mod model;
 mod network;
+mod page_name;
 mod pages;
 mod problem;
 mod quantity;
@@ -45,6 +46,7 @@ pub use model::{
     RouteAction, Steering,
 };
 pub use network::{Network, NetworkError};
+pub use page_name::PageName;
 pub use pages::{PageErrors, Pages};
 pub use problem::{ConfigErrors, Place, Problem};
 pub use quantity::{QuantityError, parse_duration, parse_size};
@@ -54,7 +56,17 @@ pub(crate) use problem::Problems;
 
 use std::path::Path;
 
-use crate::route::HostId;
+/// A host's number, in the order of the file; 0 is the default host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostId(pub u32);
+
+impl HostId {
+    /// The default host.
+    pub const DEFAULT: Self = Self(0);
+}
+
+/// The file that is looked for in the served directory.
+pub const FILE_NAME: &str = "velodrome.toml";
 
 impl Config {
     /// The name of a site: the first one of a virtual host, counted from 1. The host of all other names has none.

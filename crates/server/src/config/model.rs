@@ -1,7 +1,7 @@
 //! The configuration as meant: plain data, defaults filled in, every value checked.
 //!
 //! Owns the shape. Never reads text (the files beside it do) and decides nothing about a request
-//! ([`crate::route`] does).
+//! (`route` does).
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

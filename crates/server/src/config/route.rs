@@ -1,6 +1,6 @@
 //! `[[route]]` and `[[host.route]]`: which requests a route takes, and what it does with them.
 //!
-//! Owns the keys of these sections. Never compares a request: [`crate::route`] does.
+//! Owns the keys of these sections. Never compares a request: `route` does.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ahash::HashMap;
-use runtime::clock::nanoseconds;
+use runtime::clock::{milliseconds, nanoseconds};
 use runtime::service::{Command, Context, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
 
@@ -21,7 +21,6 @@ use super::share::Share;
 use super::stream::Stream;
 use super::url::Host;
 use crate::config::FetchRules;
-use crate::http::milliseconds;
 use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES};
 
 /// A fetch, among those of its scheduler; no number is used twice.

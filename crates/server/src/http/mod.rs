@@ -25,7 +25,6 @@ pub use process::Process;
 pub use reply::Reply;
 pub use request::Request;
 pub use service::Http;
-pub(crate) use settings::milliseconds;
 pub use settings::{ListenerRules, Settings};
 pub use stats::HttpStats;
 pub use stream::{Added, Stream};

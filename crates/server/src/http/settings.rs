@@ -1,8 +1,8 @@
 //! The limits and deadlines a connection is held to, as configured.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use runtime::clock::milliseconds;
 use wire::http::body::BodyLimits;
 use wire::http::head::HeadLimits;
 
@@ -56,9 +56,4 @@ impl Default for Settings {
             listeners: Vec::new(),
         }
     }
-}
-
-/// A configured time in the unit of deadlines.
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -208,9 +208,9 @@ fn push(out: &mut Vec<u8>, text: &str) {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::name::PageName;
     use super::super::set::{PageKind, Problem};
     use super::*;
+    use crate::config::PageName;
     use crate::files::policy;
 
     fn page(file: &str, source: &str) -> Page {

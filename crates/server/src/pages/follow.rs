@@ -14,9 +14,9 @@ use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use sys::watch::{Change, Watch, WatchId};
 
-use super::name::PageName;
 use super::set::PageSet;
 use super::way::way_to;
+use crate::config::PageName;
 use crate::files::rules::Root;
 use crate::limits::{
     PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_REST_MAX, PAGE_RETRY, PAGE_WATCHES_MAX,

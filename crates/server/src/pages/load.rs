@@ -10,10 +10,10 @@ use ahash::HashSet;
 use super::absent::Present;
 use super::error::PagesError;
 use super::modules::{self, Newest};
-use super::name::PageName;
 use super::scan::walk;
 use super::secret::Secret;
 use super::set::{Compiler, LastGood, PageSet, Problem};
+use crate::config::PageName;
 use crate::config::{self, PageErrors};
 use crate::files::rules::{FileRules, Root};
 

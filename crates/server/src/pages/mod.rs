@@ -20,7 +20,6 @@ mod loaded;
 mod log_gate;
 mod mark;
 mod modules;
-pub mod name;
 mod nursery;
 mod post;
 mod process;

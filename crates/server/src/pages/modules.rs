@@ -9,9 +9,9 @@ use script::engine::{EngineError, Purpose, ScriptError, State};
 
 use super::host::{LoadHost, LoadLog};
 use super::load::PageRoot;
-use super::name::PageName;
 use super::scan::{Source, Walked};
 use super::set::{Compiler, Page, PageKind, PageSet, Problem, closed_of, problem_of, told};
+use crate::config::PageName;
 use crate::limits::APP_MAIN;
 
 /// What a module answers with, unless it says otherwise.

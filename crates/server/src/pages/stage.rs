@@ -13,9 +13,9 @@ use script::template;
 
 use super::counts::RowIndex;
 use super::load::SetIndex;
-use super::name::PageName;
 use super::runner::{Moment, Runner, Turnout};
 use super::set::{Page, PageKind, PageSet};
+use crate::config::PageName;
 use crate::limits::PAGE_STEP_NS;
 
 thread_local! {

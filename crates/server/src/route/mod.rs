@@ -104,11 +104,4 @@ pub enum Action<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleId(pub u32);
 
-/// A host's number in its table; 0 is the default host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct HostId(pub u32);
-
-impl HostId {
-    /// The default host.
-    pub const DEFAULT: Self = Self(0);
-}
+pub use crate::config::HostId;

@@ -2,12 +2,11 @@
 //!
 //! Owns how the host's limits are divided. Opens nothing.
 
-use runtime::clock::nanoseconds;
+use runtime::clock::{milliseconds, nanoseconds};
 use runtime::scheduler::Settings as SchedulerSettings;
 
 use super::error::ServeError;
 use crate::config::{Config, DescriptorTables};
-use crate::http;
 use crate::limits;
 
 pub(super) fn scheduler_settings(
@@ -32,7 +31,7 @@ pub(super) fn scheduler_settings(
         send_idle_ns: nanoseconds(config.limits.send_idle),
         send_rate: config.limits.send_rate,
         linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),
-        linger_ms: http::milliseconds(config.limits.unread_body_deadline),
+        linger_ms: milliseconds(config.limits.unread_body_deadline),
         ..SchedulerSettings::default()
     })
 }

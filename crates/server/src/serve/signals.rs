@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use runtime::clock::nanoseconds;
+use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
 use runtime::launch::Launched;
@@ -20,7 +20,6 @@ use super::error::ServeError;
 use super::pages::LivePages;
 use super::watch::Watch;
 use crate::config::{Config, Listener, Pages};
-use crate::http::milliseconds;
 use crate::limits;
 use crate::load::Source;
 use crate::message::{Message, ReloadReport};

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use runtime::clock::milliseconds;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
@@ -12,7 +13,7 @@ use crate::files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
     RootIndex,
 };
-use crate::http::{ListenerRules, Settings, milliseconds};
+use crate::http::{ListenerRules, Settings};
 use crate::limits::ANSWER_DEADLINE;
 use crate::pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 use crate::route::{HostId, Table};

@@ -7,13 +7,11 @@ use wire::http::target;
 
 use super::answer::PATH_RULES;
 use super::data::SiteData;
-use crate::config;
+use crate::config::{self, FILE_NAME, PageName};
 use crate::files::job::Absence;
 use crate::files::rules::FileRules;
 use crate::files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
 use crate::limits::APP_MAIN;
-use crate::load::FILE_NAME;
-use crate::pages::name::PageName;
 use crate::pages::{PageSet, SetIndex};
 use crate::route::{Action, Explanation, Found, RouteRequest, RuleId};
 

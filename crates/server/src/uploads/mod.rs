@@ -11,12 +11,10 @@ mod names;
 mod order;
 mod place;
 mod room;
-mod taken;
 mod writer;
 
 pub(crate) use desk::{Desk, Standing, Told};
 pub(crate) use form::Form;
 pub use order::{Order, Report};
 pub use room::Room;
-pub use taken::Taken;
 pub use writer::{UploadWriter, hold};

@@ -12,6 +12,7 @@ mod refusal;
 
 use std::net::IpAddr;
 
+use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use sys::socket::Peer;
 use wire::http::head::{self, FieldSlots, Framing, Head};
@@ -23,7 +24,6 @@ use crate::http::application::{Application, Interest};
 use crate::http::pending::Pending;
 use crate::http::request::Request;
 use crate::http::service::Http;
-use crate::http::settings::milliseconds;
 use crate::limits;
 
 use self::probe::Lead;

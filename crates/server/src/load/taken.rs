@@ -37,7 +37,7 @@ impl fmt::Display for Taken {
 
 impl Taken {
     /// What takes this directory, if anything does. A directory within a served one is free when no page lies in it.
-    pub(crate) fn of(uploads: &Path, config: Option<&Path>, data: &SiteData) -> Option<Self> {
+    pub(super) fn of(uploads: &Path, config: Option<&Path>, data: &SiteData) -> Option<Self> {
         // What is not there takes nothing.
         let place = uploads.canonicalize().ok()?;
         let below = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&place));
