@@ -1,6 +1,6 @@
 //! The verb `check`: is the configuration right, and what does it do with a path?
 
-use server::config::Overrides;
+use config::Overrides;
 use server::load::{Source, missing_error_pages};
 use server::pages::{self, Before, PageProblem};
 use server::site::SiteData;

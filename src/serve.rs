@@ -1,6 +1,6 @@
 //! The verb `serve`: words to a source, and what the user is told.
 
-use server::config::{Address, Overrides, PageErrors, parse_duration};
+use config::{Address, Overrides, PageErrors, parse_duration};
 use server::load::Source;
 use server::serve::{Standing, serve};
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use server::config::{Config, Overrides};
+use config::{Config, Overrides};
 
 /// Files of all kinds.
 pub const SEEDS: &[&[u8]] = &[

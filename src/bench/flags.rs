@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bench::plan::{Ramp, StatusSet};
 use clap::{Args, Subcommand, ValueEnum};
-use server::config::{QuantityError, parse_duration};
+use config::{QuantityError, parse_duration};
 
 use super::timing::RateFlag;
 

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 
 use bench::report::{Condition, Report, State, csv, hgrm, write_html, write_text};
-use server::config::parse_duration;
+use config::parse_duration;
 
 use super::flags::{Http, Output};
 use super::page;

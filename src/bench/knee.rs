@@ -4,7 +4,7 @@ use bench::knee::{KneeReport, Objective, Step, search, write_html, write_text};
 use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};
 use bench::plan::{Arrivals, Pace, Ramp, Rate};
 use bench::report::State;
-use server::config::parse_duration;
+use config::parse_duration;
 
 use super::flags::Knee;
 use super::http::print;

@@ -19,10 +19,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use config::{Config, Overrides};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
-use server::config::{Config, Overrides};
 use server::file_helper::FileHelper;
 use server::http::{Function, Http, Reply, Request, Settings};
 use server::message::Message;

@@ -4,7 +4,6 @@
 //! a handler, never blocks a turn.
 
 pub mod admin;
-pub mod config;
 pub mod fetch;
 pub mod file_helper;
 pub mod files;
@@ -15,7 +14,6 @@ pub mod log_writer;
 pub mod message;
 pub mod name_helper;
 pub mod pages;
-pub mod route;
 pub mod sandbox;
 pub mod serve;
 pub mod site;

@@ -9,10 +9,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 use crate::limits::APP_MAIN;
 use crate::pages::{self, Before, PagesError, Secret, SecretError};
 use crate::site::SiteData;
+use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 
 use self::taken::Taken;
 

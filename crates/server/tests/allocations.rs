@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apart::{Apart, Memory, measure};
+use config::{Config, Overrides};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use server::config::{Config, Overrides};
 use server::file_helper::FileHelper;
 use server::http::{Application, Function, Http, Reply, Request, Settings};
 use server::message::Message;

@@ -21,10 +21,13 @@ enum Use {
 const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-runtime", Use::Always),
     ("velodrome", "velodrome-server", Use::Always),
+    // The command line lays its words over the file's.
+    ("velodrome", "velodrome-config", Use::Always),
     // `bench conformance` plays the suite against any server.
     ("velodrome", "velodrome-conformance", Use::Always),
     // A test with a thousand clients raises its own descriptor limit.
     ("velodrome", "velodrome-sys", Use::TestsOnly),
+    ("velodrome-server", "velodrome-config", Use::Always),
     ("velodrome-server", "velodrome-runtime", Use::Always),
     ("velodrome-server", "velodrome-wire", Use::Always),
     // Pages of the served directories.
@@ -44,6 +47,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Pages are text with a grammar, too.
     ("velodrome-fuzz", "velodrome-script", Use::Always),
     ("velodrome-fuzz", "velodrome-server", Use::Always),
+    // So are configurations.
+    ("velodrome-fuzz", "velodrome-config", Use::Always),
     // A whole connection needs a scheduler, a simulated world, and a reader of answers that is not ours to please.
     ("velodrome-fuzz", "velodrome-runtime", Use::Always),
     ("velodrome-fuzz", "velodrome-sys", Use::Always),

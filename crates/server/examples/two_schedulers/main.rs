@@ -22,10 +22,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+use config::{Config, Overrides};
 use feed::{Feed, Line};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use server::config::{Config, Overrides};
 use server::files::job::Absence;
 use server::files::{Content, Found};
 use server::http::{AccessLog, Http, LogFormat};

@@ -20,8 +20,8 @@ use super::request::{Asked, Prepared, Repeatable, Wanted};
 use super::share::Share;
 use super::stream::Stream;
 use super::url::Host;
-use crate::config::FetchRules;
 use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES};
+use config::FetchRules;
 
 /// A fetch, among those of its scheduler; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

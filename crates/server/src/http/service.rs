@@ -24,8 +24,8 @@ use super::reply::ReplyParts;
 use super::settings::Settings;
 use super::stats::HttpStats;
 use super::stream::Begun;
-use crate::config::Network;
 use crate::fetch::Client;
+use config::Network;
 
 /// The HTTP service of one scheduler.
 pub struct Http<A> {

@@ -6,8 +6,8 @@ use runtime::clock::milliseconds;
 use wire::http::body::BodyLimits;
 use wire::http::head::HeadLimits;
 
-use crate::config::Network;
 use crate::limits;
+use config::Network;
 
 /// Limits and deadlines of every connection of a server.
 #[derive(Clone, Debug)]

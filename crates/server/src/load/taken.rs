@@ -6,8 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, RouteAction};
 use crate::site::SiteData;
+use config::{Config, RouteAction};
 
 /// What makes a directory unfit for uploads.
 #[derive(Debug)]

@@ -210,8 +210,8 @@ mod tests {
 
     use super::super::set::{PageKind, Problem};
     use super::*;
-    use crate::config::PageName;
     use crate::files::policy;
+    use config::PageName;
 
     fn page(file: &str, source: &str) -> Page {
         let name = PageName::of(file).unwrap();

@@ -217,8 +217,5 @@ pub const UPLOAD_READ_SIZE: usize = script::limits::FILE_READ_SIZE;
 /// 255 bytes of the name a file is saved by, as file systems have it; with a longer one it is not saved.
 pub const UPLOAD_NAME_SIZE: usize = 255;
 
-/// The directory of app modules beside the configuration file, where none is named.
-pub const APP_DIRECTORY: &str = "app";
-
 /// The app module that answers what nothing else answers.
 pub const APP_MAIN: &str = "main";

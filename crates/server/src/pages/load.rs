@@ -8,14 +8,15 @@ use std::sync::Arc;
 use ahash::HashSet;
 
 use super::absent::Present;
+use super::engine_settings::engine_settings;
 use super::error::PagesError;
 use super::modules::{self, Newest};
 use super::scan::walk;
 use super::secret::Secret;
 use super::set::{Compiler, LastGood, PageSet, Problem};
-use crate::config::PageName;
-use crate::config::{self, PageErrors};
 use crate::files::rules::{FileRules, Root};
+use config::PageErrors;
+use config::PageName;
 
 /// Which of the sets of pages. What is served by other rules from the same directory has the same pages, and so the same
 /// set: the number is not the one of its [`Root`].
@@ -83,7 +84,7 @@ pub fn load(
         PageErrors::Hidden => LastGood::Kept,
         PageErrors::Shown => LastGood::Dropped,
     };
-    let mut compiler = Compiler::new(settings.engine_settings(0), last_good);
+    let mut compiler = Compiler::new(engine_settings(settings, 0), last_good);
     let set_of = |(root, rules): (&PageRoot, &Arc<FileRules>)| {
         let mut walked = walk(&root.root, PageName::of)?;
         let before = before.of(root).map(|set| &**set);

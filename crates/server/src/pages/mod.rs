@@ -8,6 +8,7 @@ mod alarms;
 mod at_work;
 mod counts;
 mod crowding;
+mod engine_settings;
 mod error;
 mod family;
 mod fault_page;
@@ -39,6 +40,7 @@ mod way;
 
 pub use at_work::AtWork;
 pub use counts::{PageCounts, PageReport, PagesReport};
+pub(crate) use engine_settings::engine_settings;
 pub use error::PagesError;
 pub use fault_page::FaultReport;
 pub use follow::Follower;

@@ -11,8 +11,8 @@ use super::host::{LoadHost, LoadLog};
 use super::load::PageRoot;
 use super::scan::{Source, Walked};
 use super::set::{Compiler, Page, PageKind, PageSet, Problem, closed_of, problem_of, told};
-use crate::config::PageName;
 use crate::limits::APP_MAIN;
+use config::PageName;
 
 /// What a module answers with, unless it says otherwise.
 const MEDIA_TYPE: &str = "text/plain; charset=utf-8";

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use script::engine::Keys;
 
-use crate::config;
 use crate::files::rules::Root;
 use crate::limits;
+use config;
 
 /// The permissions of a file that let others than its owner read or change it.
 const OPEN_TO_OTHERS: u32 = 0o066;

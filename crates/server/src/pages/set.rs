@@ -17,10 +17,10 @@ use super::load::PageRoot;
 use super::mark::column_of;
 use super::modules::Newest;
 use super::scan::{Source, Unreadable, Walked};
-use crate::config::PageName;
 use crate::files::media_type;
 use crate::files::rules::FileRules;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
+use config::PageName;
 
 /// What a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

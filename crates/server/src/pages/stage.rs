@@ -15,8 +15,8 @@ use super::counts::RowIndex;
 use super::load::SetIndex;
 use super::runner::{Moment, Runner, Turnout};
 use super::set::{Page, PageKind, PageSet};
-use crate::config::PageName;
 use crate::limits::PAGE_STEP_NS;
+use config::PageName;
 
 thread_local! {
     static CLOCK_NS: Cell<u64> = const { Cell::new(0) };

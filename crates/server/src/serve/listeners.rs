@@ -9,8 +9,8 @@ use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
-use crate::config::{Address, Config};
 use crate::limits;
+use config::{Address, Config};
 
 /// The first descriptor that systemd passes (sd_listen_fds(3)).
 const FIRST_INHERITED: RawFd = 3;
@@ -145,7 +145,7 @@ pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<ListenOptio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Overrides;
+    use config::Overrides;
 
     #[test]
     fn each_listener_defers_as_it_is_configured() {

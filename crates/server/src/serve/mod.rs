@@ -32,9 +32,6 @@ use runtime::service::Service;
 use sys::pollset::epoll::Epoll;
 
 use crate::admin::{Admin, Facts, HasControl, Peers};
-use crate::config::{
-    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
-};
 use crate::file_helper::FileHelper;
 use crate::http::{self, AccessLog, Http};
 use crate::limits;
@@ -46,9 +43,12 @@ use crate::pages::{AtWork, Before};
 use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
 use crate::uploads::{Room, UploadWriter};
+use config::{
+    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
+};
 
 use pages::LivePages;
-use settings::scheduler_settings;
+use settings::{level_of, scheduler_settings};
 use watch::Watch;
 
 pub use error::ServeError;
@@ -65,7 +65,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     runtime::panic::report_with_backtrace();
     let data = Arc::new(source.load(1, Before::default())?);
     let config = &data.config;
-    diagnostic::set_least(config.log.level);
+    diagnostic::set_least(level_of(config.log.level));
     let pages = LivePages::new(&data);
     let log = log_target(config);
     if let Some(target) = &log {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use runtime::diagnostic::{self, Level};
 
-use crate::config::{Address, Config};
+use config::{Address, Config};
 
 /// The directory of control sockets of this user: `/run/velodrome` for root, below `XDG_RUNTIME_DIR` where there is
 /// one, else below the directory for temporary files.

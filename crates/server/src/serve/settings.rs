@@ -3,11 +3,22 @@
 //! Owns how the host's limits are divided. Opens nothing.
 
 use runtime::clock::{milliseconds, nanoseconds};
+use runtime::diagnostic::Level;
 use runtime::scheduler::Settings as SchedulerSettings;
 
 use super::error::ServeError;
-use crate::config::{Config, DescriptorTables};
 use crate::limits;
+use config::{Config, DescriptorTables, LogLevel};
+
+/// The least level of messages that are written.
+pub(super) fn level_of(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Error => Level::Error,
+        LogLevel::Warn => Level::Warn,
+        LogLevel::Info => Level::Info,
+        LogLevel::Debug => Level::Debug,
+    }
+}
 
 pub(super) fn scheduler_settings(
     config: &Config,

@@ -18,13 +18,14 @@ use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
 use super::pages::LivePages;
+use super::settings::level_of;
 use super::watch::Watch;
-use crate::config::{Config, Listener, Pages};
 use crate::limits;
 use crate::load::Source;
 use crate::message::{Message, ReloadReport};
 use crate::pages::PageSet;
 use crate::site::SiteData;
+use config::{Config, Listener, Pages};
 
 /// Threads besides the schedulers.
 pub(super) struct Helpers {
@@ -102,7 +103,7 @@ fn reload(
             let fixed = what_needs_a_restart(data, &new);
             if fixed.is_empty() {
                 *data = Arc::new(new);
-                diagnostic::set_least(data.config.log.level);
+                diagnostic::set_least(level_of(data.config.log.level));
                 for scheduler in post.schedulers() {
                     post.send(scheduler, Message::Reload(Arc::clone(data)));
                 }

@@ -11,12 +11,12 @@ use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::handle::Site;
 use super::pack;
-use crate::config::Header;
 use crate::files::{Key, policy};
 use crate::http::{Answer, AnswerContext, Reply, Request};
 use crate::message::Message;
 use crate::pages::SetIndex;
-use crate::route::{Action, Found, RouteRequest};
+use config::Header;
+use config::route::{Action, Found, RouteRequest};
 
 /// Methods that files take, as `Allow` names them.
 const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";

@@ -7,7 +7,6 @@ use runtime::clock::milliseconds;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
-use crate::config::{self, Config, ConfigErrors, RouteAction};
 use crate::files::pattern::Pattern;
 use crate::files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -16,7 +15,8 @@ use crate::files::rules::{
 use crate::http::{ListenerRules, Settings};
 use crate::limits::ANSWER_DEADLINE;
 use crate::pages::{PageRoot, PageSet, Places, Secret, SetIndex};
-use crate::route::{HostId, Table};
+use config::route::{HostId, Table};
+use config::{self, Config, ConfigErrors, RouteAction};
 
 /// A configuration in force.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use runtime::diagnostic::{self, Level};
 
 use super::data::SiteData;
 use super::handle::Site;
-use crate::pages::{AtWork, PageSet, Runner};
+use crate::pages::{AtWork, PageSet, Runner, engine_settings};
 
 impl Site {
     /// Sets where another thread sees which page runs here.
@@ -52,7 +52,7 @@ pub(super) fn runner_of(
     if sets.iter().all(|set| set.pages.is_empty()) {
         return Ok(None);
     }
-    let settings = data.config.pages.engine_settings(seed as u64);
+    let settings = engine_settings(&data.config.pages, seed as u64);
     let deadline_ns = nanoseconds(data.config.pages.deadline);
     let process_memory_bytes =
         usize::try_from(data.config.pages.process_memory).unwrap_or(usize::MAX);

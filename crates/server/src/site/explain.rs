@@ -7,13 +7,13 @@ use wire::http::target;
 
 use super::answer::PATH_RULES;
 use super::data::SiteData;
-use crate::config::{self, FILE_NAME, PageName};
 use crate::files::job::Absence;
 use crate::files::rules::FileRules;
 use crate::files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
 use crate::limits::APP_MAIN;
 use crate::pages::{PageSet, SetIndex};
-use crate::route::{Action, Explanation, Found, RouteRequest, RuleId};
+use config::route::{Action, Explanation, Found, RouteRequest, RuleId};
+use config::{self, FILE_NAME, PageName};
 
 impl SiteData {
     /// Tells step by step which rule takes a request, and what answers it. The query takes no part.

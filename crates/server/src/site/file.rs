@@ -13,7 +13,6 @@ use wire::http::status::Status;
 
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
-use crate::config::FileRules;
 use crate::files::answer::{self, FileAnswer, FileRequest, Part};
 use crate::files::cache::Looked;
 use crate::files::entry::Entry;
@@ -22,7 +21,8 @@ use crate::files::roots::{LargeOpen, Patience};
 use crate::files::{Key, RootIndex, Warm};
 use crate::http::{Answer, AnswerContext, Request};
 use crate::message::Message;
-use crate::route::{Found, RuleId};
+use config::FileRules;
+use config::route::{Found, RuleId};
 
 /// Processes remembered as warmed or rewritten.
 ///

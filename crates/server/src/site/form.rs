@@ -16,8 +16,8 @@ use super::handle::Site;
 use crate::files::{Key, RootIndex};
 use crate::http::{BodyPolicy, Intake, Request};
 use crate::message::Message;
-use crate::route::Action;
 use crate::uploads::Report;
+use config::route::Action;
 
 impl Site {
     /// The body of a request is collected for a page, as far as its route allows.

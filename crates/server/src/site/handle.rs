@@ -31,8 +31,8 @@ use crate::http::{
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
 use crate::pages::{AtWork, Letter, PageSet, Runner, Undelivered};
-use crate::route::RuleId;
 use crate::uploads::Desk;
+use config::route::RuleId;
 
 /// The site of one scheduler.
 pub struct Site {

@@ -19,7 +19,7 @@ use crate::files::{Form, error_page, form_of, policy};
 use crate::files::{Key, RootIndex};
 use crate::http::{Answer, AnswerContext, Reply};
 use crate::message::Message;
-use crate::route::Found;
+use config::route::Found;
 
 /// A page from the cache: its media type and bytes.
 type Page = (Arc<str>, Arc<[u8]>);

@@ -15,7 +15,6 @@ use wire::http::status::Status;
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
 use super::pack;
-use crate::config::PageErrors;
 use crate::files::RootIndex;
 use crate::http::{Added, Answer, AnswerContext, Request};
 use crate::limits::APP_MAIN;
@@ -23,8 +22,9 @@ use crate::message::Message;
 use crate::pages::{
     FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer,
 };
-use crate::route::{Action, Found};
 use crate::uploads::Standing;
+use config::PageErrors;
+use config::route::{Action, Found};
 
 /// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
 const FRAMING: [&str; 8] = [

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use server::config::{Config, FetchRules, Overrides};
+use config::{Config, FetchRules, Overrides};
 use server::fetch::{Answer, Asked, Failure, Owner};
 use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults};
 

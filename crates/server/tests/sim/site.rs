@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use config::{Config, Overrides};
 use runtime::mailbox::Endpoint;
-use server::config::{Config, Overrides};
 use server::file_helper::FileHelper;
 use server::message::Message;
 use server::site::{Helpers, Site, SiteData};

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use script::engine::Code;
-use server::config::{FetchRules, PageErrors, Pages};
+use config::{FetchRules, PageCode, PageErrors, Pages};
 
 use super::config;
 
@@ -18,7 +17,7 @@ fn the_keys_of_pages() {
         config.pages,
         Pages {
             enabled: false,
-            code: Code::Bytecode,
+            code: PageCode::Bytecode,
             slice: Duration::from_millis(2),
             cpu_budget: Duration::from_secs(1),
             deadline: Duration::from_secs(5),

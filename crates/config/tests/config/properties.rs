@@ -1,8 +1,8 @@
 //! What holds for every text, pattern and path.
 
+use config::route::{Action, RouteRequest};
+use config::{Captures, Glob};
 use proptest::prelude::*;
-use server::config::{Captures, Glob};
-use server::route::{Action, RouteRequest};
 
 use super::{read, table};
 
@@ -90,7 +90,7 @@ proptest! {
     fn no_text_that_looks_like_a_file_panics(lines in prop::collection::vec(line(), 0..12)) {
         let text = lines.join("\n");
         match read(&text) {
-            Ok(config) => { let _ = server::route::Table::compile(&config); }
+            Ok(config) => { let _ = config::route::Table::compile(&config); }
             Err(errors) => {
                 prop_assert!(!errors.problems().is_empty());
                 let told = errors.to_string();
@@ -108,7 +108,7 @@ proptest! {
     ) {
         let text = routes.concat();
         let config = read(&text).map_err(|errors| TestCaseError::fail(errors.to_string()))?;
-        let table = server::route::Table::compile(&config);
+        let table = config::route::Table::compile(&config);
         prop_assume!(table.is_ok(), "some routes are never reached");
         let table = table.unwrap();
         let request = RouteRequest { host: host.as_deref(), method: &method, path: &path, query: None };
@@ -131,8 +131,8 @@ proptest! {
 
 fn line() -> impl Strategy<Value = String> {
     let keys: Vec<&'static str> =
-        server::config::SECTIONS.iter().flat_map(|section| section.keys.iter().copied()).collect();
-    let headers: Vec<&'static str> = server::config::SECTIONS
+        config::SECTIONS.iter().flat_map(|section| section.keys.iter().copied()).collect();
+    let headers: Vec<&'static str> = config::SECTIONS
         .iter()
         .map(|section| section.name)
         .filter(|name| name.starts_with('['))

@@ -3,7 +3,7 @@
 //! Owns percent-encoding. A filled-in redirect is visible ASCII and nothing else, and one that is written as a path
 //! stays a path of this host: `//` at its beginning would name another (RFC 3986 §4.2).
 
-use crate::config::{Captures, Part, Spot, Target};
+use crate::{Captures, Part, Spot, Target};
 
 /// What of a request fills a target in.
 #[derive(Clone, Copy)]

@@ -14,7 +14,7 @@ mod rule;
 
 use std::borrow::Cow;
 
-use crate::config::{FileRules, Header};
+use crate::{FileRules, Header};
 
 pub use compile::Table;
 pub use explain::Explanation;
@@ -104,4 +104,4 @@ pub enum Action<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleId(pub u32);
 
-pub use crate::config::HostId;
+pub use crate::HostId;

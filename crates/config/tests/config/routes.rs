@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use server::route::{Action, HostId, RouteRequest, Table};
+use config::route::{Action, HostId, RouteRequest, Table};
 
 use super::table;
 

@@ -7,7 +7,9 @@ use std::path::Path;
 use super::page_name::PageName;
 use super::section::{Item, Section};
 use super::value::{borrowed_text, cannot_be, path, shown};
-use super::{ErrorPage, FileRules, Host, HostName, Problems, field, keys, request_path, route};
+use super::{
+    ErrorPage, FileRules, Host, HostName, Problems, field, keys, request_path, route_keys,
+};
 
 /// Reads the default host, whose keys stand at the top level.
 pub(super) fn read_default(
@@ -20,7 +22,7 @@ pub(super) fn read_default(
     Host {
         place: None,
         names: Vec::new(),
-        routes: route::read_all(&sections, &files, base, problems),
+        routes: route_keys::read_all(&sections, &files, base, problems),
         files,
         headers: Vec::new(),
         error_pages: error_pages(top, problems),
@@ -43,7 +45,7 @@ pub(super) fn read_all(
         hosts.push(Host {
             place: Some(problems.place(section.offset)),
             names,
-            routes: route::read_all(&routes, &files, base, problems),
+            routes: route_keys::read_all(&routes, &files, base, problems),
             files,
             headers: field::headers(&section, problems),
             error_pages: error_pages(&section, problems),

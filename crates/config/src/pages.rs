@@ -5,8 +5,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use script::engine::Code;
-
 use super::fetch::{self, FetchRules};
 use super::quantity::{spoken_duration, spoken_size};
 use super::section::Section;
@@ -20,7 +18,7 @@ pub struct Pages {
     /// Whether there are pages at all; their sources are hidden in any case.
     pub enabled: bool,
     /// How their code is run.
-    pub code: Code,
+    pub code: PageCode,
     /// How long a page may run before others get their turn.
     pub slice: Duration,
     /// CPU time of one run; more is 503.
@@ -55,6 +53,15 @@ pub struct Pages {
     pub errors: PageErrors,
 }
 
+/// How the code of pages is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageCode {
+    /// What runs often is compiled.
+    Native,
+    /// All of it is interpreted.
+    Bytecode,
+}
+
 /// What a client sees of a page that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PageErrors {
@@ -69,7 +76,7 @@ impl Default for Pages {
     fn default() -> Self {
         Self {
             enabled: true,
-            code: Code::Native,
+            code: PageCode::Native,
             slice: limits::PAGE_SLICE,
             cpu_budget: limits::PAGE_CPU_BUDGET,
             deadline: limits::PAGE_DEADLINE,
@@ -90,25 +97,6 @@ impl Default for Pages {
     }
 }
 
-impl Pages {
-    /// What an engine is made with.
-    pub(crate) fn engine_settings(&self, seed: u64) -> script::engine::Settings {
-        script::engine::Settings {
-            role: script::engine::Role::Requests,
-            slice: self.slice,
-            uninterrupted: limits::TURN_MAX,
-            cpu_budget: self.cpu_budget,
-            memory_bytes: usize::try_from(self.memory).unwrap_or(usize::MAX),
-            run_memory_bytes: usize::try_from(self.memory_per_request).unwrap_or(usize::MAX),
-            table_bytes: usize::try_from(self.table_size).unwrap_or(usize::MAX),
-            code: self.code,
-            session_age: self.session_age,
-            secure_cookies: self.secure_cookies,
-            seed,
-        }
-    }
-}
-
 /// Reads the section over the defaults.
 pub(super) fn read(
     section: Option<Section<'_>>,
@@ -120,7 +108,7 @@ pub(super) fn read(
     let Some(section) = section else { return pages };
     section.read_into("enabled", &mut pages.enabled, problems, boolean);
     section.read_into("native", &mut pages.code, problems, |item| {
-        boolean(item).map(|native| if native { Code::Native } else { Code::Bytecode })
+        boolean(item).map(|native| if native { PageCode::Native } else { PageCode::Bytecode })
     });
     section.read_into("slice", &mut pages.slice, problems, |item| {
         duration_within(item, limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX)

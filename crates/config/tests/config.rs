@@ -18,8 +18,8 @@ mod routes;
 
 use std::path::Path;
 
-use server::config::{Config, ConfigErrors, Overrides};
-use server::route::Table;
+use config::route::Table;
+use config::{Config, ConfigErrors, Overrides};
 
 /// Reads a text as if it were the file `velodrome.toml` in `/base`.
 fn read(text: &str) -> Result<Config, ConfigErrors> {

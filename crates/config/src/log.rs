@@ -5,8 +5,6 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use runtime::diagnostic::Level;
-
 use super::Problems;
 use super::choice::choice;
 use super::section::{Item, Section};
@@ -22,7 +20,7 @@ pub struct Log {
     /// The shape of such a line.
     pub format: LogFormat,
     /// The least level of the server's own messages, which go to standard error.
-    pub level: Level,
+    pub level: LogLevel,
 }
 
 /// Where the access log goes.
@@ -47,6 +45,19 @@ pub enum LogFormat {
     Json,
 }
 
+/// How much a message of the server matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Something does not work.
+    Error,
+    /// Something works worse than it could.
+    Warn,
+    /// Reloads, drains and reopened logs: orders that were carried out.
+    Info,
+    /// Signals and what was found at the start.
+    Debug,
+}
+
 /// `[admin]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Admin {
@@ -58,7 +69,7 @@ pub struct Admin {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { access: AccessLog::Off, format: LogFormat::Combined, level: Level::default() }
+        Self { access: AccessLog::Off, format: LogFormat::Combined, level: LogLevel::Info }
     }
 }
 
@@ -71,8 +82,15 @@ pub(super) fn read(section: Option<Section<'_>>, base: &Path, problems: &mut Pro
         choice(item, &[("combined", LogFormat::Combined), ("json", LogFormat::Json)])
     });
     section.read_into("level", &mut log.level, problems, |item| {
-        let levels = [Level::Error, Level::Warn, Level::Info, Level::Debug];
-        choice(item, &levels.map(|level| (level.as_str(), level)))
+        choice(
+            item,
+            &[
+                ("error", LogLevel::Error),
+                ("warn", LogLevel::Warn),
+                ("info", LogLevel::Info),
+                ("debug", LogLevel::Debug),
+            ],
+        )
     });
     log
 }

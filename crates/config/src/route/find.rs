@@ -9,7 +9,7 @@ use super::compile::{HostTable, Table};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
 use super::{Action, Found, HostId, RouteRequest, RuleId};
-use crate::config::Method;
+use crate::Method;
 use crate::limits::REWRITES_MAX;
 
 impl Table {

@@ -37,12 +37,12 @@ pub enum FetchRule {
 impl FetchRules {
     /// Whether a host of that name may be fetched from at this address. A link-local address has to be listed itself: there clouds
     /// keep the credentials of a machine, and whoever owns a name says which address it has.
-    pub(crate) fn allow(&self, name: &str, address: IpAddr) -> bool {
+    pub fn allow(&self, name: &str, address: IpAddr) -> bool {
         self.allow_address(address) || !is_link_local(address) && self.allow_name(name)
     }
 
     /// Whether a host of that name may be fetched from at common addresses.
-    pub(crate) fn allow_name(&self, name: &str) -> bool {
+    pub fn allow_name(&self, name: &str) -> bool {
         match self {
             Self::All => true,
             Self::None => false,
@@ -63,7 +63,7 @@ impl FetchRules {
     }
 
     /// Whether any name could lead to an address that is allowed: then it is worth looking it up.
-    pub(crate) fn allow_networks(&self) -> bool {
+    pub fn allow_networks(&self) -> bool {
         match self {
             Self::All => true,
             Self::None => false,

@@ -6,7 +6,7 @@
 use ahash::HashMap;
 
 use super::HostId;
-use crate::config::HostName;
+use crate::HostName;
 use crate::limits::HOST_NAME_SIZE_MAX;
 
 /// The names of all virtual hosts.

@@ -13,7 +13,7 @@ use super::section::Section;
 use super::value::{boolean, deadline, duration, path, shown, whole, word};
 use super::{
     Address, Admin, Config, ConfigErrors, DescriptorTables, Listener, Overrides, Problems,
-    Steering, field, files, host, keys, limits, listener, log, pages,
+    Steering, field, files, host, keys, limit_keys, listener, log, pages,
 };
 use crate::limits::{CONFIG_SIZE_MAX, DRAIN_DEADLINE, SCHEDULERS_MAX, SPIN, SPIN_MAX};
 
@@ -101,7 +101,7 @@ fn read_top(
         media_types: files::media_types(top, problems),
         pages,
         app,
-        limits: limits::read(limits_section, problems),
+        limits: limit_keys::read(limits_section, problems),
         log: log::read(log_section, base, problems),
         admin: log::read_admin(admin_section, base, overrides, problems),
     }

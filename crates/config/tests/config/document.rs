@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use server::config::{Config, Overrides, SECTIONS};
+use config::{Config, Overrides, SECTIONS};
 
 use super::{config, table};
 
@@ -131,7 +131,7 @@ fn children(value: &toml::Value) -> Vec<&toml::Table> {
 #[test]
 fn the_defaults_are_those_of_the_limits() {
     let config = Config::without_file(Path::new("/"), &Overrides::default()).unwrap();
-    assert_eq!(config.limits.head_size, server::limits::HEAD_SIZE);
-    assert_eq!(config.limits.keep_alive, Some(server::limits::KEEP_ALIVE));
-    assert_eq!(config.file_cache.size, server::limits::CACHE_SIZE);
+    assert_eq!(config.limits.head_size, config::limits::HEAD_SIZE);
+    assert_eq!(config.limits.keep_alive, Some(config::limits::KEEP_ALIVE));
+    assert_eq!(config.file_cache.size, config::limits::CACHE_SIZE);
 }

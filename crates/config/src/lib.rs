@@ -5,7 +5,8 @@
 //! file, never looks up a user or a host name, never reads a clock: the caller reads the text, and what
 //! the operating system must be asked is asked by the caller.
 //!
-//! Called by `velodrome serve`, by `velodrome check` and at reload. `route` compiles the result.
+//! Called by `velodrome serve`, by `velodrome check` and at reload. [`route`] compiles the result. Knows no runtime, no
+//! page and no protocol: what others do with a key is not its business.
 
 mod address;
 mod choice;
@@ -17,7 +18,8 @@ mod host;
 mod host_name;
 mod json;
 mod keys;
-mod limits;
+mod limit_keys;
+pub mod limits;
 mod listener;
 mod log;
 mod model;
@@ -28,7 +30,8 @@ mod problem;
 mod quantity;
 mod read;
 mod request_path;
-mod route;
+pub mod route;
+mod route_keys;
 mod section;
 mod target;
 mod value;
@@ -38,8 +41,8 @@ pub use fetch::{FetchRule, FetchRules};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
 pub use keys::{SECTIONS, SectionKeys};
-pub use limits::Limits;
-pub use log::{AccessLog, Admin, Log, LogFormat};
+pub use limit_keys::Limits;
+pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
 pub use model::{
     AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage, FileCache,
     FileRules, Header, Host, Listener, Matcher, MediaType, Method, Overrides, Respond, Route,
@@ -47,12 +50,12 @@ pub use model::{
 };
 pub use network::{Network, NetworkError};
 pub use page_name::PageName;
-pub use pages::{PageErrors, Pages};
+pub use pages::{PageCode, PageErrors, Pages};
 pub use problem::{ConfigErrors, Place, Problem};
 pub use quantity::{QuantityError, parse_duration, parse_size};
 pub use target::{Part, Spot, Target};
 
-pub(crate) use problem::Problems;
+use problem::Problems;
 
 use std::path::Path;
 
@@ -70,7 +73,7 @@ pub const FILE_NAME: &str = "velodrome.toml";
 
 impl Config {
     /// The name of a site: the first one of a virtual host, counted from 1. The host of all other names has none.
-    pub(crate) fn site_name(&self, host: HostId) -> Option<&HostName> {
+    pub fn site_name(&self, host: HostId) -> Option<&HostName> {
         let number = usize::try_from(host.0).ok()?.checked_sub(1)?;
         self.hosts.get(number)?.names.first()
     }

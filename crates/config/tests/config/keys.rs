@@ -4,10 +4,9 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use runtime::diagnostic::Level;
-use server::config::{
+use config::{
     AccessLog, Address, AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileRules, Header, HostName, Limits, Listener, LogFormat, Matcher, MediaType, Method,
+    FileRules, Header, HostName, Limits, Listener, LogFormat, LogLevel, Matcher, MediaType, Method,
     Overrides, PageErrors, Pages, QuantityError, Respond, RouteAction, Steering, parse_duration,
 };
 
@@ -282,19 +281,19 @@ fn the_keys_of_log_and_admin() {
     let config = config(
         "[log]\nformat = \"json\"\nlevel = \"error\"\n[admin]\nsocket = \"a.sock\"\nmetrics = \"[::1]:9090\"\n",
     );
-    assert_eq!((config.log.format, config.log.level), (LogFormat::Json, Level::Error));
+    assert_eq!((config.log.format, config.log.level), (LogFormat::Json, LogLevel::Error));
     assert_eq!(config.admin.socket, Some("/base/a.sock".into()));
     assert_eq!(config.admin.metrics, Some("[::1]:9090".parse().unwrap()));
 }
 
 #[test]
 fn the_levels_of_log() {
-    assert_eq!(config("").log.level, Level::Info);
+    assert_eq!(config("").log.level, LogLevel::Info);
     for (word, expected) in [
-        ("error", Level::Error),
-        ("warn", Level::Warn),
-        ("info", Level::Info),
-        ("debug", Level::Debug),
+        ("error", LogLevel::Error),
+        ("warn", LogLevel::Warn),
+        ("info", LogLevel::Info),
+        ("debug", LogLevel::Debug),
     ] {
         assert_eq!(config(&format!("[log]\nlevel = \"{word}\"\n")).log.level, expected);
     }

@@ -11,7 +11,7 @@ use super::find::Refused;
 use super::hosts::PlainHost;
 use super::rule::{Deed, Paths, Rule, Verdict};
 use super::{Action, HostId, RuleId};
-use crate::config::Method;
+use crate::Method;
 use crate::limits::REWRITES_MAX;
 
 /// The steps of one request through the table.

@@ -9,7 +9,7 @@ use super::check;
 use super::hosts::Hosts;
 use super::rule::{Deed, Paths, Rule, Strip};
 use super::{HostId, RuleId};
-use crate::config::{
+use crate::{
     Config, ConfigErrors, ErrorPage, Header, Host, Method, Place, Problems, Route, RouteAction,
 };
 

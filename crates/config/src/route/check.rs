@@ -6,8 +6,8 @@ use super::compile::{HostTable, Table};
 use super::find::Start;
 use super::rule::{Deed, Rule};
 use super::{Action, HostId, RouteRequest, RuleId};
-use crate::config::{HostName, Problems};
 use crate::limits::{REDIRECTS_CHECKED_MAX, REWRITES_MAX};
+use crate::{HostName, Problems};
 
 /// Checks every host.
 pub(super) fn all(table: &Table, problems: &mut Problems) {

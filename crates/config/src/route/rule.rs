@@ -6,9 +6,7 @@ use std::borrow::Cow;
 
 use super::Action;
 use super::encode::{Filling, location, rewritten};
-use crate::config::{
-    Captures, FileRules, Glob, Header, HostName, Matcher, Method, Place, Respond, Target,
-};
+use crate::{Captures, FileRules, Glob, Header, HostName, Matcher, Method, Place, Respond, Target};
 
 /// A route of the file, or what a host does when none takes the request.
 #[derive(Debug)]

@@ -1,0 +1,173 @@
+//! Every bound of the configuration: its name, its number and unit, and what happens when it is reached.
+//!
+//! Owns the numbers alone. The first part is the default of a key; the second part is what a configuration may ask
+//! for. Those that concern a request head equal `wire::limits`, those of pages `script::limits`: who uses both holds
+//! them against each other.
+
+use std::time::Duration;
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+
+// ---- Requests: the defaults of [limits] ----
+
+/// 16 KiB for request line and fields together; a longer head is answered 431 and the connection closed.
+pub const HEAD_SIZE: u64 = 16 * KIB;
+/// 100 fields in a head; one more is answered 431 and the connection closed.
+pub const FIELD_COUNT: u64 = 100;
+/// 8 KiB for one field, name and value; a longer one is answered 431 and the connection closed.
+pub const FIELD_SIZE: u64 = 8 * KIB;
+/// 256 bytes for a field's name; a longer one is answered 431 and the connection closed.
+pub const FIELD_NAME_SIZE: u64 = 256;
+/// 8 KiB for the request target; a longer one is answered 414 and the connection closed.
+pub const TARGET_SIZE: u64 = 8 * KIB;
+/// 1 MiB for a request body, where its route says nothing else; a longer one is answered 413.
+pub const BODY_SIZE: u64 = MIB;
+/// 4 KiB for all chunk extensions of one body; more is answered 400 and the connection closed.
+pub const CHUNK_EXTENSION_SIZE: u64 = 4 * KIB;
+/// 8 KiB for the trailer of a chunked body; a longer one is answered 431 and the connection closed.
+pub const TRAILER_SIZE: u64 = 8 * KIB;
+/// 64 KiB of a body nobody reads are thrown away to keep the connection; beyond that it is closed.
+pub const UNREAD_BODY_SIZE: u64 = 64 * KIB;
+
+// ---- Deadlines and floors: the defaults of [limits] ----
+
+/// 10 s from a request's first byte (or the connection's start) to the end of its head; late is answered
+/// 408, or closed silently when not one byte came.
+pub const HEADER_DEADLINE: Duration = Duration::from_secs(10);
+/// 30 s without a byte of an announced body; then 408 and the connection is closed.
+pub const BODY_IDLE: Duration = Duration::from_secs(30);
+/// 512 bytes a second, averaged over the body so far; a slower sender is answered 408 and closed.
+pub const BODY_RATE: u64 = 512;
+/// 1 s to throw away a body nobody reads; then the connection is closed.
+pub const UNREAD_BODY_DEADLINE: Duration = Duration::from_secs(1);
+/// 30 s in which the peer takes not one byte of an answer; then the connection is reset.
+pub const SEND_IDLE: Duration = Duration::from_secs(30);
+/// 512 bytes a second, averaged over the answer so far; a slower reader is reset.
+pub const SEND_RATE: u64 = 512;
+/// 75 s between two requests of a connection; then it is closed.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// 1,000,000 connections in the whole server; above it the longest idle one is closed for a new one, and
+/// with none idle, accepting pauses and new ones wait in the queue of the kernel.
+pub const CONNECTIONS: u64 = 1_000_000;
+
+// ---- The server: defaults of the keys at the top of the file ----
+
+/// 50 us of polling before a scheduler sleeps; a longer wait sleeps in the kernel.
+pub const SPIN: Duration = Duration::from_micros(50);
+/// 30 s for running requests to end after a drain began; what still runs then is closed.
+pub const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
+
+// ---- Listeners: the defaults of [[listener]] ----
+
+/// 4,096 connections waiting to be accepted on one listening socket; the kernel drops the handshakes above.
+pub const BACKLOG: u32 = 4096;
+/// 1 s for which the kernel keeps a new connection to itself until its first byte; then it hands it over. It
+/// counts in steps (1, 3, 7, 15 ... s) and takes the first that is long enough.
+pub const DEFER_ACCEPT: Duration = Duration::from_secs(1);
+/// `0660`: owner and group may connect to a Unix listener; others are refused by the kernel.
+pub const UNIX_SOCKET_MODE: u32 = 0o660;
+
+// ---- Files: the defaults of [files] ----
+
+/// 1 KiB: a shorter file is not compressed on the fly but sent as it is.
+pub const COMPRESS_FROM: u64 = KIB;
+/// 64 MiB of file content in memory for each scheduler; above it a file not used lately leaves.
+pub const CACHE_SIZE: u64 = 64 * MIB;
+/// 256 KiB: a longer file is never held in memory but sent from its descriptor.
+pub const CACHE_FILE_SIZE: u64 = 256 * KIB;
+
+// ---- Pages: the defaults of [pages] ----
+
+/// 1 ms for which a page runs at a time; then others get their turn, and it goes on after them.
+pub const PAGE_SLICE: Duration = Duration::from_millis(1);
+/// 250 ms of CPU time for one run of a page; with more it is ended and answered 503.
+pub const PAGE_CPU_BUDGET: Duration = Duration::from_millis(250);
+/// 30 s for a page from its start to its end, waits included; with more it is ended and answered 503.
+pub const PAGE_DEADLINE: Duration = Duration::from_secs(30);
+/// 14 days for which a session of pages is good after it was sent; then it is none.
+pub const PAGE_SESSION_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
+/// 64 MiB for all pages of one scheduler, with their code; the page that asks for more is ended and answered 503.
+pub const PAGE_MEMORY: u64 = 64 * MIB;
+
+/// 32 MiB for all processes of one scheduler that pages spawned: some 8,000 that wait. Beyond five eighths of it `spawn` gives `nil,
+/// "full"`, and where processes that are there need more, those of the request that hold most are ended. LuaJIT's collector stops a
+/// scheduler for about a microsecond for each process, once in each of its cycles: with more memory that is more.
+pub const PAGE_PROCESS_MEMORY: u64 = 32 * MIB;
+/// 3 MiB for the largest block of one table of a page; the page that lets it grow beyond is ended and answered 500.
+pub const PAGE_TABLE_SIZE: u64 = 3 * MIB;
+/// 64 KiB for a table of a page; a configuration with less is refused: common pages would fail.
+pub const PAGE_TABLE_SIZE_MIN: u64 = 64 * KIB;
+
+/// Half of the pages' memory for one run of a page; one that holds more is ended and answered 503.
+pub const PAGE_MEMORY_SHARE: u64 = 2;
+
+/// 1 GiB for a form with files, where `[pages]` names a directory for them; a larger one is answered 413.
+pub const UPLOAD_SIZE: u64 = 1024 * MIB;
+/// 16 GiB for all files of forms that no page has saved; the form that brings more is answered 503, until others are over.
+pub const UPLOADS_SIZE: u64 = 16 * UPLOAD_SIZE;
+
+/// The directory of app modules beside the configuration file, where none is named.
+pub const APP_DIRECTORY: &str = "app";
+
+// ---- What the configuration itself may ask for ----
+
+/// 1 MiB of `velodrome.toml`; a longer file is refused before it is read as TOML.
+pub const CONFIG_SIZE_MAX: usize = 1024 * 1024;
+/// 50 problems of one configuration are told; the last line counts those left out.
+pub const PROBLEMS_MAX: usize = 50;
+/// 1,024 schedulers; a configuration that asks for more is refused.
+pub const SCHEDULERS_MAX: u64 = 1024;
+/// 1 ms of spinning; a configuration that asks for more is refused: sleeping costs less by then.
+pub const SPIN_MAX: Duration = Duration::from_millis(1);
+/// 365 days; a configuration with a longer deadline is refused (`"forever"` is a word of its own).
+pub const DEADLINE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+/// 65,535 connections of backlog; a configuration that asks for more is refused.
+pub const BACKLOG_MAX: u64 = 65_535;
+/// 65,535 bytes for a head and every part of one; a configuration that asks for more is refused, as the
+/// codec remembers places in a head in 16 bits.
+pub const HEAD_PART_SIZE_MAX: u64 = 65_535;
+/// 100 fields; a configuration that allows more is refused, as the codec has no room to remember them.
+pub const FIELD_COUNT_MAX: u64 = 100;
+/// 100,000,000 connections; a configuration that allows more is refused.
+pub const CONNECTIONS_MAX: u64 = 100_000_000;
+/// 100 us of a page's slice; a configuration with less is refused: the interruptions would cost more than the pages.
+pub const PAGE_SLICE_MIN: Duration = Duration::from_micros(100);
+/// 100 ms of a page's slice; a configuration with more is refused: everybody else of the scheduler waits so long.
+pub const PAGE_SLICE_MAX: Duration = Duration::from_millis(100);
+/// 1 ms of CPU time for a page; a configuration with less is refused: every page would be ended.
+pub const PAGE_CPU_BUDGET_MIN: Duration = Duration::from_millis(1);
+/// 10 minutes of CPU time for a page; a configuration with more is refused.
+pub const PAGE_CPU_BUDGET_MAX: Duration = Duration::from_secs(600);
+/// 4 MiB for the pages of a scheduler; a configuration with less is refused: the library of pages has no room in it.
+pub const PAGE_MEMORY_MIN: u64 = 4 * MIB;
+/// 2 MiB for one run of a page; a configuration with less is refused: of the first MiB nothing is known but that it was
+/// allocated.
+pub const PAGE_RUN_MEMORY_MIN: u64 = 2 * MIB;
+/// 1 s of a session; a configuration with less is refused: every session would be over at once.
+pub const PAGE_SESSION_AGE_MIN: Duration = Duration::from_secs(1);
+/// 64 GiB for the pages of a scheduler; a configuration with more is refused.
+pub const PAGE_MEMORY_MAX: u64 = 64 * 1024 * MIB;
+
+/// 1 KiB for a form with files; a configuration that allows less is refused: no form would fit.
+pub const UPLOAD_SIZE_MIN: u64 = KIB;
+/// 16 TiB for a form with files; a configuration that allows more is refused.
+pub const UPLOAD_SIZE_MAX: u64 = 16 * 1024 * 1024 * MIB;
+
+// ---- Routes ----
+
+/// 9 wildcards in one glob, for `$1` to `$9`; a glob with more is refused.
+pub const WILDCARDS_MAX: usize = 9;
+/// 1,024 bytes of one glob; a longer one is refused.
+pub const GLOB_SIZE_MAX: usize = 1024;
+/// 8 rewrites of one request; with one more the request is answered 500 and logged as a rewrite loop.
+pub const REWRITES_MAX: usize = 8;
+/// 253 bytes of a host name (RFC 1035 §2.3.4); a request for a longer one is the default host's.
+pub const HOST_NAME_SIZE_MAX: usize = 253;
+/// 32 redirects of this server in a row are followed when they are checked for leading in a circle.
+pub const REDIRECTS_CHECKED_MAX: usize = 32;
+
+// ---- The kernel's ----
+
+/// 107 bytes of a Unix socket's path; a longer one is refused, as the kernel's address has no room for it.
+pub const UNIX_PATH_SIZE_MAX: usize = 107;
