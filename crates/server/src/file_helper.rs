@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use files::Warmed;
+use files::disk::Disk;
+use files::job::{Content, Failure, Found};
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
-use crate::files::Warmed;
-use crate::files::disk::Disk;
-use crate::files::job::{Content, Failure, Found};
 use crate::message::{FoundFile, LookUp, Message, WarmFor};
 use crate::site::SiteData;
 

@@ -6,7 +6,6 @@
 pub mod admin;
 pub mod fetch;
 pub mod file_helper;
-pub mod files;
 pub mod http;
 pub mod limits;
 pub mod load;

@@ -9,12 +9,12 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::limits::APP_MAIN;
-use crate::pages::{self, Before, PagesError, Secret, SecretError};
-use crate::site::SiteData;
 use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 
 use self::taken::Taken;
+use crate::limits::APP_MAIN;
+use crate::pages::{self, Before, PagesError, Secret, SecretError};
+use crate::site::SiteData;
 
 /// What the command was given.
 #[derive(Clone, Debug, Default)]

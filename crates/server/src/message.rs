@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use files::cache::CacheStats;
+use files::{Job, Warm, Warmed};
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 
 use crate::fetch::{Found, Question};
-use crate::files::cache::CacheStats;
-use crate::files::{self, Job, Warm, Warmed};
 use crate::http::HttpStats;
 use crate::pages::{Letter, PageProblem, PageSet, PagesReport};
 use crate::site::SiteData;

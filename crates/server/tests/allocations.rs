@@ -9,7 +9,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use apart::{Apart, Memory, measure};
 use config::{Config, Overrides};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
@@ -20,6 +19,8 @@ use server::site::{Helpers, Site, SiteData};
 use sys::pollset::sim::{ClientId, Faults, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
+
+use apart::{Apart, Memory, measure};
 
 #[global_allocator]
 static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::CountingAllocator;

@@ -28,12 +28,16 @@ const EDGES: &[(&str, &str, Use)] = &[
     // A test with a thousand clients raises its own descriptor limit.
     ("velodrome", "velodrome-sys", Use::TestsOnly),
     ("velodrome-server", "velodrome-config", Use::Always),
+    ("velodrome-server", "velodrome-files", Use::Always),
     ("velodrome-server", "velodrome-runtime", Use::Always),
     ("velodrome-server", "velodrome-wire", Use::Always),
     // Pages of the served directories.
     ("velodrome-server", "velodrome-script", Use::Always),
-    // Files are opened beneath a root; listeners and users are named by the configuration.
+    // Listeners and users are named by the configuration.
     ("velodrome-server", "velodrome-sys", Use::Always),
+    ("velodrome-files", "velodrome-wire", Use::Always),
+    // Files are opened beneath a root.
+    ("velodrome-files", "velodrome-sys", Use::Always),
     ("velodrome-runtime", "velodrome-sys", Use::Always),
     ("velodrome-bench", "velodrome-runtime", Use::Always),
     ("velodrome-bench", "velodrome-wire", Use::Always),

@@ -9,8 +9,13 @@ use crate::tidy::source::{Source, is_word_character};
 use crate::tidy::tree::Tree;
 
 /// Where schedulers live.
-const FOLDERS: [&str; 4] =
-    ["crates/config/src/", "crates/runtime/src/", "crates/server/src/", "crates/wire/src/"];
+const FOLDERS: [&str; 5] = [
+    "crates/config/src/",
+    "crates/files/src/",
+    "crates/runtime/src/",
+    "crates/server/src/",
+    "crates/wire/src/",
+];
 
 /// Types by path below `std`.
 const BANNED: [&str; 14] = [

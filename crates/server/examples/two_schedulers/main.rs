@@ -23,16 +23,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use config::{Config, Overrides};
-use feed::{Feed, Line};
+use files::job::Absence;
+use files::{Content, Found};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use server::files::job::Absence;
-use server::files::{Content, Found};
 use server::http::{AccessLog, Http, LogFormat};
 use server::message::{FoundFile, LookUp, Message};
 use server::site::{Helpers, Site, SiteData};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
+
+use feed::{Feed, Line};
 
 const CONFIG: &str = "
     [[route]]

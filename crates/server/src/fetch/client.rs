@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ahash::HashMap;
+use config::FetchRules;
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::service::{Command, Context, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
@@ -21,7 +22,6 @@ use super::share::Share;
 use super::stream::Stream;
 use super::url::Host;
 use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES};
-use config::FetchRules;
 
 /// A fetch, among those of its scheduler; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

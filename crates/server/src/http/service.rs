@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
+use config::Network;
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
@@ -25,7 +26,6 @@ use super::settings::Settings;
 use super::stats::HttpStats;
 use super::stream::Begun;
 use crate::fetch::Client;
-use config::Network;
 
 /// The HTTP service of one scheduler.
 pub struct Http<A> {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use config::Network;
 use runtime::clock::milliseconds;
 use wire::http::body::BodyLimits;
 use wire::http::head::HeadLimits;
 
 use crate::limits;
-use config::Network;
 
 /// Limits and deadlines of every connection of a server.
 #[derive(Clone, Debug)]

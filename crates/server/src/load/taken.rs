@@ -6,8 +6,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::site::SiteData;
 use config::{Config, RouteAction};
+
+use crate::site::SiteData;
 
 /// What makes a directory unfit for uploads.
 #[derive(Debug)]

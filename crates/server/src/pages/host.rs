@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use config::HostName;
 use runtime::clock::Now;
 use runtime::diagnostic;
 use script::engine::{Answer, Host, Level, Part};
@@ -11,7 +12,6 @@ use script::engine::{Answer, Host, Level, Part};
 use super::log_gate::{LogGate, Writer};
 use crate::http::Request;
 use crate::uploads::Form;
-use config::HostName;
 
 /// Fields that are read of a request: one more than the engine hands to a page, which is told that they are too many.
 const FIELDS_SEEN: usize = script::limits::FIELDS_MAX + 1;

@@ -6,6 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ahash::HashSet;
+use config::PageErrors;
+use config::PageName;
+use files::rules::{FileRules, Root};
 
 use super::absent::Present;
 use super::engine_settings::engine_settings;
@@ -14,9 +17,6 @@ use super::modules::{self, Newest};
 use super::scan::walk;
 use super::secret::Secret;
 use super::set::{Compiler, LastGood, PageSet, Problem};
-use crate::files::rules::{FileRules, Root};
-use config::PageErrors;
-use config::PageName;
 
 /// Which of the sets of pages. What is served by other rules from the same directory has the same pages, and so the same
 /// set: the number is not the one of its [`Root`].

@@ -42,7 +42,7 @@ pub use at_work::AtWork;
 pub use counts::{PageCounts, PageReport, PagesReport};
 pub(crate) use engine_settings::engine_settings;
 pub use error::PagesError;
-pub use fault_page::FaultReport;
+pub use fault_page::{FAULT_POLICY, FaultReport};
 pub use follow::Follower;
 pub use host::RequestHost;
 pub use load::{Before, PageProblem, PageRoot, Places, Served, SetIndex, load, problems};

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use config::PageName;
 use script::engine::{EngineError, Purpose, ScriptError, State};
 
 use super::host::{LoadHost, LoadLog};
@@ -12,7 +13,6 @@ use super::load::PageRoot;
 use super::scan::{Source, Walked};
 use super::set::{Compiler, Page, PageKind, PageSet, Problem, closed_of, problem_of, told};
 use crate::limits::APP_MAIN;
-use config::PageName;
 
 /// What a module answers with, unless it says otherwise.
 const MEDIA_TYPE: &str = "text/plain; charset=utf-8";

@@ -7,11 +7,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use config;
+use files::rules::Root;
 use script::engine::Keys;
 
-use crate::files::rules::Root;
 use crate::limits;
-use config;
 
 /// The permissions of a file that let others than its owner read or change it.
 const OPEN_TO_OTHERS: u32 = 0o066;

@@ -9,6 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use config::PageName;
+use files::media_type;
+use files::rules::FileRules;
 use memchr::memmem;
 use script::engine::{EngineError, Handler, Settings, State, Stranger};
 use script::template;
@@ -17,10 +20,7 @@ use super::load::PageRoot;
 use super::mark::column_of;
 use super::modules::Newest;
 use super::scan::{Source, Unreadable, Walked};
-use crate::files::media_type;
-use crate::files::rules::FileRules;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
-use config::PageName;
 
 /// What a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use config::PageName;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::{Answer, Host, Level, Part};
@@ -16,7 +17,6 @@ use super::load::SetIndex;
 use super::runner::{Moment, Runner, Turnout};
 use super::set::{Page, PageKind, PageSet};
 use crate::limits::PAGE_STEP_NS;
-use config::PageName;
 
 thread_local! {
     static CLOCK_NS: Cell<u64> = const { Cell::new(0) };

@@ -22,6 +22,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
+use config::{
+    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
+};
+use pages::LivePages;
 use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
@@ -43,11 +47,6 @@ use crate::pages::{AtWork, Before};
 use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
 use crate::uploads::{Room, UploadWriter};
-use config::{
-    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
-};
-
-use pages::LivePages;
 use settings::{level_of, scheduler_settings};
 use watch::Watch;
 

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use config::{Address, FetchRules};
+
 use super::error::ServeError;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
 use crate::site::SiteData;
 use crate::uploads;
-use config::{Address, FetchRules};
 
 /// Holds the directory for uploads, and sweeps it.
 pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {

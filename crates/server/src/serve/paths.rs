@@ -3,9 +3,8 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use runtime::diagnostic::{self, Level};
-
 use config::{Address, Config};
+use runtime::diagnostic::{self, Level};
 
 /// The directory of control sockets of this user: `/run/velodrome` for root, below `XDG_RUNTIME_DIR` where there is
 /// one, else below the directory for temporary files.

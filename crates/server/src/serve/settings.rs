@@ -2,13 +2,13 @@
 //!
 //! Owns how the host's limits are divided. Opens nothing.
 
+use config::{Config, DescriptorTables, LogLevel};
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::Level;
 use runtime::scheduler::Settings as SchedulerSettings;
 
 use super::error::ServeError;
 use crate::limits;
-use config::{Config, DescriptorTables, LogLevel};
 
 /// The least level of messages that are written.
 pub(super) fn level_of(level: LogLevel) -> Level {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use config::{Config, Listener, Pages};
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
@@ -25,7 +26,6 @@ use crate::load::Source;
 use crate::message::{Message, ReloadReport};
 use crate::pages::PageSet;
 use crate::site::SiteData;
-use config::{Config, Listener, Pages};
 
 /// Threads besides the schedulers.
 pub(super) struct Helpers {

@@ -4,6 +4,9 @@
 
 use std::rc::Rc;
 
+use config::Header;
+use config::route::{Action, Found, RouteRequest};
+use files::{Key, policy};
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -11,12 +14,9 @@ use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::handle::Site;
 use super::pack;
-use crate::files::{Key, policy};
 use crate::http::{Answer, AnswerContext, Reply, Request};
 use crate::message::Message;
 use crate::pages::SetIndex;
-use config::Header;
-use config::route::{Action, Found, RouteRequest};
 
 /// Methods that files take, as `Allow` names them.
 const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";

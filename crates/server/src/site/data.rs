@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use config::route::{HostId, Table};
+use config::{self, Config, ConfigErrors, RouteAction};
+use files::pattern::Pattern;
+use files::rules::{
+    CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
+    RootIndex,
+};
 use runtime::clock::milliseconds;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
-use crate::files::pattern::Pattern;
-use crate::files::rules::{
-    CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
-    RootIndex,
-};
 use crate::http::{ListenerRules, Settings};
 use crate::limits::ANSWER_DEADLINE;
 use crate::pages::{PageRoot, PageSet, Places, Secret, SetIndex};
-use config::route::{HostId, Table};
-use config::{self, Config, ConfigErrors, RouteAction};
 
 /// A configuration in force.
 #[derive(Debug)]

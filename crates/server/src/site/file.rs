@@ -3,6 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use config::FileRules;
+use config::route::{Found, RuleId};
+use files::answer::{self, FileAnswer, FileRequest, Part};
+use files::cache::Looked;
+use files::entry::Entry;
+use files::representation::Large;
+use files::roots::{LargeOpen, Patience};
+use files::{Key, RootIndex, Warm};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use runtime::slots::ProcessId;
 use sys::file::FileHandle;
@@ -13,16 +21,8 @@ use wire::http::status::Status;
 
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
-use crate::files::answer::{self, FileAnswer, FileRequest, Part};
-use crate::files::cache::Looked;
-use crate::files::entry::Entry;
-use crate::files::representation::Large;
-use crate::files::roots::{LargeOpen, Patience};
-use crate::files::{Key, RootIndex, Warm};
 use crate::http::{Answer, AnswerContext, Request};
 use crate::message::Message;
-use config::FileRules;
-use config::route::{Found, RuleId};
 
 /// Processes remembered as warmed or rewritten.
 ///
@@ -195,7 +195,7 @@ impl Site {
             }
             LargeOpen::Cold => {
                 let relative = Arc::clone(&large.relative);
-                let length = crate::files::limits::WARM_FIRST_SIZE;
+                let length = files::limits::WARM_FIRST_SIZE;
                 let warm = Warm { root: key.root, relative, offset: 0, length };
                 let sent = self.send_warm(context.id, warm, context.mail);
                 Err(if sent { NotNow::Wait } else { NotNow::Busy })

@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use config::route::Action;
+use files::{Key, RootIndex};
 use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 use wire::http::head::Framing;
@@ -13,11 +15,9 @@ use wire::http::target;
 
 use super::answer::{PATH_RULES, route_request};
 use super::handle::Site;
-use crate::files::{Key, RootIndex};
 use crate::http::{BodyPolicy, Intake, Request};
 use crate::message::Message;
 use crate::uploads::Report;
-use config::route::Action;
 
 impl Site {
     /// The body of a request is collected for a page, as far as its route allows.

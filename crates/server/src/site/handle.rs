@@ -5,6 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use config::route::RuleId;
+use files::cache::Cache;
+use files::error_page::{self, ErrorPages};
+use files::job::Failure;
+use files::roots::Roots;
+use files::{Errand, Job, Key, Warm, Warmed};
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
@@ -20,11 +26,6 @@ use super::log::When;
 use super::packer::Packer;
 use super::page::Refusal;
 use super::waiting::Waiting;
-use crate::files::cache::Cache;
-use crate::files::error_page::{self, ErrorPages};
-use crate::files::job::Failure;
-use crate::files::roots::Roots;
-use crate::files::{Errand, Job, Key, Warm, Warmed};
 use crate::http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
 };
@@ -32,7 +33,6 @@ use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
 use crate::pages::{AtWork, Letter, PageSet, Runner, Undelivered};
 use crate::uploads::Desk;
-use config::route::RuleId;
 
 /// The site of one scheduler.
 pub struct Site {
@@ -48,7 +48,7 @@ pub struct Site {
     pub(super) waiting: Waiting,
     pub(super) pages: ErrorPages,
     /// Which root a rule serves, found once.
-    pub(super) root_of_rule: Vec<(RuleId, crate::files::RootIndex)>,
+    pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
     /// Decoded paths are made here.
     pub(super) path: Vec<u8>,
     pub(super) unique: u128,
@@ -361,7 +361,7 @@ impl Application for Site {
 
     fn on_cold_file(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {
         let warm = Warm {
-            root: crate::files::RootIndex(region.name.root),
+            root: files::RootIndex(region.name.root),
             relative: Arc::clone(&region.name.relative),
             offset: region.offset,
             length: region.length,

@@ -5,6 +5,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use config::route::Found;
+use files::error_page::ErrorPages;
+use files::job::Content;
+use files::representation::Body;
+use files::{Form, error_page, form_of, policy};
+use files::{Key, RootIndex};
 use runtime::output::SharedBytes;
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
@@ -12,14 +18,9 @@ use wire::http::status::Status;
 use super::answer::Exchange;
 use super::file::NotNow;
 use super::handle::Site;
-use crate::files::error_page::ErrorPages;
-use crate::files::job::Content;
-use crate::files::representation::Body;
-use crate::files::{Form, error_page, form_of, policy};
-use crate::files::{Key, RootIndex};
 use crate::http::{Answer, AnswerContext, Reply};
 use crate::message::Message;
-use config::route::Found;
+use crate::pages;
 
 /// A page from the cache: its media type and bytes.
 type Page = (Arc<str>, Arc<[u8]>);
@@ -148,7 +149,7 @@ impl Site {
     ) -> Answer {
         exchange.reply.begin(status);
         exchange.reply.prepared_fields(fields);
-        exchange.configured_fields_under(policy::FAULT_PAGE, fields);
+        exchange.configured_fields_under(pages::FAULT_POLICY, fields);
         finish_page(page, exchange.reply)
     }
 

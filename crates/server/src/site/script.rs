@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use config::PageErrors;
+use config::route::{Action, Found};
+use files::RootIndex;
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 use script::engine::{Author, Fault, Output, ScriptError};
@@ -15,7 +18,6 @@ use wire::http::status::Status;
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
 use super::pack;
-use crate::files::RootIndex;
 use crate::http::{Added, Answer, AnswerContext, Request};
 use crate::limits::APP_MAIN;
 use crate::message::Message;
@@ -23,8 +25,6 @@ use crate::pages::{
     FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer,
 };
 use crate::uploads::Standing;
-use config::PageErrors;
-use config::route::{Action, Found};
 
 /// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
 const FRAMING: [&str; 8] = [

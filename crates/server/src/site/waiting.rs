@@ -1,9 +1,8 @@
 //! Who waits for which file.
 
 use ahash::HashMap;
+use files::{Key, RootIndex};
 use runtime::slots::ProcessId;
-
-use crate::files::{Key, RootIndex};
 
 /// Processes that wait, by root and path.
 #[derive(Debug, Default)]

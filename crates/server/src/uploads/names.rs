@@ -1,7 +1,8 @@
 //! What files of a form are called: while they come, by their senders, and when they are saved.
 
-use crate::limits;
 use config::{FILE_NAME, PageName};
+
+use crate::limits;
 
 /// What the names of files that are not saved begin with. Dot files are not served, and no page saves one.
 const PART_BEGIN: &str = ".velodrome-";

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use server::files::job::{Absence, Errand, FileContent};
-use server::files::{
+use files::job::{Absence, Errand, FileContent};
+use files::{
     Body, Cache, Content, Disk, Entry, FileRules, Found, Job, Key, Looked, Representation, Root,
     RootIndex,
 };

@@ -1,7 +1,7 @@
 //! The cache of a scheduler: freshness, what is under way, what is forgotten.
 
-use server::files::job::{Absence, Errand, Failure};
-use server::files::{Cache, Content, FileRules, Found, Job, Key, Looked, limits};
+use files::job::{Absence, Errand, Failure};
+use files::{Cache, Content, FileRules, Found, Job, Key, Looked, limits};
 use wire::http::encoding::{Accepted, Available, Coding};
 
 use super::site::{LATER_MS, ROOT, Site, accepts, bytes};
@@ -281,7 +281,7 @@ fn a_coding_that_could_be_had_is_asked_for_once() {
 fn roots_are_apart() {
     let mut cache = Cache::new(1 << 20);
     cache.insert(key("/a"), missing(), 1_000);
-    let other = Key { root: server::files::RootIndex(3), path: "/a" };
+    let other = Key { root: files::RootIndex(3), path: "/a" };
     assert!(matches!(cache.look(other, &Accepted::default(), 1_000), Looked::Missing(_)));
     cache.insert(other, missing(), 1_000);
     assert_eq!(cache.stats().paths, 2);

@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
+use files::rules::ListingRule;
+use files::{Content, FileRules, limits};
 use serde_json::Value;
-use server::files::rules::ListingRule;
-use server::files::{Content, FileRules, limits};
 use wire::http::encoding::Coding;
 use wire::http::target;
 

@@ -110,7 +110,7 @@ fn render(code: Option<u16>, sentence: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::policy;
+    use crate::policy;
 
     #[test]
     fn each_status_has_its_own_page() {

@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use server::files::job::Failure;
-use server::files::{
-    Body, FileRules, Large, LargeOpen, Patience, RootIndex, Roots, Warm, Warmed, limits,
-};
+use files::job::Failure;
+use files::{Body, FileRules, Large, LargeOpen, Patience, RootIndex, Roots, Warm, Warmed, limits};
 
 use super::site::{ROOT, Site};
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use server::files::answer::{FileAnswer, FileRequest, Part, Parts, answer};
-use server::files::rules::{CacheControlRule, ListingRule};
-use server::files::{Entry, FileRules, Pattern};
+use files::answer::{FileAnswer, FileRequest, Part, Parts, answer};
+use files::rules::{CacheControlRule, ListingRule};
+use files::{Entry, FileRules, Pattern};
 use wire::http::conditional::{Preconditions, SafeMethod};
 use wire::http::status::Status;
 

@@ -242,7 +242,7 @@ fn timestamp(time: FileTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::policy;
+    use crate::policy;
 
     #[test]
     fn its_policy_lets_in_its_style() {

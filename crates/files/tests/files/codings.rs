@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use server::files::job::Errand;
-use server::files::rules::{Compress, Precompressed};
-use server::files::{Body, Content, FileRules, Found};
+use files::job::Errand;
+use files::rules::{Compress, Precompressed};
+use files::{Body, Content, FileRules, Found};
 use wire::http::encoding::{Available, Coding};
 
 use super::site::{Site, bytes, content, etag, known};

@@ -6,11 +6,11 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::thread;
 
+use files::job::{Absence, Errand};
+use files::rules::CacheControlRule;
+use files::{Content, Disk, FileRules, Found, Job, Key, Pattern, Root, limits};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
-use server::files::job::{Absence, Errand};
-use server::files::rules::CacheControlRule;
-use server::files::{Content, Disk, FileRules, Found, Job, Key, Pattern, Root, limits};
 use sys::file::Symlinks;
 use wire::http::encoding::{Available, Coding};
 

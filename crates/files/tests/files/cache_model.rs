@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use files::job::Failure;
+use files::{Cache, Content, Entry, Found, Looked, limits};
 use proptest::prelude::*;
-use server::files::job::Failure;
-use server::files::{Cache, Content, Entry, Found, Looked, limits};
 use wire::http::encoding::Accepted;
 
 use super::cache::key;

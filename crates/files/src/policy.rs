@@ -7,7 +7,8 @@
 /// The field they stand in.
 pub const FIELD: &str = "Content-Security-Policy";
 
-/// The policy of a page with one stylesheet of this hash.
+/// The policy of a page with one stylesheet, whose SHA-256 in base64 this is.
+#[macro_export]
 macro_rules! only_style {
     ($hash:literal) => {
         concat!(
@@ -20,9 +21,6 @@ macro_rules! only_style {
 
 /// The policy of the built-in pages: errors and redirects.
 pub const ERROR_PAGE: &str = only_style!("h2mG0jYYOBsmdCjCKQ9W2Mrg68N70kIuLBESfCNdqbU=");
-
-/// The policy of the page that tells an author why his page failed.
-pub const FAULT_PAGE: &str = only_style!("e1WyGBnfN0KyJYLAKb1QNRypqChIg8iVlhjd4h/nAuE=");
 
 /// The policy of listings in HTML.
 pub const LISTING: &str = only_style!("XVW8RcEPURWW912ENnNm6Nb8m6QCJM/92UDxf4ztlHc=");

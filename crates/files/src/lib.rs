@@ -6,7 +6,8 @@
 //! large for the memory is opened by the scheduler itself with [`Roots::open_large`], which does not wait either, after
 //! a helper has brought it into the page cache ([`Warm`]).
 //!
-//! Owns what files are and how they are answered for. Never sends and never starts a thread: that is for who calls it.
+//! Owns what files are and how they are answered for. Never sends and never starts a thread: its caller does. Knows no
+//! route and no connection.
 
 mod accept;
 pub mod answer;
@@ -27,7 +28,7 @@ pub mod representation;
 pub mod roots;
 pub mod rules;
 
-pub(crate) use accept::{Form, form_of};
+pub use accept::{Form, form_of};
 pub use answer::{FileAnswer, FileRequest, Part, Parts};
 pub use cache::{Cache, CacheStats, Looked};
 pub use disk::Disk;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use files::job::{Absence, Errand, Trust};
+use files::rules::ListingRule;
+use files::{Body, Content, Disk, FileRules, Found, Job, Key, Root};
 use rustix::fs::CWD;
-use server::files::job::{Absence, Errand, Trust};
-use server::files::rules::ListingRule;
-use server::files::{Body, Content, Disk, FileRules, Found, Job, Key, Root};
 use wire::http::encoding::{Available, Coding};
 
 use super::site::{ROOT, Site, bytes, content, etag, known, set_modified};

@@ -6,8 +6,10 @@ use super::limits;
 
 /// The form of a listing, or of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
+    /// `text/html`.
     Html,
+    /// `application/json`.
     Json,
 }
 
@@ -20,7 +22,7 @@ struct Fit {
 }
 
 /// JSON only for a client that wants it more than HTML.
-pub(crate) fn form_of(accept: Option<&[u8]>) -> Form {
+pub fn form_of(accept: Option<&[u8]>) -> Form {
     let (mut html, mut json) = (Fit::default(), Fit::default());
     let members = accept.unwrap_or_default().split(|&byte| byte == b',');
     for member in members.take(limits::ACCEPT_MEMBERS_MAX) {

@@ -3,8 +3,8 @@
 //! Owns which slot goes next. Never judges how old a result is and never sends a job (that is `cache`).
 
 use super::{Cache, UseMark};
-use crate::files::entry::Sign;
-use crate::files::limits;
+use crate::entry::Sign;
+use crate::limits;
 
 // Of one turn's results none is forgotten by the bound on negative ones: there cannot be more than jobs under way.
 const _: () = assert!(limits::NEGATIVE_MAX >= limits::IN_FLIGHT_MAX);
