@@ -4,15 +4,8 @@
 //! protocol is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs`).
 //! Nothing is shared between schedulers, so neither needs a lock.
 
+pub use http;
 pub use runtime::{clock, limits, mailbox, output, scheduler, service, slots, stats};
-
-pub mod http {
-    //! HTTP/1.1 services: a function from request to reply, one on each scheduler.
-    pub use server::http::{
-        Answer, AnswerContext, Application, BodyPolicy, Http, Method, Reply, Request, Settings,
-        Status, Stream, Version, serve,
-    };
-}
 
 pub mod launch {
     //! Launching a service on schedulers of its own.

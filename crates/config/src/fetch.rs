@@ -9,9 +9,9 @@ use toml::de::DeValue;
 
 use super::Problems;
 use super::host_name::HostName;
-use super::network::Network;
 use super::section::Section;
 use super::value::{cannot_be, shown, text, wrong_type};
+use wire::network::Network;
 
 /// Which targets may be fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

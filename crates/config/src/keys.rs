@@ -43,7 +43,7 @@ pub(super) static TOP: SectionKeys = SectionKeys {
 
 pub(super) static LISTENER: SectionKeys = SectionKeys {
     name: "[[listener]]",
-    keys: &["address", "proxy_protocol_from", "backlog", "defer_accept", "mode"],
+    keys: &["address", "protocol", "proxy_protocol_from", "backlog", "defer_accept", "mode"],
 };
 
 pub(super) static HOST: SectionKeys =

@@ -23,7 +23,6 @@ pub mod limits;
 mod listener;
 mod log;
 mod model;
-mod network;
 mod page_name;
 mod pages;
 mod problem;
@@ -45,10 +44,9 @@ pub use limit_keys::Limits;
 pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
 pub use model::{
     AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage, FileCache,
-    FileRules, Header, Host, Listener, Matcher, MediaType, Method, Overrides, Respond, Route,
-    RouteAction, Steering,
+    FileRules, Header, Host, Listener, Matcher, MediaType, Method, Overrides, Protocol, Respond,
+    Route, RouteAction, Steering,
 };
-pub use network::{Network, NetworkError};
 pub use page_name::PageName;
 pub use pages::{PageCode, PageErrors, Pages};
 pub use problem::{ConfigErrors, Place, Problem};

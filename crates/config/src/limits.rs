@@ -1,8 +1,8 @@
 //! Every bound of the configuration: its name, its number and unit, and what happens when it is reached.
 //!
 //! Owns the numbers alone. The first part is the default of a key; the second part is what a configuration may ask
-//! for. Those that concern a request head equal `wire::limits`, those of pages `script::limits`: who uses both holds
-//! them against each other.
+//! for. Those of pages equal `script::limits`, those of connections `http::limits`: the server, which knows both, holds them
+//! against each other.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ const MIB: u64 = 1024 * KIB;
 // ---- Requests: the defaults of [limits] ----
 
 /// 16 KiB for request line and fields together; a longer head is answered 431 and the connection closed.
-pub const HEAD_SIZE: u64 = 16 * KIB;
+pub const HEAD_SIZE: u64 = wire::limits::HEAD_SIZE as u64;
 /// 100 fields in a head; one more is answered 431 and the connection closed.
-pub const FIELD_COUNT: u64 = 100;
+pub const FIELD_COUNT: u64 = wire::limits::FIELD_COUNT as u64;
 /// 8 KiB for one field, name and value; a longer one is answered 431 and the connection closed.
-pub const FIELD_SIZE: u64 = 8 * KIB;
+pub const FIELD_SIZE: u64 = wire::limits::FIELD_SIZE as u64;
 /// 256 bytes for a field's name; a longer one is answered 431 and the connection closed.
-pub const FIELD_NAME_SIZE: u64 = 256;
+pub const FIELD_NAME_SIZE: u64 = wire::limits::FIELD_NAME_SIZE as u64;
 /// 8 KiB for the request target; a longer one is answered 414 and the connection closed.
 pub const TARGET_SIZE: u64 = 8 * KIB;
 /// 1 MiB for a request body, where its route says nothing else; a longer one is answered 413.
-pub const BODY_SIZE: u64 = MIB;
+pub const BODY_SIZE: u64 = wire::limits::BODY_SIZE;
 /// 4 KiB for all chunk extensions of one body; more is answered 400 and the connection closed.
-pub const CHUNK_EXTENSION_SIZE: u64 = 4 * KIB;
+pub const CHUNK_EXTENSION_SIZE: u64 = wire::limits::CHUNK_EXTENSION_SIZE as u64;
 /// 8 KiB for the trailer of a chunked body; a longer one is answered 431 and the connection closed.
-pub const TRAILER_SIZE: u64 = 8 * KIB;
+pub const TRAILER_SIZE: u64 = wire::limits::TRAILER_SIZE as u64;
 /// 64 KiB of a body nobody reads are thrown away to keep the connection; beyond that it is closed.
 pub const UNREAD_BODY_SIZE: u64 = 64 * KIB;
 
@@ -126,9 +126,9 @@ pub const DEADLINE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 pub const BACKLOG_MAX: u64 = 65_535;
 /// 65,535 bytes for a head and every part of one; a configuration that asks for more is refused, as the
 /// codec remembers places in a head in 16 bits.
-pub const HEAD_PART_SIZE_MAX: u64 = 65_535;
+pub const HEAD_PART_SIZE_MAX: u64 = wire::limits::HEAD_SIZE_MAX as u64;
 /// 100 fields; a configuration that allows more is refused, as the codec has no room to remember them.
-pub const FIELD_COUNT_MAX: u64 = 100;
+pub const FIELD_COUNT_MAX: u64 = wire::limits::FIELD_COUNT as u64;
 /// 100,000,000 connections; a configuration that allows more is refused.
 pub const CONNECTIONS_MAX: u64 = 100_000_000;
 /// 100 us of a page's slice; a configuration with less is refused: the interruptions would cost more than the pages.

@@ -2,11 +2,13 @@
 //!
 //! Owns the keys of that section and the check that no two listeners want the same. Never opens a socket.
 
+use super::choice::choice;
 use super::section::{Item, Section};
 use super::value::{borrowed_text, cannot_be, duration, whole, wrong_type};
-use super::{Address, Listener, Network, Overrides, Problems, keys};
+use super::{Address, Listener, Overrides, Problems, Protocol, keys};
 use crate::limits;
 use toml::de::DeValue;
+use wire::network::Network;
 
 /// The address without any configuration: this machine alone.
 const DEFAULT: std::net::SocketAddr =
@@ -19,6 +21,7 @@ impl Listener {
         Self {
             place: None,
             address,
+            protocol: Protocol::default(),
             proxy_protocol_from: Vec::new(),
             backlog: limits::BACKLOG,
             defer_accept: limits::DEFER_ACCEPT,
@@ -53,6 +56,8 @@ fn listener(section: &Section<'_>, problems: &mut Problems) -> Option<Listener> 
         return None;
     };
     let address = section.read("address", problems, address);
+    let protocol =
+        section.read("protocol", problems, |item| choice(item, &[("http", Protocol::Http)]));
     let networks = section.list("proxy_protocol_from", problems, network);
     if let (Some(item), true) =
         (section.item("proxy_protocol_from"), section.is_empty_list("proxy_protocol_from"))
@@ -69,6 +74,7 @@ fn listener(section: &Section<'_>, problems: &mut Problems) -> Option<Listener> 
     check_kind(section, &address, problems);
     let mut listener = Listener::on(address);
     listener.place = Some(problems.place(address_item.offset));
+    listener.protocol = protocol.unwrap_or_default();
     listener.proxy_protocol_from = networks.unwrap_or_default();
     if let Some(backlog) = backlog {
         listener.backlog = u32::try_from(backlog).unwrap_or(limits::BACKLOG);

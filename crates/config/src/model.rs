@@ -7,9 +7,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{
-    Address, Admin, Glob, HostName, Limits, Log, Network, PageErrors, Pages, Place, Target,
-};
+use wire::network::Network;
+
+use super::{Address, Admin, Glob, HostName, Limits, Log, PageErrors, Pages, Place, Target};
 use crate::limits;
 
 /// The whole configuration of a server.
@@ -119,6 +119,8 @@ pub struct Listener {
     pub place: Option<Place>,
     /// What to listen on.
     pub address: Address,
+    /// What is spoken on its connections.
+    pub protocol: Protocol,
     /// The networks a PROXY header is required from (anyone else is refused); empty for no header.
     pub proxy_protocol_from: Vec<Network>,
     /// How many connections may wait to be accepted.
@@ -127,6 +129,14 @@ pub struct Listener {
     pub defer_accept: Duration,
     /// The permissions of a Unix socket's file.
     pub mode: u32,
+}
+
+/// What is spoken on the connections of a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// HTTP/1.1 and HTTP/1.0.
+    #[default]
+    Http,
 }
 
 /// A host: the top level of the file or one `[[host]]`.

@@ -20,11 +20,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use config::{Config, Overrides};
+use http::{Function, Http, Reply, Request, Settings};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
+use server::conn::Connections;
 use server::file_helper::FileHelper;
-use server::http::{Function, Http, Reply, Request, Settings};
 use server::message::Message;
 use server::site::{Helpers, Site, SiteData};
 use sys::pollset::sim::{ClientId, Faults, Sim, World};
@@ -161,15 +162,15 @@ impl Service for Null {
 }
 
 /// The site on a directory of its own, with its one file in the cache.
-fn site() -> io::Result<Stage<Http<Site>>> {
+fn site() -> io::Result<Stage<Connections>> {
     let root = std::env::temp_dir().join("velodrome-simulated-requests");
     std::fs::create_dir_all(&root)?;
     std::fs::write(root.join("page.html"), [b'x'; FILE_BYTES])?;
     let data = Arc::new(compile(&root)?);
-    let settings = Arc::clone(&data.settings);
     let (files, names, uploads) = (vec![Endpoint(1)], Vec::new(), Vec::new());
     let helpers = Helpers { schedulers: 1, files, names, uploads, log: None };
-    let mut stage = Stage::new(Http::new(Site::open(data, helpers, 0)?, settings, None))?;
+    let mut stage =
+        Stage::new(Connections::new(Site::open(Arc::clone(&data), helpers, 0)?, &data, None))?;
     let client = stage.connect()?;
     stage.exchange(client, FILE)?;
     let mut from = 0;

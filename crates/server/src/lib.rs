@@ -4,9 +4,9 @@
 //! a handler, never blocks a turn.
 
 pub mod admin;
+pub mod conn;
 pub mod fetch;
 pub mod file_helper;
-pub mod http;
 pub mod limits;
 pub mod load;
 pub mod log_writer;

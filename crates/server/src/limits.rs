@@ -10,18 +10,22 @@ pub use config::limits::*;
 
 pub use crate::pages::limits::*;
 
+// What is configured where nothing is said is what connections would begin with by themselves.
+const _: () = {
+    assert!(config::limits::BODY_SIZE == http::limits::BODY_SIZE);
+    assert!(config::limits::UNREAD_BODY_SIZE == http::limits::UNREAD_BODY_SIZE);
+    assert!(config::limits::BODY_RATE == http::limits::BODY_RATE);
+    assert!(config::limits::HEADER_DEADLINE.as_nanos() == http::limits::HEADER_DEADLINE.as_nanos());
+    assert!(config::limits::BODY_IDLE.as_nanos() == http::limits::BODY_IDLE.as_nanos());
+    assert!(config::limits::KEEP_ALIVE.as_nanos() == http::limits::KEEP_ALIVE.as_nanos());
+};
+
 const KIB: u64 = 1024;
 
 // Answers
 
-/// How long an application may make a request wait. Consequence: 504, and the connection is closed.
-pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
-
 /// Bytes of a request body on the control socket. Consequence: 413.
 pub const ADMIN_BODY_SIZE: u64 = 64 * KIB;
-
-/// Bytes that the access log has of what was refused as no request. Consequence: it has no more of its first line.
-pub const LOG_REFUSED_BYTES: usize = 256;
 
 /// File helper threads: how many look-ups may wait for the disk at once. Consequence: more wait in mailboxes.
 pub const FILE_HELPERS: usize = 4;
@@ -35,10 +39,6 @@ pub const TURN_MAX: Duration = Duration::from_secs(5);
 
 /// Time between two looks at the turns (1 s): one that lasts is reported so much later.
 pub const TURN_LOOK: Duration = Duration::from_secs(1);
-
-/// How long an idle connection is kept open in a drain, so that its next answer can say `Connection: close`.
-/// Consequence: a client that sends nothing until then is closed.
-pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);
 
 /// Connections to the control socket and the metrics listener. Consequence: the longest idle one is closed.
 pub const ADMIN_CONNECTIONS: usize = 256;

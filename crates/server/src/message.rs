@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use files::cache::CacheStats;
 use files::{Job, Warm, Warmed};
+use http::HttpStats;
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 
 use crate::fetch::{Found, Question};
-use crate::http::HttpStats;
 use crate::pages::{Letter, PageProblem, PageSet, PagesReport};
 use crate::site::SiteData;
 use crate::uploads::{Order, Report};

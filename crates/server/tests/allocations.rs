@@ -10,10 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use config::{Config, Overrides};
+use http::{Function, Http, Reply, Request, Settings};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
+use runtime::service::Service;
+use server::conn::Connections;
 use server::file_helper::FileHelper;
-use server::http::{Application, Function, Http, Reply, Request, Settings};
 use server::message::Message;
 use server::site::{Helpers, Site, SiteData};
 use sys::pollset::sim::{ClientId, Faults, World};
@@ -35,19 +37,23 @@ fn address() -> ListenAddress {
     ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)))
 }
 
-/// A scheduler, its world, and the mailbox of its only helper.
-struct Bench<A: Application> {
-    world: World,
-    scheduler: Scheduler<Apart, Http<A>>,
-    helper: Mailbox<A::Message>,
+/// HTTP answered by a function.
+fn http<F: FnMut(&Request<'_>, &mut Reply<'_>)>(function: F) -> Http<Function<F>> {
+    Http::new(Function(function), Arc::new(Settings::default()), None)
 }
 
-impl<A: Application> Bench<A> {
-    fn new(application: A) -> Self {
+/// A scheduler, its world, and the mailbox of its only helper.
+struct Bench<S: Service> {
+    world: World,
+    scheduler: Scheduler<Apart, S>,
+    helper: Mailbox<S::Message>,
+}
+
+impl<S: Service> Bench<S> {
+    fn new(service: S) -> Self {
         let world = World::new(1, Faults::none());
         let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
         let mut mailbox = || seats.next().unwrap().mailbox;
-        let service = Http::new(application, Arc::new(Settings::default()), None);
         let pollset = Apart(world.pollset(0));
         let settings = SchedulerSettings { connections: 100, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(pollset, service, mailbox(), settings);
@@ -104,28 +110,28 @@ const PLAINTEXT: &[u8] = b"GET /plaintext HTTP/1.1\r\nHost: example.test\r\n\r\n
 
 #[test]
 fn a_kept_alive_json_answer_allocates_nothing() {
-    Bench::new(Function(hello)).assert_no_allocation(JSON, 1);
+    Bench::new(http(hello)).assert_no_allocation(JSON, 1);
 }
 
 #[test]
 fn a_kept_alive_text_answer_allocates_nothing() {
-    Bench::new(Function(hello)).assert_no_allocation(PLAINTEXT, 1);
+    Bench::new(http(hello)).assert_no_allocation(PLAINTEXT, 1);
 }
 
 #[test]
 fn sixteen_pipelined_answers_allocate_nothing() {
-    Bench::new(Function(hello)).assert_no_allocation(&PLAINTEXT.repeat(16), 16);
+    Bench::new(http(hello)).assert_no_allocation(&PLAINTEXT.repeat(16), 16);
 }
 
 #[test]
 fn a_small_body_that_came_whole_allocates_nothing() {
     let request = b"POST / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 5\r\n\r\nhello";
-    Bench::new(Function(hello)).assert_no_allocation(request, 1);
+    Bench::new(http(hello)).assert_no_allocation(request, 1);
 }
 
 #[test]
 fn a_short_connection_allocates_nothing() {
-    let mut bench = Bench::new(Function(hello));
+    let mut bench = Bench::new(http(hello));
     let request = b"GET /json HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n";
     let mut cost = 0;
     for number in 0..WARM_UP + REQUESTS {
@@ -142,7 +148,7 @@ fn a_short_connection_allocates_nothing() {
 #[test]
 fn an_answer_with_a_buffer_of_its_own_is_counted() {
     // The count itself is right: one copy for each request is seen.
-    let mut bench = Bench::new(Function(|_: &Request<'_>, reply: &mut Reply<'_>| {
+    let mut bench = Bench::new(http(|_: &Request<'_>, reply: &mut Reply<'_>| {
         let text = String::from("Hello, World!");
         reply.text(&text);
     }));
@@ -160,7 +166,10 @@ fn a_cached_file_allocates_nothing() {
     let data = Arc::new(SiteData::compile(config, 1).unwrap());
     let (files, names, uploads) = (vec![Endpoint(1)], Vec::new(), Vec::new());
     let helpers = Helpers { schedulers: 1, files, names, uploads, log: None };
-    let mut bench = Bench::new(Site::open(data, helpers, 0).unwrap());
+    let mut bench = {
+        let site = Site::open(Arc::clone(&data), helpers, 0).unwrap();
+        Bench::new(Connections::new(site, &data, None))
+    };
     let request: &[u8] = b"GET /page.html HTTP/1.1\r\nHost: example.test\r\nUser-Agent: test\r\n\
                            Accept: */*\r\nAccept-Encoding: identity\r\n\r\n";
     let first = bench.world.connect(&address()).unwrap();

@@ -6,4 +6,5 @@
 pub mod escape;
 pub mod http;
 pub mod limits;
+pub mod network;
 pub mod proxy;

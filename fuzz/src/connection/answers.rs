@@ -2,7 +2,7 @@
 //! with the server.
 
 use conformance::{Parsed, RequestKind, Response, StreamEnd, parse_response};
-use server::http::Method;
+use http::Method;
 
 use super::expected::{Conversation, End};
 

@@ -5,11 +5,11 @@
 //! all others get an echo.
 
 use conformance::Response;
-use runtime::service::{Command, ServiceContext};
-use runtime::slots::ProcessId;
-use server::http::{
+use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Method, Reply, Request, Status,
 };
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
 
 use super::expected::Asked;
 

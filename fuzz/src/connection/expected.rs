@@ -3,7 +3,7 @@
 //! Owns the model of a connection: which requests there are, and how the stream ends. No state outlives a request and
 //! nothing is cut, which is what makes it simple enough to be believed.
 
-use server::http::{BodyPolicy, Method, Status, Version};
+use http::{BodyPolicy, Method, Status, Version};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
 use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Target};
 

@@ -5,9 +5,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use http::{Http, Settings};
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use server::http::{Http, Settings};
 use sys::pollset::sim::{ClientId, Faults, Sim, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;

@@ -23,18 +23,27 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-server", Use::Always),
     // The command line lays its words over the file's.
     ("velodrome", "velodrome-config", Use::Always),
+    // The library: services written by others.
+    ("velodrome", "velodrome-http", Use::Always),
     // `bench conformance` plays the suite against any server.
     ("velodrome", "velodrome-conformance", Use::Always),
     // A test with a thousand clients raises its own descriptor limit.
     ("velodrome", "velodrome-sys", Use::TestsOnly),
     ("velodrome-server", "velodrome-config", Use::Always),
     ("velodrome-server", "velodrome-files", Use::Always),
+    ("velodrome-server", "velodrome-http", Use::Always),
     ("velodrome-server", "velodrome-runtime", Use::Always),
     ("velodrome-server", "velodrome-wire", Use::Always),
     // Pages of the served directories.
     ("velodrome-server", "velodrome-script", Use::Always),
     // Listeners and users are named by the configuration.
     ("velodrome-server", "velodrome-sys", Use::Always),
+    // Networks as they are written, and bounds of heads.
+    ("velodrome-config", "velodrome-wire", Use::Always),
+    ("velodrome-http", "velodrome-runtime", Use::Always),
+    ("velodrome-http", "velodrome-wire", Use::Always),
+    // Who a peer is, and which side speaks first.
+    ("velodrome-http", "velodrome-sys", Use::Always),
     ("velodrome-files", "velodrome-wire", Use::Always),
     // Files are opened beneath a root.
     ("velodrome-files", "velodrome-sys", Use::Always),
@@ -53,6 +62,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-fuzz", "velodrome-server", Use::Always),
     // So are configurations.
     ("velodrome-fuzz", "velodrome-config", Use::Always),
+    ("velodrome-fuzz", "velodrome-http", Use::Always),
     // A whole connection needs a scheduler, a simulated world, and a reader of answers that is not ours to please.
     ("velodrome-fuzz", "velodrome-runtime", Use::Always),
     ("velodrome-fuzz", "velodrome-sys", Use::Always),

@@ -9,9 +9,10 @@ use crate::tidy::source::{Source, is_word_character};
 use crate::tidy::tree::Tree;
 
 /// Where schedulers live.
-const FOLDERS: [&str; 5] = [
+const FOLDERS: [&str; 6] = [
     "crates/config/src/",
     "crates/files/src/",
+    "crates/http/src/",
     "crates/runtime/src/",
     "crates/server/src/",
     "crates/wire/src/",

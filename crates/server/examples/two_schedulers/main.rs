@@ -25,9 +25,10 @@ use std::thread::JoinHandle;
 use config::{Config, Overrides};
 use files::job::Absence;
 use files::{Content, Found};
+use http::{AccessLog, LogFormat};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use server::http::{AccessLog, Http, LogFormat};
+use server::conn::Connections;
 use server::message::{FoundFile, LookUp, Message};
 use server::site::{Helpers, Site, SiteData};
 use sys::pollset::{ListenOptions, Speaks};
@@ -122,7 +123,7 @@ fn kinds() -> Vec<Kind> {
 /// One scheduler on its thread.
 struct Seated {
     number: usize,
-    scheduler: Scheduler<Feed, Http<Site>>,
+    scheduler: Scheduler<Feed, Connections>,
     line: Rc<RefCell<Line>>,
     kinds: Vec<Kind>,
     counter: Counter,
@@ -141,7 +142,7 @@ impl Seated {
         let requests = kinds.iter().map(|kind| kind.bytes.clone()).collect();
         let site = Site::open(Arc::clone(data), helpers, number as u128)?;
         let log = Some(AccessLog::new(LogFormat::Combined));
-        let service = Http::new(site, Arc::clone(&data.settings), log);
+        let service = Connections::new(site, data, log);
         let feed = Feed::new(requests, Rc::clone(&line));
         let settings = SchedulerSettings { connections: 16, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(feed, service, mailbox, settings);
@@ -282,7 +283,7 @@ fn say_where(data: &Arc<SiteData>) -> io::Result<()> {
     let site = Arc::as_ptr(data).addr() - counts;
     region("the compiled site, with its reference count", site, size_of::<SiteData>() + counts);
     let settings = Arc::as_ptr(&data.settings).addr() - counts;
-    let bytes = size_of::<server::http::Settings>() + counts;
+    let bytes = size_of::<http::Settings>() + counts;
     region("the settings of connections, with their reference count", settings, bytes);
     for line in std::fs::read_to_string("/proc/self/maps")?.lines() {
         println!("map {line}");

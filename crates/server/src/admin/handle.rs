@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
@@ -11,7 +12,6 @@ use wire::http::status::Status;
 
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
-use crate::http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 use crate::message::{Message, PagesRead, ReloadReport};
 
 /// What is known from the start and never changes.

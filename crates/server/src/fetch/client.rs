@@ -182,7 +182,7 @@ impl Client {
     }
 
     /// A turn ends: what is wanted of the scheduler is said.
-    pub(crate) fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+    pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for command in self.commands.drain(..) {
             context.command(command);
         }

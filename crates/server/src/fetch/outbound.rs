@@ -30,12 +30,12 @@ pub(super) enum Past {
 
 impl Outbound {
     /// Whether it only waits to be used again.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.fetch.is_none()
     }
 
     /// Bytes came.
-    pub(crate) fn on_input<M>(
+    pub fn on_input<M>(
         &mut self,
         client: &mut Client,
         input: &[u8],
@@ -50,7 +50,7 @@ impl Outbound {
     }
 
     /// Something else happened.
-    pub(crate) fn on_event<M>(
+    pub fn on_event<M>(
         &mut self,
         client: &mut Client,
         event: Event,
@@ -98,7 +98,7 @@ impl Outbound {
     }
 
     /// It has ended.
-    pub(crate) fn on_close(mut self, client: &mut Client, reason: CloseReason) {
+    pub fn on_close(mut self, client: &mut Client, reason: CloseReason) {
         client.forget_idle(&self);
         let fetch = self.fetch.take().or_else(|| client.assigned_to(self.id));
         let Some(number) = fetch else { return };

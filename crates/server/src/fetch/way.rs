@@ -100,7 +100,7 @@ impl Client {
     }
 
     /// A connection was begun, or could not be.
-    pub(crate) fn on_connect<M>(
+    pub fn on_connect<M>(
         &mut self,
         ticket: u64,
         begun: Result<(), io::ErrorKind>,

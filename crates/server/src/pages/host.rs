@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use config::HostName;
+use http::Request;
 use runtime::clock::Now;
 use runtime::diagnostic;
 use script::engine::{Answer, Host, Level, Part};
 
 use super::log_gate::{LogGate, Writer};
-use crate::http::Request;
 use crate::uploads::Form;
 
 /// Fields that are read of a request: one more than the engine hands to a page, which is told that they are too many.

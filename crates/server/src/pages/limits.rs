@@ -86,8 +86,6 @@ pub const DESCRIPTORS_RESERVED_PART: u64 = 8;
 pub const DESCRIPTORS_RESERVED_MIN: u64 = 24;
 /// 256 descriptors are kept free of connections at most.
 pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;
-/// 2 s for the rest of a head that has begun when a drain begins; then its connection is closed, as at any header deadline.
-pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);
 /// 10 s: so much of these rates may come at once.
 pub const LOG_BURST_NS: u64 = 10_000_000_000;
 /// 5 s from one line that tells how many were left out to the next.

@@ -25,7 +25,7 @@ use std::time::SystemTime;
 use config::{
     AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
 };
-use pages::LivePages;
+use http::{AccessLog, Http};
 use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
@@ -35,9 +35,12 @@ use runtime::scheduler::{Scheduler, Settings as SchedulerSettings};
 use runtime::service::Service;
 use sys::pollset::epoll::Epoll;
 
+use self::pages::LivePages;
+use self::settings::{level_of, scheduler_settings};
+use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
+use crate::conn::Connections;
 use crate::file_helper::FileHelper;
-use crate::http::{self, AccessLog, Http};
 use crate::limits;
 use crate::load::Source;
 use crate::log_writer::{LogTarget, LogWriter};
@@ -47,8 +50,6 @@ use crate::pages::{AtWork, Before};
 use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
 use crate::uploads::{Room, UploadWriter};
-use settings::{level_of, scheduler_settings};
-use watch::Watch;
 
 pub use error::ServeError;
 pub use paths::{control_directory, control_sockets};
@@ -137,9 +138,9 @@ impl Standing {
             listeners: addresses.clone(),
             cpus: launched.cpus.clone(),
             private_tables: launched.private_tables,
-            kinds: <Http<Site> as Service>::KINDS,
+            kinds: <Connections as Service>::KINDS,
             sandbox: sandbox.as_str(),
-            slot_bytes: Scheduler::<Epoll, Http<Site>>::slot_bytes(),
+            slot_bytes: Scheduler::<Epoll, Connections>::slot_bytes(),
             started: unix_seconds(),
             process: std::process::id(),
         };
@@ -310,11 +311,10 @@ fn launch_schedulers(
         let mut site = Site::open(Arc::clone(&data), helpers.clone(), unique)?;
         site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
         let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
-        let mut http = Http::new(site, Arc::clone(&data.settings), log);
-        http.set_listeners(listeners.configured(endpoint));
-        http.client_mut().set_connections(connections);
-        http.client_mut().set_rules(data.config.pages.fetch.clone());
-        Ok(http)
+        let mut service = Connections::new(site, &data, log);
+        service.set_listeners(listeners.configured(endpoint));
+        service.set_connections(connections);
+        Ok(service)
     };
     let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;
     let watch = Watch::new(&launched.pulses, &at_work);

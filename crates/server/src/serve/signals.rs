@@ -229,7 +229,7 @@ fn drain(
         format_args!("draining: what runs has {:?} to end", data.config.drain_deadline),
     );
     post.tell_control(Message::Draining);
-    let idle_grace_ms = milliseconds(limits::DRAIN_IDLE_GRACE);
+    let idle_grace_ms = milliseconds(http::limits::DRAIN_IDLE_GRACE);
     for scheduler in post.schedulers() {
         post.send(scheduler, Message::Drain { deadline_ms, idle_grace_ms });
     }

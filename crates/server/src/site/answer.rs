@@ -7,6 +7,7 @@ use std::rc::Rc;
 use config::Header;
 use config::route::{Action, Found, RouteRequest};
 use files::{Key, policy};
+use http::{Answer, AnswerContext, Reply, Request};
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -14,7 +15,6 @@ use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::handle::Site;
 use super::pack;
-use crate::http::{Answer, AnswerContext, Reply, Request};
 use crate::message::Message;
 use crate::pages::SetIndex;
 

@@ -10,12 +10,12 @@ use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
     RootIndex,
 };
+use http::limits::ANSWER_DEADLINE;
+use http::{ListenerRules, Settings};
 use runtime::clock::milliseconds;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
-use crate::http::{ListenerRules, Settings};
-use crate::limits::ANSWER_DEADLINE;
 use crate::pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 
 /// A configuration in force.

@@ -11,6 +11,7 @@ use files::entry::Entry;
 use files::representation::Large;
 use files::roots::{LargeOpen, Patience};
 use files::{Key, RootIndex, Warm};
+use http::{Answer, AnswerContext, Request};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use runtime::slots::ProcessId;
 use sys::file::FileHandle;
@@ -21,7 +22,6 @@ use wire::http::status::Status;
 
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
-use crate::http::{Answer, AnswerContext, Request};
 use crate::message::Message;
 
 /// Processes remembered as warmed or rewritten.

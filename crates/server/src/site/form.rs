@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use config::route::Action;
 use files::{Key, RootIndex};
+use http::{BodyPolicy, Intake, Request};
 use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 use wire::http::head::Framing;
@@ -15,7 +16,6 @@ use wire::http::target;
 
 use super::answer::{PATH_RULES, route_request};
 use super::handle::Site;
-use crate::http::{BodyPolicy, Intake, Request};
 use crate::message::Message;
 use crate::uploads::Report;
 
@@ -69,7 +69,7 @@ impl Site {
     }
 
     /// An upload helper has reported.
-    pub(super) fn on_uploaded(
+    pub(crate) fn on_uploaded(
         &mut self,
         report: Report,
         context: &mut ServiceContext<'_, Message>,

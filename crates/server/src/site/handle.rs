@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use config::route::RuleId;
-use files::cache::Cache;
+use files::cache::{Cache, CacheStats};
 use files::error_page::{self, ErrorPages};
-use files::job::Failure;
 use files::roots::Roots;
-use files::{Errand, Job, Key, Warm, Warmed};
+use files::{Errand, Job, Key, Warm};
+use http::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Reply, Request};
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
@@ -22,16 +22,13 @@ use super::data::SiteData;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::file::remember;
-use super::log::When;
 use super::packer::Packer;
 use super::page::Refusal;
 use super::waiting::Waiting;
-use crate::http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
-};
+use crate::fetch::Client;
 use crate::limits;
-use crate::message::{FoundFile, LookUp, Message, SchedulerReport, WarmFor};
-use crate::pages::{AtWork, Letter, PageSet, Runner, Undelivered};
+use crate::message::{FoundFile, LookUp, Message, WarmFor};
+use crate::pages::{AtWork, Letter, PageSet, PagesReport, Runner, Undelivered};
 use crate::uploads::Desk;
 
 /// The site of one scheduler.
@@ -155,13 +152,13 @@ impl Site {
 
     /// A helper has answered, so it has room for one: the first who waits asks again. A mailbox is full of messages
     /// that are still to be answered, so nobody waits for an answer that does not come.
-    fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
         if let Some(process) = self.postponed.pop_front() {
             context.command(Command::Resume(process));
         }
     }
 
-    fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn on_found(&mut self, found: FoundFile, context: &mut ServiceContext<'_, Message>) {
         let FoundFile { site, job, found } = found;
         let key = job.key();
         if Arc::ptr_eq(&site, &self.data) {
@@ -172,7 +169,11 @@ impl Site {
         }
     }
 
-    fn on_reload(&mut self, data: Arc<SiteData>, context: &mut ServiceContext<'_, Message>) {
+    pub(crate) fn on_reload(
+        &mut self,
+        data: Arc<SiteData>,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
         match Roots::open(&data.roots) {
             Ok(roots) => self.roots = roots,
             Err(error) => {
@@ -198,14 +199,14 @@ impl Site {
     }
 
     /// Pages of roots that are not served here are those of a configuration that this scheduler could not take over.
-    fn on_pages(&mut self, generation: u64, sets: &[Arc<PageSet>]) {
+    pub(crate) fn on_pages(&mut self, generation: u64, sets: &[Arc<PageSet>]) {
         if generation == self.data.generation {
             self.load_pages(sets);
         }
     }
 
     /// Where no page was ever run there is no process that a letter could be for.
-    fn on_letter(
+    pub(crate) fn on_letter(
         &mut self,
         from: Endpoint,
         letter: Letter,
@@ -220,16 +221,52 @@ impl Site {
         }
     }
 
-    fn report(http: &Http<Self>, context: &ServiceContext<'_, Message>) -> Box<SchedulerReport> {
-        let site = http.application();
-        Box::new(SchedulerReport {
-            runtime: context.stats.clone(),
-            http: http.stats().clone(),
-            cache: site.cache.stats(),
-            pages: site.runner.as_ref().map(|runner| runner.report()),
-            processes: context.processes,
-            generation: site.data.generation,
-        })
+    /// A helper has brought a region into memory for a process.
+    pub(crate) fn on_warmed(
+        &mut self,
+        process: ProcessId,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        remember(&mut self.warmed, process);
+        context.command(Command::Resume(process));
+    }
+
+    /// A turn ends.
+    pub(crate) fn end_turn(
+        &mut self,
+        client: &mut Client,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        self.end_turn_of_pages(client, context);
+        self.uploads.on_turn_end(context);
+        self.packer.on_turn_end(context);
+    }
+
+    /// The scheduler has ended.
+    pub(crate) fn leave(&mut self) {
+        if let Some(runner) = self.runner.take() {
+            runner.leave();
+        }
+    }
+
+    /// Who writes the access log.
+    pub(crate) fn log_writer(&self) -> Option<Endpoint> {
+        self.helpers.log
+    }
+
+    /// What the file cache counted.
+    pub(crate) fn cache_stats(&self) -> CacheStats {
+        self.cache.stats()
+    }
+
+    /// What pages counted; none where no page can be run.
+    pub(crate) fn pages_report(&self) -> Option<PagesReport> {
+        self.runner.as_ref().map(|runner| runner.report())
+    }
+
+    /// Which configuration is in force, counted from 1.
+    pub(crate) fn generation(&self) -> u64 {
+        self.data.generation
     }
 }
 
@@ -272,63 +309,6 @@ impl Application for Site {
         error_page::MEDIA_TYPE
     }
 
-    fn on_message(
-        http: &mut Http<Self>,
-        from: Endpoint,
-        message: Message,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
-        if matches!(message, Message::Found(_) | Message::Warmed(..)) {
-            http.application_mut().resume_postponed(context);
-        }
-        match message {
-            Message::Found(found) => http.application_mut().on_found(*found, context),
-            Message::Warmed(process, Warmed::Read(_)) => {
-                remember(&mut http.application_mut().warmed, process);
-                context.command(Command::Resume(process));
-            }
-            Message::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
-                context.command(Command::Close(process));
-            }
-            Message::Reload(data) => {
-                http.set_settings(Arc::clone(&data.settings));
-                http.application_mut().on_reload(data, context);
-            }
-            Message::Resolved(name, found) => {
-                http.client_mut().learn(&name, found, context.now.monotonic_ns);
-            }
-            Message::Drain { deadline_ms, idle_grace_ms } => {
-                context.command(Command::Drain { deadline_ms, idle_grace_ms });
-            }
-            Message::AskReport => {
-                let report = Self::report(http, context);
-                // Who asks again later finds room again.
-                let _asks_again = context.mail.send(from, Message::Report(report));
-            }
-            Message::Uploaded(report) => http.application_mut().on_uploaded(*report, context),
-            Message::Letter(letter) => {
-                http.application_mut().on_letter(from, *letter, context);
-            }
-            Message::Pages { generation, sets } => {
-                http.application_mut().on_pages(generation, &sets);
-            }
-            // Not for a scheduler.
-            Message::LookUp(_)
-            | Message::Warm(_)
-            | Message::Resolve(_)
-            | Message::Upload(_)
-            | Message::Lines(..)
-            | Message::ReopenLog
-            | Message::StopLog
-            | Message::Reloaded(_)
-            | Message::PagesLoaded(_)
-            | Message::Draining
-            | Message::Report(_)
-            | Message::AskLogReport
-            | Message::LogReport(_) => {}
-        }
-    }
-
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
         // A page may wait for long.
@@ -341,21 +321,6 @@ impl Application for Site {
         self.packer.forget(process);
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
-        }
-    }
-
-    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
-        let (site, client) = http.parts_mut();
-        site.end_turn_of_pages(client, context);
-        http.application_mut().uploads.on_turn_end(context);
-        http.application_mut().packer.on_turn_end(context);
-        Self::hand_over_log(http, context, When::Due);
-    }
-
-    fn on_stop(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
-        Self::hand_over_log(http, context, When::Now);
-        if let Some(runner) = http.application_mut().runner.take() {
-            runner.leave();
         }
     }
 

@@ -11,7 +11,6 @@ mod explain;
 mod file;
 mod form;
 mod handle;
-mod log;
 mod pack;
 mod packer;
 mod page;
@@ -19,14 +18,6 @@ mod script;
 mod turn;
 mod waiting;
 
-use runtime::scheduler::Scheduler;
-use sys::pollset::epoll::Epoll;
-
-use crate::http::Http;
-
 pub use data::SiteData;
 pub use endpoints::Helpers;
 pub use handle::Site;
-
-// What an idle connection costs: its slot and nothing else (`tests/idle_memory.rs` counts the heap).
-const _: () = assert!(Scheduler::<Epoll, Http<Site>>::slot_bytes() <= 104);

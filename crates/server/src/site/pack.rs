@@ -3,6 +3,7 @@
 //! Owns the rules of RFC 9110 for it (8.4, 12.5.3 and 12.5.5). Never compresses a stream: each part of it is to be there at once.
 
 use files::media_type::is_compressible;
+use http::{Answer, Reply, Request};
 use runtime::slots::ProcessId;
 use script::engine::Output;
 use wire::http::encoding::{Accepted, Coding};
@@ -11,7 +12,6 @@ use wire::http::status::Status;
 use super::answer::Exchange;
 use super::packer::{CODINGS, Packed, Packer, Standing};
 use super::script::{status_set, write_fields};
-use crate::http::{Answer, Reply, Request};
 use crate::limits::PACK_FROM;
 use crate::pages::Page;
 

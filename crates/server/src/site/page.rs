@@ -11,6 +11,7 @@ use files::job::Content;
 use files::representation::Body;
 use files::{Form, error_page, form_of, policy};
 use files::{Key, RootIndex};
+use http::{Answer, AnswerContext, Reply};
 use runtime::output::SharedBytes;
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
@@ -18,7 +19,6 @@ use wire::http::status::Status;
 use super::answer::Exchange;
 use super::file::NotNow;
 use super::handle::Site;
-use crate::http::{Answer, AnswerContext, Reply};
 use crate::message::Message;
 use crate::pages;
 

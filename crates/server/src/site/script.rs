@@ -9,6 +9,7 @@ use std::sync::Arc;
 use config::PageErrors;
 use config::route::{Action, Found};
 use files::RootIndex;
+use http::{Added, Answer, AnswerContext, Request};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 use script::engine::{Author, Fault, Output, ScriptError};
@@ -18,7 +19,6 @@ use wire::http::status::Status;
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
 use super::pack;
-use crate::http::{Added, Answer, AnswerContext, Request};
 use crate::limits::APP_MAIN;
 use crate::message::Message;
 use crate::pages::{
@@ -404,14 +404,14 @@ mod tests {
 
     use super::super::endpoints::Helpers;
     use super::*;
-    use crate::http::Http;
+    use crate::conn::Connections;
     use crate::load::Source;
     use crate::pages::{Before, stage};
 
     /// A server of these pages, and the world that it is in.
     struct Server {
         world: World,
-        scheduler: Scheduler<Sim, Http<Site>>,
+        scheduler: Scheduler<Sim, Connections>,
         address: ListenAddress,
         directory: PathBuf,
     }
@@ -434,7 +434,7 @@ mod tests {
                 log: None,
             };
             let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
-            let service = Http::new(site, Arc::clone(&data.settings), None);
+            let service = Connections::new(site, &data, None);
             let world = World::new(1, Faults::none());
             let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0);
             let settings = SchedulerSettings { connections: 10, ..SchedulerSettings::default() };
@@ -463,7 +463,7 @@ mod tests {
         }
 
         fn runner(&mut self) -> &mut crate::pages::Runner {
-            self.scheduler.service().application_mut().runner.as_mut().unwrap()
+            self.scheduler.service().http_mut().application_mut().runner.as_mut().unwrap()
         }
     }
 

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use ahash::HashMap;
+use http::Intake;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ServiceContext};
@@ -18,7 +19,6 @@ use super::fault::told;
 use super::form::{Form, Storage};
 use super::names;
 use super::order::{Act, FormId, Order, Outcome, Report};
-use crate::http::Intake;
 use crate::limits;
 use crate::message::Message;
 

@@ -4,12 +4,12 @@
 
 use std::collections::VecDeque;
 
+use http::Intake;
 use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, PartHead, Piece};
 
 use super::fault::Fault;
 use super::names;
 use super::order::{Act, After, FormId};
-use crate::http::Intake;
 use crate::limits::{UPLOAD_BLOCK_SIZE, UPLOAD_BLOCKS};
 
 /// Bytes that a part costs besides its names and its value.

@@ -1,8 +1,8 @@
 //! No room: the connection limit, descriptors, memory, and who keeps others waiting for any of them.
 
+use http::{Http, Settings};
 use runtime::scheduler::Settings as SchedulerSettings;
 use runtime::service::CloseReason;
-use server::http::Settings;
 use sys::pollset::Speaks;
 use sys::pollset::sim::{ALWAYS, Faults};
 
@@ -15,11 +15,11 @@ fn hello() -> [Step; 2] {
     [Step::Send(get("/plaintext")), Step::Expect(Expected::new(200, *b"Hello, World!"))]
 }
 
-fn crowded(connections: usize) -> Stage<Small> {
+fn crowded(connections: usize) -> Stage<Http<Small>> {
     crowded_with(connections, Settings::default())
 }
 
-fn crowded_with(connections: usize, settings: Settings) -> Stage<Small> {
+fn crowded_with(connections: usize, settings: Settings) -> Stage<Http<Small>> {
     let scheduler = SchedulerSettings { connections, ..SchedulerSettings::default() };
     stage(&Setting { scheduler, first: Speaks::CLIENT, ..Setting::quiet(1) }, settings)
 }
@@ -37,7 +37,7 @@ fn the_longest_idle_makes_room_when_connections_are_kept_for_ever() {
     the_longest_idle_of(stage);
 }
 
-fn the_longest_idle_of(mut stage: Stage<Small>) {
+fn the_longest_idle_of(mut stage: Stage<Http<Small>>) {
     let begin_ns = stage.now_ns();
     let mut clients: Vec<Client> = (0..30)
         .map(|number| {
@@ -149,7 +149,7 @@ fn unfinished_heads_lock_nobody_out() {
     let good = || hello().into_iter().chain([Step::Close]);
     clients
         .extend((0..50).map(|number| Client::new(begin_ns + number * 50 * MILLISECOND_NS, good())));
-    let served = |_: &mut Stage<Small>, clients: &[Client]| {
+    let served = |_: &mut Stage<Http<Small>>, clients: &[Client]| {
         clients[10..].iter().all(|client| client.ending() == Some(Ending::Satisfied))
     };
     assert!(stage.run_until(&mut clients, served));
@@ -217,7 +217,7 @@ fn without_descriptors_for_a_while_few_are_closed_and_all_come_in_within_a_secon
     assert!(turns < 500, "it does not spin: {turns} turns");
     stage.world.set_faults(Faults::none());
     let again_ns = stage.now_ns();
-    let served = |_: &mut Stage<Small>, clients: &[Client]| {
+    let served = |_: &mut Stage<Http<Small>>, clients: &[Client]| {
         clients[50..].iter().all(|client| client.ending() == Some(Ending::Satisfied))
     };
     assert!(stage.run_until(&mut clients, served));
@@ -234,7 +234,7 @@ fn a_descriptor_limit_costs_one_connection_for_each_new_one() {
     stage.world.set_descriptor_limit(0, 51);
     let more_ns = stage.now_ns();
     clients.extend((0..20).map(|_| Client::new(more_ns, idle())));
-    let served = |_: &mut Stage<Small>, clients: &[Client]| {
+    let served = |_: &mut Stage<Http<Small>>, clients: &[Client]| {
         clients[50..].iter().all(|client| client.answers == 1)
     };
     assert!(stage.run_until(&mut clients, served));

@@ -2,7 +2,7 @@
 //!
 //! Streams of good requests, and the same with bytes damaged, are sent whole, byte by byte and cut at random.
 
-use server::http::Settings;
+use http::{Http, Settings};
 use sys::pollset::sim::{ClientId, ClientState, Random};
 
 use crate::seeds;
@@ -28,7 +28,7 @@ fn answers(pieces: &[&[u8]]) -> Vec<u8> {
     without_dates(&received)
 }
 
-fn come_to_rest(stage: &mut Stage<Small>, client: ClientId, received: &mut Vec<u8>) {
+fn come_to_rest(stage: &mut Stage<Http<Small>>, client: ClientId, received: &mut Vec<u8>) {
     while stage.round(&mut []) {
         received.extend(stage.world.client_received(client));
     }

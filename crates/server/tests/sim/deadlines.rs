@@ -2,9 +2,9 @@
 //!
 //! Each test is one client in a quiet world, in which only the server's deadlines make time pass.
 
+use http::{Http, Settings};
 use runtime::limits::TICK_MS;
 use runtime::service::CloseReason;
-use server::http::Settings;
 
 use crate::client::{Client, Ending, Step};
 use crate::expected::Expected;
@@ -15,14 +15,14 @@ use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
 const LATE_NS: u64 = 2 * TICK_MS * MILLISECOND_NS + MILLISECOND_NS;
 
 /// A client that does this from the beginning of its world.
-fn alone(script: Vec<Step>) -> (Stage<Small>, Vec<Client>) {
+fn alone(script: Vec<Step>) -> (Stage<Http<Small>>, Vec<Client>) {
     let stage = stage(&Setting::quiet(1), Settings::default());
     let client = Client::new(stage.now_ns(), script);
     (stage, vec![client])
 }
 
 /// Plays a script to its end; gives the stage and how long it took.
-fn play(script: Vec<Step>) -> (Stage<Small>, u64) {
+fn play(script: Vec<Step>) -> (Stage<Http<Small>>, u64) {
     let (mut stage, mut clients) = alone(script);
     let began_ns = stage.now_ns();
     let over = stage.run_until(&mut clients, |_, clients| clients[0].is_over());
@@ -193,7 +193,8 @@ fn who_was_refused_is_listened_to_for_a_second() {
     };
     let (mut stage, mut clients) = alone([refused(), vec![Step::Pause(5 * SECOND_NS)]].concat());
     let began_ns = stage.now_ns();
-    let closed = |stage: &mut Stage<Small>, _: &[Client]| stage.closed(CloseReason::Finished) == 1;
+    let closed =
+        |stage: &mut Stage<Http<Small>>, _: &[Client]| stage.closed(CloseReason::Finished) == 1;
     assert!(stage.run_until(&mut clients, closed));
     assert_about(stage.now_ns() - began_ns, 1);
 

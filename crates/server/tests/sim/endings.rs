@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use http::Settings;
 use runtime::limits::DRAIN_DOORS_NS;
-use runtime::service::CloseReason;
-use server::http::{Application, Settings};
+use runtime::service::{CloseReason, Service};
 use server::message::Message;
 use sys::pollset::Speaks;
 use sys::pollset::sim::{ClientState, Faults, Random};
@@ -49,11 +49,11 @@ fn clients(count: usize, begin_ns: u64, random: &mut Random, of: &Repertoire<'_>
 }
 
 /// Drains in the middle of a world and looks whether anything that was begun was dropped.
-fn drain<A: Application>(
-    mut stage: Stage<A>,
+fn drain<S: Service>(
+    mut stage: Stage<S>,
     random: &mut Random,
     of: &Repertoire<'_>,
-    order: impl Fn() -> A::Message,
+    order: impl Fn() -> S::Message,
 ) {
     let begin_ns = stage.now_ns();
     let mut clients = clients(12, begin_ns, random, of);

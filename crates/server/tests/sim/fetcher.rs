@@ -3,24 +3,25 @@
 //! Owns the passing of time on this stage. Never knows what should come of a fetch.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use runtime::service::{Command, ServiceContext};
-use server::fetch::{Answer, Asked, Client, Failure, Got, Number, Outcome, Wanted};
-use server::http::{
-    Answer as Answered, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings,
+use runtime::service::{
+    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use server::fetch::{Answer, Asked, Client, Failure, Got, Number, Outbound, Outcome, Wanted};
 use server::limits::FETCHES;
 use sys::connect::RemoteAddress;
 use sys::pollset::sim::{ClientId, Faults, Sim, World};
+use sys::socket::Peer;
 
-/// An application that answers nobody and keeps what its fetches came to.
+/// A service of fetches alone, which keeps what they came to.
 #[derive(Default)]
 pub(crate) struct Fetcher {
+    client: Client,
     outcomes: Vec<Outcome>,
     commands: Vec<Command>,
 }
@@ -29,35 +30,73 @@ pub(crate) struct Fetcher {
 #[derive(Debug)]
 pub(crate) enum NoMessage {}
 
-impl Application for Fetcher {
+impl Service for Fetcher {
+    type Process = Box<Outbound>;
     type Message = NoMessage;
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
-        BodyPolicy::Ignore
+    const KINDS: &'static [&'static str] = &["outbound"];
+
+    fn kind(_outbound: &Box<Outbound>) -> usize {
+        0
     }
 
-    fn on_request(
+    fn is_idle(outbound: &Box<Outbound>) -> bool {
+        outbound.is_idle()
+    }
+
+    fn on_accept(
         &mut self,
-        _request: &Request<'_>,
-        _reply: &mut Reply<'_>,
-        _context: &mut AnswerContext<'_, NoMessage>,
-    ) -> Answered {
-        Answered::Done
+        _listener: ListenerIndex,
+        _peer: Peer,
+        _context: &mut Context<'_, NoMessage>,
+    ) -> Option<Box<Outbound>> {
+        None
     }
 
-    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, NoMessage>) {
-        let (fetcher, client) = http.parts_mut();
-        fetcher.outcomes.extend(client.outcomes(context.now.monotonic_ns));
-        for command in fetcher.commands.drain(..) {
+    fn on_connect(
+        &mut self,
+        ticket: u64,
+        begun: Result<(), io::ErrorKind>,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Option<Box<Outbound>> {
+        self.client.on_connect(ticket, begun, context).map(Box::new)
+    }
+
+    fn on_input(
+        &mut self,
+        outbound: &mut Box<Outbound>,
+        input: &[u8],
+        context: &mut Context<'_, NoMessage>,
+    ) -> Progress {
+        outbound.on_input(&mut self.client, input, context)
+    }
+
+    fn on_event(
+        &mut self,
+        outbound: &mut Box<Outbound>,
+        event: Event,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Next {
+        outbound.on_event(&mut self.client, event, context)
+    }
+
+    fn on_close(&mut self, outbound: Box<Outbound>, reason: CloseReason) {
+        outbound.on_close(&mut self.client, reason);
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        self.outcomes.extend(self.client.outcomes(context.now.monotonic_ns));
+        for command in self.commands.drain(..) {
             context.command(command);
         }
+        self.client.end_turn(context);
     }
 }
 
 /// A scheduler in a world with another server at [`remote`].
 pub(crate) struct Stage {
     pub(crate) world: World,
-    pub(crate) scheduler: Scheduler<Sim, Http<Fetcher>>,
+    pub(crate) scheduler: Scheduler<Sim, Fetcher>,
     /// What tests call the fetches.
     names: Vec<(Number, u64)>,
     /// What has come of answers that are read piece by piece.
@@ -95,15 +134,14 @@ impl Stage {
         let world = World::new(seed, faults);
         let mut seats = mesh::<NoMessage>(&[Role::Scheduler], Waking::Driven).unwrap();
         let mailbox = seats.remove(0).mailbox;
-        let http = Http::new(Fetcher::default(), Arc::new(Settings::default()), None);
         let settings = SchedulerSettings { connections: 2000, ..SchedulerSettings::default() };
-        let scheduler = Scheduler::new(world.pollset(0), http, mailbox, settings);
+        let scheduler = Scheduler::new(world.pollset(0), Fetcher::default(), mailbox, settings);
         world.listen_remote(&remote());
         Self { world, scheduler, names: Vec::new(), parts: BTreeMap::new() }
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {
-        self.scheduler.service().client_mut()
+        &mut self.scheduler.service().client
     }
 
     /// Begins a fetch and turns until there is nothing to do.
@@ -134,7 +172,7 @@ impl Stage {
 
     pub(crate) fn drain(&mut self) {
         let command = Command::Drain { deadline_ms: 10_000, idle_grace_ms: 5_000 };
-        self.scheduler.service().application_mut().commands.push(command);
+        self.scheduler.service().commands.push(command);
         self.turn();
     }
 
@@ -237,7 +275,7 @@ impl Stage {
 
     /// What came of fetches since the last call, as it came.
     pub(crate) fn gots(&mut self) -> Vec<(u64, Result<Got, Failure>)> {
-        let outcomes = std::mem::take(&mut self.scheduler.service().application_mut().outcomes);
+        let outcomes = std::mem::take(&mut self.scheduler.service().outcomes);
         let name_of =
             |number| self.names.iter().find(|(of, _)| *of == number).expect("it was begun").1;
         outcomes.into_iter().map(|(number, result)| (name_of(number), result)).collect()
@@ -259,12 +297,12 @@ impl Stage {
             |(number, _): &Outcome| probes.first().is_some_and(|first| number >= first);
         let (refused, others): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(is_of_probe);
         assert!(refused.iter().all(|(_, outcome)| *outcome == Err(Failure::TooMany)));
-        self.scheduler.service().application_mut().outcomes.extend(others);
+        self.scheduler.service().outcomes.extend(others);
         refused.len()
     }
 
     /// Living processes that are connections to others.
     pub(crate) fn outbound(&self) -> u64 {
-        self.scheduler.stats().processes[1]
+        self.scheduler.stats().processes[0]
     }
 }

@@ -2,9 +2,9 @@
 
 use runtime::limits::MAILBOX_MESSAGES;
 use runtime::service::CloseReason;
+use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::Message;
-use server::site::Site;
 use sys::pollset::sim::{ALWAYS, Faults};
 
 use crate::client::{Client, Ending, Step};
@@ -17,14 +17,14 @@ use crate::world::{Errand, MILLISECOND_NS, Setting, Stage};
 const CLIENTS: usize = MAILBOX_MESSAGES + 100;
 
 /// A site with one helper.
-fn stage(faults: Faults) -> Stage<Site> {
+fn stage(faults: Faults) -> Stage<Connections> {
     let mut helper = FileHelper::new();
     let errand = Box::new(move |message| helper.answer(message)) as Errand<Message>;
     let setting = Setting { faults, ..Setting::quiet(1) };
     site::stage_with(&setting, site::data(1), vec![errand])
 }
 
-fn play(stage: &mut Stage<Site>, script: impl Fn(usize) -> Vec<Step>) -> u64 {
+fn play(stage: &mut Stage<Connections>, script: impl Fn(usize) -> Vec<Step>) -> u64 {
     let begin_ns = stage.now_ns();
     let mut clients: Vec<Client> =
         (0..CLIENTS).map(|number| Client::new(begin_ns, script(number))).collect();

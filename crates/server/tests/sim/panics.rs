@@ -1,7 +1,7 @@
 //! A handler that panics ends its own connection, is counted, and takes nothing else with it.
 
+use http::Settings;
 use runtime::service::CloseReason;
-use server::http::Settings;
 use sys::pollset::sim::{Faults, Random};
 
 use crate::cast::{Repertoire, well_behaved};

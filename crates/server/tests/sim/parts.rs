@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use http::{Answer, Http, Interest, Reply, Request, Settings, Status};
 use runtime::service::CloseReason;
 use runtime::slots::ProcessId;
-use server::http::{Answer, Interest, Reply, Request, Settings, Status};
 use sys::pollset::sim::{ClientId, ClientState, Stall};
 
 use crate::client::{Client, Step};
@@ -100,7 +100,7 @@ impl Parts {
 
 /// A client and its server.
 struct Pair {
-    stage: Stage<Small>,
+    stage: Stage<Http<Small>>,
     client: ClientId,
     received: Vec<u8>,
 }
@@ -114,7 +114,7 @@ impl Pair {
     }
 
     /// Until the condition holds of what the client has got.
-    fn until(&mut self, condition: impl Fn(&mut Stage<Small>, &[u8]) -> bool) {
+    fn until(&mut self, condition: impl Fn(&mut Stage<Http<Small>>, &[u8]) -> bool) {
         let (client, received) = (self.client, &mut self.received);
         let reached = self.stage.run_until(&mut [], |stage, _| {
             received.extend(stage.world.client_received(client));
@@ -133,7 +133,7 @@ impl Pair {
     }
 }
 
-fn parts(stage: &mut Stage<Small>) -> &Parts {
+fn parts(stage: &mut Stage<Http<Small>>) -> &Parts {
     &stage.schedulers[0].service().application().parts
 }
 

@@ -1,6 +1,6 @@
 //! What a refusal looks like to the client whose request is refused.
 
-use server::http::Settings;
+use http::Settings;
 
 use crate::client::{Client, Ending, Step};
 use crate::expected::Expected;

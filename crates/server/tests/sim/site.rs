@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use config::{Config, Overrides};
 use runtime::mailbox::Endpoint;
+use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::Message;
 use server::site::{Helpers, Site, SiteData};
@@ -109,7 +110,7 @@ fn common_data() -> Arc<SiteData> {
 }
 
 /// A server of the site.
-pub(crate) fn stage(setting: &Setting) -> Stage<Site> {
+pub(crate) fn stage(setting: &Setting) -> Stage<Connections> {
     let errands = (0..HELPERS).map(|_| {
         let mut helper = FileHelper::new();
         Box::new(move |message| helper.answer(message)) as Errand<Message>
@@ -122,12 +123,12 @@ pub(crate) fn stage_with(
     setting: &Setting,
     data: Arc<SiteData>,
     errands: Vec<Errand<Message>>,
-) -> Stage<Site> {
-    let settings = Arc::clone(&data.settings);
-    Stage::new(setting, &settings, errands, |number, files: &[Endpoint]| {
+) -> Stage<Connections> {
+    Stage::new(setting, errands, |number, files: &[Endpoint]| {
         let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
         let helpers = Helpers { schedulers: 1, files, names, uploads, log: None };
-        Site::open(Arc::clone(&data), helpers, number as u128).unwrap()
+        let site = Site::open(Arc::clone(&data), helpers, number as u128).unwrap();
+        Connections::new(site, &data, None)
     })
 }
 

@@ -6,13 +6,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
-use runtime::slots::ProcessId;
-use server::http::{
+use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
     Settings, Status,
 };
+use runtime::mailbox::Endpoint;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
 use sys::pollset::sim::Random;
 
 use crate::client::Step;
@@ -215,8 +215,9 @@ impl Application for Small {
 }
 
 /// A server of this application.
-pub(crate) fn stage(setting: &Setting, settings: Settings) -> Stage<Small> {
-    Stage::new(setting, &Arc::new(settings), Vec::new(), |_, _| Small::default())
+pub(crate) fn stage(setting: &Setting, settings: Settings) -> Stage<Http<Small>> {
+    let settings = Arc::new(settings);
+    Stage::new(setting, Vec::new(), |_, _| Http::new(Small::default(), Arc::clone(&settings), None))
 }
 
 /// One request and its answer.

@@ -6,12 +6,10 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use runtime::service::CloseReason;
-use server::http::{Application, Http, Settings};
+use runtime::service::{CloseReason, Service};
 use sys::pollset::sim::{Faults, Random, Sim, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
@@ -78,25 +76,24 @@ impl Setting {
 }
 
 /// A server and its world.
-pub(crate) struct Stage<A: Application> {
+pub(crate) struct Stage<S: Service> {
     pub(crate) world: World,
     pub(crate) random: Random,
-    pub(crate) schedulers: Vec<Scheduler<Sim, Http<A>>>,
-    helpers: Vec<Helper<A::Message>>,
-    control: Mailbox<A::Message>,
+    pub(crate) schedulers: Vec<Scheduler<Sim, S>>,
+    helpers: Vec<Helper<S::Message>>,
+    control: Mailbox<S::Message>,
     /// Schedulers to which mail was sent since they turned last.
     has_mail: Vec<bool>,
     pub(crate) turns: u64,
     began_ns: u64,
 }
 
-impl<A: Application> Stage<A> {
-    /// A server of applications made by `make`, each told which endpoints help it.
+impl<S: Service> Stage<S> {
+    /// A server of services made by `make`, each told which endpoints help it.
     pub(crate) fn new(
         setting: &Setting,
-        settings: &Arc<Settings>,
-        errands: Vec<Errand<A::Message>>,
-        mut make: impl FnMut(usize, &[Endpoint]) -> A,
+        errands: Vec<Errand<S::Message>>,
+        mut make: impl FnMut(usize, &[Endpoint]) -> S,
     ) -> Self {
         let world = World::new(setting.seed, setting.faults.clone());
         let mut roles = vec![Role::Scheduler; setting.schedulers];
@@ -108,7 +105,7 @@ impl<A: Application> Stage<A> {
             (0..errands.len()).map(|number| endpoint(setting.schedulers + number)).collect();
         let listen = ListenOptions { address: address(), backlog: 1000, first: setting.first };
         let schedulers = (0..setting.schedulers).map(|number| {
-            let service = Http::new(make(number, &helping), Arc::clone(settings), None);
+            let service = make(number, &helping);
             let mailbox = mailboxes.pop_front().unwrap();
             let pollset = world.pollset(number);
             let mut scheduler = Scheduler::new(pollset, service, mailbox, setting.scheduler);
@@ -140,21 +137,21 @@ impl<A: Application> Stage<A> {
     }
 
     /// Sends from the main thread to every scheduler.
-    pub(crate) fn tell_all(&mut self, message: impl Fn() -> A::Message) {
+    pub(crate) fn tell_all(&mut self, message: impl Fn() -> S::Message) {
         for number in 0..self.schedulers.len() {
             self.tell(number, message());
         }
     }
 
     /// Sends from the main thread to one scheduler.
-    pub(crate) fn tell(&mut self, number: usize, message: A::Message) {
+    pub(crate) fn tell(&mut self, number: usize, message: S::Message) {
         let to = Endpoint(u16::try_from(number).unwrap());
         assert!(self.control.send(to, message).is_ok(), "a few orders fit");
         self.has_mail[number] = true;
     }
 
     /// Takes what was sent to the main thread.
-    pub(crate) fn mail_to_control(&mut self) -> Vec<A::Message> {
+    pub(crate) fn mail_to_control(&mut self) -> Vec<S::Message> {
         let mut from = 0;
         std::iter::from_fn(|| self.control.take(&mut from).map(|(_, message)| message)).collect()
     }
@@ -282,12 +279,12 @@ impl<A: Application> Stage<A> {
 
     /// Connections that ended for this reason.
     pub(crate) fn closed(&self, reason: CloseReason) -> u64 {
-        let of = |scheduler: &Scheduler<Sim, Http<A>>| scheduler.stats().closed[reason as usize];
+        let of = |scheduler: &Scheduler<Sim, S>| scheduler.stats().closed[reason as usize];
         self.schedulers.iter().map(of).sum()
     }
 
     /// A sum over all schedulers.
-    pub(crate) fn sum(&self, of: impl Fn(&Scheduler<Sim, Http<A>>) -> u64) -> u64 {
+    pub(crate) fn sum(&self, of: impl Fn(&Scheduler<Sim, S>) -> u64) -> u64 {
         self.schedulers.iter().map(of).sum()
     }
 

@@ -1,8 +1,8 @@
 //! Worlds full of clients: everybody who behaves gets what was asked for, and nothing is left behind.
 
+use http::Settings;
 use runtime::scheduler::Settings as SchedulerSettings;
-use runtime::service::CloseReason;
-use server::http::{Application, Settings};
+use runtime::service::{CloseReason, Service};
 use sys::pollset::Speaks;
 use sys::pollset::sim::{ClientState, Faults, Random};
 
@@ -76,11 +76,11 @@ fn draw(seed: u64, repertoire: &Repertoire<'_>) -> Drawn {
 }
 
 /// Plays a world to its end and looks at what is left.
-fn play<A: Application>(stage: &mut Stage<A>, drawn: Drawn) -> u64 {
+fn play<S: Service>(stage: &mut Stage<S>, drawn: Drawn) -> u64 {
     let behaved = drawn.behaved.len();
     let mut clients = drawn.behaved;
     clients.extend(drawn.others);
-    let over = |_: &mut Stage<A>, clients: &[Client]| clients.iter().all(Client::is_over);
+    let over = |_: &mut Stage<S>, clients: &[Client]| clients.iter().all(Client::is_over);
     let ended = stage.run_until(&mut clients, over);
     assert!(ended, "somebody waits for ever:{}", waiting(&clients));
     let over_ns = stage.now_ns();
@@ -94,7 +94,7 @@ fn play<A: Application>(stage: &mut Stage<A>, drawn: Drawn) -> u64 {
 }
 
 /// Whoever did not get everything was cut off by the world, or by a limit of the server that was counted.
-fn judge<A: Application>(stage: &Stage<A>, clients: &[Client], weather: Weather) {
+fn judge<S: Service>(stage: &Stage<S>, clients: &[Client], weather: Weather) {
     let lost = clients.iter().filter(|client| match client.ending() {
         Some(Ending::Satisfied | Ending::NotConnected) | None => false,
         Some(Ending::Lost(ClientState::Cut)) => false,
@@ -117,7 +117,7 @@ fn judge<A: Application>(stage: &Stage<A>, clients: &[Client], weather: Weather)
 }
 
 /// How often the server closed a connection, and why.
-fn reasons<A: Application>(stage: &Stage<A>) -> String {
+fn reasons<S: Service>(stage: &Stage<S>) -> String {
     let count = |place: usize| stage.sum(|scheduler| scheduler.stats().closed[place]);
     let reasons = CloseReason::NAMES.iter().enumerate();
     reasons.map(|(place, name)| format!("{name}: {} ", count(place))).collect()

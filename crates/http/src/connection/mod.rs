@@ -19,12 +19,12 @@ use wire::http::head::{self, FieldSlots, Framing, Head};
 use wire::http::status::Status;
 use wire::proxy::{self, Parsed, Source};
 
-use crate::http::answering::{Asked, Outcome};
-use crate::http::application::{Application, Interest};
-use crate::http::pending::Pending;
-use crate::http::request::Request;
-use crate::http::service::Http;
+use crate::answering::{Asked, Outcome};
+use crate::application::{Application, Interest};
 use crate::limits;
+use crate::pending::Pending;
+use crate::request::Request;
+use crate::service::Http;
 
 use self::probe::Lead;
 
@@ -73,8 +73,8 @@ enum Step {
 }
 
 impl Connection {
-    /// A connection that was just accepted.
-    pub(super) fn new<A: Application>(
+    /// A connection that was just accepted through this listener. `None`: it is to be closed at once.
+    pub fn new<A: Application>(
         http: &Http<A>,
         listener: ListenerIndex,
         peer: Peer,
@@ -105,18 +105,18 @@ impl Connection {
     }
 
     /// Whether it is between requests.
-    pub(super) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Idle | Phase::Over)
     }
 
     /// Whether a head has begun and is not there.
-    pub(super) fn is_beginning(&self) -> bool {
+    pub fn is_beginning(&self) -> bool {
         matches!(self.phase, Phase::Proxy | Phase::Head(_))
     }
 
-    /// Takes what came: as many requests as there are.
+    /// Takes what came: as many requests as there are. [`runtime::service::Service::on_input`] of its process.
     #[inline]
-    pub(super) fn on_input<A: Application>(
+    pub fn on_input<A: Application>(
         &mut self,
         http: &mut Http<A>,
         input: &[u8],
@@ -281,8 +281,8 @@ impl Connection {
         }
     }
 
-    /// Something else happened.
-    pub(super) fn on_event<A: Application>(
+    /// Something else happened: [`runtime::service::Service::on_event`] of its process.
+    pub fn on_event<A: Application>(
         &mut self,
         http: &mut Http<A>,
         event: Event,

@@ -1,12 +1,10 @@
 //! HTTP as a service of one scheduler: what all its connections share.
 //!
-//! Owns the settings, the prepared reply pieces, the log, the counters and the client that fetches from other servers. Its
-//! processes are clients' connections and those of that client.
+//! Owns the settings, the prepared reply pieces, the log and the counters. It is a service by itself, whose processes are
+//! HTTP connections; a service with more protocols has one of it and hands its connections what is theirs.
 
-use std::io;
 use std::sync::Arc;
 
-use config::Network;
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
@@ -15,17 +13,16 @@ use runtime::service::{
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
 use wire::http::head::FieldSlots;
+use wire::network::Network;
 
 use super::answering::CutShort;
 use super::application::Application;
 use super::connection::Connection;
 use super::log::AccessLog;
-use super::process::Process;
 use super::reply::ReplyParts;
 use super::settings::Settings;
 use super::stats::HttpStats;
 use super::stream::Begun;
-use crate::fetch::Client;
 
 /// The HTTP service of one scheduler.
 pub struct Http<A> {
@@ -34,9 +31,6 @@ pub struct Http<A> {
     pub(super) parts: ReplyParts,
     pub(super) log: Option<AccessLog>,
     pub(super) stats: HttpStats,
-    client: Client,
-    /// Which configured listener each of this scheduler's own is; empty: they are the same.
-    listeners: Vec<usize>,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
     /// What the part that was just written began. Not in the outcome, which every answer has.
@@ -56,8 +50,6 @@ impl<A: Application> Http<A> {
             parts: ReplyParts::new(),
             log,
             stats: HttpStats::default(),
-            client: Client::default(),
-            listeners: Vec::new(),
             slots: None,
             begun: None,
             taken: Vec::new(),
@@ -78,16 +70,6 @@ impl<A: Application> Http<A> {
     /// What was counted.
     pub fn stats(&self) -> &HttpStats {
         &self.stats
-    }
-
-    /// What fetches from other servers.
-    pub fn client_mut(&mut self) -> &mut Client {
-        &mut self.client
-    }
-
-    /// The application and what fetches for it.
-    pub fn parts_mut(&mut self) -> (&mut A, &mut Client) {
-        (&mut self.application, &mut self.client)
     }
 
     /// Room for a head's fields: made once, because clearing it for every request would cost more than parsing.
@@ -124,36 +106,28 @@ impl<A: Application> Http<A> {
         self.stats.log_dropped_lines += lines;
     }
 
-    /// Says which configured listener each of this scheduler's own is, where not all are opened once by it.
-    pub fn set_listeners(&mut self, configured: Vec<usize>) {
-        self.listeners = configured;
-    }
-
     pub(super) fn proxy_rules(&self, listener: ListenerIndex) -> &[Network] {
-        let own = usize::from(listener.0);
-        let configured = self.listeners.get(own).copied().unwrap_or(own);
-        let rules = self.settings.listeners.get(configured);
+        let rules = self.settings.listeners.get(usize::from(listener.0));
         rules.map_or(&[], |rules| &rules.proxy_protocol_from)
     }
 }
 
 impl<A: Application> Service for Http<A> {
-    type Process = Process;
+    type Process = Connection;
     type Message = A::Message;
 
-    const KINDS: &'static [&'static str] = Process::KINDS;
+    const KINDS: &'static [&'static str] = &["http"];
 
-    #[inline]
-    fn kind(process: &Process) -> usize {
-        process.kind()
+    fn kind(_connection: &Connection) -> usize {
+        0
     }
 
-    fn is_idle(process: &Process) -> bool {
-        process.is_idle()
+    fn is_idle(connection: &Connection) -> bool {
+        connection.is_idle()
     }
 
-    fn is_beginning(process: &Process) -> bool {
-        process.is_beginning()
+    fn is_beginning(connection: &Connection) -> bool {
+        connection.is_beginning()
     }
 
     fn on_accept(
@@ -161,50 +135,40 @@ impl<A: Application> Service for Http<A> {
         listener: ListenerIndex,
         peer: Peer,
         context: &mut Context<'_, A::Message>,
-    ) -> Option<Process> {
-        Connection::new(self, listener, peer, context).map(Process::Connection)
-    }
-
-    fn on_connect(
-        &mut self,
-        ticket: u64,
-        begun: Result<(), io::ErrorKind>,
-        context: &mut Context<'_, A::Message>,
-    ) -> Option<Process> {
-        let outbound = self.client.on_connect(ticket, begun, context)?;
-        Some(Process::Outbound(Box::new(outbound)))
+    ) -> Option<Connection> {
+        Connection::new(self, listener, peer, context)
     }
 
     #[inline]
     fn on_input(
         &mut self,
-        process: &mut Process,
+        connection: &mut Connection,
         input: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        process.on_input(self, input, context)
+        connection.on_input(self, input, context)
     }
 
     fn on_event(
         &mut self,
-        process: &mut Process,
+        connection: &mut Connection,
         event: Event,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        process.on_event(self, event, context)
+        connection.on_event(self, event, context)
     }
 
     fn on_cold_file(
         &mut self,
-        _process: &Process,
+        _connection: &Connection,
         region: &FileRegion,
         context: &mut Context<'_, A::Message>,
     ) -> bool {
         self.application.on_cold_file(region, context)
     }
 
-    fn on_close(&mut self, process: Process, reason: CloseReason) {
-        process.on_close(self, reason);
+    fn on_close(&mut self, mut connection: Connection, _reason: CloseReason) {
+        connection.leave(self);
     }
 
     fn on_message(
@@ -217,11 +181,8 @@ impl<A: Application> Service for Http<A> {
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, A::Message>) {
-        if !(self.taken.is_empty() && self.cut_short.is_empty()) {
-            self.settle(context);
-        }
+        self.settle(context);
         A::on_turn_end(self, context);
-        self.client.end_turn(context);
     }
 
     fn on_stop(&mut self, context: &mut ServiceContext<'_, A::Message>) {

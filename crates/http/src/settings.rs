@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use config::Network;
 use runtime::clock::milliseconds;
 use wire::http::body::BodyLimits;
 use wire::http::head::HeadLimits;
+use wire::network::Network;
 
 use crate::limits;
 

@@ -8,9 +8,9 @@ use wire::http::body::{BodyDecoder, Piece};
 use wire::http::head;
 
 use super::{Connection, Phase, Step};
-use crate::http::application::{Application, Intake};
-use crate::http::pending::{BodyRest, Delivery, Pending};
-use crate::http::service::Http;
+use crate::application::{Application, Intake};
+use crate::pending::{BodyRest, Delivery, Pending};
+use crate::service::Http;
 
 impl Connection {
     /// A head came whose body is handed over; `length` bytes of the input are the head.

@@ -184,7 +184,12 @@ impl<A: Application> Http<A> {
         self.cut_short.push(CutShort { pending, begun, peer });
     }
 
-    pub(super) fn settle(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+    /// A turn ends: what became of answers in it is counted and logged, and processes whose client has taken a part go on. For a
+    /// service that has this one as a part of it.
+    pub fn settle(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+        if self.taken.is_empty() && self.cut_short.is_empty() {
+            return;
+        }
         for process in self.taken.drain(..) {
             context.command(Command::Resume(process));
         }

@@ -10,11 +10,11 @@ use wire::http::refusal::Refusal;
 use wire::http::status::Status;
 
 use super::{Connection, Phase, Step};
-use crate::http::answering::Outcome;
-use crate::http::application::{Application, BodyPolicy};
-use crate::http::pending::{BodyRest, Pending};
-use crate::http::reply::BodyUse;
-use crate::http::service::Http;
+use crate::answering::Outcome;
+use crate::application::{Application, BodyPolicy};
+use crate::pending::{BodyRest, Pending};
+use crate::reply::BodyUse;
+use crate::service::Http;
 
 impl Connection {
     /// A head with a body behind it: decide what becomes of the body, then read it.

@@ -6,9 +6,9 @@ use runtime::service::{Context, Next};
 use wire::http::status::Status;
 
 use super::{Connection, Phase, Step};
-use crate::http::application::Application;
-use crate::http::reply::BodyUse;
-use crate::http::service::Http;
+use crate::application::Application;
+use crate::reply::BodyUse;
+use crate::service::Http;
 
 impl Connection {
     /// Refuses what cannot be read as a request or comes too late, and closes. The log has the begin of what was seen of it.

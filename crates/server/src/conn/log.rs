@@ -2,8 +2,7 @@
 
 use runtime::service::ServiceContext;
 
-use super::handle::Site;
-use crate::http::Http;
+use super::Connections;
 use crate::message::Message;
 
 /// Whether lines may still wait.
@@ -15,15 +14,11 @@ pub(super) enum When {
     Now,
 }
 
-impl Site {
+impl Connections {
     /// Hands the log's lines to its writer when they are due, or when there is no later.
-    pub(super) fn hand_over_log(
-        http: &mut Http<Self>,
-        context: &mut ServiceContext<'_, Message>,
-        when: When,
-    ) {
-        let Some(writer) = http.application().helpers.log else { return };
-        let Some(log) = http.log_mut() else { return };
+    pub(super) fn hand_over_log(&mut self, context: &mut ServiceContext<'_, Message>, when: When) {
+        let Some(writer) = self.http.application().log_writer() else { return };
+        let Some(log) = self.http.log_mut() else { return };
         if when == When::Due && !log.is_due(context.now) {
             if let Some(milliseconds) = log.due_in_ms(context.now) {
                 context.wake_after_ms(milliseconds);
@@ -40,7 +35,7 @@ impl Site {
             log.put_back(lines, count);
             if log.is_overfull() {
                 let (_, lost) = log.take();
-                http.count_lost_lines(lost);
+                self.http.count_lost_lines(lost);
             }
         }
     }

@@ -7,9 +7,9 @@ mod answering;
 mod application;
 mod connection;
 mod function;
+pub mod limits;
 mod log;
 mod pending;
-mod process;
 mod reply;
 mod request;
 mod service;
@@ -21,7 +21,6 @@ pub use application::{Answer, AnswerContext, Application, BodyPolicy, Intake, In
 pub use connection::Connection;
 pub use function::{Function, serve};
 pub use log::{AccessLine, AccessLog, LogFormat};
-pub use process::Process;
 pub use reply::Reply;
 pub use request::Request;
 pub use service::Http;

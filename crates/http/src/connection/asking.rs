@@ -7,11 +7,11 @@ use wire::http::head::{self, FieldSlots, Head};
 use wire::http::status::Status;
 
 use super::{Connection, Phase, Step};
-use crate::http::answering::Outcome;
-use crate::http::application::Application;
-use crate::http::pending::{BodyRest, Pending};
-use crate::http::service::Http;
-use crate::http::stream::StreamFraming;
+use crate::answering::Outcome;
+use crate::application::Application;
+use crate::pending::{BodyRest, Pending};
+use crate::service::Http;
+use crate::stream::StreamFraming;
 
 impl Connection {
     /// Asks the application about a request that was kept.
@@ -119,7 +119,7 @@ impl Connection {
     }
 
     /// It ends; nothing more is asked about a request that waits.
-    pub(in crate::http) fn leave<A: Application>(&mut self, http: &mut Http<A>) {
+    pub fn leave<A: Application>(&mut self, http: &mut Http<A>) {
         self.leave_body(http);
         if !self.is_asking() {
             return;

@@ -1,0 +1,29 @@
+//! Every bound of HTTP connections: number, unit, consequence. What codecs bound is in `wire::limits`.
+//!
+//! The first part is what [`Settings`](crate::Settings) begin with.
+
+use std::time::Duration;
+
+/// 1 MiB for a request body that [`Function`](crate::Function) is asked with; a longer one is answered 413.
+pub const BODY_SIZE: u64 = wire::limits::BODY_SIZE;
+/// 64 KiB of a body nobody reads are thrown away to keep the connection; beyond that it is closed.
+pub const UNREAD_BODY_SIZE: u64 = 64 * 1024;
+/// 10 s from a request's first byte (or the connection's start) to the end of its head; late is answered
+/// 408, or closed silently when not one byte came.
+pub const HEADER_DEADLINE: Duration = Duration::from_secs(10);
+/// 30 s without a byte of an announced body; then 408 and the connection is closed.
+pub const BODY_IDLE: Duration = Duration::from_secs(30);
+/// 512 bytes a second, averaged over the body so far; a slower sender is answered 408 and closed.
+pub const BODY_RATE: u64 = 512;
+/// 75 s between two requests of a connection; then it is closed.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// 30 s that an application may make a request wait; then it is answered 504, and the connection closed.
+pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// 256 bytes of what was refused as no request are in the access log; it has no more of its first line.
+pub const LOG_REFUSED_BYTES: usize = 256;
+/// 500 ms for which an idle connection is kept open in a drain, so that its next answer can say `Connection: close`; a client
+/// that sends nothing until then is closed.
+pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);
+/// 2 s for the rest of a head that has begun when a drain begins; then its connection is closed, as at any header deadline.
+pub const DRAIN_HEADER_DEADLINE: Duration = Duration::from_secs(2);

@@ -1,0 +1,181 @@
+//! The connections of one scheduler, whatever they speak: the service that the runtime runs.
+//!
+//! Owns the closed enum of processes, which protocol a listener speaks, and what a message is for. Knows no protocol and
+//! no route: `http`, `fetch` and `site` do.
+
+mod log;
+mod message;
+mod process;
+
+use std::io;
+use std::sync::Arc;
+
+use config::Protocol;
+use runtime::mailbox::Endpoint;
+use runtime::output::FileRegion;
+use runtime::scheduler::Scheduler;
+use runtime::service::{
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
+use sys::pollset::epoll::Epoll;
+use sys::socket::Peer;
+
+pub use self::process::Process;
+
+use self::log::When;
+use crate::fetch::Client;
+use crate::message::Message;
+use crate::site::{Site, SiteData};
+use http::{AccessLog, Application, Connection, Http};
+
+// What an idle connection costs: its slot and nothing else (`tests/idle_memory.rs` counts the heap).
+const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
+
+/// The connections of one scheduler: what those of each protocol share, and the client that fetches from other servers.
+pub struct Connections {
+    http: Http<Site>,
+    client: Client,
+    /// Which configured listener each of this scheduler's own is; empty: they are the same.
+    listeners: Vec<usize>,
+    /// What each configured listener speaks.
+    protocols: Arc<[Protocol]>,
+}
+
+impl Connections {
+    /// The connections that this site answers.
+    pub fn new(site: Site, data: &SiteData, log: Option<AccessLog>) -> Self {
+        let mut client = Client::default();
+        client.set_rules(data.config.pages.fetch.clone());
+        Self {
+            http: Http::new(site, Arc::clone(&data.settings), log),
+            client,
+            listeners: Vec::new(),
+            protocols: data.config.listeners.iter().map(|listener| listener.protocol).collect(),
+        }
+    }
+
+    /// Says which configured listener each of this scheduler's own is, where not all are opened once by it.
+    pub fn set_listeners(&mut self, configured: Vec<usize>) {
+        self.listeners = configured;
+    }
+
+    /// Says how many connections the scheduler may have, of which fetches have a share.
+    pub fn set_connections(&mut self, connections: usize) {
+        self.client.set_connections(connections);
+    }
+
+    /// What HTTP connections share, with the site.
+    pub fn http(&self) -> &Http<Site> {
+        &self.http
+    }
+
+    /// The same, to change it.
+    #[cfg(test)]
+    pub(crate) fn http_mut(&mut self) -> &mut Http<Site> {
+        &mut self.http
+    }
+
+    /// The place of a listener of this scheduler in the configuration.
+    fn configured(&self, listener: ListenerIndex) -> ListenerIndex {
+        let place = self.listeners.get(usize::from(listener.0));
+        place.and_then(|place| u16::try_from(*place).ok()).map_or(listener, ListenerIndex)
+    }
+}
+
+impl Service for Connections {
+    type Process = Process;
+    type Message = Message;
+
+    const KINDS: &'static [&'static str] = Process::KINDS;
+
+    #[inline]
+    fn kind(process: &Process) -> usize {
+        process.kind()
+    }
+
+    fn is_idle(process: &Process) -> bool {
+        process.is_idle()
+    }
+
+    fn is_beginning(process: &Process) -> bool {
+        process.is_beginning()
+    }
+
+    fn on_accept(
+        &mut self,
+        listener: ListenerIndex,
+        peer: Peer,
+        context: &mut Context<'_, Message>,
+    ) -> Option<Process> {
+        let listener = self.configured(listener);
+        match self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default() {
+            Protocol::Http => {
+                Connection::new(&self.http, listener, peer, context).map(Process::Http)
+            }
+        }
+    }
+
+    fn on_connect(
+        &mut self,
+        ticket: u64,
+        begun: Result<(), io::ErrorKind>,
+        context: &mut Context<'_, Message>,
+    ) -> Option<Process> {
+        let outbound = self.client.on_connect(ticket, begun, context)?;
+        Some(Process::Outbound(Box::new(outbound)))
+    }
+
+    #[inline]
+    fn on_input(
+        &mut self,
+        process: &mut Process,
+        input: &[u8],
+        context: &mut Context<'_, Message>,
+    ) -> Progress {
+        process.on_input(self, input, context)
+    }
+
+    fn on_event(
+        &mut self,
+        process: &mut Process,
+        event: Event,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        process.on_event(self, event, context)
+    }
+
+    fn on_cold_file(
+        &mut self,
+        _process: &Process,
+        region: &FileRegion,
+        context: &mut Context<'_, Message>,
+    ) -> bool {
+        self.http.application_mut().on_cold_file(region, context)
+    }
+
+    fn on_close(&mut self, process: Process, reason: CloseReason) {
+        process.on_close(self, reason);
+    }
+
+    fn on_message(
+        &mut self,
+        from: Endpoint,
+        message: Message,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        self.take_message(from, message, context);
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
+        self.http.settle(context);
+        self.http.application_mut().end_turn(&mut self.client, context);
+        self.hand_over_log(context, When::Due);
+        self.client.end_turn(context);
+    }
+
+    fn on_stop(&mut self, context: &mut ServiceContext<'_, Message>) {
+        self.http.settle(context);
+        self.hand_over_log(context, When::Now);
+        self.http.application_mut().leave();
+    }
+}
