@@ -1,8 +1,8 @@
 //! The verb `check`: is the configuration right, and what does it do with a path?
 
 use config::Overrides;
+use pages::{Before, PageProblem};
 use server::load::{Source, missing_error_pages};
-use server::pages::{self, Before, PageProblem};
 use server::site::SiteData;
 
 use crate::Failure;

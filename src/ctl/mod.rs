@@ -6,12 +6,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pages::Selection;
 use serde_json::Value;
 use server::serve::{control_directory, control_sockets};
 
 use crate::Failure;
 use crate::flags::{Ctl, CtlCommand, Format, Stats};
-use pages::Selection;
 
 /// How long an answer may take: longer than the control scheduler waits for the others.
 const PATIENCE: Duration = Duration::from_secs(35);

@@ -157,6 +157,18 @@ impl<M: Send> Mailbox<M> {
         wakers.map(AsRawFd::as_raw_fd).collect()
     }
 
+    /// Sends what a message is made of, for those who do not know all messages; gives it back as [`send`](Self::send) does.
+    pub fn send_part<P>(&mut self, to: Endpoint, part: P) -> Result<(), P>
+    where
+        M: From<P> + TryInto<P>,
+    {
+        match self.send(to, part.into()) {
+            Ok(()) => Ok(()),
+            // What was made of a part is that part.
+            Err(message) => message.try_into().map_or(Ok(()), Err),
+        }
+    }
+
     /// Sends a message; gives it back when the ring is full or there is no ring to that endpoint.
     pub fn send(&mut self, to: Endpoint, message: M) -> Result<(), M> {
         let Some(neighbour) = self.neighbours.get_mut(to.index()) else { return Err(message) };

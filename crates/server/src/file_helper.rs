@@ -10,7 +10,7 @@ use files::job::{Content, Failure, Found};
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
-use crate::message::{FoundFile, LookUp, Message, WarmFor};
+use crate::message::{FoundFile, LookUp, Message, ToFileHelper, ToScheduler, WarmFor};
 use crate::site::SiteData;
 
 /// One file helper.
@@ -33,26 +33,30 @@ impl FileHelper {
         self.disk.as_mut().map(|(_, disk)| disk)
     }
 
-    /// What a job or a region comes to; `None` for what is not a helper's business.
+    /// What a job or a region comes to; `None` for what is not a file helper's business.
     pub fn answer(&mut self, message: Message) -> Option<Message> {
-        match message {
-            Message::LookUp(look_up) => {
+        let Message::FileHelper(order) = message else { return None };
+        Some(self.carry_out(order).into())
+    }
+
+    fn carry_out(&mut self, order: ToFileHelper) -> ToScheduler {
+        match order {
+            ToFileHelper::LookUp(look_up) => {
                 let LookUp { site, job } = *look_up;
                 let found = match self.disk_of(&site) {
                     Some(disk) => disk.look_up(&job),
                     None => Found::Content(Content::Failed(Failure::Storage)),
                 };
-                Some(Message::Found(Box::new(FoundFile { site, job, found })))
+                ToScheduler::Found(Box::new(FoundFile { site, job, found }))
             }
-            Message::Warm(warm_for) => {
+            ToFileHelper::Warm(warm_for) => {
                 let WarmFor { site, process, warm } = *warm_for;
                 let warmed = match self.disk_of(&site) {
                     Some(disk) => disk.warm(&warm),
                     None => Warmed::Failed(Failure::Storage),
                 };
-                Some(Message::Warmed(process, warmed))
+                ToScheduler::Warmed(process, warmed)
             }
-            _ => None,
         }
     }
 }

@@ -5,15 +5,11 @@
 
 pub mod admin;
 pub mod conn;
-pub mod fetch;
 pub mod file_helper;
 pub mod limits;
 pub mod load;
 pub mod log_writer;
 pub mod message;
-pub mod name_helper;
-pub mod pages;
 pub mod sandbox;
 pub mod serve;
 pub mod site;
-pub mod uploads;

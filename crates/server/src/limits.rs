@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub use config::limits::*;
 
-pub use crate::pages::limits::*;
+pub use pages::limits::*;
 
 // What is configured where nothing is said is what connections would begin with by themselves.
 const _: () = {
@@ -17,6 +17,7 @@ const _: () = {
     assert!(config::limits::BODY_RATE == http::limits::BODY_RATE);
     assert!(config::limits::HEADER_DEADLINE.as_nanos() == http::limits::HEADER_DEADLINE.as_nanos());
     assert!(config::limits::BODY_IDLE.as_nanos() == http::limits::BODY_IDLE.as_nanos());
+    assert!(TURN_MAX.as_nanos() == script::limits::UNINTERRUPTED.as_nanos());
     assert!(config::limits::KEEP_ALIVE.as_nanos() == http::limits::KEEP_ALIVE.as_nanos());
 };
 
@@ -48,3 +49,26 @@ pub const ADMIN_BACKLOG: u32 = 64;
 
 /// Sockets taken over from systemd. Consequence: more are left alone.
 pub const INHERITED_MAX: u32 = 64;
+
+/// 1 KiB: a shorter answer of a page is not compressed; what that saves is less than a packet.
+pub const PACK_FROM: usize = 1024;
+
+/// 128 KiB of answers of pages are compressed in a turn at once, and as much of those that wait at its end: half a millisecond
+/// each. A longer answer, and one that a page makes later in the turn, waits for the next turns.
+pub const PACK_PER_TURN: usize = 128 * 1024;
+
+/// 16 MiB of answers of a scheduler's pages wait to be compressed; one that has no room is sent as it is.
+pub const PACK_QUEUED: usize = 16 * 1024 * 1024;
+
+/// 64 descriptors for a scheduler; with fewer the server does not start, and says so: listeners, helpers and a few files take half of them.
+pub const DESCRIPTORS_MIN: u64 = 64;
+
+/// The part of a scheduler's descriptors (an eighth) that is kept free of connections: for listeners, logs, and files that are sent.
+/// Consequence: the connection limit is the descriptor limit less this.
+pub const DESCRIPTORS_RESERVED_PART: u64 = 8;
+
+/// 24 descriptors are kept free of connections at least.
+pub const DESCRIPTORS_RESERVED_MIN: u64 = 24;
+
+/// 256 descriptors are kept free of connections at most.
+pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;

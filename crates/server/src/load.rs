@@ -10,10 +10,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
+use pages::{Before, PagesError, Secret, SecretError};
 
 use self::taken::Taken;
 use crate::limits::APP_MAIN;
-use crate::pages::{self, Before, PagesError, Secret, SecretError};
 use crate::site::SiteData;
 
 /// What the command was given.

@@ -10,7 +10,7 @@ use runtime::diagnostic::{self, Level};
 use runtime::helper::{Handle, Onward};
 use runtime::mailbox::{Endpoint, Mailbox};
 
-use crate::message::{LogReport, Message};
+use crate::message::{LogReport, Message, ToControl, ToLogWriter};
 
 /// Batches lost between two complaints.
 const LOST_PER_COMPLAINT: u64 = 1000;
@@ -114,20 +114,20 @@ impl Handle<Message> for LogWriter {
         message: Message,
         mailbox: &mut Mailbox<Message>,
     ) -> Onward {
+        let Message::LogWriter(message) = message else { return Onward::Wait };
         match message {
-            Message::Lines(lines, count) => self.write(&lines, count),
-            Message::ReopenLog => {
+            ToLogWriter::Lines(lines, count) => self.write(&lines, count),
+            ToLogWriter::Reopen => {
                 self.reopen();
                 if self.sink.is_some() {
                     diagnostic::write(Level::Info, format_args!("the access log is reopened"));
                 }
             }
-            Message::StopLog => return Onward::Stop,
-            Message::AskLogReport => {
+            ToLogWriter::Stop => return Onward::Stop,
+            ToLogWriter::AskReport => {
                 // Who asks again later finds room again.
-                let _asks_again = mailbox.send(from, Message::LogReport(self.report));
+                let _asks_again = mailbox.send_part(from, ToControl::LogReport(self.report));
             }
-            _ => {}
         }
         Onward::Wait
     }

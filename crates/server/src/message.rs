@@ -1,4 +1,4 @@
-//! Everything that crosses threads of a server: one closed enum.
+//! Everything that crosses threads of a server: closed enums, one for each kind of receiver.
 //!
 //! Plain data only: no descriptor, nothing that belongs to one thread.
 
@@ -7,72 +7,140 @@ use std::sync::Arc;
 use files::cache::CacheStats;
 use files::{Job, Warm, Warmed};
 use http::HttpStats;
+use pages::fetch::{Looked, Question};
+use pages::uploads::{Order, Report};
+use pages::{Letter, PageProblem, PageSet, PagesReport};
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 
-use crate::fetch::{Found, Question};
-use crate::pages::{Letter, PageProblem, PageSet, PagesReport};
 use crate::site::SiteData;
-use crate::uploads::{Order, Report};
 
-/// A message between schedulers, helpers, the control scheduler and the main thread.
+/// A message, by who gets it.
 #[derive(Debug)]
 pub enum Message {
-    /// To a file helper: look a path up.
-    LookUp(Box<LookUp>),
+    /// A scheduler.
+    Scheduler(ToScheduler),
+    /// A file helper.
+    FileHelper(ToFileHelper),
+    /// A name helper: look a host up.
+    NameHelper(Question),
+    /// An upload helper: do something with a file of a form.
+    UploadHelper(Box<Order>),
+    /// The log writer.
+    LogWriter(ToLogWriter),
+    /// The control scheduler.
+    Control(ToControl),
+}
+
+/// What a scheduler gets.
+#[derive(Debug)]
+pub enum ToScheduler {
     /// From a file helper: what is at the path.
     Found(Box<FoundFile>),
-    /// To a file helper: read a region, so that it is in memory.
-    Warm(Box<WarmFor>),
-    /// From a file helper: it is, or cannot be.
+    /// From a file helper: the region is in memory, or cannot be.
     Warmed(ProcessId, Warmed),
-    /// To a name helper: look a host up.
-    Resolve(Question),
-    /// From a name helper: its addresses.
-    Resolved(Question, Found),
-    /// To an upload helper: do something with a file of a form.
-    Upload(Box<Order>),
-    /// From an upload helper: what became of it.
+    /// From a name helper: the addresses of a host.
+    Resolved(Looked),
+    /// From an upload helper: what became of an order.
     Uploaded(Box<Report>),
-    /// To the log writer: lines, and how many.
-    Lines(Vec<u8>, u64),
-    /// To the log writer: open the file anew.
-    ReopenLog,
-    /// To the log writer: write what came, then end.
-    StopLog,
-    /// To a scheduler or the control scheduler: another configuration is in force.
+    /// From a page process of another scheduler.
+    Letter(Box<Letter>),
+    /// Another configuration is in force.
     Reload(Arc<SiteData>),
-    /// To a scheduler: pages were edited.
+    /// Pages were edited.
     Pages {
         /// The configuration whose roots they are of.
         generation: u64,
         /// The pages of each root.
         sets: Arc<[Arc<PageSet>]>,
     },
-    /// To a scheduler: from a page process of another one.
-    Letter(Box<Letter>),
-    /// To the control scheduler: what there is of pages.
-    PagesLoaded(Arc<PagesRead>),
-    /// To the control scheduler: what became of the last reload.
-    Reloaded(Arc<ReloadReport>),
-    /// To a scheduler: stop accepting and finish.
+    /// Stop accepting and finish.
     Drain {
         /// How long what runs may go on.
         deadline_ms: u64,
         /// How long an idle connection is kept to learn that it is to close.
         idle_grace_ms: u64,
     },
-    /// To the control scheduler: the others were told to stop.
-    Draining,
-    /// To a scheduler: say what you counted.
+    /// Say what you counted.
     AskReport,
+}
+
+/// What a file helper gets.
+#[derive(Debug)]
+pub enum ToFileHelper {
+    /// Look a path up.
+    LookUp(Box<LookUp>),
+    /// Read a region, so that it is in memory.
+    Warm(Box<WarmFor>),
+}
+
+/// What the log writer gets.
+#[derive(Debug)]
+pub enum ToLogWriter {
+    /// Lines, and how many.
+    Lines(Vec<u8>, u64),
+    /// Open the file anew.
+    Reopen,
+    /// Write what came, then end.
+    Stop,
+    /// Say what you counted.
+    AskReport,
+}
+
+/// What the control scheduler gets.
+#[derive(Debug)]
+pub enum ToControl {
     /// From a scheduler: what it counted.
     Report(Box<SchedulerReport>),
-    /// To the log writer: say what you counted.
-    AskLogReport,
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// What there is of pages.
+    PagesLoaded(Arc<PagesRead>),
+    /// What became of the last reload.
+    Reloaded(Arc<ReloadReport>),
+    /// The others were told to stop.
+    Draining,
+    /// The others have stopped: finish.
+    Stop,
 }
+
+/// What a variant holds becomes a message, and becomes itself again where it could not be sent.
+macro_rules! part {
+    ($part:ty, $($variant:tt)+) => {
+        impl From<$part> for Message {
+            fn from(part: $part) -> Self {
+                part!(@nest part, $($variant)+)
+            }
+        }
+
+        impl TryFrom<Message> for $part {
+            type Error = Message;
+
+            fn try_from(message: Message) -> Result<Self, Message> {
+                match message {
+                    part!(@nest part, $($variant)+) => Ok(part),
+                    other => Err(other),
+                }
+            }
+        }
+    };
+    (@nest $part:ident, Scheduler $inner:ident) => {
+        Message::Scheduler(ToScheduler::$inner($part))
+    };
+    (@nest $part:ident, $variant:ident) => {
+        Message::$variant($part)
+    };
+}
+
+part!(ToScheduler, Scheduler);
+part!(ToFileHelper, FileHelper);
+part!(ToLogWriter, LogWriter);
+part!(ToControl, Control);
+part!(Question, NameHelper);
+part!(Box<Order>, UploadHelper);
+part!(Box<Letter>, Scheduler Letter);
+part!(Box<Report>, Scheduler Uploaded);
+part!(Looked, Scheduler Resolved);
 
 /// A look-up and the site it is for.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::Service;
 use server::conn::Connections;
 use server::file_helper::FileHelper;
-use server::message::Message;
+use server::message::{Message, ToScheduler};
 use server::site::{Helpers, Site, SiteData};
 use sys::pollset::sim::{ClientId, Faults, World};
 use sys::pollset::{ListenOptions, Speaks};
@@ -177,7 +177,7 @@ fn a_cached_file_allocates_nothing() {
     let mut from = 0;
     let (asking, look_up) = bench.helper.take(&mut from).expect("a look-up");
     let found = FileHelper::new().answer(look_up).expect("an answer");
-    assert!(matches!(found, Message::Found(_)));
+    assert!(matches!(found, Message::Scheduler(ToScheduler::Found(_))));
     bench.helper.send(asking, found).unwrap();
     bench.ask(first, b"", 1);
     bench.assert_no_allocation(request, 1);

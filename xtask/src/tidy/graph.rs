@@ -23,6 +23,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-server", Use::Always),
     // The command line lays its words over the file's.
     ("velodrome", "velodrome-config", Use::Always),
+    // `velodrome check` tells what is wrong with pages.
+    ("velodrome", "velodrome-pages", Use::Always),
     // The library: services written by others.
     ("velodrome", "velodrome-http", Use::Always),
     // `bench conformance` plays the suite against any server.
@@ -32,14 +34,24 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-server", "velodrome-config", Use::Always),
     ("velodrome-server", "velodrome-files", Use::Always),
     ("velodrome-server", "velodrome-http", Use::Always),
+    ("velodrome-server", "velodrome-pages", Use::Always),
     ("velodrome-server", "velodrome-runtime", Use::Always),
     ("velodrome-server", "velodrome-wire", Use::Always),
-    // Pages of the served directories.
     ("velodrome-server", "velodrome-script", Use::Always),
     // Listeners and users are named by the configuration.
     ("velodrome-server", "velodrome-sys", Use::Always),
     // Networks as they are written, and bounds of heads.
     ("velodrome-config", "velodrome-wire", Use::Always),
+    ("velodrome-pages", "velodrome-config", Use::Always),
+    // Which files pages are, and what media type they have.
+    ("velodrome-pages", "velodrome-files", Use::Always),
+    // The request that a page sees, and the body it comes with.
+    ("velodrome-pages", "velodrome-http", Use::Always),
+    ("velodrome-pages", "velodrome-runtime", Use::Always),
+    ("velodrome-pages", "velodrome-script", Use::Always),
+    // Directories are watched, and files of forms written.
+    ("velodrome-pages", "velodrome-sys", Use::Always),
+    ("velodrome-pages", "velodrome-wire", Use::Always),
     ("velodrome-http", "velodrome-runtime", Use::Always),
     ("velodrome-http", "velodrome-wire", Use::Always),
     // Who a peer is, and which side speaks first.

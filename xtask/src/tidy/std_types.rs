@@ -9,10 +9,11 @@ use crate::tidy::source::{Source, is_word_character};
 use crate::tidy::tree::Tree;
 
 /// Where schedulers live.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "crates/config/src/",
     "crates/files/src/",
     "crates/http/src/",
+    "crates/pages/src/",
     "crates/runtime/src/",
     "crates/server/src/",
     "crates/wire/src/",

@@ -29,7 +29,7 @@ use http::{AccessLog, LogFormat};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use server::conn::Connections;
-use server::message::{FoundFile, LookUp, Message};
+use server::message::{FoundFile, LookUp, Message, ToFileHelper, ToScheduler};
 use server::site::{Helpers, Site, SiteData};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
@@ -241,10 +241,10 @@ impl Remote {
 fn help(mailbox: &mut Mailbox<Message>) -> io::Result<()> {
     let mut from = 0;
     while let Some((asker, message)) = mailbox.take(&mut from) {
-        if let Message::LookUp(look_up) = message {
+        if let Message::FileHelper(ToFileHelper::LookUp(look_up)) = message {
             let LookUp { site, job } = *look_up;
             let found = Found::Content(Content::Missing(Absence::NotFound));
-            let found = Message::Found(Box::new(FoundFile { site, job, found }));
+            let found = Message::from(ToScheduler::Found(Box::new(FoundFile { site, job, found })));
             mailbox.send(asker, found).map_err(|_| io::Error::other("no room for an answer"))?;
         }
     }

@@ -12,7 +12,7 @@ use wire::http::status::Status;
 
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
-use crate::message::{Message, PagesRead, ReloadReport};
+use crate::message::{Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler};
 
 /// What is known from the start and never changes.
 #[derive(Clone, Debug)]
@@ -116,10 +116,10 @@ impl Admin {
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             // A scheduler whose mailbox is full does not turn: it is reported as not answering.
-            let _not_answering = mail.send(endpoint, Message::AskReport);
+            let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport);
         }
         if let Some(log) = self.peers.log {
-            let _not_answering = mail.send(log, Message::AskLogReport);
+            let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
         }
     }
 
@@ -227,38 +227,22 @@ impl Application for Admin {
         message: Message,
         context: &mut ServiceContext<'_, Message>,
     ) {
+        let Message::Control(message) = message else { return };
         let admin = http.application_mut();
         match message {
-            Message::Report(report) => admin.round.add(from, *report),
-            Message::LogReport(report) => admin.round.log = Some(report),
-            Message::Reloaded(report) => {
+            ToControl::Report(report) => admin.round.add(from, *report),
+            ToControl::LogReport(report) => admin.round.log = Some(report),
+            ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
                     context.command(Command::Resume(*process));
                 }
             }
-            Message::PagesLoaded(report) => admin.pages = report,
-            Message::Draining => admin.phase = Phase::Draining,
-            Message::Drain { deadline_ms, idle_grace_ms } => {
-                context.command(Command::Drain { deadline_ms, idle_grace_ms });
+            ToControl::PagesLoaded(report) => admin.pages = report,
+            ToControl::Draining => admin.phase = Phase::Draining,
+            ToControl::Stop => {
+                context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
             }
-            // Not for the control scheduler.
-            Message::LookUp(_)
-            | Message::Found(_)
-            | Message::Warm(_)
-            | Message::Warmed(..)
-            | Message::Upload(_)
-            | Message::Uploaded(_)
-            | Message::Lines(..)
-            | Message::ReopenLog
-            | Message::StopLog
-            | Message::Reload(_)
-            | Message::Pages { .. }
-            | Message::Letter(_)
-            | Message::AskReport
-            | Message::AskLogReport
-            | Message::Resolve(_)
-            | Message::Resolved(..) => {}
         }
     }
 

@@ -4,12 +4,12 @@
 
 use std::fmt::Write;
 
+use pages::PagesReport;
 use runtime::service::CloseReason;
 
 use super::handle::Facts;
 use super::round::Round;
 use crate::message::SchedulerReport;
-use crate::pages::PagesReport;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -2,6 +2,7 @@
 //!
 //! Owns the shape of `/status`, `/stats` and `/reload`. Times end in their unit; counts are since the start.
 
+use pages::{PageCounts, PageProblem, PageReport, PagesReport};
 use runtime::service::CloseReason;
 use runtime::stats::Stats;
 use script::engine::Code;
@@ -10,7 +11,6 @@ use serde_json::{Map, Value, json};
 use super::handle::{Facts, Phase};
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
-use crate::pages::{PageCounts, PageProblem, PageReport, PagesReport};
 
 /// What is known without asking a scheduler.
 pub(super) struct Known<'a> {

@@ -3,7 +3,7 @@
 use runtime::service::ServiceContext;
 
 use super::Connections;
-use crate::message::Message;
+use crate::message::{Message, ToLogWriter};
 
 /// Whether lines may still wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ impl Connections {
         if count == 0 {
             return;
         }
-        if let Err(Message::Lines(lines, count)) =
-            context.mail.send(writer, Message::Lines(lines, count))
+        if let Err(ToLogWriter::Lines(lines, count)) =
+            context.mail.send_part(writer, ToLogWriter::Lines(lines, count))
         {
             log.put_back(lines, count);
             if log.is_overfull() {

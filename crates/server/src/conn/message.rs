@@ -10,57 +10,43 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
 use super::Connections;
-use crate::message::{Message, SchedulerReport};
+use crate::message::{Message, SchedulerReport, ToControl, ToScheduler};
 
 impl Connections {
     pub(super) fn take_message(
         &mut self,
         from: Endpoint,
-        message: Message,
+        message: ToScheduler,
         context: &mut ServiceContext<'_, Message>,
     ) {
         let site = self.http.application_mut();
-        if matches!(message, Message::Found(_) | Message::Warmed(..)) {
+        if matches!(message, ToScheduler::Found(_) | ToScheduler::Warmed(..)) {
             site.resume_postponed(context);
         }
         match message {
-            Message::Found(found) => site.on_found(*found, context),
-            Message::Warmed(process, Warmed::Read(_)) => site.on_warmed(process, context),
-            Message::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
+            ToScheduler::Found(found) => site.on_found(*found, context),
+            ToScheduler::Warmed(process, Warmed::Read(_)) => site.on_warmed(process, context),
+            ToScheduler::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
                 context.command(Command::Close(process));
             }
-            Message::Reload(data) => {
+            ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
             }
-            Message::Resolved(name, found) => {
+            ToScheduler::Resolved((name, found)) => {
                 self.client.learn(&name, found, context.now.monotonic_ns);
             }
-            Message::Drain { deadline_ms, idle_grace_ms } => {
+            ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
-            Message::AskReport => {
+            ToScheduler::AskReport => {
                 let report = self.report(context);
                 // Who asks again later finds room again.
-                let _asks_again = context.mail.send(from, Message::Report(report));
+                let _asks_again = context.mail.send_part(from, ToControl::Report(report));
             }
-            Message::Uploaded(report) => site.on_uploaded(*report, context),
-            Message::Letter(letter) => site.on_letter(from, *letter, context),
-            Message::Pages { generation, sets } => site.on_pages(generation, &sets),
-            // Not for a scheduler.
-            Message::LookUp(_)
-            | Message::Warm(_)
-            | Message::Resolve(_)
-            | Message::Upload(_)
-            | Message::Lines(..)
-            | Message::ReopenLog
-            | Message::StopLog
-            | Message::Reloaded(_)
-            | Message::PagesLoaded(_)
-            | Message::Draining
-            | Message::Report(_)
-            | Message::AskLogReport
-            | Message::LogReport(_) => {}
+            ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
+            ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
+            ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
     }
 

@@ -23,10 +23,10 @@ use sys::socket::Peer;
 pub use self::process::Process;
 
 use self::log::When;
-use crate::fetch::Client;
 use crate::message::Message;
 use crate::site::{Site, SiteData};
 use http::{AccessLog, Application, Connection, Http};
+use pages::fetch::Client;
 
 // What an idle connection costs: its slot and nothing else (`tests/idle_memory.rs` counts the heap).
 const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
@@ -163,7 +163,9 @@ impl Service for Connections {
         message: Message,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        self.take_message(from, message, context);
+        if let Message::Scheduler(message) = message {
+            self.take_message(from, message, context);
+        }
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {

@@ -3,10 +3,10 @@
 //! Owns which of them an event is for. Knows nothing of what they do.
 
 use http::Connection;
+use pages::fetch::Outbound;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 
 use super::Connections;
-use crate::fetch::Outbound;
 use crate::message::Message;
 
 /// A process of a scheduler.

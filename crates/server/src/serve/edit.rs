@@ -5,8 +5,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use pages::{PageRoot, PageSet};
+
 use crate::limits::EDIT_NAMES_MAX;
-use crate::pages::{PageRoot, PageSet};
 
 /// Files whose code is in force since an edit, or no longer.
 pub(super) struct Edit {

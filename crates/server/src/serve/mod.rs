@@ -7,8 +7,8 @@
 mod edit;
 mod error;
 mod listeners;
+mod live_pages;
 mod openings;
-mod pages;
 mod paths;
 mod settings;
 mod signals;
@@ -26,6 +26,9 @@ use config::{
     AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
 };
 use http::{AccessLog, Http};
+use pages::fetch::NameHelper;
+use pages::uploads::{Room, UploadWriter};
+use pages::{AtWork, Before};
 use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
@@ -35,7 +38,7 @@ use runtime::scheduler::{Scheduler, Settings as SchedulerSettings};
 use runtime::service::Service;
 use sys::pollset::epoll::Epoll;
 
-use self::pages::LivePages;
+use self::live_pages::LivePages;
 use self::settings::{level_of, scheduler_settings};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
@@ -45,11 +48,8 @@ use crate::limits;
 use crate::load::Source;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
-use crate::name_helper::NameHelper;
-use crate::pages::{AtWork, Before};
 use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
-use crate::uploads::{Room, UploadWriter};
 
 pub use error::ServeError;
 pub use paths::{control_directory, control_sockets};

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use config::{Address, FetchRules};
+use pages::uploads;
 
 use super::error::ServeError;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
 use crate::site::SiteData;
-use crate::uploads;
 
 /// Holds the directory for uploads, and sweeps it.
 pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use config::{Config, Listener, Pages};
+use pages::PageSet;
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
@@ -18,13 +19,12 @@ use sys::clock::monotonic_ns;
 use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
-use super::pages::LivePages;
+use super::live_pages::LivePages;
 use super::settings::level_of;
 use super::watch::Watch;
 use crate::limits;
 use crate::load::Source;
-use crate::message::{Message, ReloadReport};
-use crate::pages::PageSet;
+use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler};
 use crate::site::SiteData;
 
 /// Threads besides the schedulers.
@@ -79,7 +79,7 @@ pub(super) fn run(
             }
             Signal::User1 => {
                 if let Some((writer, _)) = &helpers.log {
-                    post.send(*writer, Message::ReopenLog);
+                    post.send(*writer, ToLogWriter::Reopen);
                 }
             }
             Signal::User2 => {}
@@ -105,7 +105,7 @@ fn reload(
                 *data = Arc::new(new);
                 diagnostic::set_least(level_of(data.config.log.level));
                 for scheduler in post.schedulers() {
-                    post.send(scheduler, Message::Reload(Arc::clone(data)));
+                    post.send(scheduler, ToScheduler::Reload(Arc::clone(data)));
                 }
                 pages.adopt(data, post);
                 diagnostic::write(
@@ -129,7 +129,7 @@ fn reload(
             format_args!("reload refused, the old configuration stays: {problem}"),
         );
     }
-    post.tell_control(Message::Reloaded(Arc::new(reloads.clone())));
+    post.tell_control(ToControl::Reloaded(Arc::new(reloads.clone())));
 }
 
 /// Settings that only a restart can change, where they differ.
@@ -143,6 +143,7 @@ fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
             each(old, |one| &one.defer_accept) != each(new, |one| &one.defer_accept),
         ),
         ("listener.mode", each(old, |one| &one.mode) != each(new, |one| &one.mode)),
+        ("listener.protocol", each(old, |one| &one.protocol) != each(new, |one| &one.protocol)),
         ("schedulers", old.schedulers != new.schedulers),
         ("pin", old.pin != new.pin),
         ("user", old.user != new.user),
@@ -228,18 +229,18 @@ fn drain(
         Level::Info,
         format_args!("draining: what runs has {:?} to end", data.config.drain_deadline),
     );
-    post.tell_control(Message::Draining);
+    post.tell_control(ToControl::Draining);
     let idle_grace_ms = milliseconds(http::limits::DRAIN_IDLE_GRACE);
     for scheduler in post.schedulers() {
-        post.send(scheduler, Message::Drain { deadline_ms, idle_grace_ms });
+        post.send(scheduler, ToScheduler::Drain { deadline_ms, idle_grace_ms });
     }
     let ended = join(launched, (&mut watch, sets), data.config.drain_deadline);
-    post.tell_control(Message::Drain { deadline_ms: 0, idle_grace_ms: 0 });
+    post.tell_control(ToControl::Stop);
     if let Some(control) = control {
         control.join().map_err(ServeError::Pollset)?;
     }
     if let Some((endpoint, writer)) = helpers.log {
-        post.send(endpoint, Message::StopLog);
+        post.send(endpoint, ToLogWriter::Stop);
         let joined = writer.join();
         joined.map_err(|_| ServeError::Thread(io::Error::other("the log writer panicked")))?;
     }
@@ -283,14 +284,14 @@ impl Post {
         (0..self.schedulers).map(endpoint)
     }
 
-    pub(super) fn tell_control(&mut self, message: Message) {
+    pub(super) fn tell_control(&mut self, message: ToControl) {
         if let Some(control) = self.control {
             self.send(control, message);
         }
     }
 
-    pub(super) fn send(&mut self, to: Endpoint, message: Message) {
-        if send_patiently(&mut self.mailbox, to, message).is_err() {
+    pub(super) fn send(&mut self, to: Endpoint, message: impl Into<Message>) {
+        if send_patiently(&mut self.mailbox, to, message.into()).is_err() {
             let text =
                 "is not told: it has not taken a message for seconds; is its core taken away?";
             diagnostic::write(Level::Error, format_args!("endpoint {} {text}", to.0));

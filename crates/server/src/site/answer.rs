@@ -8,6 +8,7 @@ use config::Header;
 use config::route::{Action, Found, RouteRequest};
 use files::{Key, policy};
 use http::{Answer, AnswerContext, Reply, Request};
+use pages::SetIndex;
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -16,7 +17,6 @@ use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
 use super::handle::Site;
 use super::pack;
 use crate::message::Message;
-use crate::pages::SetIndex;
 
 /// Methods that files take, as `Allow` names them.
 const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";

@@ -12,11 +12,10 @@ use files::rules::{
 };
 use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings};
+use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 use runtime::clock::milliseconds;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
-
-use crate::pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 
 /// A configuration in force.
 #[derive(Debug)]

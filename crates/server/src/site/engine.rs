@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use pages::{AtWork, PageSet, Runner, engine_settings};
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 
 use super::data::SiteData;
 use super::handle::Site;
-use crate::pages::{AtWork, PageSet, Runner, engine_settings};
 
 impl Site {
     /// Sets where another thread sees which page runs here.

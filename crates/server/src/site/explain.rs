@@ -7,13 +7,13 @@ use config::{self, FILE_NAME, PageName};
 use files::job::Absence;
 use files::rules::FileRules;
 use files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
+use pages::{PageSet, SetIndex};
 use sys::clock;
 use wire::http::target;
 
 use super::answer::PATH_RULES;
 use super::data::SiteData;
 use crate::limits::APP_MAIN;
-use crate::pages::{PageSet, SetIndex};
 
 impl SiteData {
     /// Tells step by step which rule takes a request, and what answers it. The query takes no part.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use config::route::Action;
 use files::{Key, RootIndex};
 use http::{BodyPolicy, Intake, Request};
+use pages::uploads::Report;
 use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 use wire::http::head::Framing;
@@ -17,7 +18,6 @@ use wire::http::target;
 use super::answer::{PATH_RULES, route_request};
 use super::handle::Site;
 use crate::message::Message;
-use crate::uploads::Report;
 
 impl Site {
     /// The body of a request is collected for a page, as far as its route allows.

@@ -11,6 +11,9 @@ use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
 use files::{Errand, Job, Key, Warm};
 use http::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Reply, Request};
+use pages::fetch::Client;
+use pages::uploads::Desk;
+use pages::{AtWork, Letter, PageSet, PagesReport, Runner, Undelivered};
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
@@ -25,11 +28,8 @@ use super::file::remember;
 use super::packer::Packer;
 use super::page::Refusal;
 use super::waiting::Waiting;
-use crate::fetch::Client;
 use crate::limits;
-use crate::message::{FoundFile, LookUp, Message, WarmFor};
-use crate::pages::{AtWork, Letter, PageSet, PagesReport, Runner, Undelivered};
-use crate::uploads::Desk;
+use crate::message::{FoundFile, LookUp, Message, ToFileHelper, WarmFor};
 
 /// The site of one scheduler.
 pub struct Site {
@@ -109,7 +109,7 @@ impl Site {
         let Some(rules) = self.data.rules.get(usize::from(key.root.0)) else { return false };
         let job = Job::new(key, rules, errand, unix_ms);
         let look_up = Box::new(LookUp { site: Arc::clone(&*self.data), job });
-        let sent = self.send_to_helper(Message::LookUp(look_up), mail);
+        let sent = self.send_to_helper(ToFileHelper::LookUp(look_up), mail);
         if !sent {
             self.cache.abandon(key);
         }
@@ -117,12 +117,12 @@ impl Site {
     }
 
     /// Sends to the helper whose turn it is, or to any that has room.
-    fn send_to_helper(&mut self, message: Message, mail: &mut Mailbox<Message>) -> bool {
+    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox<Message>) -> bool {
         let mut message = message;
         for _ in 0..self.helpers.files.len() {
             self.helpers.files.rotate_left(1);
             let Some(helper) = self.helpers.files.first() else { return false };
-            match mail.send(*helper, message) {
+            match mail.send_part(*helper, message) {
                 Ok(()) => return true,
                 Err(back) => message = back,
             }
@@ -138,7 +138,7 @@ impl Site {
         mail: &mut Mailbox<Message>,
     ) -> bool {
         let warm = Box::new(WarmFor { site: Arc::clone(&*self.data), process, warm });
-        self.send_to_helper(Message::Warm(warm), mail)
+        self.send_to_helper(ToFileHelper::Warm(warm), mail)
     }
 
     /// Lets a process wait for room with the helpers. `false`: there are too many, or no helper at all.
@@ -217,7 +217,7 @@ impl Site {
         } else if let Letter::Message { from: to, number, .. } = letter {
             let receipt = Letter::Receipt { to, number, outcome: Err(Undelivered::Ended) };
             // Where there is no room, the sender hears in the end that nobody answers.
-            let _told = context.mail.send(from, Message::Letter(Box::new(receipt)));
+            let _told = context.mail.send_part(from, Box::new(receipt));
         }
     }
 

@@ -4,6 +4,7 @@
 
 use files::media_type::is_compressible;
 use http::{Answer, Reply, Request};
+use pages::Page;
 use runtime::slots::ProcessId;
 use script::engine::Output;
 use wire::http::encoding::{Accepted, Coding};
@@ -13,7 +14,6 @@ use super::answer::Exchange;
 use super::packer::{CODINGS, Packed, Packer, Standing};
 use super::script::{status_set, write_fields};
 use crate::limits::PACK_FROM;
-use crate::pages::Page;
 
 /// Fields of a page with which its answer stays as it is: it is coded already, a part of something, or named by its bytes.
 const AS_IT_IS: [&str; 3] = ["content-encoding", "content-range", "etag"];

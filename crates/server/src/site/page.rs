@@ -20,7 +20,6 @@ use super::answer::Exchange;
 use super::file::NotNow;
 use super::handle::Site;
 use crate::message::Message;
-use crate::pages;
 
 /// A page from the cache: its media type and bytes.
 type Page = (Arc<str>, Arc<[u8]>);

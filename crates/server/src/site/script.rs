@@ -10,6 +10,8 @@ use config::PageErrors;
 use config::route::{Action, Found};
 use files::RootIndex;
 use http::{Added, Answer, AnswerContext, Request};
+use pages::uploads::Standing;
+use pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 use script::engine::{Author, Fault, Output, ScriptError};
@@ -21,10 +23,6 @@ use super::handle::Site;
 use super::pack;
 use crate::limits::APP_MAIN;
 use crate::message::Message;
-use crate::pages::{
-    FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer,
-};
-use crate::uploads::Standing;
 
 /// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
 const FRAMING: [&str; 8] = [
@@ -406,7 +404,7 @@ mod tests {
     use super::*;
     use crate::conn::Connections;
     use crate::load::Source;
-    use crate::pages::{Before, stage};
+    use pages::Before;
 
     /// A server of these pages, and the world that it is in.
     struct Server {
@@ -462,7 +460,7 @@ mod tests {
             String::from_utf8(self.world.client_received(client)).unwrap()
         }
 
-        fn runner(&mut self) -> &mut crate::pages::Runner {
+        fn runner(&mut self) -> &mut pages::Runner {
             self.scheduler.service().http_mut().application_mut().runner.as_mut().unwrap()
         }
     }
@@ -480,7 +478,7 @@ mod tests {
         let mut server = Server::of("panic", &pages);
         let waiting = server.ask("/c");
         assert_eq!(server.answer(waiting, 0), "");
-        stage::count_nowhere(server.runner());
+        server.runner().count_nowhere();
         let failed = server.ask("/a");
         assert_eq!(server.answer(failed, 0), "");
         assert_eq!(server.scheduler.stats().panics, 1);

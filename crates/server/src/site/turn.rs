@@ -2,13 +2,13 @@
 //!
 //! Owns the order: who has got something goes on, and then what pages want of others is begun.
 
+use pages::fetch::Client;
 use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
 
 use super::handle::Site;
 use super::script;
-use crate::fetch::Client;
 use crate::message::Message;
 
 impl Site {
@@ -36,7 +36,7 @@ impl Site {
         while let Some(name) = questions.pop()
             && let Some(helper) = self.helpers.names.first()
         {
-            if let Err(Message::Resolve(name)) = mail.send(*helper, Message::Resolve(name)) {
+            if let Err(name) = mail.send_part(*helper, name) {
                 questions.push(name);
                 return;
             }

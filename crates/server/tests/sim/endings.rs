@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Settings;
 use runtime::limits::DRAIN_DOORS_NS;
 use runtime::service::{CloseReason, Service};
-use server::message::Message;
+use server::message::{Message, ToControl, ToScheduler};
 use sys::pollset::Speaks;
 use sys::pollset::sim::{ClientState, Faults, Random};
 
@@ -100,7 +100,8 @@ fn a_drain_of_the_site_drops_nothing_that_was_begun() {
         let mut random = Random::new(!seed);
         let stage = site::stage(&setting(seed, &mut random));
         let repertoire = Repertoire { exchange: &site::exchange, last: &site::last_exchange };
-        let order = || Message::Drain { deadline_ms: 60_000, idle_grace_ms: IDLE_GRACE_MS };
+        let order =
+            || ToScheduler::Drain { deadline_ms: 60_000, idle_grace_ms: IDLE_GRACE_MS }.into();
         drain(stage, &mut random, &repertoire, order);
     });
 }
@@ -210,7 +211,7 @@ fn a_reload_loses_nothing() {
             let reload_ns = stage.now_ns() + random.below(2 * SECOND_NS);
             stage.run_until(&mut clients, |stage, _| stage.now_ns() >= reload_ns);
             let data = site::data(generation);
-            stage.tell_all(|| Message::Reload(Arc::clone(&data)));
+            stage.tell_all(|| ToScheduler::Reload(Arc::clone(&data)).into());
         }
         let over = stage.run_until(&mut clients, |_, clients| clients.iter().all(Client::is_over));
         assert!(over, "a reload left somebody behind: {clients:?}");
@@ -228,7 +229,7 @@ fn a_reload_changes_what_is_answered_on_open_connections() {
         |word: &str| format!("[[route]]\npath = \"/word\"\nrespond = {{ body = \"{word}\" }}\n");
     let mut stage = site::stage(&Setting::quiet(1));
     let first = site::data_of(&text("one"), 2);
-    stage.tell_all(|| Message::Reload(Arc::clone(&first)));
+    stage.tell_all(|| ToScheduler::Reload(Arc::clone(&first)).into());
     let begin_ns = stage.now_ns();
     let script = [
         Step::Send(get("/word")),
@@ -241,15 +242,17 @@ fn a_reload_changes_what_is_answered_on_open_connections() {
     let mut clients = vec![Client::new(begin_ns, script)];
     stage.run_until(&mut clients, |stage, _| stage.now_ns() >= begin_ns + SECOND_NS);
     let second = site::data_of(&text("two"), 3);
-    stage.tell_all(|| Message::Reload(Arc::clone(&second)));
+    stage.tell_all(|| ToScheduler::Reload(Arc::clone(&second)).into());
     assert!(stage.run_until(&mut clients, |_, clients| clients[0].is_over()));
     assert_eq!(clients[0].ending(), Some(Ending::Satisfied));
-    stage.tell(0, Message::AskReport);
+    stage.tell(0, ToScheduler::AskReport.into());
     let mut reports = Vec::new();
     stage.run_until(&mut [], |stage, _| {
         reports.extend(stage.mail_to_control());
         !reports.is_empty()
     });
-    let [Message::Report(report)] = reports.as_slice() else { panic!("{reports:?}") };
+    let [Message::Control(ToControl::Report(report))] = reports.as_slice() else {
+        panic!("{reports:?}")
+    };
     assert_eq!((report.generation, report.http.requests), (3, 2));
 }

@@ -1,6 +1,6 @@
 //! Answers that are read piece by piece: what comes when, and what is held meanwhile.
 
-use server::fetch::{Answer, Asked, Failure, Got};
+use pages::fetch::{Answer, Asked, Failure, Got};
 use server::limits::FETCH_STREAM_BYTES;
 use sys::pollset::sim::{ClientId, Faults};
 

@@ -1,6 +1,6 @@
 //! Fetches in worlds in which everything goes wrong.
 
-use server::fetch::Asked;
+use pages::fetch::Asked;
 use sys::pollset::sim::{ClientId, Faults, Random};
 
 use crate::fetcher::{Stage, get, get_pieces};

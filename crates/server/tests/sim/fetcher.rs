@@ -7,12 +7,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use pages::fetch::{Answer, Asked, Client, Failure, Got, Number, Outbound, Outcome, Wanted};
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{
     CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
-use server::fetch::{Answer, Asked, Client, Failure, Got, Number, Outbound, Outcome, Wanted};
 use server::limits::FETCHES;
 use sys::connect::RemoteAddress;
 use sys::pollset::sim::{ClientId, Faults, Sim, World};

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use config::{Config, FetchRules, Overrides};
-use server::fetch::{Answer, Asked, Failure, Owner};
+use pages::fetch::{Answer, Asked, Failure, Owner};
 use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults};
 
 use crate::fetcher::{Stage, address, get, get_pieces};

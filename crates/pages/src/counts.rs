@@ -103,11 +103,14 @@ impl PageCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowIndex(u32);
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl RowIndex {
     /// A row that there is not.
     pub(super) const NONE: Self = Self(u32::MAX);
+}
 
+#[cfg(test)]
+impl RowIndex {
     /// The row of this number.
     pub(super) fn of(number: u32) -> Self {
         Self(number)

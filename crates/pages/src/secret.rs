@@ -7,7 +7,6 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use config;
 use files::rules::Root;
 use script::engine::Keys;
 

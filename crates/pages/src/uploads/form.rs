@@ -26,15 +26,15 @@ pub(super) enum Storage {
 
 /// A file of a form, as its client and this server know it.
 #[derive(Debug)]
-pub(crate) struct FormFile {
+pub struct FormFile {
     /// The name of the form's field.
-    pub(crate) field: Vec<u8>,
+    pub field: Vec<u8>,
     /// What its client calls it, without directories.
-    pub(crate) name: Vec<u8>,
+    pub name: Vec<u8>,
     /// The media type its client says.
-    pub(crate) media_type: Vec<u8>,
+    pub media_type: Vec<u8>,
     /// Bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Whether its client named it at all: a form in which no file was chosen has a part without a name and data.
     is_named: bool,
 }
@@ -51,7 +51,7 @@ enum Open {
 
 /// A form.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub struct Form {
     id: FormId,
     /// None where there is no boundary to read it by.
     decoder: Option<MultipartDecoder>,
@@ -101,17 +101,17 @@ impl Form {
     }
 
     /// Its number, by which its files are known as those of this request.
-    pub(crate) fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.id.0
     }
 
     /// Names and values of the fields, in their order.
-    pub(crate) fn fields(&self) -> &[(Vec<u8>, Vec<u8>)] {
+    pub fn fields(&self) -> &[(Vec<u8>, Vec<u8>)] {
         &self.fields
     }
 
     /// The files, in their order.
-    pub(crate) fn files(&self) -> &[FormFile] {
+    pub fn files(&self) -> &[FormFile] {
         &self.files
     }
 

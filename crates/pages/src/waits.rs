@@ -128,12 +128,12 @@ impl Runner {
     }
 
     /// What pages want of the files of their forms, since the last time: [`Wait::SaveFile`] and [`Wait::ReadFile`].
-    pub(crate) fn take_file_wishes(&mut self) -> Vec<(ProcessId, Wait)> {
+    pub fn take_file_wishes(&mut self) -> Vec<(ProcessId, Wait)> {
         std::mem::take(&mut self.file_wishes)
     }
 
     /// Tells a page what became of such a wish.
-    pub(crate) fn tell_of_file(&mut self, process: ProcessId, told: Told) {
+    pub fn tell_of_file(&mut self, process: ProcessId, told: Told) {
         let delivery = match told {
             Ok(None) => Delivery::Done,
             Ok(Some(bytes)) => Delivery::Text(bytes),

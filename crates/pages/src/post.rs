@@ -10,7 +10,6 @@ use runtime::slots::ProcessId;
 
 use super::process::Undelivered;
 use super::process_name::Token;
-use crate::message::Message;
 
 /// Which letter a receipt is of: a sender may have given up one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +67,13 @@ impl Outgoing {
     }
 
     /// Hands over what there is room for. Whether nothing is left.
-    pub(crate) fn leave(&mut self, mail: &mut Mailbox<Message>) -> bool {
+    pub(crate) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
+    where
+        M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
+    {
         for _ in 0..self.letters.len() {
             let Some((to, letter)) = self.letters.pop_front() else { break };
-            if let Err(Message::Letter(letter)) = mail.send(to, Message::Letter(Box::new(letter))) {
+            if let Err(letter) = mail.send_part(to, Box::new(letter)) {
                 self.letters.push_back((to, *letter));
             }
         }

@@ -20,11 +20,10 @@ use super::form::{Form, Storage};
 use super::names;
 use super::order::{Act, FormId, Order, Outcome, Report};
 use crate::limits;
-use crate::message::Message;
 
 /// How a form stands that a request came with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum Standing {
     /// Its files are being written: the process is resumed.
     Coming,
     /// It is whole.
@@ -34,16 +33,16 @@ pub(crate) enum Standing {
 }
 
 /// What a page waited for: nothing to tell, or bytes; or why not.
-pub(crate) type Told = Result<Option<Vec<u8>>, &'static str>;
+pub type Told = Result<Option<Vec<u8>>, &'static str>;
 
 /// A wish of a page that was answered.
-pub(crate) struct Answered {
+pub struct Answered {
     /// Whose.
-    pub(crate) process: ProcessId,
+    pub process: ProcessId,
     /// What it is told.
-    pub(crate) told: Told,
+    pub told: Told,
     /// The name that a file has got.
-    pub(crate) saved: Option<String>,
+    pub saved: Option<String>,
 }
 
 /// A form with who has it.
@@ -71,7 +70,7 @@ enum Turn {
 }
 
 /// The forms of one scheduler.
-pub(crate) struct Desk {
+pub struct Desk {
     helpers: Vec<Endpoint>,
     held: HashMap<ProcessId, Held>,
     begun: u64,
@@ -83,19 +82,19 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// A desk with these helpers; none where there is no directory for files.
-    pub(crate) fn new(helpers: Vec<Endpoint>) -> Self {
+    pub fn new(helpers: Vec<Endpoint>) -> Self {
         let (held, leaving) = (HashMap::default(), VecDeque::new());
         Self { helpers, held, begun: 0, leaving, is_stalled: false }
     }
 
     /// Whether there is no form at all.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
     /// A form begins to come. `allowance` bounds its fields and names.
-    pub(crate) fn begin(
+    pub fn begin(
         &mut self,
         process: ProcessId,
         path: &str,
@@ -115,11 +114,11 @@ impl Desk {
     }
 
     /// The next bytes of a form; none, when its process was resumed.
-    pub(crate) fn take(
+    pub fn take<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
         process: ProcessId,
         bytes: &[u8],
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox<M>,
     ) -> Intake {
         let Some(held) = self.held.get_mut(&process) else { return Intake::Enough };
         held.form.take(bytes);
@@ -130,7 +129,7 @@ impl Desk {
     }
 
     /// How the form of a request stands, of which no more comes; `None` where there is none.
-    pub(crate) fn standing(&mut self, process: ProcessId) -> Option<Standing> {
+    pub fn standing(&mut self, process: ProcessId) -> Option<Standing> {
         let held = self.held.get_mut(&process)?;
         held.form.end();
         if let Some(fault) = held.form.fault() {
@@ -153,16 +152,16 @@ impl Desk {
     }
 
     /// The form of a request.
-    pub(crate) fn form(&self, process: ProcessId) -> Option<&Form> {
+    pub fn form(&self, process: ProcessId) -> Option<&Form> {
         self.held.get(&process).map(|held| &held.form)
     }
 
     /// A page wants something of a file: it is told later ([`on_report`](Self::on_report)), or now why it gets nothing.
-    pub(crate) fn wish(
+    pub fn wish<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
         process: ProcessId,
         wish: &Wait,
-        mail: &mut Mailbox<Message>,
+        mail: &mut Mailbox<M>,
     ) -> Result<(), &'static str> {
         let (Wait::SaveFile { file, .. } | Wait::ReadFile { file, .. }) = wish else {
             return Err("it is no wish of a file");
@@ -190,10 +189,10 @@ impl Desk {
     }
 
     /// A helper has reported. What a page waited for is given back, with its process.
-    pub(crate) fn on_report(
+    pub fn on_report<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
         report: Report,
-        context: &mut ServiceContext<'_, Message>,
+        context: &mut ServiceContext<'_, M>,
     ) -> Option<Answered> {
         if self.is_stalled {
             self.send_all(context.mail);
@@ -228,7 +227,7 @@ impl Desk {
     }
 
     /// A request is answered, or its connection gone: so are its files.
-    pub(crate) fn finish(&mut self, process: ProcessId) {
+    pub fn finish(&mut self, process: ProcessId) {
         let Some(held) = self.held.remove(&process) else { return };
         if let (Some(helper), true) = (held.helper, held.is_known) {
             self.leaving
@@ -238,7 +237,10 @@ impl Desk {
 
     /// A turn ends: what helpers had no room for is sent.
     #[inline]
-    pub(crate) fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub fn on_turn_end<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+        &mut self,
+        context: &mut ServiceContext<'_, M>,
+    ) {
         if !self.leaving.is_empty() || self.is_stalled {
             self.send_all(context.mail);
             if !self.leaving.is_empty() || self.is_stalled {
@@ -247,14 +249,16 @@ impl Desk {
         }
     }
 
-    fn send_all(&mut self, mail: &mut Mailbox<Message>) {
+    fn send_all<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+        &mut self,
+        mail: &mut Mailbox<M>,
+    ) {
         self.is_stalled = false;
         for (process, held) in &mut self.held {
             self.is_stalled |= !held.send(*process, mail);
         }
         while let Some((helper, order)) = self.leaving.pop_front() {
-            if let Err(Message::Upload(order)) = mail.send(helper, Message::Upload(Box::new(order)))
-            {
+            if let Err(order) = mail.send_part(helper, Box::new(order)) {
                 self.leaving.push_front((helper, *order));
                 return;
             }
@@ -264,13 +268,17 @@ impl Desk {
 
 impl Held {
     /// Sends what the helper may have. `false`: it has no room.
-    fn send(&mut self, process: ProcessId, mail: &mut Mailbox<Message>) -> bool {
+    fn send<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
+        &mut self,
+        process: ProcessId,
+        mail: &mut Mailbox<M>,
+    ) -> bool {
         let Some(helper) = self.helper else { return true };
         while self.form.with_helper < limits::UPLOAD_BLOCKS
             && let Some(act) = self.form.acts.pop_front()
         {
             let order = Box::new(Order { form: self.form.id(), process, act });
-            if let Err(Message::Upload(order)) = mail.send(helper, Message::Upload(order)) {
+            if let Err(order) = mail.send_part(helper, order) {
                 self.form.acts.push_front(order.act);
                 return false;
             }

@@ -119,7 +119,7 @@ impl Names {
 }
 
 /// Looks a name up as this host does: its own table, then whoever it asks. Blocks, perhaps for long.
-pub fn resolve(name: &str) -> Found {
+pub(super) fn resolve(name: &str) -> Found {
     let found = (name, 0).to_socket_addrs().ok()?;
     let mut addresses: Vec<IpAddr> = Vec::new();
     for address in found.map(|found| found.ip()) {

@@ -5,7 +5,7 @@
 use config::{PageCode, Pages};
 use script::engine::{Code, Role, Settings};
 
-use crate::limits;
+use config::limits;
 
 const _: () = {
     assert!(limits::PAGE_SLICE.as_nanos() == script::limits::SLICE.as_nanos());
@@ -19,11 +19,11 @@ const _: () = {
 };
 
 /// What an engine for requests is made with.
-pub(crate) fn engine_settings(pages: &Pages, seed: u64) -> Settings {
+pub fn engine_settings(pages: &Pages, seed: u64) -> Settings {
     Settings {
         role: Role::Requests,
         slice: pages.slice,
-        uninterrupted: limits::TURN_MAX,
+        uninterrupted: script::limits::UNINTERRUPTED,
         cpu_budget: pages.cpu_budget,
         memory_bytes: usize::try_from(pages.memory).unwrap_or(usize::MAX),
         run_memory_bytes: usize::try_from(pages.memory_per_request).unwrap_or(usize::MAX),

@@ -7,14 +7,14 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
 use runtime::diagnostic::{self, Level};
 use sys::accounting::thread_cpu_ns;
 use sys::clock::monotonic_ns;
 
 use super::edit::Edit;
 use super::signals::Post;
-use crate::message::{Message, PagesRead};
-use crate::pages::{self, Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
+use crate::message::{PagesRead, ToControl, ToScheduler};
 use crate::site::SiteData;
 
 /// The pages in force.
@@ -107,7 +107,7 @@ impl LivePages {
         self.edits += 1;
         let generation = data.generation;
         for scheduler in post.schedulers() {
-            post.send(scheduler, Message::Pages { generation, sets: Arc::clone(&self.sets) });
+            post.send(scheduler, ToScheduler::Pages { generation, sets: Arc::clone(&self.sets) });
         }
         // What is broken instead was told.
         if let Some(edit) = edit {
@@ -176,7 +176,7 @@ impl LivePages {
     }
 
     fn report(&self, post: &mut Post) {
-        post.tell_control(Message::PagesLoaded(Arc::new(PagesRead {
+        post.tell_control(ToControl::PagesLoaded(Arc::new(PagesRead {
             count: self.count(PageKind::Page),
             modules: self.count(PageKind::Module),
             edits: self.edits,

@@ -7,6 +7,7 @@
 mod answer;
 mod client;
 mod failure;
+mod helper;
 mod names;
 mod outbound;
 mod pool;
@@ -19,6 +20,7 @@ mod way;
 pub use answer::Answer;
 pub use client::{Client, Got, Number, Outcome};
 pub use failure::Failure;
-pub use names::{Found, Question, resolve};
+pub use helper::{Looked, NameHelper};
+pub use names::{Found, Question};
 pub use outbound::Outbound;
 pub use request::{Asked, Owner, Wanted};

@@ -171,7 +171,7 @@ impl PageSet {
     }
 
     /// The pages that have code, each with it.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (&Page, &Arc<str>)> {
+    pub fn texts(&self) -> impl Iterator<Item = (&Page, &Arc<str>)> {
         self.pages.iter().filter_map(|page| Some((&**page, page.lua.as_ref()?)))
     }
 

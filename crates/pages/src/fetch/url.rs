@@ -5,7 +5,9 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::failure::Failure;
-use crate::limits::{FETCH_URL_SIZE, HOST_NAME_SIZE_MAX};
+use config::limits::HOST_NAME_SIZE_MAX;
+
+use crate::limits::FETCH_URL_SIZE;
 
 /// The host of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,6 @@ use runtime::slots::ProcessId;
 use script::engine::{Answer, Host, Level, Part};
 use script::template;
 
-use super::counts::RowIndex;
 use super::load::SetIndex;
 use super::runner::{Moment, Runner, Turnout};
 use super::set::{Page, PageKind, PageSet};
@@ -73,9 +72,4 @@ pub(super) fn pages(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {
         }));
     }
     vec![Arc::new(set)]
-}
-
-/// Has the runner panic whenever the first page of the first root is asked for: nothing counts it.
-pub(crate) fn count_nowhere(runner: &mut Runner) {
-    runner.roots[0].rows[0] = Some(RowIndex::NONE);
 }

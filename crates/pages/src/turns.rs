@@ -10,17 +10,20 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::host::BackgroundHost;
+use super::post::Letter;
 use super::process::{Key, Standing, Work};
 use super::ready::Used;
 use super::runner::{Moment, Runner, Turnout};
 use crate::limits::{
     ALARMS_PER_TURN, LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART,
 };
-use crate::message::Message;
 
 impl Runner {
     /// At the end of a turn: what was spawned goes on now, requests in the next turn.
-    pub fn wake(&mut self, context: &mut ServiceContext<'_, Message>) {
+    pub fn wake<M>(&mut self, context: &mut ServiceContext<'_, M>)
+    where
+        M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
+    {
         let (now_ns, endpoint) = (context.now.monotonic_ns, context.mail.endpoint());
         let unix_seconds = context.now.unix_seconds;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;

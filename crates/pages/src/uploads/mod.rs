@@ -13,8 +13,8 @@ mod place;
 mod room;
 mod writer;
 
-pub(crate) use desk::{Desk, Standing, Told};
-pub(crate) use form::Form;
+pub use desk::{Desk, Standing, Told};
+pub use form::Form;
 pub use order::{Order, Report};
 pub use room::Room;
 pub use writer::{UploadWriter, hold};

@@ -1,6 +1,6 @@
 //! The bounds of pages, their processes, fetches and forms that cannot be configured: name, number and unit, and what happens there.
 //!
-//! Owns the numbers alone. Defaults of `[pages]` are in [`crate::limits`].
+//! Owns the numbers alone. Defaults of `[pages]` are in `config::limits`.
 
 use std::time::Duration;
 
@@ -14,13 +14,6 @@ pub const SECRET_FILE_SIZE: u64 = 64 * 1024;
 pub const SECRET_SIZE_MIN: usize = 32;
 /// 16 secrets; a file with more is refused: each is tried for each cookie that is wrong.
 pub const SECRETS_MAX: usize = 16;
-/// 1 KiB: a shorter answer of a page is not compressed; what that saves is less than a packet.
-pub const PACK_FROM: usize = 1024;
-/// 128 KiB of answers of pages are compressed in a turn at once, and as much of those that wait at its end: half a millisecond
-/// each. A longer answer, and one that a page makes later in the turn, waits for the next turns.
-pub const PACK_PER_TURN: usize = 128 * 1024;
-/// 16 MiB of answers of a scheduler's pages wait to be compressed; one that has no room is sent as it is.
-pub const PACK_QUEUED: usize = 16 * 1024 * 1024;
 /// 10,000 pages below one root; the others are not found, and the log says so.
 pub const PAGES_MAX: usize = 10_000;
 /// 1 MiB of a page's source; a longer page is answered 500, and the log says why.
@@ -77,15 +70,6 @@ pub const LOG_PAGE_BYTES_PER_SECOND: u64 = 64 * KIB;
 pub const LOG_ALL_LINES_PER_SECOND: u64 = 1_000;
 /// 512 KiB in a second of the lines of all pages of a scheduler; others are left out and counted.
 pub const LOG_ALL_BYTES_PER_SECOND: u64 = 512 * KIB;
-/// 64 descriptors for a scheduler; with fewer the server does not start, and says so: listeners, helpers and a few files take half of them.
-pub const DESCRIPTORS_MIN: u64 = 64;
-/// The part of a scheduler's descriptors (an eighth) that is kept free of connections: for listeners, logs, and files that are sent.
-/// Consequence: the connection limit is the descriptor limit less this.
-pub const DESCRIPTORS_RESERVED_PART: u64 = 8;
-/// 24 descriptors are kept free of connections at least.
-pub const DESCRIPTORS_RESERVED_MIN: u64 = 24;
-/// 256 descriptors are kept free of connections at most.
-pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;
 /// 10 s: so much of these rates may come at once.
 pub const LOG_BURST_NS: u64 = 10_000_000_000;
 /// 5 s from one line that tells how many were left out to the next.

@@ -12,6 +12,7 @@ mod engine_settings;
 mod error;
 mod family;
 mod fault_page;
+pub mod fetch;
 mod fetches;
 mod follow;
 mod host;
@@ -31,16 +32,19 @@ mod scan;
 mod secret;
 mod set;
 #[cfg(test)]
-pub(crate) mod stage;
+mod stage;
+#[cfg(feature = "testing")]
+mod testing;
 mod toll;
 mod turns;
 mod underway;
+pub mod uploads;
 mod waits;
 mod way;
 
 pub use at_work::AtWork;
 pub use counts::{PageCounts, PageReport, PagesReport};
-pub(crate) use engine_settings::engine_settings;
+pub use engine_settings::engine_settings;
 pub use error::PagesError;
 pub use fault_page::{FAULT_POLICY, FaultReport};
 pub use follow::Follower;

@@ -31,7 +31,7 @@ pub struct RequestHost<'a> {
     /// The name of the host that it is for, where it is one of `[[host]]`.
     pub site: Option<&'a HostName>,
     /// The form with files that came with it.
-    pub(crate) form: Option<&'a Form>,
+    pub form: Option<&'a Form>,
 }
 
 /// The host of modules that are loaded: there is no request.

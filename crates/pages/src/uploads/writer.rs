@@ -18,7 +18,6 @@ use super::names;
 use super::order::{Act, After, FormId, Order, Outcome, Report};
 use super::place::Place;
 use super::room::Room;
-use crate::message::Message;
 
 /// Holds the directory for this process, and takes away what servers left that ended in the middle of a form.
 ///
@@ -184,17 +183,15 @@ impl UploadWriter {
     }
 }
 
-impl Handle<Message> for UploadWriter {
-    fn on_message(
-        &mut self,
-        from: Endpoint,
-        message: Message,
-        mailbox: &mut Mailbox<Message>,
-    ) -> Onward {
-        let Message::Upload(order) = message else { return Onward::Wait };
+impl<M> Handle<M> for UploadWriter
+where
+    M: Send + TryInto<Box<Order>> + From<Box<Report>>,
+{
+    fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward {
+        let Ok(order) = message.try_into() else { return Onward::Wait };
         if let Some(report) = self.answer(from, *order) {
             // Given back, it has nobody to go to: whoever waits for it meets a deadline.
-            let _nobody_turns = send_patiently(mailbox, from, Message::Uploaded(Box::new(report)));
+            let _nobody_turns = send_patiently(mailbox, from, M::from(Box::new(report)));
         }
         Onward::Wait
     }

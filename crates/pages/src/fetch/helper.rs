@@ -1,0 +1,28 @@
+//! A name helper: the thread on which names of hosts are looked up, which may take many seconds.
+//!
+//! Owns nothing. Apart from the file helpers, so that no file waits for a name.
+
+use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::mailbox::{Endpoint, Mailbox};
+
+use super::names::{Found, Question, resolve};
+
+/// One name helper.
+#[derive(Debug)]
+pub struct NameHelper;
+
+/// A name that was looked up, and what was found.
+pub type Looked = (Question, Found);
+
+impl<M> Handle<M> for NameHelper
+where
+    M: Send + TryInto<Question> + From<Looked>,
+{
+    fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward {
+        let Ok(name) = message.try_into() else { return Onward::Wait };
+        let found = resolve(&name);
+        // Given back, it has nobody to go to: a request that waits for it meets its deadline.
+        let _nobody_turns = send_patiently(mailbox, from, M::from((name, found)));
+        Onward::Wait
+    }
+}
