@@ -9,7 +9,7 @@ mod application;
 mod expected;
 mod stage;
 
-use sys::pollset::sim::{ClientId, ClientState};
+use world::{ClientId, ClientState};
 
 use answers::{Answers, read};
 use expected::{Conversation, End, converse};

@@ -10,8 +10,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use ahash::HashMap;
-use config::PageName;
-use files::rules::Root;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use sys::watch::{Change, Watch, WatchId};
@@ -21,6 +19,8 @@ use super::way::way_to;
 use crate::limits::{
     PAGE_QUIET, PAGE_QUIET_MAX, PAGE_REST_FACTOR, PAGE_REST_MAX, PAGE_RETRY, PAGE_WATCHES_MAX,
 };
+use config::PageName;
+use files::rules::Root;
 
 /// The directories that are watched.
 pub struct Follower {

@@ -7,12 +7,12 @@
 use std::io;
 use std::path::Path;
 
-use config::PageName;
-use files::rules::Root;
 use sys::file::{Directory, FileHandle, Kind, Obstacle};
 
 use super::error::PagesError;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_DEPTH_MAX, PAGE_ENTRIES_MAX, PAGE_READ_BYTES, PAGES_MAX};
+use config::PageName;
+use files::rules::Root;
 
 /// A page as it was found.
 #[derive(Debug)]

@@ -19,8 +19,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use config::{Config, Overrides};
-use http::{Function, Http, Reply, Request, Settings};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
@@ -28,9 +26,12 @@ use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::Message;
 use server::site::{Helpers, Site, SiteData};
-use sys::pollset::sim::{ClientId, Faults, Sim, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, Peer};
+use world::{ClientId, Faults, Sim, World};
+
+use config::{Config, Overrides};
+use http::{Function, Http, Reply, Request, Settings};
 
 /// Requests of one pipelined write.
 const PIPELINED: usize = 16;

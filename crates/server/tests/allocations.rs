@@ -9,8 +9,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use config::{Config, Overrides};
-use http::{Function, Http, Reply, Request, Settings};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::Service;
@@ -18,11 +16,13 @@ use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::{Message, ToScheduler};
 use server::site::{Helpers, Site, SiteData};
-use sys::pollset::sim::{ClientId, Faults, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
+use world::{ClientId, Faults, World};
 
 use apart::{Apart, Memory, measure};
+use config::{Config, Overrides};
+use http::{Function, Http, Reply, Request, Settings};
 
 #[global_allocator]
 static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::CountingAllocator;

@@ -8,14 +8,14 @@ mod apart;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http::{Function, Http, Reply, Request, Settings};
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use sys::pollset::sim::{Faults, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
+use world::{Faults, World};
 
 use apart::{Apart, measure};
+use http::{Function, Http, Reply, Request, Settings};
 
 #[global_allocator]
 static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::CountingAllocator;

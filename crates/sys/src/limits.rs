@@ -25,35 +25,9 @@ pub const TICK_CALIBRATION_NS: u64 = 10_000_000;
 /// connection whose client does not read, and copying that for many of them holds up the others.
 pub const UNSENT_BYTES: u32 = 128 * 1024;
 
-/// Most events of the simulated pollset in one wait, 512 as the kernel's. What is beyond waits for the next one.
-pub const SIM_EVENT_BATCH: usize = 512;
-
-/// Most bytes of a simulated connection on their way and not read, in each direction: 64 KiB. A send takes no
-/// more until the other side reads.
-pub const SIM_BUFFER: u32 = 64 * 1024;
-
-/// The smallest such buffer a fault makes, 2 KiB: what is sent leaves in many parts.
-pub const SIM_BUFFER_MINIMUM: u32 = 2 * 1024;
-
-/// Bytes from which a simulated send that announced more is transmitted all the same: 1,448, a segment of an
-/// Ethernet. What is less waits for the rest or for [`SIM_CORK_NS`].
-pub const SIM_SEGMENT: usize = 1448;
-
-/// How long a simulated send that announced more is held back when nothing follows: 200 ms, as in Linux. Whoever
-/// announces more and sends nothing is seen by that delay.
-pub const SIM_CORK_NS: u64 = 200_000_000;
-
 /// How long a listener defers a connection that sends nothing, unless something else is asked for: 1 s. Then it is
 /// accepted without bytes, and meets the header deadline like any other.
 pub const DEFER_ACCEPT_NS: u64 = 1_000_000_000;
-
-/// Longest queue of a simulated listener, 4,096: `net.core.somaxconn` of Linux. A connection that finds it full
-/// is not answered.
-pub const SIM_BACKLOG_MAXIMUM: u32 = 4096;
-
-/// Descriptors of a simulated scheduler unless a test sets another number: 2 million. At the limit nothing is
-/// accepted.
-pub const SIM_DESCRIPTORS: usize = 2_000_000;
 
 /// How often clock and counter are read together at each end of that measurement, 16 times. Fewer make it likelier
 /// that a thread which is switched away in every one of them measures a wrong rate.

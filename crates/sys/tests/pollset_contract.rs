@@ -29,14 +29,15 @@ use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
+use sys::pollset::epoll::Epoll;
+use sys::pollset::{AcceptError, ConnectOptions, Patience, Pollset, Token};
+use world::{ALWAYS, Faults};
+
 use accepting::no_descriptor_leaves_the_connection_waiting;
 use connecting::without_a_descriptor_none_is_begun;
 use harness::{Harness, Kernel};
 use simulated_world::Simulated;
 use steps::connected;
-use sys::pollset::epoll::Epoll;
-use sys::pollset::sim::{ALWAYS, Faults};
-use sys::pollset::{AcceptError, ConnectOptions, Patience, Pollset, Token};
 
 macro_rules! contract {
     ($($clause:ident: { $($test:ident),* $(,)? }),* $(,)?) => {

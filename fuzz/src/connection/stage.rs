@@ -5,14 +5,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http::{Http, Settings};
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use sys::pollset::sim::{ClientId, Faults, Sim, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
+use world::{ClientId, Faults, Sim, World};
 
 use super::application::{Echo, IGNORED_MAX};
+use http::{Http, Settings};
 
 /// Turns without an end, by which a scheduler is said to spin.
 const TURNS_MAX: usize = 100_000;

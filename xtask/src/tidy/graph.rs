@@ -60,6 +60,12 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Files are opened beneath a root.
     ("velodrome-files", "velodrome-sys", Use::Always),
     ("velodrome-runtime", "velodrome-sys", Use::Always),
+    ("velodrome-world", "velodrome-sys", Use::Always),
+    // The simulated world is for tests, and for nothing else.
+    ("velodrome-sys", "velodrome-world", Use::TestsOnly),
+    ("velodrome-runtime", "velodrome-world", Use::TestsOnly),
+    ("velodrome-server", "velodrome-world", Use::TestsOnly),
+    ("velodrome-fuzz", "velodrome-world", Use::Always),
     ("velodrome-bench", "velodrome-runtime", Use::Always),
     ("velodrome-bench", "velodrome-wire", Use::Always),
     // Threads are pinned, and what they used of their core is read from the kernel.

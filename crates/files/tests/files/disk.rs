@@ -6,15 +6,15 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::thread;
 
-use files::job::{Absence, Errand};
-use files::rules::CacheControlRule;
-use files::{Content, Disk, FileRules, Found, Job, Key, Pattern, Root, limits};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use sys::file::Symlinks;
 use wire::http::encoding::{Available, Coding};
 
 use super::site::{LATER_MS, ROOT, Site, bytes, content, etag, known};
+use files::job::{Absence, Errand};
+use files::rules::CacheControlRule;
+use files::{Content, Disk, FileRules, Found, Job, Key, Pattern, Root, limits};
 
 #[test]
 fn a_file_has_its_bytes_and_fields() {

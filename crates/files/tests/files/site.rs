@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
+use sys::file::Symlinks;
+use wire::http::encoding::{Accepted, Available, Coding};
+
 use files::job::{Absence, Errand, FileContent};
 use files::{
     Body, Cache, Content, Disk, Entry, FileRules, Found, Job, Key, Looked, Representation, Root,
     RootIndex,
 };
-use sys::file::Symlinks;
-use wire::http::encoding::{Accepted, Available, Coding};
 
 pub(crate) const ROOT: RootIndex = RootIndex(0);
 

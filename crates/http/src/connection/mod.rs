@@ -19,14 +19,13 @@ use wire::http::head::{self, FieldSlots, Framing, Head};
 use wire::http::status::Status;
 use wire::proxy::{self, Parsed, Source};
 
+use self::probe::Lead;
 use crate::answering::{Asked, Outcome};
 use crate::application::{Application, Interest};
 use crate::limits;
 use crate::pending::Pending;
 use crate::request::Request;
 use crate::service::Http;
-
-use self::probe::Lead;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

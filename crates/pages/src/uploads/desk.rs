@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 
 use ahash::HashMap;
-use http::Intake;
 use runtime::diagnostic::{self, Level};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ServiceContext};
@@ -20,6 +19,7 @@ use super::form::{Form, Storage};
 use super::names;
 use super::order::{Act, FormId, Order, Outcome, Report};
 use crate::limits;
+use http::Intake;
 
 /// How a form stands that a request came with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use runtime::service::{
 };
 use runtime::slots::ProcessId;
 use sys::connect::RemoteAddress;
-use sys::pollset::sim::{ClientId, Faults, Sim, World};
 use sys::socket::Peer;
+use world::{ClientId, Faults, Sim, World};
 
 /// What a caller heard, with the ticket it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]

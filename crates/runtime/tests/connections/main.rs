@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use runtime::limits::CONNECTS_PER_TURN;
 use runtime::scheduler::Settings;
 use runtime::service::{CloseReason, Command, Event};
-use sys::pollset::sim::{ALWAYS, ClientState, Faults, Random, Stall};
+use world::{ALWAYS, ClientState, Faults, Random, Stall};
 
 use crate::caller::{Heard, Stage, call, quiet_stage, remote, stage};
 

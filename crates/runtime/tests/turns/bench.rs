@@ -7,9 +7,9 @@ use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
     Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
-use sys::pollset::sim::{ClientId, Faults, Sim, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, Peer};
+use world::{ClientId, Faults, Sim, World};
 
 /// Answers each line; some lines mean something.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_
 use runtime::mailbox::Endpoint;
 use runtime::scheduler::{Settings, Waiting};
 use runtime::service::CloseReason;
-use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Random, Stall};
+use world::{ALWAYS, ClientId, ClientState, Faults, Random, Stall};
 
 use crate::bench::{LONG_ANSWER, bench, bench_with};
 

@@ -4,7 +4,7 @@ use runtime::limits::TICK_MS;
 use runtime::mailbox::Endpoint;
 use runtime::scheduler::Settings;
 use runtime::service::CloseReason;
-use sys::pollset::sim::{ClientId, ClientState, Faults, Stall};
+use world::{ClientId, ClientState, Faults, Stall};
 
 use crate::bench::{Bench, DRAIN, LONG_ANSWER, bench_with};
 

@@ -22,10 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use config::{Config, Overrides};
-use files::job::Absence;
-use files::{Content, Found};
-use http::{AccessLog, LogFormat};
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use server::conn::Connections;
@@ -34,7 +30,11 @@ use server::site::{Helpers, Site, SiteData};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
 
+use config::{Config, Overrides};
 use feed::{Feed, Line};
+use files::job::Absence;
+use files::{Content, Found};
+use http::{AccessLog, LogFormat};
 
 const CONFIG: &str = "
     [[route]]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
@@ -13,6 +12,7 @@ use wire::http::status::Status;
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
 use crate::message::{Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler};
+use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
 /// What is known from the start and never changes.
 #[derive(Clone, Debug)]

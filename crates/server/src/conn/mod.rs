@@ -10,7 +10,6 @@ mod process;
 use std::io;
 use std::sync::Arc;
 
-use config::Protocol;
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::scheduler::Scheduler;
@@ -19,6 +18,8 @@ use runtime::service::{
 };
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
+
+use config::Protocol;
 
 pub use self::process::Process;
 

@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::os::fd::RawFd;
 use std::path::Path;
 
-use config::{Address, Config};
 use runtime::mailbox::Endpoint;
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
 use crate::limits;
+use config::{Address, Config};
 
 /// The first descriptor that systemd passes (sd_listen_fds(3)).
 const FIRST_INHERITED: RawFd = 3;

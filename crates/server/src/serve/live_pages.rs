@@ -7,7 +7,6 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
 use runtime::diagnostic::{self, Level};
 use sys::accounting::thread_cpu_ns;
 use sys::clock::monotonic_ns;
@@ -16,6 +15,7 @@ use super::edit::Edit;
 use super::signals::Post;
 use crate::message::{PagesRead, ToControl, ToScheduler};
 use crate::site::SiteData;
+use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
 
 /// The pages in force.
 pub(super) struct LivePages {

@@ -22,13 +22,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use config::{
-    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
-};
-use http::{AccessLog, Http};
-use pages::fetch::NameHelper;
-use pages::uploads::{Room, UploadWriter};
-use pages::{AtWork, Before};
 use runtime::diagnostic::{self, Level};
 use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
@@ -50,6 +43,13 @@ use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
 use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site, SiteData};
+use config::{
+    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
+};
+use http::{AccessLog, Http};
+use pages::fetch::NameHelper;
+use pages::uploads::{Room, UploadWriter};
+use pages::{AtWork, Before};
 
 pub use error::ServeError;
 pub use paths::{control_directory, control_sockets};

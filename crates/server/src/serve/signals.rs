@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use config::{Config, Listener, Pages};
-use pages::PageSet;
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
@@ -26,6 +24,8 @@ use crate::limits;
 use crate::load::Source;
 use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler};
 use crate::site::SiteData;
+use config::{Config, Listener, Pages};
+use pages::PageSet;
 
 /// Threads besides the schedulers.
 pub(super) struct Helpers {

@@ -6,13 +6,13 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pages::{AtWork, PageSet};
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::pulse::Pulse;
 use sys::clock::monotonic_ns;
 
 use crate::limits::{TURN_LOOK, TURN_MAX};
+use pages::{AtWork, PageSet};
 
 /// All schedulers.
 pub(super) struct Watch {

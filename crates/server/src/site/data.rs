@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use runtime::clock::milliseconds;
+use sys::file::Symlinks;
+use wire::http::target::DotFiles;
+
 use config::route::{HostId, Table};
 use config::{self, Config, ConfigErrors, RouteAction};
 use files::pattern::Pattern;
@@ -13,9 +17,6 @@ use files::rules::{
 use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings};
 use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
-use runtime::clock::milliseconds;
-use sys::file::Symlinks;
-use wire::http::target::DotFiles;
 
 /// A configuration in force.
 #[derive(Debug)]

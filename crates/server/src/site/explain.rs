@@ -2,18 +2,18 @@
 //!
 //! Owns the result that `velodrome check --explain` names, as `answer` owns what is done. Waits for the disk; runs no page.
 
-use config::route::{Action, Explanation, Found, RouteRequest, RuleId};
-use config::{self, FILE_NAME, PageName};
-use files::job::Absence;
-use files::rules::FileRules;
-use files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
-use pages::{PageSet, SetIndex};
 use sys::clock;
 use wire::http::target;
 
 use super::answer::PATH_RULES;
 use super::data::SiteData;
 use crate::limits::APP_MAIN;
+use config::route::{Action, Explanation, Found, RouteRequest, RuleId};
+use config::{self, FILE_NAME, PageName};
+use files::job::Absence;
+use files::rules::FileRules;
+use files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
+use pages::{PageSet, SetIndex};
 
 impl SiteData {
     /// Tells step by step which rule takes a request, and what answers it. The query takes no part.

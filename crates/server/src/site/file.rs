@@ -3,15 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use config::FileRules;
-use config::route::{Found, RuleId};
-use files::answer::{self, FileAnswer, FileRequest, Part};
-use files::cache::Looked;
-use files::entry::Entry;
-use files::representation::Large;
-use files::roots::{LargeOpen, Patience};
-use files::{Key, RootIndex, Warm};
-use http::{Answer, AnswerContext, Request};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use runtime::slots::ProcessId;
 use sys::file::FileHandle;
@@ -23,6 +14,15 @@ use wire::http::status::Status;
 use super::answer::{Asked, Exchange};
 use super::handle::Site;
 use crate::message::Message;
+use config::FileRules;
+use config::route::{Found, RuleId};
+use files::answer::{self, FileAnswer, FileRequest, Part};
+use files::cache::Looked;
+use files::entry::Entry;
+use files::representation::Large;
+use files::roots::{LargeOpen, Patience};
+use files::{Key, RootIndex, Warm};
+use http::{Answer, AnswerContext, Request};
 
 /// Processes remembered as warmed or rewritten.
 ///

@@ -396,9 +396,9 @@ mod tests {
 
     use runtime::mailbox::{Role, Waking, mesh};
     use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-    use sys::pollset::sim::{ClientId, Faults, Sim, World};
     use sys::pollset::{ListenOptions, Speaks};
     use sys::socket::ListenAddress;
+    use world::{ClientId, Faults, Sim, World};
 
     use super::super::endpoints::Helpers;
     use super::*;

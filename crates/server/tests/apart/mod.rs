@@ -7,12 +7,12 @@ use std::io::{self, IoSlice};
 
 use sys::allocation::{allocations_of_this_thread, live_bytes_of_this_thread};
 use sys::file::FileHandle;
-use sys::pollset::sim::{Listener, Sim, Socket};
 use sys::pollset::{
     AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
     Ready, Received, Sent, Token,
 };
 use sys::socket::Peer;
+use world::{Listener, Sim, Socket};
 
 /// Allocations and live bytes of a stretch of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! Owns how a client behaves between its requests, whatever they ask for. A client that behaves gets every answer;
 //! one that does not must harm nobody else.
 
-use sys::pollset::sim::Random;
+use world::Random;
 
 use crate::client::{Client, Step};
 use crate::small::Exchange;

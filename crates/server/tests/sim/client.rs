@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use sys::pollset::sim::{ClientId, ClientState, Stall, World};
+use world::{ClientId, ClientState, Stall, World};
 
 use crate::expected::{Expected, short};
 use crate::response::{Input, Response, parse};

@@ -1,15 +1,15 @@
 //! No room: the connection limit, descriptors, memory, and who keeps others waiting for any of them.
 
-use http::{Http, Settings};
 use runtime::scheduler::Settings as SchedulerSettings;
 use runtime::service::CloseReason;
 use sys::pollset::Speaks;
-use sys::pollset::sim::{ALWAYS, Faults};
+use world::{ALWAYS, Faults};
 
 use crate::client::{Client, Ending, Step};
 use crate::expected::Expected;
 use crate::small::{Small, get, stage};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage};
+use http::{Http, Settings};
 
 fn hello() -> [Step; 2] {
     [Step::Send(get("/plaintext")), Step::Expect(Expected::new(200, *b"Hello, World!"))]

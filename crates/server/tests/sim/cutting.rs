@@ -2,12 +2,12 @@
 //!
 //! Streams of good requests, and the same with bytes damaged, are sent whole, byte by byte and cut at random.
 
-use http::{Http, Settings};
-use sys::pollset::sim::{ClientId, ClientState, Random};
+use world::{ClientId, ClientState, Random};
 
 use crate::seeds;
 use crate::small::{Small, exchange, stage};
 use crate::world::{Setting, Stage, address};
+use http::{Http, Settings};
 
 /// What comes back when the pieces are sent one after the other, each only when the server has done all it can.
 fn answers(pieces: &[&[u8]]) -> Vec<u8> {

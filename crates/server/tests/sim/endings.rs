@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use http::Settings;
 use runtime::limits::DRAIN_DOORS_NS;
 use runtime::service::{CloseReason, Service};
 use server::message::{Message, ToControl, ToScheduler};
 use sys::pollset::Speaks;
-use sys::pollset::sim::{ClientState, Faults, Random};
+use world::{ClientState, Faults, Random};
 
 use crate::cast::{Repertoire, well_behaved};
 use crate::client::{Client, Ending, Step};
@@ -16,6 +15,7 @@ use crate::seeds;
 use crate::site;
 use crate::small::{self, Order, get};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, address};
+use http::Settings;
 
 const IDLE_GRACE_MS: u64 = 500;
 

@@ -1,12 +1,12 @@
 //! Answers that are read piece by piece: what comes when, and what is held meanwhile.
 
-use pages::fetch::{Answer, Asked, Failure, Got};
 use server::limits::FETCH_STREAM_BYTES;
-use sys::pollset::sim::{ClientId, Faults};
+use world::{ClientId, Faults};
 
 use crate::fetcher::{Stage, get, get_pieces};
 use crate::small::pattern;
 use crate::world::SECOND_NS;
+use pages::fetch::{Answer, Asked, Failure, Got};
 
 fn head(fields: &str) -> Result<Got, Failure> {
     Ok(Got::Head(Answer { status: 200, fields: fields.into(), body: Vec::new() }))

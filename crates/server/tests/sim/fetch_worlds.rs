@@ -1,12 +1,12 @@
 //! Fetches in worlds in which everything goes wrong.
 
-use pages::fetch::Asked;
-use sys::pollset::sim::{ClientId, Faults, Random};
+use world::{ClientId, Faults, Random};
 
 use crate::fetcher::{Stage, get, get_pieces};
 use crate::seeds;
 use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
+use pages::fetch::Asked;
 
 /// Whatever a network does, every fetch ends once, in its time, and an answer is the whole one or none.
 #[test]

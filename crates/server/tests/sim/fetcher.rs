@@ -7,7 +7,6 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use pages::fetch::{Answer, Asked, Client, Failure, Got, Number, Outbound, Outcome, Wanted};
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{
@@ -15,8 +14,10 @@ use runtime::service::{
 };
 use server::limits::FETCHES;
 use sys::connect::RemoteAddress;
-use sys::pollset::sim::{ClientId, Faults, Sim, World};
 use sys::socket::Peer;
+use world::{ClientId, Faults, Sim, World};
+
+use pages::fetch::{Answer, Asked, Client, Failure, Got, Number, Outbound, Outcome, Wanted};
 
 /// A service of fetches alone, which keeps what they came to.
 #[derive(Default)]

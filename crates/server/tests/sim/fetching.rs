@@ -5,13 +5,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use config::{Config, FetchRules, Overrides};
-use pages::fetch::{Answer, Asked, Failure, Owner};
-use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults};
+use world::{ALWAYS, ClientId, ClientState, Faults};
 
 use crate::fetcher::{Stage, address, get, get_pieces};
 use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
+use config::{Config, FetchRules, Overrides};
+use pages::fetch::{Answer, Asked, Failure, Owner};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

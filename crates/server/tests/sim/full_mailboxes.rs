@@ -5,7 +5,7 @@ use runtime::service::CloseReason;
 use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::Message;
-use sys::pollset::sim::{ALWAYS, Faults};
+use world::{ALWAYS, Faults};
 
 use crate::client::{Client, Ending, Step};
 use crate::expected::Expected;

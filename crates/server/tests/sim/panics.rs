@@ -1,8 +1,7 @@
 //! A handler that panics ends its own connection, is counted, and takes nothing else with it.
 
-use http::Settings;
 use runtime::service::CloseReason;
-use sys::pollset::sim::{Faults, Random};
+use world::{Faults, Random};
 
 use crate::cast::{Repertoire, well_behaved};
 use crate::client::{Client, Ending, Step};
@@ -10,6 +9,7 @@ use crate::expected::Expected;
 use crate::seeds;
 use crate::small::{self, Order, get, post};
 use crate::world::{SECOND_NS, Setting, address};
+use http::Settings;
 
 fn hello() -> Step {
     Step::Expect(Expected::new(200, *b"Hello, World!"))

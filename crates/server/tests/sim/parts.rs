@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use http::{Answer, Http, Interest, Reply, Request, Settings, Status};
 use runtime::service::CloseReason;
 use runtime::slots::ProcessId;
-use sys::pollset::sim::{ClientId, ClientState, Stall};
+use world::{ClientId, ClientState, Stall};
 
 use crate::client::{Client, Step};
 use crate::expected::Expected;
 use crate::small::{Order, Small, get, number, pattern, stage};
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, address};
+use http::{Answer, Http, Interest, Reply, Request, Settings, Status};
 
 /// Bytes of a part.
 const PART_BYTES: usize = 1000;
@@ -247,7 +247,7 @@ fn an_application_that_falls_silent_in_the_middle_cuts_its_answer() {
 
 #[test]
 fn a_client_that_goes_away_ends_its_answer() {
-    for leave in [sys::pollset::sim::World::client_close, sys::pollset::sim::World::client_reset] {
+    for leave in [world::World::client_close, world::World::client_reset] {
         for request in [get("/endless"), get("/stuck")] {
             let mut pair = Pair::asking(&request);
             pair.until(|_, received| received.len() > 100);

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use config::{Config, Overrides};
 use runtime::mailbox::Endpoint;
 use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::Message;
 use server::site::{Helpers, Site, SiteData};
-use sys::pollset::sim::Random;
+use world::Random;
 
 use crate::client::Step;
 use crate::expected::{Body, Expected};
 use crate::small::{Exchange, get, pattern, post};
 use crate::world::{Errand, Setting, Stage};
+use config::{Config, Overrides};
 
 /// Helpers of every site.
 const HELPERS: usize = 2;

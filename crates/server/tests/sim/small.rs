@@ -6,19 +6,19 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
-    Settings, Status,
-};
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use sys::pollset::sim::Random;
+use world::Random;
 
 use crate::client::Step;
 use crate::expected::Expected;
 use crate::parts::{Due, Parts};
 use crate::world::{MILLISECOND_NS, Setting, Stage};
+use http::{
+    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
+    Settings, Status,
+};
 
 /// What the main thread tells a scheduler.
 #[derive(Debug)]

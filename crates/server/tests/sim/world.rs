@@ -10,9 +10,9 @@ use std::net::SocketAddr;
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{CloseReason, Service};
-use sys::pollset::sim::{Faults, Random, Sim, World};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
+use world::{Faults, Random, Sim, World};
 
 use crate::client::Client;
 

@@ -1,10 +1,9 @@
 //! Worlds full of clients: everybody who behaves gets what was asked for, and nothing is left behind.
 
-use http::Settings;
 use runtime::scheduler::Settings as SchedulerSettings;
 use runtime::service::{CloseReason, Service};
 use sys::pollset::Speaks;
-use sys::pollset::sim::{ClientState, Faults, Random};
+use world::{ClientState, Faults, Random};
 
 use crate::cast::{Repertoire, ill_behaved, well_behaved};
 use crate::client::{Client, Ending, Step};
@@ -13,6 +12,7 @@ use crate::seeds;
 use crate::site;
 use crate::small;
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, waiting};
+use http::Settings;
 
 /// How bad a world is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ fn draw(seed: u64, repertoire: &Repertoire<'_>) -> Drawn {
         first: if random.below(2) == 0 { Speaks::CLIENT } else { Speaks::Either },
         helper_latency_ns_maximum: random.below(200 * MILLISECOND_NS),
     };
-    let begin_ns = sys::pollset::sim::World::new(0, Faults::none()).now_ns();
+    let begin_ns = world::World::new(0, Faults::none()).now_ns();
     let starts = |random: &mut Random| begin_ns + random.below(3 * SECOND_NS);
     let behaved = (0..3 + random.index(10)).map(|_| {
         let start_ns = starts(&mut random);

@@ -38,7 +38,6 @@
 
 pub mod epoll;
 mod exact;
-pub mod sim;
 
 use std::io;
 use std::io::IoSlice;

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use sys::connect::RemoteAddress;
-use sys::pollset::sim::{self, ALWAYS, ClientId, ClientState, Faults, Sim, Stall, World};
 use sys::socket::ListenAddress;
+use world::{ALWAYS, ClientId, ClientState, Faults, Sim, Stall, World};
 
 use crate::harness::{Harness, Seen};
 
@@ -42,7 +42,7 @@ impl Harness for Simulated {
         ListenAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], self.ports)))
     }
 
-    fn connect(&mut self, listener: &sim::Listener) -> ClientId {
+    fn connect(&mut self, listener: &world::Listener) -> ClientId {
         self.world.connect(&listener.local_address()).expect("there is a listener with room")
     }
 

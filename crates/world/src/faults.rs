@@ -13,8 +13,8 @@ pub struct Faults {
     /// A receive gives a part of what is there: either the rest stays in place ([`Rest::Perhaps`]) or it comes
     /// later with a new event ([`Rest::No`]).
     ///
-    /// [`Rest::Perhaps`]: crate::pollset::Rest::Perhaps
-    /// [`Rest::No`]: crate::pollset::Rest::No
+    /// [`Rest::Perhaps`]: sys::pollset::Rest::Perhaps
+    /// [`Rest::No`]: sys::pollset::Rest::No
     pub cut_receive: u32,
     /// A send takes a part of what there is room for, perhaps nothing; then there is no room for a span.
     pub cut_send: u32,
@@ -22,10 +22,10 @@ pub struct Faults {
     pub split: u32,
     /// A segment takes a span longer than the latency.
     pub delay: u32,
-    /// A connection has buffers between [`limits::SIM_BUFFER_MINIMUM`] and [`limits::SIM_BUFFER`].
+    /// A connection has buffers between [`limits::BUFFER_MINIMUM`] and [`limits::BUFFER`].
     ///
-    /// [`limits::SIM_BUFFER_MINIMUM`]: crate::limits::SIM_BUFFER_MINIMUM
-    /// [`limits::SIM_BUFFER`]: crate::limits::SIM_BUFFER
+    /// [`limits::BUFFER_MINIMUM`]: crate::limits::BUFFER_MINIMUM
+    /// [`limits::BUFFER`]: crate::limits::BUFFER
     pub small_buffer: u32,
     /// The events of a wait are in any order.
     pub shuffle: u32,

@@ -6,14 +6,15 @@ use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 
+use sys::connect::RemoteAddress;
+use sys::socket::{ListenAddress, Peer};
+
 use super::Sim;
 use super::agenda::Key;
 use super::connection::ClientState;
 use super::faults::Faults;
 use super::fingerprint::Happening;
 use super::state::State;
-use crate::connect::RemoteAddress;
-use crate::socket::{ListenAddress, Peer};
 
 /// A client's end of a connection. It means that connection for ever, also after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

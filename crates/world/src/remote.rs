@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 
+use sys::connect::RemoteAddress;
+use sys::pollset::{ConnectOptions, Connecting, Interest, Token};
+use sys::socket::Peer;
+
 use super::agenda::{Event, Key};
 use super::connection::{ClientState, Mark, Place, Watch};
 use super::fingerprint::Happening;
 use super::state::State;
-use crate::connect::RemoteAddress;
-use crate::pollset::{ConnectOptions, Connecting, Interest, Token};
-use crate::socket::Peer;
 
 /// The listener of a connection that came through none.
 const NO_LISTENER: u32 = u32::MAX;

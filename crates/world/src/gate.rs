@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::io;
 
 use rustix::io::Errno;
+use sys::pollset::{AcceptError, ListenOptions, Token};
+use sys::socket::{ListenAddress, Peer};
 
 use super::connection::Place;
 use super::fingerprint::Happening;
 use super::state::{State, Way};
-use crate::limits::SIM_BACKLOG_MAXIMUM;
-use crate::pollset::{AcceptError, ListenOptions, Token};
-use crate::socket::{ListenAddress, Peer};
+use crate::limits::BACKLOG_MAXIMUM;
 
 /// First of the ports that stand for "any port".
 const FIRST_FREE_PORT: u16 = 32_768;
@@ -78,7 +78,7 @@ impl State {
             refuses_new: false,
             reported: true,
             defer_ns: u64::from(defer_s) * 1_000_000_000,
-            backlog: options.backlog.clamp(1, SIM_BACKLOG_MAXIMUM) as usize,
+            backlog: options.backlog.clamp(1, BACKLOG_MAXIMUM) as usize,
             deferred: 0,
             queue: VecDeque::new(),
         });

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use sys::pollset::sim::{ClientId, ClientState, Faults, Listener, Random, Sim, Socket, World};
 use sys::pollset::{
     AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Rest, Sent,
     Speaks, Token,
 };
 use sys::socket::ListenAddress;
+use world::{ClientId, ClientState, Faults, Listener, Random, Sim, Socket, World};
 
 const LISTENER: Token = Token(0);
 const PAUSE_NS: u64 = 10_000_000;

@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use sys::limits::DEFER_ACCEPT_NS;
-use sys::pollset::sim::{ALWAYS, ClientId, ClientState, Faults, Listener, Sim, World};
 use sys::pollset::{AcceptError, ListenOptions, Pollset, Received, Rest, Speaks, Token};
 use sys::socket::{ListenAddress, Peer, UnixAddress};
+use world::{ALWAYS, ClientId, ClientState, Faults, Listener, Sim, World};
 
 use crate::pair::{LISTENER, MILLISECOND_NS, Pair, address, events, listen, pair};
 

@@ -6,6 +6,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
+use sys::pollset::Interest;
+use sys::socket::Peer;
+
 use super::agenda::{Agenda, Event, Key, Segment};
 use super::connection::{ClientState, Connection, Mark, Place};
 use super::faults::Faults;
@@ -14,9 +17,7 @@ use super::gate::Gate;
 use super::pipe::End;
 use super::random::Random;
 use super::remote::Remote;
-use crate::limits::{SIM_BUFFER, SIM_BUFFER_MINIMUM, SIM_DESCRIPTORS};
-use crate::pollset::Interest;
-use crate::socket::Peer;
+use crate::limits::{BUFFER, BUFFER_MINIMUM, DESCRIPTORS};
 
 /// Monotonic time at the beginning of a world: not 0, because a machine has been up for a while.
 const START_MONOTONIC_NS: u64 = 1_000_000_000_000;
@@ -46,7 +47,7 @@ impl Default for Side {
         Self {
             changed: VecDeque::new(),
             descriptors: 0,
-            descriptor_limit: SIM_DESCRIPTORS,
+            descriptor_limit: DESCRIPTORS,
             no_descriptor_until_ns: 0,
         }
     }
@@ -136,10 +137,10 @@ impl State {
 
     fn capacity(&mut self) -> u32 {
         if !self.random.chance(self.faults.small_buffer) {
-            return SIM_BUFFER;
+            return BUFFER;
         }
-        let more = self.random.below(u64::from(SIM_BUFFER - SIM_BUFFER_MINIMUM));
-        SIM_BUFFER_MINIMUM + u32::try_from(more).expect("below a capacity")
+        let more = self.random.below(u64::from(BUFFER - BUFFER_MINIMUM));
+        BUFFER_MINIMUM + u32::try_from(more).expect("below a capacity")
     }
 
     /// Frees the place of a connection that both ends have closed.

@@ -17,10 +17,11 @@ mod transfer;
 #[path = "sim/worlds.rs"]
 mod worlds;
 
-use pair::{address, events, listen};
 use sys::limits::DEFER_ACCEPT_NS;
-use sys::pollset::sim::{ALWAYS, Faults, World};
 use sys::pollset::{Pollset, Received, Rest, Speaks, Token};
+use world::{ALWAYS, Faults, World};
+
+use pair::{address, events, listen};
 
 #[test]
 fn wall_clock_and_monotonic_time_pass_together() {

@@ -21,6 +21,7 @@ mod descriptor;
 mod faults;
 mod fingerprint;
 mod gate;
+pub mod limits;
 mod pipe;
 mod random;
 mod remote;
@@ -33,13 +34,14 @@ use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::rc::Rc;
 
-use super::epoll::{FILE_PIECE, RECEIVE_BUFFER};
-use super::{
+use sys::file::FileHandle;
+use sys::pollset::epoll::{FILE_PIECE, RECEIVE_BUFFER};
+use sys::pollset::{
     AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
     Ready, Received, Sent, Token,
 };
-use crate::file::FileHandle;
-use crate::socket::{ListenAddress, Peer};
+use sys::socket::{ListenAddress, Peer};
+
 use server_side::Taken;
 use state::State;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sys::pollset::sim::{Faults, Random};
 use sys::pollset::{Follows, Pollset};
+use world::{Faults, Random};
 
 use crate::echo::{Care, echo_world};
 use crate::pair::{address, pair};

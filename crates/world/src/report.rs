@@ -2,13 +2,14 @@
 //!
 //! Owns the order and number of events. Never reports what did not change, except as a fault.
 
+use sys::pollset::{Interest, Ready};
+
 use super::connection::Mark;
 use super::fingerprint::Happening;
 use super::gate::Gate;
 use super::random::scramble;
 use super::state::State;
-use crate::limits::SIM_EVENT_BATCH;
-use crate::pollset::{Interest, Ready};
+use crate::limits::EVENT_BATCH;
 
 impl State {
     /// Whether a wait of this scheduler would report something that happened.
@@ -40,7 +41,7 @@ impl State {
             self.random.shuffle(events);
         }
         for index in 0..events.len() {
-            if events.len() < SIM_EVENT_BATCH && self.random.chance(self.faults.duplicate) {
+            if events.len() < EVENT_BATCH && self.random.chance(self.faults.duplicate) {
                 events.push(events[index]);
             }
         }
@@ -53,7 +54,7 @@ impl State {
 
     fn collect_changes(&mut self, scheduler: u16, events: &mut Vec<Ready>) {
         for _ in 0..self.sides[usize::from(scheduler)].changed.len() {
-            if events.len() >= SIM_EVENT_BATCH {
+            if events.len() >= EVENT_BATCH {
                 return;
             }
             let side = &mut self.sides[usize::from(scheduler)];
@@ -75,7 +76,7 @@ impl State {
 
     fn add_spurious(&mut self, scheduler: u16, events: &mut Vec<Ready>) {
         if self.connections.is_empty()
-            || events.len() >= SIM_EVENT_BATCH
+            || events.len() >= EVENT_BATCH
             || !self.random.chance(self.faults.spurious)
         {
             return;

@@ -2,8 +2,8 @@
 
 use std::io::ErrorKind;
 
-use sys::pollset::sim::{ALWAYS, ClientState, Faults};
 use sys::pollset::{Follows, Pollset, Received, Sent};
+use world::{ALWAYS, ClientState, Faults};
 
 use crate::pair::{FIRST, MILLISECOND_NS, Pair, address, events, pair};
 

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use sys::pollset::sim::{ClientId, Faults, Listener, Sim, Socket, World};
 use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Speaks, Token};
 use sys::socket::ListenAddress;
+use world::{ClientId, Faults, Listener, Sim, Socket, World};
 
 pub(crate) const LISTENER: Token = Token(0);
 pub(crate) const FIRST: Token = Token(7);

@@ -1,16 +1,16 @@
 //! Bytes on their way: buffers that fill, segments that take time, cuts, corks and cold files.
 
 use sys::file::{Directory, Symlinks};
-use sys::limits::{SIM_BUFFER, SIM_CORK_NS};
-use sys::pollset::sim::{ALWAYS, ClientState, Faults, Stall};
 use sys::pollset::{Follows, Interest, Pollset, Received, Rest, Sent};
+use world::limits::{BUFFER, CORK_NS};
+use world::{ALWAYS, ClientState, Faults, Stall};
 
 use crate::pair::{FIRST, MILLISECOND_NS, Pair, events, pair};
 
 #[test]
 fn a_stalled_reader_fills_the_buffer_and_a_third_makes_room() {
     let Pair { world, mut sim, socket, client, .. } = pair(1, Faults::none());
-    let capacity = SIM_BUFFER as usize;
+    let capacity = BUFFER as usize;
     world.client_stall(client, Stall::Reading);
     let sent = sim.send_bytes(&socket, &vec![b'x'; capacity + 1], Follows::Nothing);
     assert_eq!(sent, Sent::Part(capacity));
@@ -33,7 +33,7 @@ fn what_the_server_does_not_read_waits_with_the_client() {
     let sent: Vec<u8> = (0..200_000_u32).map(|place| place.to_le_bytes()[0]).collect();
     world.client_send(client, &sent);
     world.client_end_output(client);
-    assert_eq!(world.client_unsent(client), sent.len() - SIM_BUFFER as usize);
+    assert_eq!(world.client_unsent(client), sent.len() - BUFFER as usize);
     let mut all = Vec::new();
     while let Received::Bytes(bytes, _) = sim.receive(&socket) {
         all.extend_from_slice(bytes);
@@ -118,7 +118,7 @@ fn a_cut_send_has_room_again_later() {
 fn more_that_does_not_follow_costs_time() {
     let Pair { world, mut sim, socket, client, .. } = pair(1, Faults::none());
     assert_eq!(sim.send_bytes(&socket, b"alone", Follows::More), Sent::All);
-    world.advance(SIM_CORK_NS - 1);
+    world.advance(CORK_NS - 1);
     assert!(world.client_received(client).is_empty());
     world.advance(1);
     assert_eq!(world.client_received(client), b"alone");

@@ -5,9 +5,10 @@
 
 use std::io;
 
+use sys::pollset::{Interest, Ready, Token};
+use sys::socket::Peer;
+
 use super::pipe::{Bytes, End, Pipe};
-use crate::pollset::{Interest, Ready, Token};
-use crate::socket::Peer;
 
 /// Where the server's end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

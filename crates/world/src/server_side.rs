@@ -4,13 +4,14 @@
 
 use std::io;
 
+use sys::pollset::{Follows, Interest, Ready, Rest, Sent, Token};
+
 use super::agenda::Event;
 use super::connection::{Mark, Place, Watch};
 use super::fingerprint::Happening;
 use super::pipe::End;
 use super::state::{State, Way};
-use crate::limits::{SIM_CORK_NS, SIM_SEGMENT};
-use crate::pollset::{Follows, Interest, Ready, Rest, Sent, Token};
+use crate::limits::{CORK_NS, SEGMENT};
 
 /// What a receive put into the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,10 +164,10 @@ impl State {
         let connection = self.connection(index);
         let corks = connection.corked.is_empty() && !bytes.is_empty();
         connection.corked.append(bytes);
-        if follows == Follows::Nothing || connection.corked.len() >= SIM_SEGMENT {
+        if follows == Follows::Nothing || connection.corked.len() >= SEGMENT {
             self.uncork(index);
         } else if corks {
-            let at_ns = self.now_ns + SIM_CORK_NS;
+            let at_ns = self.now_ns + CORK_NS;
             self.agenda.put(at_ns, self.key(index), Event::Uncork);
         }
     }

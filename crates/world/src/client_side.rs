@@ -3,6 +3,8 @@
 //! Owns the clients' ends of connections. A client here is the test itself: it takes what arrives at once unless
 //! it stalls, and what it sends waits with it when the server does not read.
 
+use sys::socket::{ListenAddress, Peer};
+
 use super::agenda::{Event, Key};
 use super::connection::{ClientState, Mark, Place};
 use super::fingerprint::Happening;
@@ -10,7 +12,6 @@ use super::gate::Gate;
 use super::pipe::End;
 use super::state::{State, Way};
 use super::world::Stall;
-use crate::socket::{ListenAddress, Peer};
 
 impl State {
     pub(super) fn connect(&mut self, address: &ListenAddress, peer: Peer) -> Option<Key> {

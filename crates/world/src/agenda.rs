@@ -5,7 +5,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use crate::connect::RemoteAddress;
+use sys::connect::RemoteAddress;
 
 /// A connection of one life of its place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,27 @@
+//! Every bound of the simulated world: number, unit, and what happens when it is reached.
+
+/// Most events of the simulated pollset in one wait, 512 as the kernel's. What is beyond waits for the next one.
+pub const EVENT_BATCH: usize = 512;
+
+/// Most bytes of a simulated connection on their way and not read, in each direction: 64 KiB. A send takes no
+/// more until the other side reads.
+pub const BUFFER: u32 = 64 * 1024;
+
+/// The smallest such buffer a fault makes, 2 KiB: what is sent leaves in many parts.
+pub const BUFFER_MINIMUM: u32 = 2 * 1024;
+
+/// Bytes from which a simulated send that announced more is transmitted all the same: 1,448, a segment of an
+/// Ethernet. What is less waits for the rest or for [`CORK_NS`].
+pub const SEGMENT: usize = 1448;
+
+/// How long a simulated send that announced more is held back when nothing follows: 200 ms, as in Linux. Whoever
+/// announces more and sends nothing is seen by that delay.
+pub const CORK_NS: u64 = 200_000_000;
+
+/// Longest queue of a simulated listener, 4,096: `net.core.somaxconn` of Linux. A connection that finds it full
+/// is not answered.
+pub const BACKLOG_MAXIMUM: u32 = 4096;
+
+/// Descriptors of a simulated scheduler unless a test sets another number: 2 million. At the limit nothing is
+/// accepted.
+pub const DESCRIPTORS: usize = 2_000_000;
