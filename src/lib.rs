@@ -1,11 +1,11 @@
 //! Velodrome as a library: services of your own on its schedulers.
 //!
 //! An HTTP service is a function ([`http::serve`]; see `examples/hello.rs` and `examples/json.rs`). Any other
-//! protocol is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs`).
+//! protocol is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs` and `examples/chat.rs`).
 //! Nothing is shared between schedulers, so neither needs a lock.
 
 pub use http;
-pub use runtime::{clock, limits, mailbox, output, scheduler, service, slots, stats};
+pub use runtime::{clock, fan, limits, mailbox, output, post, scheduler, service, slots, stats};
 
 pub mod launch {
     //! Launching a service on schedulers of its own.

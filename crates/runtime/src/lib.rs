@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod diagnostic;
+pub mod fan;
 pub mod helper;
 pub mod launch;
 pub mod limits;
@@ -14,6 +15,7 @@ mod outbox;
 pub mod outlet;
 pub mod output;
 pub mod panic;
+pub mod post;
 mod process;
 pub mod pulse;
 mod sampler;

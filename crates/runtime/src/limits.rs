@@ -44,6 +44,11 @@ pub const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
 /// Consequence: none visible; below it one copy is cheaper than a gather write.
 pub const COPY_BYTES: usize = 16 * 1024;
 
+/// Bytes of the buffer that a fan keeps from turn to turn.
+///
+/// Consequence: after a turn with more the rest is freed.
+pub const FAN_KEPT_BYTES: usize = 64 * 1024;
+
 /// Pieces given to one gather write.
 ///
 /// Consequence: an outbox of more pieces takes several writes.

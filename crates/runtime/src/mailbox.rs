@@ -146,6 +146,12 @@ impl<M: Send> Mailbox<M> {
         self.endpoint
     }
 
+    /// All endpoints that it can send to.
+    pub fn others(&self) -> impl Iterator<Item = Endpoint> {
+        let reached = self.neighbours.iter().enumerate().filter(|(_, one)| one.outgoing.is_some());
+        reached.filter_map(|(index, _)| u16::try_from(index).ok().map(Endpoint))
+    }
+
     /// What was counted.
     pub fn counters(&self) -> MailCounters {
         self.counters

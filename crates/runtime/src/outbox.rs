@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::rc::Rc;
 
 use sys::pollset::{Follows, Pollset, Sent};
 
@@ -13,8 +14,16 @@ use crate::output::{Drained, FileRegion, Output, SharedBytes};
 use crate::uptake::Uptake;
 
 enum Piece {
-    Owned { bytes: Vec<u8>, start: usize },
+    Owned {
+        bytes: Vec<u8>,
+        start: usize,
+    },
     Shared(SharedBytes),
+    /// What others of the same scheduler get as well, counted by a plain counter.
+    Posted {
+        bytes: Rc<[u8]>,
+        start: usize,
+    },
     File(FileRegion),
 }
 
@@ -23,6 +32,8 @@ enum Piece {
 pub(crate) struct Outbox {
     pieces: VecDeque<Piece>,
     queued: usize,
+    /// Of them, what was posted in this turn: most of it leaves before anybody counts it.
+    uncounted: usize,
     /// File regions among the pieces.
     files: usize,
     /// How the peer takes it.
@@ -44,6 +55,18 @@ pub(crate) enum Transmitted {
     Failed(io::ErrorKind),
 }
 
+impl Piece {
+    /// What is left to send of it; `None` for a file.
+    fn in_memory(&self) -> Option<&[u8]> {
+        match self {
+            Self::Owned { bytes, start } => Some(&bytes[*start..]),
+            Self::Shared(shared) => Some(shared.as_slice()),
+            Self::Posted { bytes, start } => Some(&bytes[*start..]),
+            Self::File(_) => None,
+        }
+    }
+}
+
 /// Bytes of memory a queued piece is counted with besides its bytes.
 const PIECE_BYTES: usize = 64;
 
@@ -51,6 +74,23 @@ impl Outbox {
     /// Bytes of memory that the queue holds.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued
+    }
+
+    /// The same without what was posted in this turn.
+    pub(crate) fn counted_bytes(&self) -> usize {
+        self.queued - self.uncounted
+    }
+
+    /// From now on everything is counted.
+    pub(crate) fn count_posted(&mut self) {
+        self.uncounted = 0;
+    }
+
+    /// Queues bytes that others get as well.
+    pub(crate) fn post(&mut self, bytes: &Rc<[u8]>) {
+        self.queued += bytes.len() + PIECE_BYTES;
+        self.uncounted += bytes.len() + PIECE_BYTES;
+        self.pieces.push_back(Piece::Posted { bytes: Rc::clone(bytes), start: 0 });
     }
 
     /// Whether a file is queued: each holds a descriptor, so one at a time is enough.
@@ -141,17 +181,20 @@ impl Outbox {
         mut follows: Follows,
         most: usize,
     ) -> (usize, Sent) {
+        if let [piece] = self.pieces.as_slices().0
+            && let Some(bytes) = piece.in_memory()
+            && bytes.len() <= most
+            && self.pieces.len() == 1
+        {
+            return (bytes.len(), pollset.send_bytes(socket, bytes, follows));
+        }
         let mut slices = [IoSlice::new(&[]); GATHER_PIECES];
         let mut count = 0;
         let mut asked = 0;
         for piece in &self.pieces {
-            let bytes = match piece {
-                Piece::Owned { bytes, start } => &bytes[*start..],
-                Piece::Shared(shared) => shared.as_slice(),
-                Piece::File(_) => {
-                    follows = Follows::More;
-                    break;
-                }
+            let Some(bytes) = piece.in_memory() else {
+                follows = Follows::More;
+                break;
             };
             if count == GATHER_PIECES {
                 follows = Follows::More;
@@ -174,6 +217,7 @@ impl Outbox {
             let (left, held) = match front {
                 Piece::Owned { bytes, start } => (bytes.len() - *start, bytes.len()),
                 Piece::Shared(shared) => (shared.end - shared.start, 0),
+                Piece::Posted { bytes, start } => (bytes.len() - *start, bytes.len()),
                 Piece::File(region) => (usize::try_from(region.length).unwrap_or(usize::MAX), 0),
             };
             if count >= left {
@@ -184,7 +228,7 @@ impl Outbox {
                 continue;
             }
             match front {
-                Piece::Owned { start, .. } => *start += count,
+                Piece::Owned { start, .. } | Piece::Posted { start, .. } => *start += count,
                 Piece::Shared(shared) => shared.start += count,
                 Piece::File(region) => {
                     region.offset += count as u64;

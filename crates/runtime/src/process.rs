@@ -65,6 +65,8 @@ impl Flags {
     pub(crate) const END_TOLD: Flags = Flags(512);
     /// The connection is over in both directions.
     pub(crate) const OVER: Flags = Flags(1024);
+    /// Something was posted to it in this turn.
+    pub(crate) const POSTED: Flags = Flags(2048);
 
     #[inline]
     pub(crate) fn has(self, other: Flags) -> bool {
@@ -128,7 +130,7 @@ impl<K, T> Process<K, T> {
     /// Bytes of memory its queues hold.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        inbox + self.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes())
+        inbox + self.outbox.as_ref().map_or(0, |outbox| outbox.counted_bytes())
     }
 
     /// Keeps what was not consumed of lent bytes, in front of what comes.

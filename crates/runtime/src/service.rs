@@ -14,6 +14,7 @@ use sys::socket::Peer;
 use crate::clock::Now;
 use crate::mailbox::{Endpoint, Mailbox};
 use crate::output::{FileRegion, Output};
+use crate::post::Post;
 use crate::slots::ProcessId;
 use crate::stats::Stats;
 use crate::timer::Tick;
@@ -66,6 +67,9 @@ pub enum Event {
 pub enum Next {
     /// Give it input as it comes.
     Read,
+    /// It has become another kind of process in this run: [`Service::kind`] says which. What is left of its input is given to
+    /// it as that, and then input as it comes.
+    Changed,
     /// Give it no input until it is resumed or its output is drained; then what is left of the input comes first.
     Park,
     /// Send what is queued, then close.
@@ -230,6 +234,7 @@ pub struct ServiceContext<'a, M> {
     pub stats: &'a Stats,
     /// How many processes there are.
     pub processes: usize,
+    pub(crate) post: Post<'a>,
     pub(crate) commands: &'a mut Vec<Command>,
     pub(crate) alarm_ns: &'a mut Option<u64>,
 }

@@ -118,6 +118,12 @@ impl Stats {
         self.processes_max = self.processes_max.max(total as u64);
     }
 
+    /// A process became another kind.
+    pub(crate) fn change_kind(&mut self, from: usize, to: usize) {
+        self.processes[from] -= 1;
+        self.processes[to] += 1;
+    }
+
     /// Counts bytes that an inbox or outbox came to hold, or let go.
     pub(crate) fn count_buffered(&mut self, before: usize, after: usize) {
         self.buffered_bytes = self.buffered_bytes + after as u64 - before as u64;

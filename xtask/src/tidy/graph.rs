@@ -62,8 +62,10 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-runtime", "velodrome-sys", Use::Always),
     ("velodrome-world", "velodrome-sys", Use::Always),
     // The simulated world is for tests, and for nothing else.
+    ("velodrome", "velodrome-world", Use::TestsOnly),
     ("velodrome-sys", "velodrome-world", Use::TestsOnly),
     ("velodrome-runtime", "velodrome-world", Use::TestsOnly),
+    ("velodrome-http", "velodrome-world", Use::TestsOnly),
     ("velodrome-server", "velodrome-world", Use::TestsOnly),
     ("velodrome-fuzz", "velodrome-world", Use::Always),
     ("velodrome-bench", "velodrome-runtime", Use::Always),

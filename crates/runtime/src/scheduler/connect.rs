@@ -94,7 +94,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     pub(super) fn finish_connecting_run(&mut self, id: ProcessId, next: Next) {
         self.output.clear();
         match next {
-            Next::Read | Next::Park => {}
+            Next::Read | Next::Changed | Next::Park => {}
             Next::Finish | Next::Linger | Next::Abort => self.close(id, CloseReason::Finished),
         }
     }

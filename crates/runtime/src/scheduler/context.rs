@@ -9,6 +9,7 @@ use super::drain::Drain;
 use crate::clock::Clock;
 use crate::mailbox::Mailbox;
 use crate::output::Output;
+use crate::post::Post;
 use crate::process::Process;
 use crate::service::{Context, Service, ServiceContext};
 use crate::slots::ProcessId;
@@ -39,6 +40,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             mail: &mut self.mailbox,
             stats: &self.stats,
             processes: self.table.len(),
+            post: Post {
+                lanes: &mut self.table,
+                spare_outboxes: &mut self.spare_outboxes,
+                posted: &mut self.posted,
+            },
             commands: &mut self.commands,
             alarm_ns: &mut self.alarm_ns,
         };

@@ -11,6 +11,7 @@ mod connect;
 mod context;
 mod deadline;
 mod drain;
+mod end;
 mod eviction;
 mod memory;
 mod run;
@@ -68,6 +69,8 @@ pub struct Scheduler<P: Pollset, S: Service> {
     output: Output,
     #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
     spare_outboxes: Vec<Box<Outbox>>,
+    /// Processes to which something was posted in this turn.
+    posted: Vec<ProcessId>,
     run_queue: VecDeque<ProcessId>,
     starved: Starved,
     idlers: Idlers,
@@ -113,6 +116,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             clock,
             output: Output::default(),
             spare_outboxes: Vec::new(),
+            posted: Vec::new(),
             run_queue: VecDeque::new(),
             starved: Starved::none(),
             idlers: Idlers::new(),
@@ -327,6 +331,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.obey_commands();
         }
         self.begin_connects();
+        self.send_posted();
         self.mailbox.flush();
     }
 

@@ -200,12 +200,25 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let Some(process) = self.table.lookup(id) else { return };
+        debug_assert!(
+            next == Next::Changed || S::kind(&process.state) == kind,
+            "a process says that it changed"
+        );
         if process.mode == Mode::Connecting {
+            self.stats.change_kind(kind, S::kind(&process.state));
             self.finish_connecting_run(id, next);
             return;
         }
         process.mode = match next {
             Next::Read => Mode::Reading,
+            Next::Changed => {
+                self.stats.change_kind(kind, S::kind(&process.state));
+                if process.inbox.is_some() && !process.flags.has(Flags::QUEUED) {
+                    process.flags.set(Flags::QUEUED);
+                    self.run_queue.push_back(id);
+                }
+                Mode::Reading
+            }
             Next::Park => Mode::Parked,
             Next::Finish => Mode::Finishing,
             Next::Linger | Next::Abort => Mode::Lingering,
@@ -351,44 +364,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             }
             Received::End => Step::Ended,
             Received::Failed(_) => Step::Gone,
-        }
-    }
-
-    /// Ends a process: out of the wheel, out of the table, closed.
-    pub(super) fn close(&mut self, id: ProcessId, reason: CloseReason) {
-        if self.table.lookup(id).is_none() {
-            return;
-        }
-        self.unlink(id);
-        let Some(mut process) = self.table.remove(id) else { return };
-        let kind = S::kind(&process.state);
-        if process.mode == Mode::Connecting {
-            self.stats.connects_failed += 1;
-        }
-        let buffered = process.buffered_bytes();
-        if buffered > 0 {
-            self.stats.count_buffered(buffered, 0);
-        }
-        if let Some(outbox) = process.outbox.take() {
-            self.release_outbox(outbox);
-        }
-        for gate in &mut self.gates {
-            gate.note_room();
-        }
-        self.stats.count_close(kind, reason);
-        self.service.on_close(process.state, reason);
-    }
-
-    /// A handler panicked: its process ends, everybody else goes on.
-    pub(super) fn end_panicked(&mut self) {
-        self.stats.panics += 1;
-        self.output.clear();
-        if let Some(Running { id, lent_bytes, .. }) = self.running.take() {
-            self.stats.count_buffered(lent_bytes, 0);
-            if let Some(process) = self.table.lookup(id) {
-                self.pollset.reset_on_close(&process.socket);
-            }
-            self.close(id, CloseReason::Panicked);
         }
     }
 }

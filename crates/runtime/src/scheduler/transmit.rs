@@ -16,7 +16,7 @@ use crate::uptake::Uptake;
 /// Emptied outboxes kept for the next process that needs one.
 ///
 /// Limit: more are freed.
-const SPARE_OUTBOXES: usize = 64;
+const SPARE_OUTBOXES: usize = 4_096;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Sends the turn's output for a process, behind what it has queued.
@@ -129,7 +129,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if process.flags.has(Flags::COLD) {
             return;
         }
-        let before = outbox.queued_bytes();
+        let before = outbox.counted_bytes();
+        outbox.count_posted();
         let follows = process.mode.follows();
         let most = self.sends_left.min(QUEUED_BYTES_SENT_PER_RUN);
         let mut sent = 0;
@@ -147,7 +148,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     self.release_outbox(outbox);
                 }
                 self.stop_waiting_for_room(id);
-                self.on_sent(id, Drained::AfterWaiting);
+                // What others posted did not wait: the process has nothing to learn of it.
+                let output = if before > 0 { Drained::AfterWaiting } else { Drained::Nothing };
+                self.on_sent(id, output);
             }
             Transmitted::Blocked => self.wait_for_room(id),
             Transmitted::Budget => self.queue(id),
@@ -157,6 +160,38 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 self.ask_for_file(id);
             }
             Transmitted::Failed(_) => self.close(id, CloseReason::Failed),
+        }
+    }
+
+    /// A turn ends: what was posted to processes leaves, each process's in one write.
+    pub(super) fn send_posted(&mut self) {
+        let mut posted = std::mem::take(&mut self.posted);
+        for id in posted.drain(..) {
+            self.send_posted_to(id);
+        }
+        self.posted = posted;
+    }
+
+    fn send_posted_to(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        if !process.flags.take(Flags::POSTED) {
+            return;
+        }
+        // Its own run took it along.
+        let Some(outbox) = &mut process.outbox else { return };
+        let counted = outbox.counted_bytes();
+        if counted > 0 {
+            // It waits already, behind what waits for the peer, the next turn or a file.
+            outbox.count_posted();
+            let queued = outbox.queued_bytes();
+            self.stats.count_buffered(counted, queued);
+        } else {
+            outbox.uptake = Uptake::since(self.clock.now().monotonic_ns, 0);
+            self.transmit_outbox(id);
+        }
+        if !self.has_room_for(0) && self.table.lookup(id).is_some_and(|left| left.outbox.is_some())
+        {
+            self.cut_for_want_of_memory(id);
         }
     }
 

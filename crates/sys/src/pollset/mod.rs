@@ -2,7 +2,7 @@
 //!
 //! A pollset owns the sockets' readiness, the one receive buffer of its scheduler and the clock. It never
 //! knows what the bytes mean and never decides when a connection ends. Two pollsets exist: [`epoll`], the
-//! kernel, and [`sim`], a seeded network and clock in memory; both pass `tests/pollset_contract.rs`.
+//! kernel, and the crate `world`, a seeded network and clock in memory; both pass `tests/pollset_contract.rs`.
 //!
 //! What a pollset must provide, and what its scheduler may rely on:
 //!

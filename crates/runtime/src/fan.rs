@@ -1,0 +1,81 @@
+//! A fan: processes of one scheduler that all get the same bytes.
+//!
+//! Owns who they are, and what they are to get in this turn: it is joined once, so that sixteen messages are one piece of
+//! each receiver's write. Knows nothing of what the bytes mean.
+
+use std::rc::Rc;
+
+use crate::limits::FAN_KEPT_BYTES;
+use crate::post::Refused;
+use crate::service::ServiceContext;
+use crate::slots::ProcessId;
+
+/// The place of a member: it keeps it, and gives it back when it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat(u32);
+
+/// Processes of one scheduler that get the same bytes.
+#[derive(Debug, Default)]
+pub struct Fan {
+    seats: Vec<Option<ProcessId>>,
+    free: Vec<Seat>,
+    bytes: Vec<u8>,
+}
+
+impl Fan {
+    /// From now on the process gets what is put in.
+    pub fn join(&mut self, process: ProcessId) -> Seat {
+        if let Some(seat) = self.free.pop() {
+            self.seats[seat.0 as usize] = Some(process);
+            return seat;
+        }
+        let seat = Seat(u32::try_from(self.seats.len()).expect("slots are numbered in u32"));
+        self.seats.push(Some(process));
+        seat
+    }
+
+    /// The process in that seat gets nothing more, what was put in this turn included.
+    pub fn leave(&mut self, seat: Seat) {
+        if self.seats[seat.0 as usize].take().is_some() {
+            self.free.push(seat);
+        }
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.seats.len() - self.free.len()
+    }
+
+    /// Whether nobody is there.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What all members get at the end of this turn, behind what was put in before.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// A turn ends: queues what was put in for every member. Tells of members that did not get it: they are gone, or more than
+    /// `bound` bytes wait for their peers. Call it in [`Service::on_turn_end`](crate::service::Service::on_turn_end).
+    pub fn send<M>(
+        &mut self,
+        context: &mut ServiceContext<'_, M>,
+        bound: usize,
+        mut refused: impl FnMut(&mut ServiceContext<'_, M>, ProcessId, Refused),
+    ) {
+        if self.bytes.is_empty() {
+            return;
+        }
+        let bytes: Rc<[u8]> = self.bytes.as_slice().into();
+        self.bytes.clear();
+        self.bytes.shrink_to(FAN_KEPT_BYTES);
+        for process in self.seats.iter().flatten() {
+            if let Err(why) = context.queue(*process, &bytes, bound) {
+                refused(context, *process, why);
+            }
+        }
+    }
+}

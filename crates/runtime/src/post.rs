@@ -1,0 +1,79 @@
+//! What one process, or a message, puts into the outputs of others: the ground of every broadcast.
+//!
+//! Owns the way of bytes into the queue of a process that does not run, and the bound of that queue. What is posted to a
+//! process in a turn leaves at the end of it in one write, or earlier with what the process itself puts out.
+
+use std::rc::Rc;
+
+use crate::outbox::Outbox;
+use crate::process::{Flags, Mode, Process};
+use crate::service::ServiceContext;
+use crate::slots::{ProcessId, Slots};
+
+/// Why bytes were not queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The process has ended, or is about to.
+    Gone,
+    /// With these bytes its peer would be behind by more than the bound.
+    Behind,
+}
+
+/// The part of a process that others may touch.
+pub(crate) struct Lane<'a> {
+    outbox: &'a mut Option<Box<Outbox>>,
+    flags: &'a mut Flags,
+}
+
+/// A table of processes, whatever their sockets and states are: contexts of a service know neither.
+pub(crate) trait Lanes {
+    /// The lane of a process that takes output; `None` of one that has ended or is about to.
+    fn lane(&mut self, id: ProcessId) -> Option<Lane<'_>>;
+}
+
+impl<K, T> Lanes for Slots<Process<K, T>> {
+    fn lane(&mut self, id: ProcessId) -> Option<Lane<'_>> {
+        let process = self.lookup(id)?;
+        match process.mode {
+            Mode::Reading | Mode::Parked => {
+                Some(Lane { outbox: &mut process.outbox, flags: &mut process.flags })
+            }
+            Mode::Connecting | Mode::Finishing | Mode::Lingering | Mode::Discarding => None,
+        }
+    }
+}
+
+/// What a service posts with.
+pub(crate) struct Post<'a> {
+    pub(crate) lanes: &'a mut dyn Lanes,
+    #[expect(clippy::vec_box, reason = "they go into slots as they are")]
+    pub(crate) spare_outboxes: &'a mut Vec<Box<Outbox>>,
+    /// Processes to which something was posted in this turn.
+    pub(crate) posted: &'a mut Vec<ProcessId>,
+}
+
+impl<M> ServiceContext<'_, M> {
+    /// Queues bytes for a process of this scheduler. All that is queued for it in a turn leaves in one write. Processes of a
+    /// scheduler share the bytes; their counter is a plain one.
+    ///
+    /// # Errors
+    /// When the process is gone, or `bound` bytes and more would wait for its peer. Of a process for which nothing waits
+    /// everything is taken.
+    pub fn queue(&mut self, to: ProcessId, bytes: &Rc<[u8]>, bound: usize) -> Result<(), Refused> {
+        let Post { lanes, spare_outboxes, posted } = &mut self.post;
+        let Lane { outbox, flags } = lanes.lane(to).ok_or(Refused::Gone)?;
+        let outbox = match outbox {
+            Some(outbox) if outbox.queued_bytes() + bytes.len() > bound => {
+                return Err(Refused::Behind);
+            }
+            Some(outbox) => outbox,
+            None => outbox.insert(spare_outboxes.pop().unwrap_or_default()),
+        };
+        outbox.post(bytes);
+        if !flags.has(Flags::POSTED) {
+            flags.set(Flags::POSTED);
+            posted.push(to);
+        }
+        Ok(())
+    }
+}

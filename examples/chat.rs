@@ -1,0 +1,89 @@
+//! A line chat: everybody hears everybody, on all schedulers. `cargo run --release --example chat -- 127.0.0.1:8080`
+
+use std::sync::Arc;
+
+use velodrome::Peer;
+use velodrome::fan::{Fan, Seat};
+use velodrome::launch::{Speaks, serve};
+use velodrome::mailbox::Endpoint;
+use velodrome::service::{
+    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
+
+/// What members say, shared by all schedulers.
+type Said = Arc<[u8]>;
+
+/// Bytes that may wait for a member that reads slowly; with more its connection ends.
+const BEHIND_BYTES: usize = 1024 * 1024;
+
+/// The members on one scheduler, and what the other schedulers are still to hear.
+#[derive(Default)]
+pub(crate) struct Chat {
+    members: Fan,
+    said_here: Vec<u8>,
+    unsent: Vec<(Endpoint, Said)>,
+}
+
+impl Service for Chat {
+    type Process = Seat;
+    type Message = Said;
+    const KINDS: &'static [&'static str] = &["member"];
+
+    fn kind(_: &Seat) -> usize {
+        0
+    }
+
+    fn is_idle(_: &Seat) -> bool {
+        true
+    }
+
+    fn on_accept(
+        &mut self,
+        _: ListenerIndex,
+        _: Peer,
+        context: &mut Context<'_, Said>,
+    ) -> Option<Seat> {
+        Some(self.members.join(context.id))
+    }
+
+    fn on_input(&mut self, _: &mut Seat, input: &[u8], _: &mut Context<'_, Said>) -> Progress {
+        let consumed = input.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        self.said_here.extend_from_slice(&input[..consumed]);
+        Progress { consumed, next: Next::Read }
+    }
+
+    fn on_event(&mut self, _: &mut Seat, event: Event, _: &mut Context<'_, Said>) -> Next {
+        if event == Event::InputEnded { Next::Finish } else { Next::Read }
+    }
+
+    fn on_close(&mut self, seat: Seat, _: CloseReason) {
+        self.members.leave(seat);
+    }
+
+    /// Another scheduler's members have said something.
+    fn on_message(&mut self, _: Endpoint, said: Said, _: &mut ServiceContext<'_, Said>) {
+        self.members.buffer().extend_from_slice(&said);
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Said>) {
+        if !self.said_here.is_empty() {
+            let said: Said = self.said_here.as_slice().into();
+            self.unsent.extend(context.mail.others().map(|to| (to, Arc::clone(&said))));
+            self.members.buffer().append(&mut self.said_here);
+        }
+        for (to, said) in std::mem::take(&mut self.unsent) {
+            if let Err(said) = context.mail.send(to, said) {
+                self.unsent.push((to, said));
+                context.wake_after_ms(1);
+            }
+        }
+        self.members.send(context, BEHIND_BYTES, |context, member, _| {
+            context.command(Command::Close(member));
+        });
+    }
+}
+
+fn main() -> std::io::Result<()> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
+    serve(&address, Speaks::Either, Chat::default)
+}
