@@ -35,6 +35,8 @@ pub(super) enum Outcome {
     Wait,
     /// A part was written; [`Http::take_begun`] has what was begun.
     Part,
+    /// What follows is another protocol's.
+    Upgraded,
     /// The rest will not come: the connection ends in this way.
     Cut(Next),
 }
@@ -145,7 +147,7 @@ impl<A: Application> Http<A> {
                     return Outcome::Part;
                 }
             }
-            Answer::Done | Answer::Cut => {}
+            Answer::Done | Answer::Upgrade | Answer::Cut => {}
         }
         if reply.status.is_none() {
             // The application said done and wrote nothing: its mistake, and the client must not hang for it.
@@ -162,10 +164,12 @@ impl<A: Application> Http<A> {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body_bytes };
             log.write(&AccessLine::of(request, head, status, body_bytes, context.now));
         }
-        if answer == Answer::Cut {
-            return Outcome::Cut(StreamFraming::cut(framing));
+        match answer {
+            Answer::Cut => Outcome::Cut(StreamFraming::cut(framing)),
+            Answer::Upgrade if status == Status::SWITCHING_PROTOCOLS => Outcome::Upgraded,
+            _ if closed => Outcome::Closed,
+            _ => Outcome::Kept,
         }
-        if closed { Outcome::Closed } else { Outcome::Kept }
     }
 
     /// What was begun by the part that was just written.

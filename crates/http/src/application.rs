@@ -27,6 +27,10 @@ pub enum Answer {
     /// again as soon as the client has taken what was written, and not before: who produces parts without end has no more
     /// than one in memory.
     Part,
+    /// The connection becomes another protocol's: [`Reply::switch_protocols`] is written, and what follows the request is not
+    /// HTTP. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
+    /// process in its place. A service of HTTP alone has none, and closes it.
+    Upgrade,
     /// The rest will not come: what was written is sent, and the connection ends so that the client sees that the reply is
     /// cut.
     Cut,

@@ -211,6 +211,21 @@ impl Reply<'_> {
         }
     }
 
+    /// Begins the head by which the connection becomes that protocol's: 101 (RFC 9110 section 7.8). Fields of the protocol
+    /// follow, then [`end_head`](Self::end_head), and [`Answer::Upgrade`](crate::Answer::Upgrade).
+    ///
+    /// `false`: it cannot become anything, and nothing was written. The client speaks HTTP/1.0, or this request is the last of
+    /// its connection.
+    #[must_use]
+    pub fn switch_protocols(&mut self, protocol: &str) -> bool {
+        if self.version != Version::Http11 || self.persistence != Persistence::Kept {
+            return false;
+        }
+        self.begin(Status::SWITCHING_PROTOCOLS);
+        self.output.put(b"Connection: upgrade\r\n");
+        self.field("Upgrade", protocol.as_bytes()).is_ok()
+    }
+
     /// Adds a field.
     ///
     /// # Errors

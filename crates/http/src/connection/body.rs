@@ -92,7 +92,8 @@ impl Connection {
                 return Step::Stop { consumed: head.len(), next: Next::Park };
             }
             Outcome::Cut(next) => next,
-            Outcome::Kept | Outcome::Closed => Next::Linger,
+            // Nothing is upgraded behind a body that nobody reads: such a request is the last one.
+            Outcome::Kept | Outcome::Closed | Outcome::Upgraded => Next::Linger,
         };
         self.phase = Phase::Over;
         Step::Stop { consumed: available, next }

@@ -244,6 +244,10 @@ impl Connection {
                 let next = if consumed < available { Next::Linger } else { Next::Finish };
                 Step::Stop { consumed, next }
             }
+            Outcome::Upgraded => {
+                self.phase = Phase::Over;
+                Step::Stop { consumed, next: Next::Changed }
+            }
             Outcome::Wait => {
                 let pending = Pending::new(head, context.id, context.now);
                 self.pending = Some(Box::new(pending));
