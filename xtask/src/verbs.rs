@@ -42,11 +42,15 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["floor", "generator", "instructions", "pages", "parser", "sharing"],
+        sub_verbs: &["fan", "floor", "generator", "instructions", "pages", "parser", "sharing"],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "processor time and rate against the do-nothing floor and nginx",
+            },
+            Form {
+                usage: "bench fan [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "what a delivery costs in a room where everybody hears everybody, against a hub that does nothing else",
             },
             Form {
                 usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] [--seconds S] [--report FILE]",

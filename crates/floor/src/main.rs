@@ -11,6 +11,7 @@
 //! floor ADDRESS short BODY_BYTES                     accept, receive, answer, close
 //! floor ADDRESS ticking BODY_BYTES                   as persistent, but only who has asked by a tick is answered,
 //!                                                    at it: every millisecond
+//! floor ADDRESS hub 0                              what anybody sends goes to everybody
 //! floor ADDRESS stalling BODY_BYTES                  as persistent, but it stands still for 100 ms of every second
 //! ```
 #![expect(clippy::print_stderr, reason = "a tool says on stderr why it cannot run")]
@@ -51,6 +52,7 @@ enum Mode {
     Persistent,
     Pipelined { request_bytes: usize },
     Short,
+    Hub,
 }
 
 struct Order {
@@ -64,7 +66,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor ADDRESS kept|persistent|pipelined|short|ticking|stalling BODY_BYTES [REQUEST_BYTES]"
+            "usage: floor ADDRESS kept|persistent|pipelined|short|ticking|stalling|hub BODY_BYTES [REQUEST_BYTES]"
         );
         return ExitCode::from(2);
     };
@@ -82,6 +84,7 @@ fn read_order(words: &[String]) -> Option<Order> {
         "kept" => (Mode::Kept, Rhythm::Always),
         "persistent" => (Mode::Persistent, Rhythm::Always),
         "short" => (Mode::Short, Rhythm::Always),
+        "hub" => (Mode::Hub, Rhythm::Always),
         "ticking" => (Mode::Persistent, Rhythm::Ticking { next_ns: 0 }),
         "stalling" => (Mode::Persistent, Rhythm::Stalling { next_ns: 0 }),
         "pipelined" => {
@@ -103,7 +106,7 @@ fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
     let connection = match mode {
         Mode::Short => "Connection: close\r\n",
         Mode::Persistent => "Connection: keep-alive\r\n",
-        Mode::Kept | Mode::Pipelined { .. } => "",
+        Mode::Kept | Mode::Pipelined { .. } | Mode::Hub => "",
     };
     let mut answer = format!(
         "HTTP/1.1 200 OK\r\nServer: floor\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
@@ -217,9 +220,17 @@ impl Floor {
 
     /// Sends what `received` bytes are due; false when the peer is gone.
     fn answer(&self, connection: &OwnedFd, received: usize) -> bool {
+        if self.mode == Mode::Hub {
+            for connection in self.connections.iter().flatten() {
+                // A connection that takes nothing is closed when its end is received.
+                let _sent =
+                    rustix::net::send(connection, &self.receive[..received], SendFlags::NOSIGNAL);
+            }
+            return true;
+        }
         let count = match self.mode {
             Mode::Pipelined { request_bytes } => (received / request_bytes).min(ANSWERS_MAX),
-            Mode::Kept | Mode::Persistent | Mode::Short => 1,
+            Mode::Kept | Mode::Persistent | Mode::Short | Mode::Hub => 1,
         };
         let due = &self.answers[..count * self.answer_bytes];
         due.is_empty() || rustix::net::send(connection, due, SendFlags::NOSIGNAL).is_ok()

@@ -42,6 +42,8 @@ pub(crate) const FLOOR_KEPT: Contender = floor("kept", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PERSISTENT: Contender = floor("persistent", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PIPELINED: Contender = floor("pipelined", JSON_BODY_BYTES);
 pub(crate) const FLOOR_SHORT: Contender = floor("short", JSON_BODY_BYTES);
+/// Sends what it received to everybody.
+pub(crate) const FLOOR_HUB: Contender = floor("hub", 0);
 /// Answers at every millisecond: so it decides the pace, and no client that keeps up with it.
 pub(crate) const FLOOR_TICKING: Contender = floor("ticking", JSON_BODY_BYTES);
 /// Stands still for a tenth of every second.
@@ -49,6 +51,7 @@ pub(crate) const FLOOR_STALLING: Contender = floor("stalling", JSON_BODY_BYTES);
 /// Sends as many body bytes as the file has, so that only the serving differs.
 pub(crate) const FLOOR_FILE: Contender = floor("kept", crate::bench::site::FILE_BYTES);
 pub(crate) const JSON: Contender = Contender { name: OURS, start: Start::Example("json") };
+pub(crate) const CHAT: Contender = Contender { name: OURS, start: Start::Example("chat") };
 pub(crate) const SERVE: Contender = Contender { name: OURS, start: Start::Serve };
 pub(crate) const NGINX: Contender = Contender { name: "nginx", start: Start::Nginx };
 
@@ -76,7 +79,11 @@ impl Running {
     ) -> Result<Running, Failure> {
         let address = server::free_address()?;
         let words = command_line(contender, workload, site, address)?;
-        let request = load::request(address, workload.path);
+        let request = match workload.load {
+            // Everybody hears everybody: what is asked is what is answered.
+            Load::Fan { .. } => "HTTP/1.1 200 heard\r\n\r\n".to_owned(),
+            _ => load::request(address, workload.path),
+        };
         Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)
     }
 

@@ -76,6 +76,16 @@ pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
     Some((count, sample))
 }
 
+/// Reads the line of `floor-fan`: deliveries are what is counted.
+pub(crate) fn read_fan(text: &str) -> Option<Count> {
+    let line: Value = serde_json::from_str(text.trim()).ok()?;
+    Some(Count {
+        requests: line["deliveries"].as_u64()?,
+        per_second: line["deliveries_per_second"].as_f64()?,
+        errors: 0,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -88,6 +88,10 @@ pub(crate) fn words(
         Load::Few { connections, between } => {
             light::words(&site.floor_load()?, address, path, connections, &seconds, between)
         }
+        Load::Fan { members, lines } => {
+            let program = site.floor_fan()?.display().to_string();
+            vec![program, address.to_string(), members.to_string(), lines.to_string(), seconds]
+        }
         Load::Idle { .. } | Load::Paced { .. } | Load::None => {
             return Err(Failure::Work("this load is not a program".to_owned()));
         }
@@ -106,6 +110,7 @@ pub(crate) fn run(load: Load, words: &[String]) -> Result<(Count, Sample), Failu
     let read = match load {
         Load::ApacheBench { .. } => read_apache_bench(&text).map(plain),
         Load::Few { .. } => light::read(&text),
+        Load::Fan { .. } => light::read_fan(&text).map(plain),
         _ => read_wrk(&text).map(plain),
     };
     match read {

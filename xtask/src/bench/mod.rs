@@ -35,7 +35,7 @@ use contender::{Contender, Running};
 use report::Outcome;
 use sample::Sample;
 use site::Site;
-use workload::{Runs, WORKLOADS, Workload};
+use workload::{Load, Runs, WORKLOADS, Workload};
 
 /// Rounds unless `--rounds` says otherwise: the fewest a median is worth something for.
 const ROUNDS: u64 = 5;
@@ -71,7 +71,7 @@ struct Plan {
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some("floor") => floor(read_plan(words, arguments)?),
+        Some(name @ ("floor" | "fan")) => floor(name, read_plan(words, arguments)?),
         Some("generator") => generator::run(arguments),
         Some("instructions") => instructions::run(arguments),
         Some("pages") => pages::run(words, arguments),
@@ -98,7 +98,11 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
             return Err(Failure::Usage(format!("no workload `{wanted}`; one of: {names}")));
         }
     }
+    let is_fan = words.first().is_some_and(|name| name == "fan");
     let chosen = |workload: &&Workload| {
+        if is_fan && only.is_empty() {
+            return matches!(workload.load, Load::Fan { .. });
+        }
         let by_itself = only.is_empty() && workload.runs == Runs::Always;
         by_itself || only.iter().any(|wanted| workload.answers_to(wanted))
     };
@@ -112,7 +116,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
     })
 }
 
-fn floor(plan: Plan) -> Result<(), Failure> {
+fn floor(name: &str, plan: Plan) -> Result<(), Failure> {
     // Builds first: they may use every core, and from then on this process has one.
     let site = Site::prepare(&plan.workloads)?;
     let cores = host::Cores::take()?;
@@ -136,7 +140,7 @@ fn floor(plan: Plan) -> Result<(), Failure> {
         "seconds": plan.duration.as_secs(),
         "workloads": outcomes,
     });
-    report::write("floor", plan.place.as_deref(), &text, &report)
+    report::write(name, plan.place.as_deref(), &text, &report)
 }
 
 /// How the run is done and on what: a table without it says nothing.

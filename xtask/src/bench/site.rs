@@ -69,6 +69,11 @@ impl Site {
         built(self.programs.join("floor-load"))
     }
 
+    /// The client of the floor's hub, and of other rooms in which everybody hears everybody.
+    pub(crate) fn floor_fan(&self) -> Result<PathBuf, Failure> {
+        built(self.programs.join("floor-fan"))
+    }
+
     pub(crate) fn example(&self, name: &str) -> Result<PathBuf, Failure> {
         built(self.programs.join("examples").join(name))
     }

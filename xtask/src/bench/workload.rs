@@ -2,8 +2,8 @@
 //!
 //! Never runs anything. A new workload is an entry here.
 
+use crate::bench::contender::{CHAT, FLOOR_HUB, JSON, NGINX, SERVE};
 use crate::bench::contender::{Contender, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED, FLOOR_SHORT};
-use crate::bench::contender::{JSON, NGINX, SERVE};
 use crate::bench::sample::Metric;
 
 /// What loads the server.
@@ -23,6 +23,8 @@ pub(crate) enum Load {
     Idle { connections: u64 },
     /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
     Paced { connections: usize },
+    /// A room in which everybody hears everybody: one member says so many lines at once. A delivery is a request.
+    Fan { members: u32, lines: u32 },
     /// None: the program itself is what is measured.
     None,
 }
@@ -99,6 +101,22 @@ impl Workload {
 
 const fn ratio_to_floor(metric: Metric, most: f64) -> Target {
     Target { metric, against: Against::Contender("floor"), bound: Bound::AtMost(most) }
+}
+
+const FAN_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.04)];
+
+/// What is delivered, against a hub that sends what it received to everybody.
+const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
+    Workload {
+        name,
+        title,
+        path: "/",
+        load: Load::Fan { members: 1000, lines },
+        runs: Runs::WhenNamed,
+        contenders: &[FLOOR_HUB, CHAT],
+        main_metric: Metric::CpuMicros,
+        targets: FAN_TARGETS,
+    }
 }
 
 const KEPT_FIELD: &[Contender] = &[FLOOR_KEPT, JSON, NGINX];
@@ -268,6 +286,8 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         main_metric: Metric::LatencyP999,
         targets: &[ratio_to_floor(Metric::LatencyP999, 2.0)],
     },
+    fan("fan-1", "a line to 1,000 members, one at a time: a delivery is a request", 1),
+    fan("fan-16", "the same, 16 lines at a time", 16),
 ];
 
 #[cfg(test)]
