@@ -5,7 +5,9 @@
 //! Nothing is shared between schedulers, so neither needs a lock.
 
 pub use http;
-pub use runtime::{clock, fan, limits, mailbox, output, post, scheduler, service, slots, stats};
+pub use runtime::{
+    clock, fan, limits, mailbox, output, post, scheduler, service, slots, stats, transport,
+};
 
 pub mod launch {
     //! Launching a service on schedulers of its own.

@@ -26,6 +26,7 @@ pub mod slots;
 mod spin;
 pub mod stats;
 pub mod timer;
+pub mod transport;
 mod uptake;
 
 pub use sys::connect::RemoteAddress;

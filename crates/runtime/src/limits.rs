@@ -44,6 +44,21 @@ pub const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
 /// Consequence: none visible; below it one copy is cheaper than a gather write.
 pub const COPY_BYTES: usize = 16 * 1024;
 
+/// Bytes of a process that a transport seals at once.
+///
+/// Consequence: more are sealed one after the other, while the socket takes them.
+pub const LAYER_SEAL_BYTES: usize = 64 * 1024;
+
+/// Bytes of a process that wait for the end of a transport's handshake.
+///
+/// Consequence: the others wait in its outbox.
+pub const LAYER_EARLY_BYTES: usize = 64 * 1024;
+
+/// Receives of a transport for one of its process, where they bring nothing for it.
+///
+/// Consequence: others have their turn first.
+pub const LAYER_RECEIVES: usize = 4;
+
 /// Bytes of the buffer that a fan keeps from turn to turn.
 ///
 /// Consequence: after a turn with more the rest is freed.

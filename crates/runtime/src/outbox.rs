@@ -170,6 +170,13 @@ impl Outbox {
                 return Transmitted::Blocked;
             }
         }
+        if P::LAYERED {
+            return match pollset.send_bytes(socket, &[], follows) {
+                Sent::Failed(kind) => Transmitted::Failed(kind),
+                _ if pollset.owes(socket) => Transmitted::Blocked,
+                _ => Transmitted::All,
+            };
+        }
         Transmitted::All
     }
 

@@ -298,7 +298,7 @@ pub trait Service {
         None
     }
 
-    /// A connection was accepted. `None` closes it at once.
+    /// A connection was accepted. What it puts out leaves at once. `None` closes it, and nothing is sent.
     fn on_accept(
         &mut self,
         listener: ListenerIndex,

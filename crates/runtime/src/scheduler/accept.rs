@@ -128,15 +128,25 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let id = self.table.next_id();
         self.read_clock_for_run();
         let (service, mut context) = self.newcomer(id);
-        let state = service.on_accept(index, peer, &mut context)?;
+        let Some(state) = service.on_accept(index, peer, &mut context) else {
+            self.output.clear();
+            return None;
+        };
         let deadline = context.deadline;
         let kind = S::kind(&state);
         let mut process = Process::new(socket, state);
         process.deadline = deadline;
         process.flags.set(Flags::READABLE);
-        let inserted = self.table.insert(process).ok()?;
+        let Ok(inserted) = self.table.insert(process) else {
+            self.output.clear();
+            return None;
+        };
         debug_assert_eq!(inserted, id, "the name that was announced");
         self.stats.count_open(kind, self.table.len());
+        if !self.output.is_empty() {
+            // It speaks first. What stays here would be the next process's.
+            self.transmit(id);
+        }
         Some(id)
     }
 

@@ -85,6 +85,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 }
             }
         }
+        if P::LAYERED {
+            self.settle_layer(id);
+        }
         self.after_run(id);
     }
 
@@ -108,6 +111,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             Received::End => return Step::Ended,
             Received::Failed(_) => return Step::Gone,
         };
+        if P::LAYERED && bytes.is_empty() {
+            return Step::More;
+        }
         self.stats.receives += 1;
         self.spin.note_run(id.index());
         self.stats.received_bytes += bytes.len() as u64;
@@ -305,9 +311,17 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// All output was sent: closes, begins to discard, or tells a process that waited for it.
     pub(super) fn on_sent(&mut self, id: ProcessId, output: Drained) {
         let Some(process) = self.table.lookup(id) else { return };
+        if P::LAYERED
+            && matches!(process.mode, Mode::Finishing | Mode::Lingering)
+            && self.pollset.take_leave(&process.socket)
+            && self.owes(id)
+        {
+            return;
+        }
+        let Some(process) = self.table.lookup(id) else { return };
         match process.mode {
             Mode::Finishing => {
-                if output != Drained::Nothing {
+                if P::LAYERED || output != Drained::Nothing {
                     // What was held back for the end goes with it now. The close alone would reset the connection,
                     // and lose the answer, if input came meanwhile that nobody reads.
                     self.pollset.end_output(&process.socket);

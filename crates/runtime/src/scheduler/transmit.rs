@@ -40,6 +40,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Sent::All => {
                     self.stats.sent_bytes += bytes.len() as u64;
                     self.output.clear();
+                    if P::LAYERED && self.owes(id) {
+                        return;
+                    }
                     self.sampler.lap(&mut self.stats.sampled.send_ticks);
                     self.on_sent(id, Drained::AtOnce);
                     return;
@@ -130,6 +133,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let before = outbox.counted_bytes();
+        let waited = before > 0 || process.flags.has(Flags::WANTS_ROOM);
         outbox.count_posted();
         let follows = process.mode.follows();
         let most = self.sends_left.min(QUEUED_BYTES_SENT_PER_RUN);
@@ -149,7 +153,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 }
                 self.stop_waiting_for_room(id);
                 // What others posted did not wait: the process has nothing to learn of it.
-                let output = if before > 0 { Drained::AfterWaiting } else { Drained::Nothing };
+                let output = if waited { Drained::AfterWaiting } else { Drained::Nothing };
                 self.on_sent(id, output);
             }
             Transmitted::Blocked => self.wait_for_room(id),
@@ -262,6 +266,29 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.transmit_outbox(id);
         // Whoever parked until now has been told, and may want the input it left.
         self.go_on_reading(id);
+    }
+
+    /// Whether a layer holds back what its socket had no room for: then the process waits for that as for output of its own.
+    pub(super) fn owes(&mut self, id: ProcessId) -> bool {
+        let Some(process) = self.table.lookup(id) else { return false };
+        if !self.pollset.owes(&process.socket) {
+            return false;
+        }
+        if process.outbox.is_none() {
+            process.outbox = Some(self.spare_outboxes.pop().unwrap_or_default());
+        }
+        self.wait_for_room(id);
+        true
+    }
+
+    /// After a receive: a handshake may have something to send, and what waited for its end may go.
+    pub(super) fn settle_layer(&mut self, id: ProcessId) {
+        let Some(process) = self.table.lookup(id) else { return };
+        if process.outbox.is_none() {
+            self.owes(id);
+        } else if process.flags.has(Flags::WANTS_ROOM) && !self.pollset.owes(&process.socket) {
+            self.transmit_outbox(id);
+        }
     }
 
     /// Keeps an emptied outbox for the next.

@@ -284,6 +284,20 @@ pub trait Pollset {
     /// Bytes sent that the peer has not acknowledged; 0 where the kernel does not tell.
     fn outstanding(&mut self, socket: &Self::Socket) -> u64;
 
+    /// Whether sockets may hold back bytes that were taken ([`owes`](Self::owes)), and a receive may give none though more waits.
+    const LAYERED: bool = false;
+
+    /// Whether bytes that were taken are not sent: the next send, also of nothing, tries again.
+    fn owes(&self, _socket: &Self::Socket) -> bool {
+        false
+    }
+
+    /// Says in the way of the socket's layer that nothing follows, once; whether bytes wait to be sent for it. Called when all
+    /// output is sent, before [`Pollset::end_output`].
+    fn take_leave(&mut self, _socket: &Self::Socket) -> bool {
+        false
+    }
+
     /// Ends our output; the peer sees the end after all bytes sent, also those held back for it.
     fn end_output(&mut self, socket: &Self::Socket);
 
