@@ -1,260 +1,91 @@
 //! Metrics in the Prometheus text format, version 0.0.4.
 //!
-//! Owns the names. Counters end in `_total`, units stand in the name, every metric has its help and type.
+//! Owns the format. What there is to tell is in `numbers`: counters end in `_total`, units stand in the name, every metric has
+//! its help and type.
 
 use std::fmt::Write;
 
-use pages::PagesReport;
-use runtime::service::CloseReason;
+use pages::{PageReport, PagesReport};
 
 use super::handle::Facts;
+use super::numbers::{
+    Kind, LABELLED, Labelled, OF_ENGINES, OF_PAGES, OF_SCHEDULER, Row, Unit, together,
+};
 use super::round::Round;
 use crate::message::SchedulerReport;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// One metric with a value for each scheduler.
-struct Metric {
-    name: &'static str,
-    kind: &'static str,
-    help: &'static str,
-    value: fn(&SchedulerReport) -> f64,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "Prometheus values are doubles")]
-const fn number(count: u64) -> f64 {
-    count as f64
-}
-
-/// A number of all pages together.
-fn of_pages(report: &SchedulerReport, of: fn(&PagesReport) -> u64) -> f64 {
-    report.pages.as_ref().map_or(0.0, |pages| number(of(pages)))
-}
-
-const METRICS: &[Metric] = &[
-    Metric {
-        name: "velodrome_connections",
-        kind: "gauge",
-        help: "Open connections.",
-        value: |report| number(report.processes as u64),
-    },
-    Metric {
-        name: "velodrome_accepts_total",
-        kind: "counter",
-        help: "Connections accepted.",
-        value: |report| number(report.runtime.accepts),
-    },
-    Metric {
-        name: "velodrome_requests_total",
-        kind: "counter",
-        help: "Requests answered.",
-        value: |report| number(report.http.requests),
-    },
-    Metric {
-        name: "velodrome_received_bytes_total",
-        kind: "counter",
-        help: "Bytes received from clients.",
-        value: |report| number(report.runtime.received_bytes),
-    },
-    Metric {
-        name: "velodrome_sent_bytes_total",
-        kind: "counter",
-        help: "Bytes sent to clients.",
-        value: |report| number(report.runtime.sent_bytes),
-    },
-    Metric {
-        name: "velodrome_turns_total",
-        kind: "counter",
-        help: "Turns of the scheduler.",
-        value: |report| number(report.runtime.turns),
-    },
-    Metric {
-        name: "velodrome_asleep_seconds_total",
-        kind: "counter",
-        help: "Time the scheduler was blocked.",
-        value: |report| number(report.runtime.asleep_ns) / 1e9,
-    },
-    Metric {
-        name: "velodrome_spun_seconds_total",
-        kind: "counter",
-        help: "Time the scheduler polled for want of work before it blocked.",
-        value: |report| number(report.runtime.spun_ns) / 1e9,
-    },
-    Metric {
-        name: "velodrome_longest_turn_seconds",
-        kind: "gauge",
-        help: "The longest turn since the start.",
-        value: |report| number(report.runtime.longest_turn_ns) / 1e9,
-    },
-    Metric {
-        name: "velodrome_buffered_bytes",
-        kind: "gauge",
-        help: "Bytes in inboxes and outboxes.",
-        value: |report| number(report.runtime.buffered_bytes),
-    },
-    Metric {
-        name: "velodrome_accept_pauses_total",
-        kind: "counter",
-        help: "Times accepting paused for want of descriptors or room.",
-        value: |report| number(report.runtime.accept_pauses),
-    },
-    Metric {
-        name: "velodrome_panics_total",
-        kind: "counter",
-        help: "Processes ended by a panic of their handler.",
-        value: |report| number(report.runtime.panics),
-    },
-    Metric {
-        name: "velodrome_file_cache_bytes",
-        kind: "gauge",
-        help: "Bytes of files held in memory.",
-        value: |report| number(report.cache.bytes as u64),
-    },
-    Metric {
-        name: "velodrome_file_cache_hits_total",
-        kind: "counter",
-        help: "Requests for files answered without a look at the disk.",
-        value: |report| number(report.cache.hits),
-    },
-    Metric {
-        name: "velodrome_file_cache_misses_total",
-        kind: "counter",
-        help: "Requests for files that waited for the disk.",
-        value: |report| number(report.cache.misses),
-    },
-    Metric {
-        name: "velodrome_log_lines_dropped_total",
-        kind: "counter",
-        help: "Access log lines dropped because the writer could not follow.",
-        value: |report| number(report.http.log_dropped_lines),
-    },
-    Metric {
-        name: "velodrome_page_requests_total",
-        kind: "counter",
-        help: "Runs of pages begun.",
-        value: |report| of_pages(report, |pages| pages.total.requests),
-    },
-    Metric {
-        name: "velodrome_page_failures_total",
-        kind: "counter",
-        help: "Runs of pages ended by an error of the page.",
-        value: |report| of_pages(report, |pages| pages.total.failures),
-    },
-    Metric {
-        name: "velodrome_page_refusals_total",
-        kind: "counter",
-        help: "Runs of pages ended as their client sent what no page can look at.",
-        value: |report| of_pages(report, |pages| pages.total.refused),
-    },
-    Metric {
-        name: "velodrome_page_cancellations_total",
-        kind: "counter",
-        help: "Runs of pages that ended with their client.",
-        value: |report| of_pages(report, |pages| pages.total.cancelled),
-    },
-    Metric {
-        name: "velodrome_page_spawned_total",
-        kind: "counter",
-        help: "Processes that pages spawned.",
-        value: |report| of_pages(report, |pages| pages.total.spawned),
-    },
-    Metric {
-        name: "velodrome_page_slices_total",
-        kind: "counter",
-        help: "Time slices that were over before their page was.",
-        value: |report| of_pages(report, |pages| pages.total.slices),
-    },
-    Metric {
-        name: "velodrome_page_cpu_seconds_total",
-        kind: "counter",
-        help: "CPU time of pages, sampled.",
-        value: |report| of_pages(report, |pages| pages.total.used.cpu_ns) / 1e9,
-    },
-    Metric {
-        name: "velodrome_page_allocated_bytes_total",
-        kind: "counter",
-        help: "Bytes that runs of pages allocated, most of them free again.",
-        value: |report| of_pages(report, |pages| pages.total.used.allocated_bytes),
-    },
-    Metric {
-        name: "velodrome_pages_waiting",
-        kind: "gauge",
-        help: "Pages under way that wait.",
-        value: |report| of_pages(report, |pages| pages.waiting as u64),
-    },
-    Metric {
-        name: "velodrome_page_memory_bytes",
-        kind: "gauge",
-        help: "Memory of the page engine.",
-        value: |report| of_pages(report, |pages| pages.memory_bytes as u64),
-    },
-    Metric {
-        name: "velodrome_page_process_memory_bytes",
-        kind: "gauge",
-        help: "Memory of the engine that runs what pages spawned.",
-        value: |report| of_pages(report, |pages| pages.process_memory_bytes as u64),
-    },
-    Metric {
-        name: "velodrome_page_processes",
-        kind: "gauge",
-        help: "Processes under way that pages spawned.",
-        value: |report| of_pages(report, |pages| pages.sum(|page| page.spawned_waiting)),
-    },
-    Metric {
-        name: "velodrome_page_process_requests",
-        kind: "gauge",
-        help: "Requests that these processes come of.",
-        value: |report| of_pages(report, |pages| pages.sum(|page| page.families)),
-    },
-];
-
 /// Everything.
 pub(super) fn write(facts: &Facts, round: &Round) -> String {
-    let mut out = String::with_capacity(8192);
-    for metric in METRICS {
-        head(&mut out, metric.name, metric.kind, metric.help);
-        for (scheduler, report) in answering(round) {
-            let value = (metric.value)(report);
-            line(&mut out, metric.name, &format!("scheduler=\"{scheduler}\""), value);
-        }
+    let mut out = String::with_capacity(32 * 1024);
+    for row in OF_SCHEDULER {
+        each(&mut out, row, round, |report| (row.read)(report));
     }
-    head(&mut out, "velodrome_responses_total", "counter", "Replies by class of status.");
-    for (scheduler, report) in answering(round) {
-        for (class, count) in report.http.by_class.iter().enumerate().skip(1) {
-            let labels = format!("scheduler=\"{scheduler}\",class=\"{class}xx\"");
-            line(&mut out, "velodrome_responses_total", &labels, number(*count));
-        }
+    for row in OF_PAGES {
+        let of = |pages: &PagesReport| (row.read)(&together(pages));
+        each(&mut out, row, round, |report| report.pages.as_ref().map_or(0, of));
     }
-    head(&mut out, "velodrome_closed_total", "counter", "Connections closed, by reason.");
-    for (scheduler, report) in answering(round) {
-        for (reason, count) in CloseReason::NAMES.iter().zip(report.runtime.closed) {
-            let labels = format!("scheduler=\"{scheduler}\",reason=\"{reason}\"");
-            line(&mut out, "velodrome_closed_total", &labels, number(count));
-        }
+    for row in OF_ENGINES {
+        each(&mut out, row, round, |report| report.pages.as_ref().map_or(0, row.read));
     }
-    let name = "velodrome_page_kills_total";
-    head(&mut out, name, "counter", "Runs of pages ended by a bound, by reason.");
-    for (scheduler, report) in answering(round) {
-        let total = report.pages.as_ref().map(|pages| pages.total).unwrap_or_default();
-        for (reason, count) in total.kills() {
-            let labels = format!("scheduler=\"{scheduler}\",reason=\"{reason}\"");
-            line(&mut out, name, &labels, number(count));
-        }
+    for Labelled { label, row, read } in LABELLED {
+        labelled(&mut out, row, label, round, |report| read(facts, report));
     }
+    labelled(&mut out, &KILLS, "reason", round, |report| {
+        report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
+    });
     process(&mut out, facts, round);
     out
 }
 
+/// Of each page `ctl stats` has them as well.
+pub(super) const KILLS: Row<PageReport> = Row {
+    stats: "kills",
+    metric: "page_kills",
+    kind: Kind::Counter,
+    unit: Unit::Count,
+    help: "Runs of pages ended by a bound, by reason.",
+    read: |page| page.counts.kills().iter().map(|(_, count)| count).sum(),
+};
+
+/// A number of each scheduler.
+fn each<T>(out: &mut String, row: &Row<T>, round: &Round, read: impl Fn(&SchedulerReport) -> u64) {
+    let name = row.name();
+    head(out, &name, row.kind, row.help);
+    for (scheduler, report) in answering(round) {
+        line(out, &name, &format!("scheduler=\"{scheduler}\""), row.scaled(read(report)));
+    }
+}
+
+/// Numbers of each scheduler that have a label each.
+fn labelled<T>(
+    out: &mut String,
+    row: &Row<T>,
+    label: &str,
+    round: &Round,
+    read: impl Fn(&SchedulerReport) -> Vec<(&'static str, u64)>,
+) {
+    let name = row.name();
+    head(out, &name, row.kind, row.help);
+    for (scheduler, report) in answering(round) {
+        for (value, number) in read(report) {
+            let labels = format!("scheduler=\"{scheduler}\",{label}=\"{value}\"");
+            line(out, &name, &labels, row.scaled(number));
+        }
+    }
+}
+
 fn process(out: &mut String, facts: &Facts, round: &Round) {
-    let up = answering(round).count() as u64;
-    head(out, "velodrome_schedulers_answering", "gauge", "Schedulers that answered in time.");
-    line(out, "velodrome_schedulers_answering", "", number(up));
-    head(out, "process_start_time_seconds", "gauge", "Start of the process since 1970.");
-    line(out, "process_start_time_seconds", "", number(facts.started));
+    let up = answering(round).count() as f64;
+    head(out, "velodrome_schedulers_answering", Kind::Gauge, "Schedulers that answered in time.");
+    line(out, "velodrome_schedulers_answering", "", up);
+    head(out, "process_start_time_seconds", Kind::Gauge, "Start of the process since 1970.");
+    line(out, "process_start_time_seconds", "", facts.started as f64);
     if let Ok(bytes) = sys::accounting::resident_bytes() {
-        head(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
-        line(out, "process_resident_memory_bytes", "", number(bytes));
+        head(out, "process_resident_memory_bytes", Kind::Gauge, "Resident memory.");
+        line(out, "process_resident_memory_bytes", "", bytes as f64);
     }
 }
 
@@ -263,11 +94,76 @@ fn answering(round: &Round) -> impl Iterator<Item = (usize, &SchedulerReport)> {
     numbered.filter_map(|(number, report)| report.as_ref().map(|report| (number, report)))
 }
 
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+fn head(out: &mut String, name: &str, kind: Kind, help: &str) {
+    let kind = match kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+    };
     writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}").expect("a String takes every text");
 }
 
 fn line(out: &mut String, name: &str, labels: &str, value: f64) {
     let braces = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
     writeln!(out, "{name}{braces} {value}").expect("a String takes every text");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
+
+    fn table<T>(rows: &[Row<T>], below: &str) -> String {
+        let one = |row: &Row<T>| {
+            let kind = if row.kind == Kind::Counter { "counter" } else { "gauge" };
+            format!("| `{}` | {kind} | `{below}{}` | {} |\n", row.name(), row.stats, row.help)
+        };
+        rows.iter().map(one).collect()
+    }
+
+    /// The table of docs/metrics.md: when it fails, what it prints is what belongs there.
+    #[test]
+    fn every_number_is_documented_as_it_is() {
+        let mut rows = table(OF_SCHEDULER, "");
+        for Labelled { label, row, .. } in LABELLED {
+            let kind = if row.kind == Kind::Counter { "counter" } else { "gauge" };
+            let (name, stats, help) = (row.name(), row.stats, row.help);
+            rows += &format!("| `{name}`, label `{label}` | {kind} | `{stats}` | {help} |\n");
+        }
+        rows += &table(OF_PAGES, "pages.");
+        rows += &table(&[KILLS], "pages.").replace("total` |", "total`, label `reason` |");
+        rows += &table(OF_ENGINES, "pages.");
+        assert!(DOCUMENT.contains(&rows), "docs/metrics.md has to contain:\n{rows}");
+    }
+
+    /// Every number that is counted has a row: a struct's fields are read from how it is shown.
+    #[test]
+    fn whatever_is_counted_is_told() {
+        let source = include_str!("numbers.rs");
+        let counted = [
+            format!("{:?}", runtime::stats::Stats::default()),
+            format!("{:?}", http::HttpStats::default()),
+            format!("{:?}", files::cache::CacheStats::default()),
+            format!("{:?}", PageReport::default()),
+        ]
+        .join(", ");
+        let words = counted.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
+        let fields: Vec<&str> = words.filter_map(|word| word.strip_suffix(':')).collect();
+        assert!(fields.len() > 60, "{fields:?}");
+        // Names of things, not numbers; and what others are made of.
+        let others =
+            ["page", "longest_turn_kind", "mail", "sampled", "counts", "used", "over_budget"];
+        let kills = ["over_memory", "stalled", "late"];
+        let is_read = |field: &str| {
+            source
+                .split(&format!(".{field}"))
+                .skip(1)
+                .any(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+        };
+        for field in fields {
+            let is_told = is_read(field) || others.contains(&field);
+            assert!(is_told || kills.contains(&field), "`{field}` is counted and told nowhere");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 
 mod handle;
 mod metrics;
+mod numbers;
 mod round;
 mod status;
 
