@@ -4,10 +4,10 @@
 
 use super::compile::{HostTable, Table};
 use super::find::Start;
-use super::rule::{Deed, Rule};
+use super::rule::Rule;
 use super::{Action, HostId, RouteRequest, RuleId};
 use crate::limits::{REDIRECTS_CHECKED_MAX, REWRITES_MAX};
-use crate::{HostName, Problems};
+use crate::{HostName, Problems, RouteAction};
 
 /// Checks every host.
 pub(super) fn all(table: &Table, problems: &mut Problems) {
@@ -51,7 +51,7 @@ fn check_reached(
 ) {
     // Backwards, and no further than a rewrite: behind one a path can appear that earlier rules never saw.
     for earlier in (host.first.0..id.0).rev().filter_map(|earlier| table.rule(RuleId(earlier))) {
-        if matches!(earlier.deed, Deed::Rewrite { .. }) {
+        if matches!(earlier.action, RouteAction::Rewrite { .. }) {
             return;
         }
         let takes_all = earlier.methods.is_empty() && earlier.host.is_none();
@@ -70,7 +70,7 @@ fn check_reached(
 
 /// A request that rewrites itself too often whatever it asks for.
 fn check_rewrites(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems: &mut Problems) {
-    let Deed::Rewrite { to } = &rule.deed else { return };
+    let RouteAction::Rewrite { to } = &rule.action else { return };
     let Some(path) = to.constant() else { return };
     let request = request(rule, path);
     let name = name_of(rule);
@@ -109,7 +109,7 @@ fn check_redirects(table: &Table, host: HostId, id: RuleId, rule: &Rule, problem
 
 /// The path a redirect leads to, where it is one of this host and the same for all requests.
 fn constant_path(rule: &Rule) -> Option<String> {
-    let Deed::Redirect { to, .. } = &rule.deed else { return None };
+    let RouteAction::Redirect { to, .. } = &rule.action else { return None };
     let text = to.constant().filter(|_| to.is_local())?;
     let path = text.split(['?', '#']).next()?;
     decoded(path)
@@ -134,8 +134,10 @@ fn decoded(path: &str) -> Option<String> {
 
 /// A request the rule would take. After a redirect most clients ask with GET.
 fn request<'a>(rule: &'a Rule, path: &'a str) -> RouteRequest<'a> {
-    let keeps_method =
-        matches!(rule.deed, Deed::Redirect { status: 307 | 308, .. } | Deed::Rewrite { .. });
+    let keeps_method = matches!(
+        rule.action,
+        RouteAction::Redirect { status: 307 | 308, .. } | RouteAction::Rewrite { .. }
+    );
     let method = match rule.methods.first() {
         Some(first) if keeps_method => first.as_str(),
         _ => "GET",

@@ -7,7 +7,7 @@ use ahash::HashMap;
 
 use super::check;
 use super::hosts::Hosts;
-use super::rule::{Deed, Paths, Rule, Strip};
+use super::rule::{Paths, Rule};
 use super::{HostId, RuleId};
 use crate::{
     Config, ConfigErrors, ErrorPage, Header, Host, Method, Place, Problems, Route, RouteAction,
@@ -86,13 +86,12 @@ impl Table {
             self.rules.push(rule);
         }
         table.files = RuleId(number(self.rules.len()));
-        let deed = Deed::Files { rules: host.files.clone(), strip: Strip::Nothing };
         self.rules.push(Rule {
             place: None,
             paths: Paths::All,
             methods: Vec::new(),
             host: None,
-            deed,
+            action: RouteAction::Files { rules: host.files.clone(), own_root: false },
             headers: host_headers,
             cache_control: None,
             body_size: config.limits.body_size,
@@ -107,25 +106,12 @@ impl Table {
             methods.sort_unstable();
             methods.dedup();
         }
-        let deed = match &route.action {
-            RouteAction::Files { rules, own_root } => {
-                let strip = if *own_root { Strip::Prefix } else { Strip::Nothing };
-                Deed::Files { rules: rules.clone(), strip }
-            }
-            RouteAction::Redirect { to, status } => {
-                Deed::Redirect { to: to.clone(), status: *status }
-            }
-            RouteAction::Rewrite { to } => Deed::Rewrite { to: to.clone() },
-            RouteAction::Respond(respond) => Deed::Respond(respond.clone()),
-            RouteAction::Json(text) => Deed::Json(text.clone()),
-            RouteAction::Module(name) => Deed::Module(name.clone()),
-        };
         Rule {
             place: Some(route.place),
             paths: Paths::of(&route.matcher),
             methods,
             host: route.host.clone(),
-            deed,
+            action: route.action.clone(),
             headers: merged(host_headers, &route.headers),
             cache_control: route.cache_control.clone(),
             body_size: route.body_size.unwrap_or(config.limits.body_size),

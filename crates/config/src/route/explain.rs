@@ -1,18 +1,16 @@
 //! Why a request gets what it gets: each rule that was looked at, and the result.
 //!
-//! Owns the text of `velodrome check --explain`. It goes through every rule one by one where
-//! [`Table::find`] looks exact paths up, and comes to the same result.
+//! Owns the text of `velodrome check --explain`. It watches the walk of [`Table::find`] and decides nothing.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use super::compile::Table;
-use super::find::Refused;
+use super::find::{Seen, Start};
 use super::hosts::PlainHost;
-use super::rule::{Deed, Paths, Rule, Verdict};
-use super::{Action, HostId, RuleId};
-use crate::Method;
+use super::rule::{Paths, Rule, Verdict};
+use super::{Action, Found, HostId, RouteRequest, RuleId};
 use crate::limits::REWRITES_MAX;
+use crate::{Method, RouteAction};
 
 /// The steps of one request through the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,19 +38,93 @@ impl Table {
     pub fn explain(&self, host: Option<&str>, method: &str, path: &str) -> Explanation {
         let plain = PlainHost::of(host);
         let host_id = self.hosts().find(plain.as_bytes());
-        let mut walk = Walk { table: self, steps: Vec::new() };
-        walk.say_host(host_id, plain.as_bytes());
-        let (rule, result) = walk.rules(host_id, plain.as_bytes(), method, path);
-        Explanation { steps: walk.steps, result, rule }
+        let request = RouteRequest { host, method, path, query: None };
+        let table = self.host(host_id);
+        let mut story = Story {
+            table: self,
+            method,
+            path: path.to_owned(),
+            next: table.first,
+            taken: None,
+            steps: Vec::new(),
+        };
+        story.say_host(host_id, plain.as_bytes());
+        let start = Start::first(path);
+        let found = self.walk_watched(host_id, plain.as_bytes(), &request, start, |id, seen| {
+            story.see(id, seen);
+        });
+        story.end(table.files, &found);
+        Explanation { steps: story.steps, result: result(&found.action), rule: found.rule }
     }
 }
 
-struct Walk<'t> {
+/// What is told of a walk while it goes.
+struct Story<'t> {
     table: &'t Table,
+    method: &'t str,
+    /// What is looked for now.
+    path: String,
+    /// The rule after the last one that was told of.
+    next: RuleId,
+    /// The rule that took the request and has not led elsewhere.
+    taken: Option<RuleId>,
     steps: Vec<String>,
 }
 
-impl Walk<'_> {
+impl Story<'_> {
+    fn see(&mut self, id: RuleId, seen: Seen<'_>) {
+        self.skip_to(id);
+        match seen {
+            Seen::Rule(Verdict::Takes) => self.taken = Some(id),
+            Seen::Rule(verdict) => {
+                self.say(id, |rule, story| why_not(rule, verdict, story.method, &story.path));
+            }
+            Seen::NoPath => self.lead(id, "yes, but what it makes is no path"),
+            Seen::TooMany => self.lead(id, "yes, but there were too many rewrites already"),
+            Seen::Rewritten(next) => {
+                self.lead(id, &format!("yes, goes on as `{next}`"));
+                self.path = next.to_owned();
+            }
+        }
+    }
+
+    /// The rule that took the request leads elsewhere.
+    fn lead(&mut self, id: RuleId, what: &str) {
+        self.taken = None;
+        self.say(id, |_, _| what.to_owned());
+    }
+
+    fn end(&mut self, files: RuleId, found: &Found<'_>) {
+        if let Some(id) = self.taken {
+            self.say(id, |_, _| "yes".to_owned());
+        } else if matches!(found.action, Action::MethodNotAllowed { .. }) {
+            self.skip_to(files);
+            self.steps.push("no other route takes it".to_owned());
+        } else if found.rule == files {
+            self.skip_to(files);
+            self.steps.push("no route takes it: the files of the host".to_owned());
+        }
+    }
+
+    /// Tells of rules that were not compared: exact paths are looked up, and another one does not fit.
+    fn skip_to(&mut self, id: RuleId) {
+        while self.next < id {
+            let skipped = self.next;
+            self.say(skipped, |rule, story| {
+                why_not(rule, Verdict::OtherPath, story.method, &story.path)
+            });
+        }
+    }
+
+    fn say(&mut self, id: RuleId, what: impl FnOnce(&Rule, &Self) -> String) {
+        self.next = RuleId(id.0 + 1);
+        let Some(rule) = self.table.rule(id) else { return };
+        let place = rule.place.map(|place| format!("{place}")).unwrap_or_default();
+        let what = what(rule, self);
+        let step = format!("{}:{place} {}: {what}", self.table.file_name(), subject(rule));
+        self.steps.push(step);
+    }
+
     fn say_host(&mut self, id: HostId, host: &[u8]) {
         let name = String::from_utf8_lossy(host);
         let step = match (self.table.host(id).place, host.is_empty()) {
@@ -66,67 +138,6 @@ impl Walk<'_> {
         };
         self.steps.push(step);
     }
-
-    /// The rules one by one, as they stand in the file.
-    fn rules(
-        &mut self,
-        host_id: HostId,
-        host: &[u8],
-        method: &str,
-        path: &str,
-    ) -> (RuleId, String) {
-        let table = self.table.host(host_id);
-        let mut path = path.to_owned();
-        let mut refused = Refused::default();
-        let mut rewrites = 0;
-        for id in (table.first.0..table.files.0).map(RuleId) {
-            let Some(rule) = self.table.rule(id) else { continue };
-            match rule.judge(host, method, &path) {
-                Verdict::Takes => {}
-                other => {
-                    self.say(rule, &why_not(rule, other, method, &path));
-                    if other == Verdict::OtherMethod {
-                        refused.add(id, rule);
-                    }
-                    continue;
-                }
-            }
-            match rule.rewrite(&path) {
-                None => {
-                    self.say(rule, "yes");
-                    return (id, result(&rule.action(Cow::Owned(path), None)));
-                }
-                Some(None) => {
-                    self.say(rule, "yes, but what it makes is no path");
-                    return (id, result(&Action::NotFound));
-                }
-                Some(Some(_)) if rewrites == REWRITES_MAX => {
-                    self.say(rule, "yes, but there were too many rewrites already");
-                    return (id, result(&Action::RewriteLoop));
-                }
-                Some(Some(next)) => {
-                    self.say(rule, &format!("yes, goes on as `{next}`"));
-                    path = next;
-                    rewrites += 1;
-                    refused = Refused::default();
-                }
-            }
-        }
-        if let Some(id) = refused.first {
-            self.steps.push("no other route takes it".to_owned());
-            return (id, result(&refused.into_action()));
-        }
-        self.steps.push("no route takes it: the files of the host".to_owned());
-        let files = self.table.rule(table.files);
-        let action = files.map(|rule| rule.action(Cow::Owned(path), None));
-        (table.files, result(&action.unwrap_or(Action::NotFound)))
-    }
-
-    fn say(&mut self, rule: &Rule, what: &str) {
-        let place = rule.place.map(|place| format!("{place}")).unwrap_or_default();
-        let step = format!("{}:{place} {}: {what}", self.table.file_name(), subject(rule));
-        self.steps.push(step);
-    }
 }
 
 /// The rule in a few words.
@@ -137,13 +148,13 @@ fn subject(rule: &Rule) -> String {
         Paths::Prefix(prefix) => format!("prefix `{prefix}`"),
         Paths::Glob(glob) => format!("glob `{}`", glob.as_str()),
     };
-    let deed = match &rule.deed {
-        Deed::Files { .. } => "files",
-        Deed::Redirect { .. } => "redirect",
-        Deed::Rewrite { .. } => "rewrite",
-        Deed::Respond(_) => "respond",
-        Deed::Json(_) => "json",
-        Deed::Module(_) => "module",
+    let deed = match &rule.action {
+        RouteAction::Files { .. } => "files",
+        RouteAction::Redirect { .. } => "redirect",
+        RouteAction::Rewrite { .. } => "rewrite",
+        RouteAction::Respond(_) => "respond",
+        RouteAction::Json(_) => "json",
+        RouteAction::Module(_) => "module",
     };
     format!("{paths} ({deed})")
 }

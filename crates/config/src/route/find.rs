@@ -37,6 +37,18 @@ impl Table {
         request: &RouteRequest<'a>,
         start: Start<'a>,
     ) -> Found<'a> {
+        self.walk_watched(host_id, host, request, start, |_, _| {})
+    }
+
+    /// The same, and tells what it comes by.
+    pub(super) fn walk_watched<'a>(
+        &'a self,
+        host_id: HostId,
+        host: &[u8],
+        request: &RouteRequest<'a>,
+        start: Start<'a>,
+        mut watch: impl FnMut(RuleId, Seen<'_>),
+    ) -> Found<'a> {
         let table = self.host(host_id);
         let Start { mut path, mut rule, mut rewrites } = start;
         loop {
@@ -44,13 +56,13 @@ impl Table {
             let taken = table
                 .candidates(&path, rule)
                 .filter_map(|id| Some((id, self.rule(id)?)))
-                .find(|(id, rule)| match rule.judge(host, request.method, &path) {
-                    Verdict::Takes => true,
-                    Verdict::OtherMethod => {
+                .find(|(id, rule)| {
+                    let verdict = rule.judge(host, request.method, &path);
+                    watch(*id, Seen::Rule(verdict));
+                    if verdict == Verdict::OtherMethod {
                         refused.add(*id, rule);
-                        false
                     }
-                    Verdict::OtherHost | Verdict::OtherPath => false,
+                    verdict == Verdict::Takes
                 });
             let Some((id, taken)) = taken else {
                 return match refused.first {
@@ -60,11 +72,16 @@ impl Table {
             };
             match taken.rewrite(&path) {
                 None => return self.taken(host_id, id, path, request.query),
-                Some(None) => return self.not_taken(host_id, id, Action::NotFound),
+                Some(None) => {
+                    watch(id, Seen::NoPath);
+                    return self.not_taken(host_id, id, Action::NotFound);
+                }
                 Some(Some(_)) if rewrites == REWRITES_MAX => {
+                    watch(id, Seen::TooMany);
                     return self.not_taken(host_id, id, Action::RewriteLoop);
                 }
                 Some(Some(next)) => {
+                    watch(id, Seen::Rewritten(&next));
                     path = Cow::Owned(next);
                     rule = RuleId(id.0 + 1);
                     rewrites += 1;
@@ -83,7 +100,7 @@ impl Table {
     ) -> Found<'a> {
         let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Action::NotFound) };
         Found {
-            action: rule.action(path, query),
+            action: rule.act(path, query),
             headers: &rule.headers,
             cache_control: rule.cache_control.as_deref(),
             body_size: rule.body_size,
@@ -106,6 +123,18 @@ impl Table {
     }
 }
 
+/// What a walk comes by at a rule.
+pub(super) enum Seen<'s> {
+    /// The rule was compared with the request.
+    Rule(Verdict),
+    /// It took the request, and leads to this path,
+    Rewritten(&'s str),
+    /// or to nothing that is a path,
+    NoPath,
+    /// or to one more than a request may have.
+    TooMany,
+}
+
 /// Where in the table a walk begins.
 pub(super) struct Start<'a> {
     pub(super) path: Cow<'a, str>,
@@ -121,18 +150,18 @@ impl<'a> Start<'a> {
 
 /// The rules that took the path but not the method.
 #[derive(Default)]
-pub(super) struct Refused {
-    pub(super) first: Option<RuleId>,
+struct Refused {
+    first: Option<RuleId>,
     methods: Vec<Method>,
 }
 
 impl Refused {
-    pub(super) fn add(&mut self, id: RuleId, rule: &Rule) {
+    fn add(&mut self, id: RuleId, rule: &Rule) {
         self.first.get_or_insert(id);
         self.methods.extend_from_slice(&rule.methods);
     }
 
-    pub(super) fn into_action<'a>(mut self) -> Action<'a> {
+    fn into_action<'a>(mut self) -> Action<'a> {
         // The server answers it itself.
         self.methods.push(Method::Options);
         self.methods.sort_unstable();

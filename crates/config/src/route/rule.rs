@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::Action;
 use super::encode::{Filling, location, rewritten};
-use crate::{Captures, FileRules, Glob, Header, HostName, Matcher, Method, Place, Respond, Target};
+use crate::{Captures, Glob, Header, HostName, Matcher, Method, Place, RouteAction};
 
 /// A route of the file, or what a host does when none takes the request.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Rule {
     /// Empty for all. HEAD is there wherever GET is.
     pub(super) methods: Vec<Method>,
     pub(super) host: Option<HostName>,
-    pub(super) deed: Deed,
+    pub(super) action: RouteAction,
     pub(super) headers: Vec<Header>,
     pub(super) cache_control: Option<String>,
     pub(super) body_size: u64,
@@ -30,26 +30,6 @@ pub(super) enum Paths {
     Exact(String),
     Prefix(String),
     Glob(Glob),
-}
-
-/// What a rule does.
-#[derive(Debug)]
-pub(super) enum Deed {
-    Files { rules: FileRules, strip: Strip },
-    Redirect { to: Target, status: u16 },
-    Rewrite { to: Target },
-    Respond(Respond),
-    Json(String),
-    Module(String),
-}
-
-/// Which part of the path names the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strip {
-    /// The whole path.
-    Nothing,
-    /// What follows the prefix.
-    Prefix,
 }
 
 /// Whether a rule takes a request, or the first reason why not.
@@ -134,19 +114,19 @@ impl Rule {
 
     /// The path to go on with, where the rule is a rewrite.
     pub(super) fn rewrite(&self, path: &str) -> Option<Option<String>> {
-        let Deed::Rewrite { to } = &self.deed else { return None };
+        let RouteAction::Rewrite { to } = &self.action else { return None };
         let captures = self.paths.captures(path);
         Some(rewritten(to, Filling { path, query: None, captures: &captures }))
     }
 
     /// What a request gets that the rule takes.
     #[inline]
-    pub(super) fn action<'a>(&'a self, path: Cow<'a, str>, query: Option<&str>) -> Action<'a> {
-        match &self.deed {
-            Deed::Files { rules, strip } => {
-                Action::Files { rules, path: self.path_below_root(path, *strip) }
+    pub(super) fn act<'a>(&'a self, path: Cow<'a, str>, query: Option<&str>) -> Action<'a> {
+        match &self.action {
+            RouteAction::Files { rules, own_root } => {
+                Action::Files { rules, path: if *own_root { self.rest_of(path) } else { path } }
             }
-            Deed::Redirect { to, status } => {
+            RouteAction::Redirect { to, status } => {
                 let location = match to.constant() {
                     Some(constant) => Cow::Borrowed(constant),
                     None => {
@@ -157,24 +137,22 @@ impl Rule {
                 };
                 Action::Redirect { status: *status, location }
             }
-            Deed::Rewrite { .. } => Action::NotFound,
-            Deed::Respond(respond) => Action::Respond {
+            RouteAction::Rewrite { .. } => Action::NotFound,
+            RouteAction::Respond(respond) => Action::Respond {
                 status: respond.status,
                 content_type: &respond.content_type,
                 body: respond.body.as_bytes(),
             },
-            Deed::Json(text) => Action::Json { body: text.as_bytes() },
-            Deed::Module(name) => {
+            RouteAction::Json(text) => Action::Json { body: text.as_bytes() },
+            RouteAction::Module(name) => {
                 let rest = self.start_of_rest(&path);
                 Action::Module { name, path, rest }
             }
         }
     }
 
-    fn path_below_root<'a>(&self, path: Cow<'a, str>, strip: Strip) -> Cow<'a, str> {
-        if strip == Strip::Nothing {
-            return path;
-        }
+    /// What follows the prefix, as a path of its own.
+    fn rest_of<'a>(&self, path: Cow<'a, str>) -> Cow<'a, str> {
         let start = self.start_of_rest(&path);
         match path {
             _ if start == path.len() => Cow::Borrowed("/"),
