@@ -13,6 +13,7 @@ use crate::engine::library;
 use crate::engine::report;
 use crate::engine::run::{Handler, MemoryBudget, Purpose, Run};
 use crate::engine::state::State;
+use crate::engine::tag::LOADED;
 use crate::limits;
 
 /// What the loop of run.lua takes after a job that it is to load.
@@ -21,9 +22,6 @@ const LOAD_MODULE: f64 = 3.0;
 
 /// What the compiler says where it has no memory; what is wrong with a text begins with the place.
 const NO_MEMORY: &str = "not enough memory";
-
-/// The tag of what it yields then.
-pub(super) const LOADED: u8 = 2;
 
 impl State {
     /// Loads a page: Lua text that gives a function `(output, escaped, raw, request, response, arguments)`. From then on

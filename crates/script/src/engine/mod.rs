@@ -24,6 +24,7 @@ mod shown;
 mod spawn;
 mod state;
 mod stranger;
+mod tag;
 mod usage;
 mod wait;
 

@@ -7,7 +7,8 @@ use crate::engine::ffi::{Coroutine, Outcome};
 use crate::engine::library::NoHost;
 use crate::engine::report;
 use crate::engine::run::{Output, Run, Step};
-use crate::engine::state::{EXIT, State};
+use crate::engine::state::State;
+use crate::engine::tag::EXIT;
 use crate::limits;
 
 impl State {

@@ -4,10 +4,10 @@
 
 use crate::engine::ffi::{Coroutine, Outcome};
 use crate::engine::host::Host;
-use crate::engine::load::LOADED;
 use crate::engine::report::shortened;
 use crate::engine::run::Run;
 use crate::engine::state::State;
+use crate::engine::tag::LOADED;
 
 /// What the loop of run.lua takes after a value that it is to show.
 const SHOW: f64 = 4.0;

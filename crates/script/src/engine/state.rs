@@ -16,11 +16,8 @@ use crate::engine::lost::Seen;
 use crate::engine::report;
 use crate::engine::run::{Bin, Handler, MemoryBudget, Output, Reply, Review, Run, Step, Wait};
 use crate::engine::settings::{Code, Settings};
+use crate::engine::tag::{self, DONE, EXIT};
 use crate::limits;
-
-/// The tags of what the library yields (run.lua, coroutines.lua); those of waits are in wait.rs.
-const DONE: u8 = 1;
-pub(super) const EXIT: u8 = 13;
 
 /// What the engine keeps of the library.
 pub(super) struct Kept {
@@ -70,7 +67,8 @@ impl State {
     pub fn new(settings: Settings) -> Result<State, EngineError> {
         let mut lua = open(&settings)?;
         let names = Part::ALL.map(|(name, _)| name);
-        let numbers = library::numbers(&settings);
+        let mut numbers = library::numbers(&settings).to_vec();
+        numbers.extend(tag::ALL.iter().map(|(name, tag)| (*name, f64::from(*tag))));
         let bytes = settings.memory_bytes;
         let built = lua.build(library::CHUNKS, &names, &numbers, library::KEPT);
         let [

@@ -1,24 +1,16 @@
 //! What a run waits for, by what the library yielded.
 //!
-//! Owns the tags of waits. Never answers one.
+//! Owns what stands behind the tag of a wait. Never answers one.
 
 use std::time::Duration;
 
 use crate::engine::fetch::Fetch;
 use crate::engine::ffi::Coroutine;
 use crate::engine::run::{Clash, FormFile, Wait};
-
-const SLEEP: u8 = 4;
-const NAME: u8 = 5;
-const SEND: u8 = 6;
-const RECEIVE: u8 = 7;
-const FLUSH: u8 = 9;
-const SPAWN: u8 = 8;
-const FETCH: u8 = 10;
-const SAVE_FILE: u8 = 11;
-const READ_FILE: u8 = 12;
-const READ_FETCHED: u8 = 15;
-const CLOSE_FETCHED: u8 = 16;
+use crate::engine::tag::{
+    CLOSE_FETCHED, FETCH, FLUSH, NAME, READ_FETCHED, READ_FILE, RECEIVE, SAVE_FILE, SEND, SLEEP,
+    SPAWN,
+};
 
 impl Wait {
     /// Reads the values that a coroutine yielded behind this tag.

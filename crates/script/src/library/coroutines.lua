@@ -15,7 +15,7 @@ local setmetatable = setmetatable
 local tops, contexts = kit.tops, kit.contexts
 local depth_max = kit.coroutine_depth
 
-local USER, SLEEP = 3, 4
+local USER, SLEEP = kit.tag_USER, kit.tag_SLEEP
 
 local cannot_wait = "cannot wait here: a function of C called this"
 

@@ -12,7 +12,7 @@ local setmetatable = setmetatable
 local concat, find, gmatch = table.concat, string.find, string.gmatch
 local lower, upper = string.lower, string.upper
 
-local FETCH, READ_FETCHED, CLOSE_FETCHED = 10, 15, 16
+local FETCH, READ_FETCHED, CLOSE_FETCHED = kit.tag_FETCH, kit.tag_READ_FETCHED, kit.tag_CLOSE_FETCHED
 local timeout_usual, url_size = kit.fetch_timeout, kit.url_size
 local name_size, value_size, head_size = kit.field_name, kit.field_value, kit.head_size
 

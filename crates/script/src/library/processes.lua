@@ -14,7 +14,7 @@ local current, replied = kit.current, kit.replied
 local encode, decode = kit.buffer_encode, kit.buffer_decode
 local size_max, values_max, depth_max = kit.message_size, kit.message_values, kit.message_depth
 
-local NAME, SEND, RECEIVE, SPAWN = 5, 6, 7, 8
+local NAME, SEND, RECEIVE, SPAWN = kit.tag_NAME, kit.tag_SEND, kit.tag_RECEIVE, kit.tag_SPAWN
 
 local plain = { string = true, number = true, boolean = true, ["nil"] = true }
 

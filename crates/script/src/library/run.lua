@@ -1,6 +1,6 @@
 -- The loop that every coroutine of a run is in: take a job, run it, hand over what it wrote, at its end or before.
 --
--- Owns the tags of what is yielded to the host (state.rs and wait.rs know them). A yield without values is the end of a slice.
+-- Owns what is yielded to the host; the tags are those of tag.rs. A yield without values is the end of a slice.
 
 local kit = ...
 
@@ -13,7 +13,7 @@ local new_buffer = library.new
 local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
-local DONE, LOADED, FLUSH, EXIT, IDLE = 1, 2, 9, 13, 14
+local DONE, LOADED, FLUSH, EXIT, IDLE = kit.tag_DONE, kit.tag_LOADED, kit.tag_FLUSH, kit.tag_EXIT, kit.tag_IDLE
 local LOAD, SPAWNED, LOAD_MODULE, SHOW = 1, 2, 3, 4
 
 -- A page adds to its buffer (in its code the name is taken). The rest would hand out addresses, and formats can be long (formats.lua).

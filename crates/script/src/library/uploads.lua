@@ -10,7 +10,7 @@ local yield, replied = kit.yield, kit.replied
 local type, tonumber, tostring, setmetatable = type, tonumber, tostring, setmetatable
 local read_size, name_size = kit.file_read_size, kit.name_size
 
-local SAVE_FILE, READ_FILE = 11, 12
+local SAVE_FILE, READ_FILE = kit.tag_SAVE_FILE, kit.tag_READ_FILE
 
 -- Which file of which form each is. A page may hold on to one, but it cannot make one up.
 local keys = setmetatable({}, { __mode = "k" })

@@ -1,0 +1,60 @@
+//! The tags of what the library yields: what a run has come to, or what it waits for.
+//!
+//! Owns the one table that Rust and the library's Lua (`kit.tag_NAME`) are both made from. A yield without values is the end of
+//! a slice and has none.
+
+use std::ffi::CStr;
+
+/// A tag's name in the library's table.
+const fn named(name: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(name.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("one zero, at its end"),
+    }
+}
+
+macro_rules! tags {
+    ($($(#[$what:meta])* $name:ident = $number:literal;)*) => {
+        $($(#[$what])* pub(super) const $name: u8 = $number;)*
+
+        /// All of them, by their names in the library's table.
+        pub(super) const ALL: &[(&CStr, u8)] =
+            &[$((named(concat!("tag_", stringify!($name), "\0")), $name)),*];
+    };
+}
+
+tags! {
+    /// The run is over: with what its output is.
+    DONE = 1;
+    /// A text is loaded, or cannot be.
+    LOADED = 2;
+    /// What a page's own coroutine yields.
+    USER = 3;
+    SLEEP = 4;
+    NAME = 5;
+    SEND = 6;
+    RECEIVE = 7;
+    SPAWN = 8;
+    FLUSH = 9;
+    FETCH = 10;
+    SAVE_FILE = 11;
+    READ_FILE = 12;
+    /// The run ended itself.
+    EXIT = 13;
+    /// The coroutine waits for its next job.
+    IDLE = 14;
+    READ_FETCHED = 15;
+    CLOSE_FETCHED = 16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_tags_are_the_same() {
+        let numbers: std::collections::BTreeSet<u8> =
+            ALL.iter().map(|(_, number)| *number).collect();
+        assert_eq!(numbers.len(), ALL.len());
+    }
+}
