@@ -1,15 +1,20 @@
 //! Whose fault a failure is that nobody caught: the page's, or that of the client which sent what no page can look at.
 //!
-//! Owns the reading of what fault.lua tells of it. Never looks into a message: it is the client's where it is the very one that the
-//! library raised for it.
+//! Owns the reading of what fault.lua tells of it. Never guesses from a message: it is the client's where it is the very one that
+//! the library raised for it, and of memory where it is LuaJIT's own.
 
 use crate::engine::error::Fault;
 use crate::engine::ffi::{Argument, Coroutine};
+use crate::engine::load::NO_MEMORY;
 use crate::engine::state::State;
 
 impl State {
     /// The fault of a run that raised this message.
     pub(super) fn fault_of(&mut self, coroutine: &Coroutine, message: &str) -> Fault {
+        // A coroutine of the page that found no memory: what LuaJIT raised in it was handed on.
+        if message == NO_MEMORY {
+            return Fault::Memory;
+        }
         let told = self.lua.call_for_text(&self.kept.blamed, Argument::Coroutine(coroutine));
         match told.unwrap_or_default().split_once(' ') {
             Some(("400", blamed)) if blamed == message => Fault::Request,

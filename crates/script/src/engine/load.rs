@@ -21,7 +21,7 @@ const LOAD: f64 = 1.0;
 const LOAD_MODULE: f64 = 3.0;
 
 /// What the compiler says where it has no memory; what is wrong with a text begins with the place.
-const NO_MEMORY: &str = "not enough memory";
+pub(super) const NO_MEMORY: &str = "not enough memory";
 
 impl State {
     /// Loads a page: Lua text that gives a function `(output, escaped, raw, request, response, arguments)`. From then on

@@ -62,6 +62,19 @@ fn an_allocation_that_fails_in_assembler_writes_over_no_frame() {
     }
 }
 
+/// What a coroutine of the page hands on is the same fault.
+#[test]
+fn memory_that_is_missing_within_a_coroutine_is_missing_memory() {
+    for code in [
+        "coroutine.wrap(function() local t = {} while true do t = { t } end end)()",
+        "coroutine.wrap(coroutine.wrap(function() string.rep('x', 1e7) end))()",
+    ] {
+        let mut stage = Stage::with(small());
+        let error = stage.failure(code);
+        assert_eq!(error.fault, Fault::Memory, "{code}: {error}");
+    }
+}
+
 /// LuaJIT frees a function by the number of its upvalues, which it sets when it has all of them: where one of them found no room, a
 /// part of the function was counted for ever.
 #[test]
