@@ -146,7 +146,9 @@ impl<A: Application> Service for Http<A> {
         input: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        connection.on_input(self, input, context)
+        let mut progress = connection.on_input(self, input, context);
+        progress.next = alone(progress.next);
+        progress
     }
 
     fn on_event(
@@ -155,7 +157,7 @@ impl<A: Application> Service for Http<A> {
         event: Event,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        connection.on_event(self, event, context)
+        alone(connection.on_event(self, event, context))
     }
 
     fn on_cold_file(
@@ -189,4 +191,10 @@ impl<A: Application> Service for Http<A> {
         self.settle(context);
         A::on_stop(self, context);
     }
+}
+
+/// A service of HTTP alone has nothing that a connection could change into: it ends.
+#[inline]
+fn alone(next: Next) -> Next {
+    if next == Next::Changed { Next::Linger } else { next }
 }

@@ -15,7 +15,7 @@ use runtime::service::{
 use runtime::slots::ProcessId;
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, Peer};
-use world::{Faults, Sim, World};
+use world::{ClientState, Faults, Sim, World};
 
 /// Lets whoever asks for it into the other protocol: at `/now` at once, at `/later` when it is asked again.
 #[derive(Default)]
@@ -178,7 +178,7 @@ impl<S: Service<Message = ()>> Stage<S> {
             self.rest();
         }
         let received = String::from_utf8(self.world.client_received(client)).unwrap();
-        let lives = self.scheduler.processes() > 0;
+        let lives = self.world.client_state(client) == ClientState::Open;
         self.world.client_close(client);
         self.rest();
         assert_eq!(self.scheduler.processes(), 0);
@@ -244,4 +244,6 @@ fn a_service_of_http_alone_has_nothing_to_change_into() {
     let request = format!("GET /now HTTP/1.1\r\n{UPGRADE}\r\nhello");
     let (received, _) = stage.play(&[request.as_bytes(), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]);
     assert!(received.starts_with(HEAD) && received.ends_with("shout\r\n\r\n"), "{received}");
+    let (_, ended) = stage.play(&[&request.as_bytes()[..request.len() - 5]]);
+    assert!(ended, "it does not wait for anything");
 }

@@ -34,6 +34,8 @@ pub(crate) struct Outbox {
     queued: usize,
     /// Of them, what was posted in this turn: most of it leaves before anybody counts it.
     uncounted: usize,
+    /// Bytes that a layer below holds back; they are sent before the pieces.
+    owed: usize,
     /// File regions among the pieces.
     files: usize,
     /// How the peer takes it.
@@ -67,18 +69,28 @@ impl Piece {
     }
 }
 
+/// Pieces for which an emptied outbox keeps room.
+///
+/// Limit: the room for more is freed.
+const SPARE_PIECES: usize = 8;
+
 /// Bytes of memory a queued piece is counted with besides its bytes.
 const PIECE_BYTES: usize = 64;
 
 impl Outbox {
     /// Bytes of memory that the queue holds.
     pub(crate) fn queued_bytes(&self) -> usize {
-        self.queued
+        self.queued + self.owed
     }
 
     /// The same without what was posted in this turn.
     pub(crate) fn counted_bytes(&self) -> usize {
-        self.queued - self.uncounted
+        self.queued + self.owed - self.uncounted
+    }
+
+    /// So many bytes are held back below.
+    pub(crate) fn note_owed(&mut self, bytes: usize) {
+        self.owed = bytes;
     }
 
     /// From now on everything is counted.
@@ -102,6 +114,7 @@ impl Outbox {
     pub(crate) fn clear(&mut self) {
         *self = Self { pieces: std::mem::take(&mut self.pieces), ..Self::default() };
         self.pieces.clear();
+        self.pieces.shrink_to(SPARE_PIECES);
     }
 
     /// Queues bytes that were not taken.
@@ -170,10 +183,10 @@ impl Outbox {
                 return Transmitted::Blocked;
             }
         }
-        if P::LAYERED {
+        if P::LAYERED && pollset.owed(socket) > 0 {
             return match pollset.send_bytes(socket, &[], follows) {
                 Sent::Failed(kind) => Transmitted::Failed(kind),
-                _ if pollset.owes(socket) => Transmitted::Blocked,
+                _ if pollset.owed(socket) > 0 => Transmitted::Blocked,
                 _ => Transmitted::All,
             };
         }

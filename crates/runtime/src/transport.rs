@@ -105,7 +105,7 @@ impl<T: Transport> Layer<T> {
             match self.flush(pollset, socket, follows) {
                 Ok(true) if taken == bytes.len() => return Sent::All,
                 Ok(true) => {}
-                // What is sealed counts as sent: `owes` tells of it.
+                // Sealed bytes count as sent; `owed` has the rest.
                 Ok(false) if taken == bytes.len() && taken > 0 => return Sent::All,
                 Ok(false) => return Sent::Part(taken),
                 Err(kind) => return Sent::Failed(kind),
@@ -122,8 +122,8 @@ impl<T: Transport> Layer<T> {
         }
     }
 
-    fn owes(&self) -> bool {
-        self.sent < self.wire.len() || !self.early.is_empty()
+    fn owed(&self) -> usize {
+        self.wire.len() - self.sent + self.early.len()
     }
 }
 
@@ -316,8 +316,8 @@ impl<P: Pollset, T: Transport> Pollset for Layered<P, T> {
         self.inner.outstanding(&socket.inner)
     }
 
-    fn owes(&self, socket: &Self::Socket) -> bool {
-        socket.layer.as_ref().is_some_and(|layer| layer.borrow().owes())
+    fn owed(&self, socket: &Self::Socket) -> usize {
+        socket.layer.as_ref().map_or(0, |layer| layer.borrow().owed())
     }
 
     fn take_leave(&mut self, socket: &Self::Socket) -> bool {

@@ -140,6 +140,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let mut sent = 0;
         let outcome =
             outbox.transmit(&mut self.pollset, &process.socket, (follows, most), &mut sent);
+        if P::LAYERED {
+            outbox.note_owed(self.pollset.owed(&process.socket));
+        }
         self.sends_left -= sent;
         self.stats.sent_bytes += sent as u64;
         self.stats.sends += 1;
@@ -271,12 +274,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Whether a layer holds back what its socket had no room for: then the process waits for that as for output of its own.
     pub(super) fn owes(&mut self, id: ProcessId) -> bool {
         let Some(process) = self.table.lookup(id) else { return false };
-        if !self.pollset.owes(&process.socket) {
+        let owed = self.pollset.owed(&process.socket);
+        if owed == 0 {
             return false;
         }
-        if process.outbox.is_none() {
-            process.outbox = Some(self.spare_outboxes.pop().unwrap_or_default());
-        }
+        let spare = || self.spare_outboxes.pop().unwrap_or_default();
+        let outbox = process.outbox.get_or_insert_with(spare);
+        let before = outbox.counted_bytes();
+        outbox.note_owed(owed);
+        self.stats.count_buffered(before, outbox.counted_bytes());
         self.wait_for_room(id);
         true
     }
@@ -286,7 +292,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(process) = self.table.lookup(id) else { return };
         if process.outbox.is_none() {
             self.owes(id);
-        } else if process.flags.has(Flags::WANTS_ROOM) && !self.pollset.owes(&process.socket) {
+        } else if process.flags.has(Flags::WANTS_ROOM) && self.pollset.owed(&process.socket) == 0 {
             self.transmit_outbox(id);
         }
     }

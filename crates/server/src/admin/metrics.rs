@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use pages::{PageReport, PagesReport};
+use pages::PageReport;
 
 use super::handle::Facts;
 use super::numbers::{
@@ -21,14 +21,17 @@ pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(super) fn write(facts: &Facts, round: &Round) -> String {
     let mut out = String::with_capacity(32 * 1024);
     for row in OF_SCHEDULER {
-        each(&mut out, row, round, |report| (row.read)(report));
+        each(&mut out, row, answering(round).map(|(number, report)| (number, (row.read)(report))));
     }
+    let pages = || answering(round).map(|(number, report)| (number, report.pages.as_ref()));
+    let sums: Vec<_> = pages().map(|(number, pages)| (number, pages.map(together))).collect();
     for row in OF_PAGES {
-        let of = |pages: &PagesReport| (row.read)(&together(pages));
-        each(&mut out, row, round, |report| report.pages.as_ref().map_or(0, of));
+        let sums = sums.iter();
+        let values = sums.map(|(number, page)| (*number, page.as_ref().map_or(0, row.read)));
+        each(&mut out, row, values);
     }
     for row in OF_ENGINES {
-        each(&mut out, row, round, |report| report.pages.as_ref().map_or(0, row.read));
+        each(&mut out, row, pages().map(|(number, pages)| (number, pages.map_or(0, row.read))));
     }
     for Labelled { label, row, read } in LABELLED {
         labelled(&mut out, row, label, round, |report| read(facts, report));
@@ -51,11 +54,11 @@ pub(super) const KILLS: Row<PageReport> = Row {
 };
 
 /// A number of each scheduler.
-fn each<T>(out: &mut String, row: &Row<T>, round: &Round, read: impl Fn(&SchedulerReport) -> u64) {
+fn each<T>(out: &mut String, row: &Row<T>, values: impl Iterator<Item = (usize, u64)>) {
     let name = row.name();
     head(out, &name, row.kind, row.help);
-    for (scheduler, report) in answering(round) {
-        line(out, &name, &format!("scheduler=\"{scheduler}\""), row.scaled(read(report)));
+    for (scheduler, value) in values {
+        line(out, &name, &format!("scheduler=\"{scheduler}\""), row.scaled(value));
     }
 }
 

@@ -284,12 +284,12 @@ pub trait Pollset {
     /// Bytes sent that the peer has not acknowledged; 0 where the kernel does not tell.
     fn outstanding(&mut self, socket: &Self::Socket) -> u64;
 
-    /// Whether sockets may hold back bytes that were taken ([`owes`](Self::owes)), and a receive may give none though more waits.
+    /// Whether sockets may hold back bytes that were taken ([`owed`](Self::owed)), and a receive may give none though more waits.
     const LAYERED: bool = false;
 
-    /// Whether bytes that were taken are not sent: the next send, also of nothing, tries again.
-    fn owes(&self, _socket: &Self::Socket) -> bool {
-        false
+    /// Bytes that the pollset took and holds back because the socket has no room: the next send, also of nothing, tries again.
+    fn owed(&self, _socket: &Self::Socket) -> usize {
+        0
     }
 
     /// Says in the way of the socket's layer that nothing follows, once; whether bytes wait to be sent for it. Called when all
