@@ -1,4 +1,4 @@
-//! A line chat: everybody hears everybody, on all schedulers. `cargo run --release --example chat -- 127.0.0.1:8080`
+//! A line chat: each line goes to all members, on all schedulers. `cargo run --release --example chat -- 127.0.0.1:8080`
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use velodrome::service::{
     CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
 
-/// What members say, shared by all schedulers.
+/// A line on its way to the other schedulers.
 type Said = Arc<[u8]>;
 
 /// Bytes that may wait for a member that reads slowly; with more its connection ends.
 const BEHIND_BYTES: usize = 1024 * 1024;
 
-/// The members on one scheduler, and what the other schedulers are still to hear.
+/// The members on one scheduler, and the lines not yet sent to the other schedulers.
 #[derive(Default)]
 pub(crate) struct Chat {
     members: Fan,

@@ -6,7 +6,7 @@
 //! large for the memory is opened by the scheduler itself with [`Roots::open_large`], which does not wait either, after
 //! a helper has brought it into the page cache ([`Warm`]).
 //!
-//! Owns what files are and how they are answered for. Never sends and never starts a thread: its caller does. Knows no
+//! Owns how a file becomes an answer. Never sends and never starts a thread: its caller does. Knows no
 //! route and no connection.
 
 mod accept;

@@ -1,4 +1,4 @@
-//! A room of connections in which everybody hears everybody, from outside: how many deliveries a server makes.
+//! The client of a broadcast server: many connections, one of them sends, and all deliveries are counted.
 //!
 //! Used by `cargo xtask bench fan`. One thread; one member says so many lines of 100 bytes at once, and says the next when every
 //! member has heard them all.

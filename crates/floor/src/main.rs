@@ -11,7 +11,7 @@
 //! floor ADDRESS short BODY_BYTES                     accept, receive, answer, close
 //! floor ADDRESS ticking BODY_BYTES                   as persistent, but only who has asked by a tick is answered,
 //!                                                    at it: every millisecond
-//! floor ADDRESS hub 0                              what anybody sends goes to everybody
+//! floor ADDRESS hub 0                              sends each message to all connections
 //! floor ADDRESS stalling BODY_BYTES                  as persistent, but it stands still for 100 ms of every second
 //! ```
 #![expect(clippy::print_stderr, reason = "a tool says on stderr why it cannot run")]

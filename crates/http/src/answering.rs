@@ -35,7 +35,7 @@ pub(super) enum Outcome {
     Wait,
     /// A part was written; [`Http::take_begun`] has what was begun.
     Part,
-    /// What follows is another protocol's.
+    /// The bytes that follow belong to another protocol.
     Upgraded,
     /// The rest will not come: the connection ends in this way.
     Cut(Next),

@@ -1,12 +1,12 @@
-//! Every bound of HTTP connections: number, unit, consequence. What codecs bound is in `wire::limits`.
+//! Every bound of HTTP connections: number, unit, consequence. The bounds of codecs are in `wire::limits`.
 //!
-//! The first part is what [`Settings`](crate::Settings) begin with.
+//! The first part holds the defaults of [`Settings`](crate::Settings).
 
 use std::time::Duration;
 
 /// 1 MiB for a request body that [`Function`](crate::Function) is asked with; a longer one is answered 413.
 pub const BODY_SIZE: u64 = wire::limits::BODY_SIZE;
-/// 64 KiB of a body nobody reads are thrown away to keep the connection; beyond that it is closed.
+/// 64 KiB of a request body that no handler reads are discarded to keep the connection; beyond that it is closed.
 pub const UNREAD_BODY_SIZE: u64 = 64 * 1024;
 /// 10 s from a request's first byte (or the connection's start) to the end of its head; late is answered
 /// 408, or closed silently when not one byte came.
@@ -20,7 +20,7 @@ pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// 30 s that an application may make a request wait; then it is answered 504, and the connection closed.
 pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
-/// 256 bytes of what was refused as no request are in the access log; it has no more of its first line.
+/// 256 bytes of a malformed request line are written to the access log; the rest is left out.
 pub const LOG_REFUSED_BYTES: usize = 256;
 /// 500 ms for which an idle connection is kept open in a drain, so that its next answer can say `Connection: close`; a client
 /// that sends nothing until then is closed.

@@ -1,7 +1,7 @@
 //! HTTP as a service of one scheduler: what all its connections share.
 //!
 //! Owns the settings, the prepared reply pieces, the log and the counters. It is a service by itself, whose processes are
-//! HTTP connections; a service with more protocols has one of it and hands its connections what is theirs.
+//! The service of HTTP connections. A service with several protocols contains one and forwards the events of HTTP connections.
 
 use std::sync::Arc;
 

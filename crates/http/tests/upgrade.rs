@@ -17,7 +17,7 @@ use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientState, Faults, Sim, World};
 
-/// Lets whoever asks for it into the other protocol: at `/now` at once, at `/later` when it is asked again.
+/// Upgrades to the other protocol: `/now` at once, `/later` after a wait.
 #[derive(Default)]
 struct Door {
     asked_before: bool,

@@ -1,4 +1,4 @@
-//! What an engine is made with, of what the configuration says.
+//! From the configuration to the settings of an engine.
 //!
 //! Owns the translation. Defines no default: those are the configuration's, and equal the engine's own.
 
@@ -18,7 +18,7 @@ const _: () = {
     assert!(limits::PAGE_TABLE_SIZE == script::limits::TABLE_SIZE as u64);
 };
 
-/// What an engine for requests is made with.
+/// The settings of an engine for requests.
 pub fn engine_settings(pages: &Pages, seed: u64) -> Settings {
     Settings {
         role: Role::Requests,

@@ -1,4 +1,4 @@
-//! What tests of other crates need of a runner.
+//! Access to a runner for tests of other crates.
 //!
 //! Owns how it is made to fail. Not built for a server.
 

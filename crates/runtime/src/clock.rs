@@ -46,7 +46,7 @@ pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A length of time in the unit of deadlines; what is too long for it never ends.
+/// A duration in the unit of deadlines; a longer one than the unit can hold never ends.
 pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

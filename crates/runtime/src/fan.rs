@@ -1,7 +1,7 @@
 //! A fan: processes of one scheduler that all get the same bytes.
 //!
-//! Owns who they are, and what they are to get in this turn: it is joined once, so that sixteen messages are one piece of
-//! each receiver's write. Knows nothing of what the bytes mean.
+//! Owns the list of members and the messages of this turn: they are joined once, so that sixteen messages are one piece of
+//! each receiver's write. Never reads the bytes.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub struct Fan {
 }
 
 impl Fan {
-    /// From now on the process gets what is put in.
+    /// Adds the process: it receives all messages from now on.
     pub fn join(&mut self, process: ProcessId) -> Seat {
         if let Some(seat) = self.free.pop() {
             self.seats[seat.0 as usize] = Some(process);
@@ -34,7 +34,7 @@ impl Fan {
         seat
     }
 
-    /// The process in that seat gets nothing more, what was put in this turn included.
+    /// Removes the process in that seat: it receives nothing more, messages of this turn included.
     pub fn leave(&mut self, seat: Seat) {
         if self.seats[seat.0 as usize].take().is_some() {
             self.free.push(seat);
@@ -47,13 +47,13 @@ impl Fan {
         self.seats.len() - self.free.len()
     }
 
-    /// Whether nobody is there.
+    /// Whether it has no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What all members get at the end of this turn, behind what was put in before.
+    /// Appends to the bytes that all members receive at the end of this turn.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

@@ -163,14 +163,14 @@ impl<M: Send> Mailbox<M> {
         wakers.map(AsRawFd::as_raw_fd).collect()
     }
 
-    /// Sends what a message is made of, for those who do not know all messages; gives it back as [`send`](Self::send) does.
+    /// Converts a part into a message and sends it, for a sender that does not know the whole message type; returns a refused part as [`send`](Self::send) does.
     pub fn send_part<P>(&mut self, to: Endpoint, part: P) -> Result<(), P>
     where
         M: From<P> + TryInto<P>,
     {
         match self.send(to, part.into()) {
             Ok(()) => Ok(()),
-            // What was made of a part is that part.
+            // The message was made of a part, so it converts back.
             Err(message) => message.try_into().map_or(Ok(()), Err),
         }
     }

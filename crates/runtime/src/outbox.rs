@@ -19,7 +19,7 @@ enum Piece {
         start: usize,
     },
     Shared(SharedBytes),
-    /// What others of the same scheduler get as well, counted by a plain counter.
+    /// Bytes shared with other outboxes of this scheduler, by a reference count that is not atomic.
     Posted {
         bytes: Rc<[u8]>,
         start: usize,
@@ -32,7 +32,7 @@ enum Piece {
 pub(crate) struct Outbox {
     pieces: VecDeque<Piece>,
     queued: usize,
-    /// Of them, what was posted in this turn: most of it leaves before anybody counts it.
+    /// The bytes of them that were posted in this turn. Most of them leave before the queue is counted.
     uncounted: usize,
     /// Bytes that a layer below holds back; they are sent before the pieces.
     owed: usize,
@@ -58,7 +58,7 @@ pub(crate) enum Transmitted {
 }
 
 impl Piece {
-    /// What is left to send of it; `None` for a file.
+    /// The bytes not sent yet; `None` for a file.
     fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Self::Owned { bytes, start } => Some(&bytes[*start..]),
@@ -83,7 +83,7 @@ impl Outbox {
         self.queued + self.owed
     }
 
-    /// The same without what was posted in this turn.
+    /// The same without bytes that were posted in this turn.
     pub(crate) fn counted_bytes(&self) -> usize {
         self.queued + self.owed - self.uncounted
     }

@@ -1,7 +1,7 @@
-//! What one process, or a message, puts into the outputs of others: the ground of every broadcast.
+//! Posting: a process, or the handler of a message, appends bytes to the output of other processes. Broadcasts stand on it.
 //!
-//! Owns the way of bytes into the queue of a process that does not run, and the bound of that queue. What is posted to a
-//! process in a turn leaves at the end of it in one write, or earlier with what the process itself puts out.
+//! Owns how bytes get into the output queue of a process that does not run, and the bound of that queue. Bytes posted to a
+//! process leave at the end of the turn in one write, or earlier together with output of the process itself.
 
 use std::rc::Rc;
 
@@ -43,7 +43,7 @@ impl<K, T> Lanes for Slots<Process<K, T>> {
     }
 }
 
-/// What a service posts with.
+/// The means by which a service posts.
 pub(crate) struct Post<'a> {
     pub(crate) lanes: &'a mut dyn Lanes,
     #[expect(clippy::vec_box, reason = "they go into slots as they are")]

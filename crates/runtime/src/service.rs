@@ -67,7 +67,7 @@ pub enum Event {
 pub enum Next {
     /// Give it input as it comes.
     Read,
-    /// It has become another kind of process in this run: [`Service::kind`] says which. What is left of its input is given to
+    /// It has become another kind of process in this run: [`Service::kind`] says which. The input not consumed yet is given to
     /// it as that, and then input as it comes.
     Changed,
     /// Give it no input until it is resumed or its output is drained; then what is left of the input comes first.
@@ -298,7 +298,7 @@ pub trait Service {
         None
     }
 
-    /// A connection was accepted. What it puts out leaves at once. `None` closes it, and nothing is sent.
+    /// A connection was accepted. Its output is sent at once. `None` closes it, and nothing is sent.
     fn on_accept(
         &mut self,
         listener: ListenerIndex,

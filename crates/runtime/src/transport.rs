@@ -1,6 +1,6 @@
 //! The seam between a socket and its process, where an encrypting transport stands.
 //!
-//! Owns what a transport may do ([`Transport`]) and a pollset that has one for the connections of some listeners
+//! Owns the interface of a transport ([`Transport`]) and a pollset that puts one on the connections of some listeners
 //! ([`Layered`]). Processes, outboxes and fans see plain bytes on both. A pollset without layers pays nothing: what the
 //! scheduler asks for their sake is a constant there.
 
@@ -16,12 +16,12 @@ use sys::socket::{ListenAddress, Peer};
 
 use crate::limits::{LAYER_EARLY_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
 
-/// What a transport between socket and process does. It may hold back bytes in both directions: parts of records.
+/// A transport between socket and process. It may hold back bytes in both directions, such as parts of records.
 pub trait Transport {
-    /// Takes bytes of the peer: appends what they say to `plain`, and what they have to be answered with to `wire`.
+    /// Takes bytes of the peer: appends the decoded bytes to `plain`, and the answer of the transport itself to `wire`.
     ///
     /// # Errors
-    /// When the peer does not keep to the protocol; what is in `wire` is sent before the connection ends.
+    /// When the peer breaks the protocol; the bytes in `wire` are sent before the connection ends.
     fn open(
         &mut self,
         bytes: &[u8],
@@ -32,10 +32,10 @@ pub trait Transport {
     /// Whether the handshake is over, and [`seal`](Self::seal) may be called.
     fn is_ready(&self) -> bool;
 
-    /// Appends to `wire` what says these bytes to the peer.
+    /// Encodes these bytes and appends them to `wire`.
     fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>);
 
-    /// Appends to `wire` what says that nothing follows.
+    /// Appends the end-of-stream record to `wire`.
     fn end(&mut self, wire: &mut Vec<u8>);
 
     /// Whether the peer has said that it sends no more. An end of its connection without that is a failure: it may have been cut.
@@ -46,12 +46,12 @@ pub trait Transport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation;
 
-/// A transport and what its connection is still to send.
+/// A transport and the bytes it has not sent yet.
 struct Layer<T> {
     transport: T,
-    /// What the process said before the handshake was over.
+    /// Output of the process from before the end of the handshake.
     early: Vec<u8>,
-    /// What the socket had no room for; sent up to `sent`.
+    /// Encoded bytes for which the socket had no room; sent up to `sent`.
     wire: Vec<u8>,
     sent: usize,
     end: End,
@@ -65,7 +65,7 @@ enum End {
 }
 
 impl<T: Transport> Layer<T> {
-    /// Sends what waits; whether nothing is left of it.
+    /// Sends the encoded bytes; whether all have left.
     fn flush<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -133,7 +133,7 @@ pub struct Socket<K, T> {
     layer: Option<Box<RefCell<Layer<T>>>>,
 }
 
-/// A listener, and what its address was asked for as.
+/// A listener and the address it was asked for.
 pub struct Listener<L> {
     inner: L,
     address: ListenAddress,
@@ -146,7 +146,7 @@ type Choose<T> = Box<dyn FnMut(&ListenAddress) -> Option<T>>;
 pub struct Layered<P, T> {
     inner: P,
     choose: Choose<T>,
-    /// What was just received, as it is meant.
+    /// The decoded bytes of the last receive.
     plain: Vec<u8>,
 }
 
@@ -327,7 +327,7 @@ impl<P: Pollset, T: Transport> Pollset for Layered<P, T> {
             layer.end = End::Said;
             layer.transport.end(&mut layer.wire);
         }
-        // A connection that fails here has nobody to say anything to.
+        // The connection has failed: its last bytes cannot be sent, and the error changes nothing.
         !layer.flush(&mut self.inner, &socket.inner, Follows::More).unwrap_or(true)
     }
 

@@ -1,4 +1,4 @@
-//! What a process, or a message, puts into the outputs of others: a room in which everybody hears everybody.
+//! Posting between processes: a room in which each message goes to all members.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use world::{ClientId, ClientState, Faults, Random, Sim, Stall, World};
 /// Bytes that may wait for a peer.
 const BOUND: usize = 100_000;
 
-/// What members say goes to all, themselves included. Who says `q` ends.
+/// Each line of a member goes to all, itself included. A member that sends `q` is closed.
 #[derive(Default)]
 struct Room {
     fan: Fan,

@@ -33,7 +33,7 @@ impl FileHelper {
         self.disk.as_mut().map(|(_, disk)| disk)
     }
 
-    /// What a job or a region comes to; `None` for what is not a file helper's business.
+    /// The result of a job or of a region; `None` for a message that is for another receiver.
     pub fn answer(&mut self, message: Message) -> Option<Message> {
         let Message::FileHelper(order) = message else { return None };
         Some(self.carry_out(order).into())

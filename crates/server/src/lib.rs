@@ -1,7 +1,7 @@
-//! The application server: configuration, HTTP connections, routing, files, admin.
+//! The application server: the processes and messages of all protocols, the site, admin, and the start and end of it all.
 //!
-//! Owns what a request means and who answers it. Runs on the runtime's schedulers; never makes a system call in
-//! a handler, never blocks a turn.
+//! Owns which part answers a request, and connects the crates `http`, `files`, `pages` and `config` on the runtime's schedulers. A handler
+//! never blocks a turn; its only system calls are those of the file lookup.
 
 pub mod admin;
 pub mod conn;

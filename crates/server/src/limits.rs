@@ -1,7 +1,7 @@
 //! Every bound of the server that cannot be configured: its name, its number and unit, and what happens when it is
 //! reached.
 //!
-//! Owns the numbers alone. What can be configured is in `config::limits`, bounds of the protocol codecs in
+//! Owns the numbers alone. Configurable bounds are in `config::limits`, bounds of the protocol codecs in
 //! `wire::limits`, those of pages in `pages/limits.rs`.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub use config::limits::*;
 
 pub use pages::limits::*;
 
-// What is configured where nothing is said is what connections would begin with by themselves.
+// The defaults of the configuration are the defaults of the HTTP library.
 const _: () = {
     assert!(config::limits::BODY_SIZE == http::limits::BODY_SIZE);
     assert!(config::limits::UNREAD_BODY_SIZE == http::limits::UNREAD_BODY_SIZE);
@@ -50,7 +50,7 @@ pub const ADMIN_BACKLOG: u32 = 64;
 /// Sockets taken over from systemd. Consequence: more are left alone.
 pub const INHERITED_MAX: u32 = 64;
 
-/// 1 KiB: a shorter answer of a page is not compressed; what that saves is less than a packet.
+/// 1 KiB: a shorter answer of a page is not compressed; compression would save less than a packet.
 pub const PACK_FROM: usize = 1024;
 
 /// 128 KiB of answers of pages are compressed in a turn at once, and as much of those that wait at its end: half a millisecond

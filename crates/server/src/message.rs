@@ -15,7 +15,7 @@ use runtime::stats::Stats;
 
 use crate::site::SiteData;
 
-/// A message, by who gets it.
+/// Messages, one type for each kind of receiver.
 #[derive(Debug)]
 pub enum Message {
     /// A scheduler.
@@ -32,7 +32,7 @@ pub enum Message {
     Control(ToControl),
 }
 
-/// What a scheduler gets.
+/// Messages to a scheduler.
 #[derive(Debug)]
 pub enum ToScheduler {
     /// From a file helper: what is at the path.
@@ -41,7 +41,7 @@ pub enum ToScheduler {
     Warmed(ProcessId, Warmed),
     /// From a name helper: the addresses of a host.
     Resolved(Looked),
-    /// From an upload helper: what became of an order.
+    /// From an upload helper: the result of an order.
     Uploaded(Box<Report>),
     /// From a page process of another scheduler.
     Letter(Box<Letter>),
@@ -61,11 +61,11 @@ pub enum ToScheduler {
         /// How long an idle connection is kept to learn that it is to close.
         idle_grace_ms: u64,
     },
-    /// Say what you counted.
+    /// Send your counters.
     AskReport,
 }
 
-/// What a file helper gets.
+/// Messages to a file helper.
 #[derive(Debug)]
 pub enum ToFileHelper {
     /// Look a path up.
@@ -74,37 +74,37 @@ pub enum ToFileHelper {
     Warm(Box<WarmFor>),
 }
 
-/// What the log writer gets.
+/// Messages to the log writer.
 #[derive(Debug)]
 pub enum ToLogWriter {
     /// Lines, and how many.
     Lines(Vec<u8>, u64),
     /// Open the file anew.
     Reopen,
-    /// Write what came, then end.
+    /// Write the remaining entries, then end.
     Stop,
-    /// Say what you counted.
+    /// Send your counters.
     AskReport,
 }
 
-/// What the control scheduler gets.
+/// Messages to the control scheduler.
 #[derive(Debug)]
 pub enum ToControl {
     /// From a scheduler: what it counted.
     Report(Box<SchedulerReport>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
-    /// What there is of pages.
+    /// The counters of pages.
     PagesLoaded(Arc<PagesRead>),
-    /// What became of the last reload.
+    /// The result of the last reload.
     Reloaded(Arc<ReloadReport>),
-    /// The others were told to stop.
+    /// The other schedulers have been told to stop.
     Draining,
     /// The others have stopped: finish.
     Stop,
 }
 
-/// What a variant holds becomes a message, and becomes itself again where it could not be sent.
+/// Converts the value of a variant into a message, and back where the message could not be sent.
 macro_rules! part {
     ($part:ty, $($variant:tt)+) => {
         impl From<$part> for Message {
@@ -182,7 +182,7 @@ pub struct ReloadReport {
     pub problems: Vec<String>,
 }
 
-/// What there is of pages.
+/// The counters of pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PagesRead {
     /// How many there are, those only for others to include among them.

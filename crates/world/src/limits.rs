@@ -1,13 +1,13 @@
 //! Every bound of the simulated world: number, unit, and what happens when it is reached.
 
-/// Most events of the simulated pollset in one wait, 512 as the kernel's. What is beyond waits for the next one.
+/// 512 events in one wait of the simulated pollset, as in the kernel's. Further events wait for the next one.
 pub const EVENT_BATCH: usize = 512;
 
 /// Most bytes of a simulated connection on their way and not read, in each direction: 64 KiB. A send takes no
 /// more until the other side reads.
 pub const BUFFER: u32 = 64 * 1024;
 
-/// The smallest such buffer a fault makes, 2 KiB: what is sent leaves in many parts.
+/// 2 KiB, the smallest such buffer that a fault makes: output leaves in many parts.
 pub const BUFFER_MINIMUM: u32 = 2 * 1024;
 
 /// Bytes from which a simulated send that announced more is transmitted all the same: 1,448, a segment of an

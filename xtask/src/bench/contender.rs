@@ -42,7 +42,7 @@ pub(crate) const FLOOR_KEPT: Contender = floor("kept", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PERSISTENT: Contender = floor("persistent", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PIPELINED: Contender = floor("pipelined", JSON_BODY_BYTES);
 pub(crate) const FLOOR_SHORT: Contender = floor("short", JSON_BODY_BYTES);
-/// Sends what it received to everybody.
+/// Sends each message to all connections.
 pub(crate) const FLOOR_HUB: Contender = floor("hub", 0);
 /// Answers at every millisecond: so it decides the pace, and no client that keeps up with it.
 pub(crate) const FLOOR_TICKING: Contender = floor("ticking", JSON_BODY_BYTES);
@@ -80,7 +80,7 @@ impl Running {
         let address = server::free_address()?;
         let words = command_line(contender, workload, site, address)?;
         let request = match workload.load {
-            // Everybody hears everybody: what is asked is what is answered.
+            // The client gets its own line back, so the answer equals the request.
             Load::Fan { .. } => "HTTP/1.1 200 heard\r\n\r\n".to_owned(),
             _ => load::request(address, workload.path),
         };

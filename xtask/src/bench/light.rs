@@ -76,7 +76,7 @@ pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
     Some((count, sample))
 }
 
-/// Reads the line of `floor-fan`: deliveries are what is counted.
+/// Reads the line of `floor-fan`: it counts deliveries.
 pub(crate) fn read_fan(text: &str) -> Option<Count> {
     let line: Value = serde_json::from_str(text.trim()).ok()?;
     Some(Count {

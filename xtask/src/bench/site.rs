@@ -69,7 +69,7 @@ impl Site {
         built(self.programs.join("floor-load"))
     }
 
-    /// The client of the floor's hub, and of other rooms in which everybody hears everybody.
+    /// The client of broadcast servers, the floor's hub among them.
     pub(crate) fn floor_fan(&self) -> Result<PathBuf, Failure> {
         built(self.programs.join("floor-fan"))
     }

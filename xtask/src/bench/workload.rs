@@ -23,7 +23,7 @@ pub(crate) enum Load {
     Idle { connections: u64 },
     /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
     Paced { connections: usize },
-    /// A room in which everybody hears everybody: one member says so many lines at once. A delivery is a request.
+    /// A broadcast: one member sends this many lines at once. Each delivery counts as a request.
     Fan { members: u32, lines: u32 },
     /// None: the program itself is what is measured.
     None,
@@ -105,7 +105,7 @@ const fn ratio_to_floor(metric: Metric, most: f64) -> Target {
 
 const FAN_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.04)];
 
-/// What is delivered, against a hub that sends what it received to everybody.
+/// Deliveries, against a hub that sends each message to all connections.
 const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
     Workload {
         name,

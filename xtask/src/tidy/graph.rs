@@ -23,7 +23,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-server", Use::Always),
     // The command line lays its words over the file's.
     ("velodrome", "velodrome-config", Use::Always),
-    // `velodrome check` tells what is wrong with pages.
+    // `velodrome check` prints the problems of pages.
     ("velodrome", "velodrome-pages", Use::Always),
     // The library: services written by others.
     ("velodrome", "velodrome-http", Use::Always),
@@ -43,7 +43,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Networks as they are written, and bounds of heads.
     ("velodrome-config", "velodrome-wire", Use::Always),
     ("velodrome-pages", "velodrome-config", Use::Always),
-    // Which files pages are, and what media type they have.
+    // The files that are pages, and their media type.
     ("velodrome-pages", "velodrome-files", Use::Always),
     // The request that a page sees, and the body it comes with.
     ("velodrome-pages", "velodrome-http", Use::Always),
@@ -54,7 +54,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-pages", "velodrome-wire", Use::Always),
     ("velodrome-http", "velodrome-runtime", Use::Always),
     ("velodrome-http", "velodrome-wire", Use::Always),
-    // Who a peer is, and which side speaks first.
+    // The peer's address, and the side that speaks first.
     ("velodrome-http", "velodrome-sys", Use::Always),
     ("velodrome-files", "velodrome-wire", Use::Always),
     // Files are opened beneath a root.

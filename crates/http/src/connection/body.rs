@@ -92,7 +92,7 @@ impl Connection {
                 return Step::Stop { consumed: head.len(), next: Next::Park };
             }
             Outcome::Cut(next) => next,
-            // Nothing is upgraded behind a body that nobody reads: such a request is the last one.
+            // A request with a body that no handler reads is not upgraded: it is the last one of its connection.
             Outcome::Kept | Outcome::Closed | Outcome::Upgraded => Next::Linger,
         };
         self.phase = Phase::Over;

@@ -113,7 +113,7 @@ impl Connection {
         matches!(self.phase, Phase::Proxy | Phase::Head(_))
     }
 
-    /// Takes what came: as many requests as there are. [`runtime::service::Service::on_input`] of its process.
+    /// Handles the received bytes: as many requests as they hold. [`runtime::service::Service::on_input`] of its process.
     #[inline]
     pub fn on_input<A: Application>(
         &mut self,

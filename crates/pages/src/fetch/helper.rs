@@ -11,7 +11,7 @@ use super::names::{Found, Question, resolve};
 #[derive(Debug)]
 pub struct NameHelper;
 
-/// A name that was looked up, and what was found.
+/// A host name and its addresses.
 pub type Looked = (Question, Found);
 
 impl<M> Handle<M> for NameHelper
@@ -21,7 +21,7 @@ where
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward {
         let Ok(name) = message.try_into() else { return Onward::Wait };
         let found = resolve(&name);
-        // Given back, it has nobody to go to: a request that waits for it meets its deadline.
+        // A result that cannot be sent is dropped: the request that waits for it meets its deadline.
         let _nobody_turns = send_patiently(mailbox, from, M::from((name, found)));
         Onward::Wait
     }

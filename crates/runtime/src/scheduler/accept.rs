@@ -144,7 +144,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         debug_assert_eq!(inserted, id, "the name that was announced");
         self.stats.count_open(kind, self.table.len());
         if !self.output.is_empty() {
-            // It speaks first. What stays here would be the next process's.
+            // The server speaks first on this connection. Output left here would go to the next process that runs.
             self.transmit(id);
         }
         Some(id)

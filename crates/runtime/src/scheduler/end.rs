@@ -1,6 +1,6 @@
 //! The end of a process: out of the wheel, out of the table, counted, closed.
 //!
-//! Owns what is given back when it ends. Never decides that one does.
+//! Owns the release of all it holds. Never decides that a process ends.
 
 use sys::pollset::Pollset;
 
@@ -35,7 +35,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.service.on_close(process.state, reason);
     }
 
-    /// A handler panicked: its process ends, everybody else goes on.
+    /// A handler panicked: its process ends, all others continue.
     pub(super) fn end_panicked(&mut self) {
         self.stats.panics += 1;
         self.output.clear();

@@ -155,7 +155,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     self.release_outbox(outbox);
                 }
                 self.stop_waiting_for_room(id);
-                // What others posted did not wait: the process has nothing to learn of it.
+                // Only posted bytes were waiting; the process did not ask to be told when they have left.
                 let output = if waited { Drained::AfterWaiting } else { Drained::Nothing };
                 self.on_sent(id, output);
             }
@@ -170,7 +170,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// A turn ends: what was posted to processes leaves, each process's in one write.
+    /// A turn ends: sends all posted bytes, one write for each process.
     pub(super) fn send_posted(&mut self) {
         let mut posted = std::mem::take(&mut self.posted);
         for id in posted.drain(..) {
@@ -188,7 +188,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(outbox) = &mut process.outbox else { return };
         let counted = outbox.counted_bytes();
         if counted > 0 {
-            // It waits already, behind what waits for the peer, the next turn or a file.
+            // Its queue is already waiting for the peer, the next turn or a file.
             outbox.count_posted();
             let queued = outbox.queued_bytes();
             self.stats.count_buffered(counted, queued);
@@ -271,7 +271,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.go_on_reading(id);
     }
 
-    /// Whether a layer holds back what its socket had no room for: then the process waits for that as for output of its own.
+    /// Whether a transport holds bytes back because the socket is full: the process waits for them as for output of its own.
     pub(super) fn owes(&mut self, id: ProcessId) -> bool {
         let Some(process) = self.table.lookup(id) else { return false };
         let owed = self.pollset.owed(&process.socket);
@@ -287,7 +287,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         true
     }
 
-    /// After a receive: a handshake may have something to send, and what waited for its end may go.
+    /// After a receive: a handshake may have bytes to send, and bytes that waited for its end may leave.
     pub(super) fn settle_layer(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
         if process.outbox.is_none() {

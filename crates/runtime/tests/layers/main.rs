@@ -18,7 +18,7 @@ use scramble::Scramble;
 /// The ports: with a layer and a greeting, without a layer, with a layer and silent until it is spoken to.
 const PORTS: [u16; 3] = [443, 80, 8443];
 
-/// What the process says before it has heard anything.
+/// The greeting of the process, before any input.
 const GREETING: &[u8] = b"welcome\n";
 
 /// Greets, and gives everything back in capitals; ends after a `q`, having said `BYE`.
@@ -101,7 +101,7 @@ impl Client {
         self.step(world);
     }
 
-    /// Takes what has come, and answers it.
+    /// Answers the received bytes.
     fn step(&mut self, world: &World) {
         let bytes = world.client_received(self.id);
         let mut wire = Vec::new();

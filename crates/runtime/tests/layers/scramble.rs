@@ -1,7 +1,7 @@
 //! A transport for tests: it scrambles, re-frames, has a handshake of three flights, and says its end.
 //!
 //! A frame is its kind, the length of its content in two bytes, and the content, each byte changed by a key that goes on from
-//! byte to byte: what is lost or comes twice is seen. The handshake is a hello of the client, one of the server that is longer
+//! byte to byte: a lost or repeated byte breaks the rest. The handshake is a hello of the client, one of the server that is longer
 //! than small socket buffers, and a word of the client.
 
 use runtime::transport::{Transport, Violation};
@@ -38,7 +38,7 @@ impl Scramble {
         Self::new(Side::Server, 10)
     }
 
-    /// A client, and what it says first.
+    /// A client and its hello.
     pub(crate) fn client() -> (Self, Vec<u8>) {
         let mut client = Self::new(Side::Client, SERVER_HELLO_BYTES);
         let mut wire = Vec::new();

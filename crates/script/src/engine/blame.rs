@@ -1,6 +1,6 @@
 //! Whose fault a failure is that nobody caught: the page's, or that of the client which sent what no page can look at.
 //!
-//! Owns the reading of what fault.lua tells of it. Never guesses from a message: it is the client's where it is the very one that
+//! Owns the reading of the report of fault.lua. Never guesses from a message: it is the client's where it is the very one that
 //! the library raised for it, and of memory where it is LuaJIT's own.
 
 use crate::engine::error::Fault;
@@ -11,7 +11,7 @@ use crate::engine::state::State;
 impl State {
     /// The fault of a run that raised this message.
     pub(super) fn fault_of(&mut self, coroutine: &Coroutine, message: &str) -> Fault {
-        // A coroutine of the page that found no memory: what LuaJIT raised in it was handed on.
+        // A coroutine of the page ran out of memory, and the page passed LuaJIT's error on.
         if message == NO_MEMORY {
             return Fault::Memory;
         }

@@ -1,4 +1,4 @@
-//! The tags of what the library yields: what a run has come to, or what it waits for.
+//! The tags of values that the library yields: the end of a run, or what it waits for.
 //!
 //! Owns the one table that Rust and the library's Lua (`kit.tag_NAME`) are both made from. A yield without values is the end of
 //! a slice and has none.
@@ -24,11 +24,11 @@ macro_rules! tags {
 }
 
 tags! {
-    /// The run is over: with what its output is.
+    /// The run has ended; its output follows.
     DONE = 1;
     /// A text is loaded, or cannot be.
     LOADED = 2;
-    /// What a page's own coroutine yields.
+    /// A value that a page's own coroutine yields.
     USER = 3;
     SLEEP = 4;
     NAME = 5;

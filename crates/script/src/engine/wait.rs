@@ -1,6 +1,6 @@
 //! What a run waits for, by what the library yielded.
 //!
-//! Owns what stands behind the tag of a wait. Never answers one.
+//! Owns the reading of the values behind a wait's tag. Never answers a wait.
 
 use std::time::Duration;
 

@@ -62,7 +62,7 @@ fn an_allocation_that_fails_in_assembler_writes_over_no_frame() {
     }
 }
 
-/// What a coroutine of the page hands on is the same fault.
+/// An out-of-memory error that a coroutine of the page passes on is the same error.
 #[test]
 fn memory_that_is_missing_within_a_coroutine_is_missing_memory() {
     for code in [

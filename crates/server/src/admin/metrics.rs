@@ -1,6 +1,6 @@
 //! Metrics in the Prometheus text format, version 0.0.4.
 //!
-//! Owns the format. What there is to tell is in `numbers`: counters end in `_total`, units stand in the name, every metric has
+//! Owns the format. The rows are in `numbers`: counters end in `_total`, units stand in the name, every metric has
 //! its help and type.
 
 use std::fmt::Write;
@@ -125,7 +125,7 @@ mod tests {
         rows.iter().map(one).collect()
     }
 
-    /// The table of docs/metrics.md: when it fails, what it prints is what belongs there.
+    /// The table of docs/metrics.md. A failure prints the right table.
     #[test]
     fn every_number_is_documented_as_it_is() {
         let mut rows = table(OF_SCHEDULER, "");
@@ -154,7 +154,7 @@ mod tests {
         let words = counted.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
         let fields: Vec<&str> = words.filter_map(|word| word.strip_suffix(':')).collect();
         assert!(fields.len() > 60, "{fields:?}");
-        // Names of things, not numbers; and what others are made of.
+        // Names, and parts of a sum that has its own row.
         let others =
             ["page", "longest_turn_kind", "mail", "sampled", "counts", "used", "over_budget"];
         let kills = ["over_memory", "stalled", "late"];

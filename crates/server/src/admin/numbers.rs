@@ -1,6 +1,6 @@
 //! The numbers that schedulers count: each is one row here, and `/metrics`, `ctl stats` and docs/metrics.md come from it.
 //!
-//! Owns names, units and what a number means. Never writes a format.
+//! Owns name, unit and meaning of each number. Never writes a format.
 
 use pages::{PageReport, PagesReport};
 use runtime::service::CloseReason;
@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Gauge,
 }
 
-/// What a number counts. `ctl stats` has it as it is, `/metrics` times in seconds.
+/// The unit of a number. `ctl stats` prints the number as it is, `/metrics` prints times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Count,
@@ -30,7 +30,7 @@ use Unit::{Bytes, Count, Microseconds, Nanoseconds};
 pub(super) struct Row<T> {
     /// Its place in `ctl stats`: keys with dots between.
     pub(super) stats: &'static str,
-    /// Its name in `/metrics`, without what all names have and without unit and kind.
+    /// Its name in `/metrics` without prefix, unit and kind.
     pub(super) metric: &'static str,
     pub(super) kind: Kind,
     pub(super) unit: Unit,

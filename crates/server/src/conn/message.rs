@@ -1,4 +1,4 @@
-//! What messages do to a scheduler.
+//! How a scheduler handles its messages.
 //!
 //! Owns which part of it a message is for.
 
@@ -41,7 +41,7 @@ impl Connections {
             }
             ToScheduler::AskReport => {
                 let report = self.report(context);
-                // Who asks again later finds room again.
+                // A later request for it finds room again.
                 let _asks_again = context.mail.send_part(from, ToControl::Report(report));
             }
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),

@@ -1,6 +1,6 @@
 //! The connections of one scheduler, whatever they speak: the service that the runtime runs.
 //!
-//! Owns the closed enum of processes, which protocol a listener speaks, and what a message is for. Knows no protocol and
+//! Owns the closed enum of processes, the protocol of each listener, and the receiver of each message. Knows no protocol and
 //! no route: `http`, `fetch` and `site` do.
 
 mod log;
@@ -29,16 +29,16 @@ use crate::site::{Site, SiteData};
 use http::{AccessLog, Application, Connection, Http};
 use pages::fetch::Client;
 
-// What an idle connection costs: its slot and nothing else (`tests/idle_memory.rs` counts the heap).
+// An idle connection costs its slot and nothing else (`tests/idle_memory.rs` counts the heap).
 const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
 
-/// The connections of one scheduler: what those of each protocol share, and the client that fetches from other servers.
+/// The connections of one scheduler: the shared state of each protocol, and the client that fetches from other servers.
 pub struct Connections {
     http: Http<Site>,
     client: Client,
     /// Which configured listener each of this scheduler's own is; empty: they are the same.
     listeners: Vec<usize>,
-    /// What each configured listener speaks.
+    /// The protocol of each configured listener.
     protocols: Arc<[Protocol]>,
 }
 
@@ -65,7 +65,7 @@ impl Connections {
         self.client.set_connections(connections);
     }
 
-    /// What HTTP connections share, with the site.
+    /// The shared state of HTTP connections, with the site.
     pub fn http(&self) -> &Http<Site> {
         &self.http
     }

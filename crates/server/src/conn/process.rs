@@ -1,6 +1,6 @@
 //! The processes of a scheduler: a closed enum, one variant for each kind of connection.
 //!
-//! Owns which of them an event is for. Knows nothing of what they do.
+//! Owns the choice of the process an event is for. Knows nothing of protocols.
 
 use http::Connection;
 use pages::fetch::Outbound;

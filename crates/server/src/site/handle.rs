@@ -249,17 +249,17 @@ impl Site {
         }
     }
 
-    /// Who writes the access log.
+    /// The writer of the access log.
     pub(crate) fn log_writer(&self) -> Option<Endpoint> {
         self.helpers.log
     }
 
-    /// What the file cache counted.
+    /// The counters of the file cache.
     pub(crate) fn cache_stats(&self) -> CacheStats {
         self.cache.stats()
     }
 
-    /// What pages counted; none where no page can be run.
+    /// The counters of pages; `None` where no page can run.
     pub(crate) fn pages_report(&self) -> Option<PagesReport> {
         self.runner.as_ref().map(|runner| runner.report())
     }

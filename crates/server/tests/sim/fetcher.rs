@@ -19,7 +19,7 @@ use world::{ClientId, Faults, Sim, World};
 
 use pages::fetch::{Answer, Asked, Client, Failure, Got, Number, Outbound, Outcome, Wanted};
 
-/// A service of fetches alone, which keeps what they came to.
+/// A service that only fetches, and keeps the results.
 #[derive(Default)]
 pub(crate) struct Fetcher {
     client: Client,

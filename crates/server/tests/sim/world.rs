@@ -89,7 +89,7 @@ pub(crate) struct Stage<S: Service> {
 }
 
 impl<S: Service> Stage<S> {
-    /// A server of services made by `make`, each told which endpoints help it.
+    /// A server of services made by `make`; each gets the endpoints of its helpers.
     pub(crate) fn new(
         setting: &Setting,
         errands: Vec<Errand<S::Message>>,
