@@ -17,6 +17,10 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
         print!("{DEFINITIONS}");
         return Ok(());
     }
+    if flags.defaults {
+        print!("{}", config::defaults());
+        return Ok(());
+    }
     let source = Source {
         directory: flags.source.directory.clone(),
         config: flags.source.config.clone(),

@@ -45,6 +45,7 @@ const CHECK_EXAMPLES: &str = "Examples:
   velodrome check site                         are site/velodrome.toml and the pages of site right?
   velodrome check site --explain /img/logo.png which rule does this path meet, and why?
   velodrome check site --explain /a --host example.org --method POST
+  velodrome check --defaults > velodrome.toml   every key with its documentation, all commented out
   velodrome check --definitions > velodrome.d.lua   for the Lua language server of an editor
 
 Exit status: 0 right, 1 wrong, 2 wrong use.";
@@ -107,6 +108,9 @@ pub(crate) struct Check {
     /// The host of the request to explain.
     #[arg(long, value_name = "NAME", requires = "explain")]
     pub(crate) host: Option<String>,
+    /// Print a velodrome.toml with every key, its documentation and its default, all commented out.
+    #[arg(long, conflicts_with_all = ["explain", "definitions"])]
+    pub(crate) defaults: bool,
     /// Print what pages may use, for the Lua language server of an editor.
     #[arg(long, conflicts_with = "explain")]
     pub(crate) definitions: bool,

@@ -1,4 +1,4 @@
-//! The chat of `examples/chat.rs` on two schedulers of a simulated world: everybody hears everybody.
+//! The chat of `examples/chat.rs` on two schedulers of a simulated world: each line reaches all members.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 #[allow(dead_code, reason = "its `main` is for people")]

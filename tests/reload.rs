@@ -160,7 +160,7 @@ fn what_only_a_restart_can_change_is_refused_by_name() {
         ("descriptor_tables = \"shared\"\n", "descriptor_tables"),
         ("[log]\naccess = \"access.log\"\n", "log.access"),
         ("[log]\nformat = \"json\"\n", "log.format"),
-        ("[admin]\nmetrics = \"127.0.0.1:1\"\n", "admin"),
+        ("[admin]\nmetrics = \"127.0.0.1:1\"\n", "admin.metrics"),
         ("spin = \"7us\"\n", "spin"),
         ("reuseport_cpu = true\n", "reuseport_cpu"),
         ("[limits]\nconnections = 7\n", "limits.connections"),

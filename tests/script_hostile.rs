@@ -77,7 +77,7 @@ fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
     }
 }
 
-/// Takes what comes of a program. An answer in parts may go on as long as its client takes them: this one leaves after a while.
+/// Reads a program's answer. A streamed answer may go on as long as its client reads: this client leaves after a while.
 fn take_answer(client: &mut Client) -> std::io::Result<()> {
     let (begun, mut buffer) = (Instant::now(), vec![0; 1 << 16]);
     while begun.elapsed() < TAKEN_MAX && read(&mut client.stream, &mut buffer)? > 0 {}

@@ -104,6 +104,18 @@ fn a_configuration_that_cannot_be_read_is_named() {
 }
 
 #[test]
+fn the_printed_defaults_are_a_right_configuration() {
+    let printed = run(Command::new(PROGRAM).args(["check", "--defaults"]));
+    assert_eq!(printed.status.code(), Some(0), "{printed:?}");
+    let text = String::from_utf8(printed.stdout).unwrap();
+    assert!(text.contains("\n#keep_alive = \"75s\"\n"), "{text}");
+    let plan = Plan::new()
+        .config(&text.replace("#keep_alive", "keep_alive").replace("#[limits]", "[limits]"));
+    let checked = run(Command::new(PROGRAM).arg("check").arg(plan.directory.join("site")));
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+}
+
+#[test]
 fn mistakes_of_a_configuration_are_told_with_their_places() {
     let plan = Plan::new().config("schedulrs = 2\n[limits]\nheader_deadline = \"10 parsecs\"\n");
     let config = plan.directory.join("velodrome.toml");

@@ -2,9 +2,9 @@
 //!
 //! Owns the hint for a word that is none of them. Never knows what the words mean.
 
-use super::keys::{enumerate, nearest};
-use super::section::Item;
+use super::item::Item;
 use super::value::{borrowed_text, cannot_be};
+use super::wording::{enumerate, nearest};
 
 /// The value that goes with the word.
 pub(super) fn choice<T: Copy>(item: &Item<'_>, words: &[(&str, T)]) -> Result<T, String> {

@@ -9,8 +9,10 @@ use toml::de::DeValue;
 
 use super::Problems;
 use super::host_name::HostName;
-use super::section::Section;
-use super::value::{cannot_be, shown, text, wrong_type};
+use super::item::Item;
+use super::key::{show_text, show_texts};
+use super::value::{cannot_be, text};
+use super::wording::shown;
 use wire::network::Network;
 
 /// Which targets may be fetched.
@@ -97,25 +99,36 @@ fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Reads the key over what is there.
-pub(super) fn read_into(rules: &mut FetchRules, section: &Section<'_>, problems: &mut Problems) {
+/// Reads the value of `fetch`.
+pub(super) fn read(item: &Item<'_>, problems: &mut Problems) -> Result<FetchRules, String> {
     const WANTED: &str =
         "\"all\", \"none\", or an array such as [\"*.example.org\", \"10.0.0.0/8\"]";
-    let Some(item) = section.item("fetch") else { return };
     match item.value {
         DeValue::Array(_) => {
-            let listed = section.list("fetch", problems, |item| {
+            let listed = item.list(problems, |item| {
                 let text = text(item)?;
                 rule(&text).map_err(|why| cannot_be(item, &text, &why))
-            });
-            *rules = FetchRules::Listed(listed.unwrap_or_default().into());
+            })?;
+            Ok(FetchRules::Listed(listed.into()))
         }
         DeValue::String(word) => match &**word {
-            "all" => *rules = FetchRules::All,
-            "none" => *rules = FetchRules::None,
-            other => problems.at(item.offset, cannot_be(&item, other, &format!("write {WANTED}"))),
+            "all" => Ok(FetchRules::All),
+            "none" => Ok(FetchRules::None),
+            other => Err(cannot_be(item, other, &format!("write {WANTED}"))),
         },
-        _ => problems.at(item.offset, wrong_type(&item, WANTED)),
+        _ => Err(item.wrong_type(WANTED)),
+    }
+}
+
+/// As it is written in the file.
+pub(super) fn show(rules: &FetchRules) -> String {
+    match rules {
+        FetchRules::All => show_text("all"),
+        FetchRules::None => show_text("none"),
+        FetchRules::Listed(rules) => show_texts(rules.iter().map(|rule| match rule {
+            FetchRule::Host(name) => name.to_string(),
+            FetchRule::Network(network) => network.to_string(),
+        })),
     }
 }
 

@@ -5,9 +5,11 @@
 
 use super::Header;
 use super::Problems;
-use super::keys::nearest;
-use super::section::{Item, Section};
-use super::value::{cannot_be, shown, text, word};
+use super::item::Item;
+use super::section::Section;
+use super::value::{cannot_be, text, word};
+use super::wording::nearest;
+use super::wording::shown;
 
 /// Fields that frame a message or belong to the connection, and what to write instead of them.
 const RESERVED: [(&str, &str); 13] = [

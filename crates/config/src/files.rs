@@ -5,27 +5,174 @@
 use std::path::Path;
 
 use super::field::{cache_control, media_type};
-use super::section::{Item, Section};
-use super::value::{boolean, cannot_be, path, shown, size, word};
-use super::{CacheRule, FileCache, FileRules, MediaType, Problems, keys};
+use super::item::Item;
+use super::key::{ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_texts};
+use super::section::Section;
+use super::value::{cannot_be, path, word};
+use super::wording::shown;
+use super::{CacheRule, Config, FileRules, MediaType, Problems};
 use crate::limits::GLOB_SIZE_MAX;
 
-/// Reads `[files]` over the defaults.
-pub(super) fn read(
-    section: Option<&Section<'_>>,
-    root: &Path,
-    problems: &mut Problems,
-) -> (FileRules, FileCache) {
-    let mut rules = FileRules::of_root(root);
-    let mut cache = FileCache::default();
-    let Some(section) = section else { return (rules, cache) };
-    read_common(section, &mut rules, problems);
-    section.read_into("cache_size", &mut cache.size, problems, size);
-    section.read_into("cache_file_size", &mut cache.file_size, problems, size);
-    for rule in section.sections("cache_control", &keys::CACHE_CONTROL, problems) {
-        rules.cache_control.extend(cache_rule(&rule, problems));
-    }
-    (rules, cache)
+static SHARED: &[Key] = &[
+    Key {
+        name: "listing",
+        value: Value::Boolean(|config| &mut config.default_host.files.listing),
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "A directory without an index is answered with a list of its files instead of 404.",
+    },
+    Key {
+        name: "index",
+        value: Value::Own {
+            takes: "list of names",
+            read: |config, item, reading| {
+                config.default_host.files.index = item.list(reading.problems, index_name)?;
+                Ok(())
+            },
+            show: |config| Some(show_texts(&config.default_host.files.index)),
+        },
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "The files tried for a directory, in order.",
+    },
+    Key {
+        name: "hidden",
+        value: Value::Boolean(|config| &mut config.default_host.files.hidden),
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "Serves files whose name begins with a dot. `/.well-known/` is served in any case.",
+    },
+    Key {
+        name: "hide",
+        value: Value::Own {
+            takes: "list of patterns",
+            read: |config, item, reading| {
+                config.default_host.files.hide = item.list(reading.problems, pattern)?;
+                Ok(())
+            },
+            show: |config| Some(show_texts(&config.default_host.files.hide)),
+        },
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "Files that are not there for a client: a name (`\"*.bak\"`) or a whole path \
+             (`\"/private/*\"`), where `*` stands for any run of characters. What begins with \
+             `velodrome.toml` (copies that editors make included), the source of \
+             [pages](pages.md), `*.page.*` and `*.page`, and the directory of [app \
+             modules](modules.md) are always hidden.",
+    },
+    Key {
+        name: "symlinks",
+        value: Value::Boolean(|config| &mut config.default_host.files.symlinks),
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "Follows symbolic links, as far as they stay below the root.",
+    },
+    Key {
+        name: "precompressed",
+        value: Value::Boolean(|config| &mut config.default_host.files.precompressed),
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "Sends `a.css.zst`, `a.css.br` or `a.css.gz` in place of `a.css` to clients that take \
+             it, unless it is older.",
+    },
+    Key {
+        name: "compress",
+        value: Value::Boolean(|config| &mut config.default_host.files.compress),
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "Compresses texts when they are asked for, and keeps the result. It is for files; \
+             [`[pages] compress`](#pages) is for what pages and modules make.",
+    },
+    Key {
+        name: "compress_from",
+        value: Value::Size(|config| &mut config.default_host.files.compress_from, ANY_SIZE),
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "Shorter files are sent as they are.",
+    },
+];
+
+pub(super) static FILES: SectionKeys = SectionKeys {
+    name: "[files]",
+    own: &[
+        Key {
+            name: "cache_size",
+            value: Value::Size(|config| &mut config.file_cache.size, ANY_SIZE),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Memory for file content, for each scheduler; files not used lately leave. `0` holds \
+             none.",
+        },
+        Key {
+            name: "cache_file_size",
+            value: Value::Size(|config| &mut config.file_cache.file_size, ANY_SIZE),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Longer files are never held in memory but sent from the disk cache of the kernel.",
+        },
+        Key {
+            name: "cache_control",
+            value: Value::Section { takes: "sections `[[files.cache_control]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "The Cache-Control by file; the first that fits counts.",
+        },
+    ],
+    shared: SHARED,
+    shared_in: "[files]",
+};
+
+pub(super) static ROUTE_FILES: SectionKeys = SectionKeys {
+    name: "route.files",
+    own: &[
+        Key {
+            name: "root",
+            value: Value::Apart { takes: "path of a directory" },
+            absent: Absent::Words("the host's"),
+            change: Change::Reload,
+            text: "Where the files are. With a root of its own the route leaves its prefix off: with \
+             `prefix = \"/static/\"` and `root = \"assets\"` the path `/static/a.css` is the file \
+             `assets/a.css`. Without one, and with `path` or `glob`, the whole path counts.",
+        },
+        Key {
+            name: "cache_control",
+            value: Value::Apart { takes: "text" },
+            absent: Absent::Words("the rules of `[files]`"),
+            change: Change::Reload,
+            text: "The Cache-Control of all of them.",
+        },
+    ],
+    shared: SHARED,
+    shared_in: "[files]",
+};
+
+pub(super) static CACHE_CONTROL: SectionKeys = SectionKeys {
+    name: "[[files.cache_control]]",
+    own: &[
+        Key {
+            name: "glob",
+            value: Value::Apart { takes: "pattern" },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "Without a `/` the name of a file (`\"*.css\"`), with one its whole path below the \
+             root (`\"/assets/*\"`). `*` stands for any run of characters, slashes too.",
+        },
+        Key {
+            name: "value",
+            value: Value::Apart { takes: "text" },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "The Cache-Control, such as `\"public, max-age=3600\"`.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+/// Reads the cache rules of `[files]`.
+pub(super) fn cache_rules(section: &Section<'_>, problems: &mut Problems) -> Vec<CacheRule> {
+    let sections = section.sections("cache_control", &CACHE_CONTROL, problems);
+    sections.iter().filter_map(|rule| cache_rule(rule, problems)).collect()
 }
 
 /// Reads the `files` of a route over the rules of its host; says whether it has a root of its own.
@@ -35,8 +182,11 @@ pub(super) fn read_of_route(
     base: &Path,
     problems: &mut Problems,
 ) -> (FileRules, bool) {
-    let mut rules = host.clone();
-    read_common(section, &mut rules, problems);
+    // The rows lead into a configuration: one of which the file rules alone are used.
+    let mut config = Config::defaults("", base);
+    config.default_host.files = host.clone();
+    section.apply(&mut config, base, problems);
+    let mut rules = config.default_host.files;
     let root = section.read("root", problems, |item| path(item, base));
     let own_root = root.is_some();
     rules.root = root.unwrap_or(rules.root);
@@ -50,25 +200,6 @@ impl CacheRule {
     /// For all files.
     pub(super) fn of_all(value: String) -> Self {
         Self { pattern: "*".to_owned(), value }
-    }
-}
-
-fn read_common(section: &Section<'_>, rules: &mut FileRules, problems: &mut Problems) {
-    for (key, target) in [
-        ("listing", &mut rules.listing),
-        ("hidden", &mut rules.hidden),
-        ("symlinks", &mut rules.symlinks),
-        ("precompressed", &mut rules.precompressed),
-        ("compress", &mut rules.compress),
-    ] {
-        section.read_into(key, target, problems, boolean);
-    }
-    section.read_into("compress_from", &mut rules.compress_from, problems, size);
-    if let Some(index) = section.list("index", problems, index_name) {
-        rules.index = index;
-    }
-    if let Some(hide) = section.list("hide", problems, pattern) {
-        rules.hide = hide;
     }
 }
 

@@ -4,11 +4,59 @@
 
 use std::path::Path;
 
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value};
 use super::page_name::PageName;
-use super::section::{Item, Section};
-use super::value::{borrowed_text, cannot_be, path, shown};
+use super::route_keys::{HOST_ROUTE, ROUTE};
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, path};
+use super::wording::shown;
 use super::{
-    ErrorPage, FileRules, Host, HostName, Problems, field, keys, request_path, route_keys,
+    ErrorPage, FileRules, Host, HostName, Problems, field, host_name, request_path, routes,
+};
+
+pub(super) static HOST: SectionKeys = SectionKeys {
+    name: "[[host]]",
+    own: &[
+        Key {
+            name: "names",
+            value: Value::Apart { takes: "list of names" },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "`\"example.org\"`; `\"*.example.org\"` for all names with at least one label more. \
+             Ports and upper case make no difference.",
+        },
+        Key {
+            name: "root",
+            value: Value::Apart { takes: "path of a directory" },
+            absent: Absent::Words("the default host's"),
+            change: Change::Reload,
+            text: "What the host serves.",
+        },
+        Key {
+            name: "route",
+            value: Value::Section { takes: "sections `[[host.route]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Its routes.",
+        },
+        Key {
+            name: "headers",
+            value: Value::Section { takes: "table of fields" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Fields added to its answers: `[host.headers]`.",
+        },
+        Key {
+            name: "error_pages",
+            value: Value::Section { takes: "table of paths" },
+            absent: Absent::Words("built-in texts"),
+            change: Change::Reload,
+            text: "Its error pages: `[host.error_pages]`.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
 };
 
 /// Reads the default host, whose keys stand at the top level.
@@ -18,11 +66,11 @@ pub(super) fn read_default(
     base: &Path,
     problems: &mut Problems,
 ) -> Host {
-    let sections = top.sections("route", &keys::ROUTE, problems);
+    let sections = top.sections("route", &ROUTE, problems);
     Host {
         place: None,
         names: Vec::new(),
-        routes: route_keys::read_all(&sections, &files, base, problems),
+        routes: routes::read_all(&sections, &files, base, problems),
         files,
         headers: Vec::new(),
         error_pages: error_pages(top, problems),
@@ -37,15 +85,15 @@ pub(super) fn read_all(
     problems: &mut Problems,
 ) -> Vec<Host> {
     let mut hosts: Vec<Host> = Vec::new();
-    for section in top.sections("host", &keys::HOST, problems) {
+    for section in top.sections("host", &HOST, problems) {
         let names = names(&section, &hosts, problems);
         let mut files = files.clone();
         section.read_into("root", &mut files.root, problems, |item| path(item, base));
-        let routes = section.sections("route", &keys::HOST_ROUTE, problems);
+        let routes = section.sections("route", &HOST_ROUTE, problems);
         hosts.push(Host {
             place: Some(problems.place(section.offset)),
             names,
-            routes: route_keys::read_all(&routes, &files, base, problems),
+            routes: routes::read_all(&routes, &files, base, problems),
             files,
             headers: field::headers(&section, problems),
             error_pages: error_pages(&section, problems),
@@ -57,7 +105,7 @@ pub(super) fn read_all(
 fn names(section: &Section<'_>, earlier: &[Host], problems: &mut Problems) -> Vec<HostName> {
     let mut seen: Vec<HostName> = earlier.iter().flat_map(|host| host.names.clone()).collect();
     let names = section.list("names", problems, |item| {
-        let name = name(item)?;
+        let name = host_name::read(item)?;
         if seen.contains(&name) {
             return Err(cannot_be(item, &name.to_string(), "a host has this name already"));
         }
@@ -69,12 +117,6 @@ fn names(section: &Section<'_>, earlier: &[Host], problems: &mut Problems) -> Ve
         problems.at(section.offset, "[[host]] has no `names`; write `names = [\"example.org\"]`");
     }
     names.unwrap_or_default()
-}
-
-/// A host name.
-pub(super) fn name(item: &Item<'_>) -> Result<HostName, String> {
-    let text = borrowed_text(item, "a host name in quotes such as \"example.org\"")?;
-    HostName::parse(text).map_err(|why| cannot_be(item, text, why))
 }
 
 fn error_pages(section: &Section<'_>, problems: &mut Problems) -> Vec<ErrorPage> {

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use super::item::Item;
+use super::value::{borrowed_text, cannot_be};
 use crate::limits::HOST_NAME_SIZE_MAX;
 
 /// A name of a host, in lower case.
@@ -79,4 +81,10 @@ impl fmt::Display for HostName {
             Self::Wildcard(end) => write!(out, "*{end}"),
         }
     }
+}
+
+/// A host name.
+pub(super) fn read(item: &Item<'_>) -> Result<HostName, String> {
+    let text = borrowed_text(item, "a host name in quotes such as \"example.org\"")?;
+    HostName::parse(text).map_err(|why| cannot_be(item, text, why))
 }

@@ -6,7 +6,7 @@
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use toml::de::DeValue;
 
-use super::section::Item;
+use super::item::Item;
 
 /// The JSON text of a value.
 pub(super) fn text(item: &Item<'_>) -> Result<String, String> {

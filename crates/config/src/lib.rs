@@ -6,7 +6,7 @@
 //! the operating system must be asked is asked by the caller.
 //!
 //! Called by `velodrome serve`, by `velodrome check` and at reload. [`route`] compiles the result. Knows no runtime, no
-//! page and no protocol: what others do with a key is not its business.
+//! page and no protocol: other crates decide what a key does.
 
 mod address;
 mod choice;
@@ -16,41 +16,53 @@ mod files;
 mod glob;
 mod host;
 mod host_name;
+mod item;
 mod json;
+mod key;
 mod keys;
 mod limit_keys;
 pub mod limits;
 mod listener;
 mod log;
+mod method;
 mod model;
 mod page_name;
 mod pages;
+mod printed;
 mod problem;
 mod quantity;
 mod read;
 mod request_path;
+mod restart;
 pub mod route;
 mod route_keys;
+mod routes;
 mod section;
 mod target;
+mod top_keys;
 mod value;
+mod wording;
 
 pub use address::{Address, AddressError};
 pub use fetch::{FetchRule, FetchRules};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
-pub use keys::{SECTIONS, SectionKeys};
+pub use key::{Change, Key, SectionKeys};
+pub use keys::SECTIONS;
 pub use limit_keys::Limits;
 pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
+pub use method::Method;
 pub use model::{
     AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage, FileCache,
-    FileRules, Header, Host, Listener, Matcher, MediaType, Method, Overrides, Protocol, Respond,
-    Route, RouteAction, Steering,
+    FileRules, Header, Host, Listener, Matcher, MediaType, Overrides, Protocol, Respond, Route,
+    RouteAction, Steering,
 };
 pub use page_name::PageName;
 pub use pages::{PageCode, PageErrors, Pages};
+pub use printed::{defaults, table};
 pub use problem::{ConfigErrors, Place, Problem};
 pub use quantity::{QuantityError, parse_duration, parse_size};
+pub use restart::needs_restart;
 pub use target::{Part, Spot, Target};
 
 use problem::Problems;

@@ -6,13 +6,14 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::Problems;
-use super::section::Section;
-use super::value::{
-    count_or_unlimited, deadline, deadline_or_forever, duration, rate, size, size_within, whole,
+use super::key::{
+    ANY_DURATION, ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_duration, show_text,
 };
+use super::section::Section;
+use super::value::{count_or_unlimited, deadline_or_forever};
 use crate::limits;
 
-/// What a head and its parts may be bounded by.
+/// The bounds of a bound of a head or a part of it.
 const HEAD_PART: RangeInclusive<u64> = 16..=limits::HEAD_PART_SIZE_MAX;
 
 /// `[limits]`: bounds and deadlines of requests and connections. Sizes are bytes.
@@ -81,61 +82,195 @@ impl Default for Limits {
     }
 }
 
-/// Reads the section over the defaults.
-pub(super) fn read(section: Option<Section<'_>>, problems: &mut Problems) -> Limits {
-    let mut limits = Limits::default();
-    if let Some(section) = section {
-        read_sizes(&section, &mut limits, problems);
-        read_deadlines(&section, &mut limits, problems);
-        fit_parts(&section, &mut limits, problems);
-    }
-    limits
-}
-
-fn read_sizes(section: &Section<'_>, limits: &mut Limits, problems: &mut Problems) {
-    for (key, target) in [
-        ("head_size", &mut limits.head_size),
-        ("field_size", &mut limits.field_size),
-        ("field_name_size", &mut limits.field_name_size),
-        ("target_size", &mut limits.target_size),
-    ] {
-        section.read_into(key, target, problems, |item| size_within(item, HEAD_PART));
-    }
-    for (key, target) in [
-        ("chunk_extension_size", &mut limits.chunk_extension_size),
-        ("trailer_size", &mut limits.trailer_size),
-    ] {
-        let range = 0..=limits::HEAD_PART_SIZE_MAX;
-        section.read_into(key, target, problems, |item| size_within(item, range));
-    }
-    section.read_into("body_size", &mut limits.body_size, problems, size);
-    section.read_into("unread_body_size", &mut limits.unread_body_size, problems, size);
-    section.read_into("field_count", &mut limits.field_count, problems, |item| {
-        whole(item, 1..=limits::FIELD_COUNT_MAX)
-    });
-    section.read_into("connections", &mut limits.connections, problems, |item| {
-        whole(item, 1..=limits::CONNECTIONS_MAX)
-    });
-    section.read_into(
-        "requests_per_connection",
-        &mut limits.requests_per_connection,
-        problems,
-        count_or_unlimited,
-    );
-}
-
-fn read_deadlines(section: &Section<'_>, limits: &mut Limits, problems: &mut Problems) {
-    section.read_into("header_deadline", &mut limits.header_deadline, problems, deadline);
-    section.read_into("body_idle", &mut limits.body_idle, problems, deadline);
-    section.read_into("body_rate", &mut limits.body_rate, problems, rate);
-    section.read_into("unread_body_deadline", &mut limits.unread_body_deadline, problems, duration);
-    section.read_into("send_idle", &mut limits.send_idle, problems, deadline);
-    section.read_into("send_rate", &mut limits.send_rate, problems, rate);
-    section.read_into("keep_alive", &mut limits.keep_alive, problems, deadline_or_forever);
-}
+pub(super) static LIMITS: SectionKeys = SectionKeys {
+    name: "[limits]",
+    own: &[
+        Key {
+            name: "head_size",
+            value: Value::Size(|config| &mut config.limits.head_size, HEAD_PART),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Request line and fields together; above: 431, and the connection is closed. Parts \
+             that are not written below are never more than this.",
+        },
+        Key {
+            name: "field_count",
+            value: Value::Whole(
+                |config| &mut config.limits.field_count,
+                1..=limits::FIELD_COUNT_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Fields of a request; above: 431, closed.",
+        },
+        Key {
+            name: "field_size",
+            value: Value::Size(|config| &mut config.limits.field_size, HEAD_PART),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "One field, name and value; above: 431, closed.",
+        },
+        Key {
+            name: "field_name_size",
+            value: Value::Size(|config| &mut config.limits.field_name_size, HEAD_PART),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "One field's name; above: 431, closed.",
+        },
+        Key {
+            name: "target_size",
+            value: Value::Size(|config| &mut config.limits.target_size, HEAD_PART),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Path and query; above: 414, closed.",
+        },
+        Key {
+            name: "body_size",
+            value: Value::Size(|config| &mut config.limits.body_size, ANY_SIZE),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The body of a request, where its route says nothing else; above: 413. It is what a \
+             page finds in `request.body`.",
+        },
+        Key {
+            name: "chunk_extension_size",
+            value: Value::Size(
+                |config| &mut config.limits.chunk_extension_size,
+                0..=limits::HEAD_PART_SIZE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "All chunk extensions of a body; above: 400, closed.",
+        },
+        Key {
+            name: "trailer_size",
+            value: Value::Size(
+                |config| &mut config.limits.trailer_size,
+                0..=limits::HEAD_PART_SIZE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The trailer of a body; above: 431, closed.",
+        },
+        Key {
+            name: "unread_body_size",
+            value: Value::Size(|config| &mut config.limits.unread_body_size, ANY_SIZE),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Of a body that nothing reads so much is thrown away to keep the connection; above: \
+             closed.",
+        },
+        Key {
+            name: "header_deadline",
+            value: Value::Deadline(|config| &mut config.limits.header_deadline),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "From the start of a request to the end of its fields, however they trickle in; late: \
+             408, or closed without a word when nothing came. At most 2 s while the server \
+             drains.",
+        },
+        Key {
+            name: "body_idle",
+            value: Value::Deadline(|config| &mut config.limits.body_idle),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Without a byte of an announced body; then 408, closed.",
+        },
+        Key {
+            name: "body_rate",
+            value: Value::Rate(|config| &mut config.limits.body_rate),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Clients that send a body slower on the average: 408, closed. `0` for no such bound.",
+        },
+        Key {
+            name: "unread_body_deadline",
+            value: Value::Duration(|config| &mut config.limits.unread_body_deadline, ANY_DURATION),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "To throw away a body that nothing reads; then closed.",
+        },
+        Key {
+            name: "send_idle",
+            value: Value::Deadline(|config| &mut config.limits.send_idle),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "In which a client acknowledges nothing of an answer (its kernel does, as it \
+             receives); then the connection is reset, at most an eighth of this time later.",
+        },
+        Key {
+            name: "send_rate",
+            value: Value::Rate(|config| &mut config.limits.send_rate),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Clients that take an answer slower on the average are reset. `0` for no such bound.",
+        },
+        Key {
+            name: "keep_alive",
+            value: Value::Own {
+                takes: "duration or `\"forever\"`",
+                read: |config, item, _| {
+                    config.limits.keep_alive = deadline_or_forever(item)?;
+                    Ok(())
+                },
+                show: |config| {
+                    Some(
+                        config
+                            .limits
+                            .keep_alive
+                            .map_or_else(|| show_text("forever"), show_duration),
+                    )
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Between two requests of a connection; then closed. `\"forever\"` leaves it to TCP to \
+             notice dead peers.",
+        },
+        Key {
+            name: "requests_per_connection",
+            value: Value::Own {
+                takes: "whole number or `\"unlimited\"`",
+                read: |config, item, _| {
+                    config.limits.requests_per_connection = count_or_unlimited(item)?;
+                    Ok(())
+                },
+                show: |config| {
+                    Some(
+                        config
+                            .limits
+                            .requests_per_connection
+                            .map_or_else(|| show_text("unlimited"), |count| count.to_string()),
+                    )
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "So many requests, then the connection is closed after the answer.",
+        },
+        Key {
+            name: "connections",
+            value: Value::Whole(
+                |config| &mut config.limits.connections,
+                1..=limits::CONNECTIONS_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Of the whole server. Above, one is closed for each new one: the oldest whose request \
+             has begun and is not complete, else the one that is idle for longest. When all are \
+             at work, accepting pauses, and new ones wait in the kernel's queue until one of them \
+             ends. An eighth of a scheduler's descriptors, 24 to 256, is kept for other things \
+             than connections; with fewer than 64 the server does not start. Each scheduler has \
+             its share of the number. When requests and answers hold more memory than a scheduler \
+             has for them (256 MiB), new connections are answered 503.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
 
 /// A part above the whole would be a bound that never holds: one that is written is a mistake, a default gives way.
-fn fit_parts(section: &Section<'_>, limits: &mut Limits, problems: &mut Problems) {
+pub(super) fn fit_parts(section: &Section<'_>, limits: &mut Limits, problems: &mut Problems) {
     let mut fit = |key, part: &mut u64, whole_key: &str, whole: u64| {
         if *part <= whole {
             return;

@@ -27,7 +27,7 @@ pub const BODY_SIZE: u64 = wire::limits::BODY_SIZE;
 pub const CHUNK_EXTENSION_SIZE: u64 = wire::limits::CHUNK_EXTENSION_SIZE as u64;
 /// 8 KiB for the trailer of a chunked body; a longer one is answered 431 and the connection closed.
 pub const TRAILER_SIZE: u64 = wire::limits::TRAILER_SIZE as u64;
-/// 64 KiB of a body nobody reads are thrown away to keep the connection; beyond that it is closed.
+/// 64 KiB of a request body that no handler reads are discarded to keep the connection; beyond that it is closed.
 pub const UNREAD_BODY_SIZE: u64 = 64 * KIB;
 
 // ---- Deadlines and floors: the defaults of [limits] ----
@@ -39,7 +39,7 @@ pub const HEADER_DEADLINE: Duration = Duration::from_secs(10);
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
 /// 512 bytes a second, averaged over the body so far; a slower sender is answered 408 and closed.
 pub const BODY_RATE: u64 = 512;
-/// 1 s to throw away a body nobody reads; then the connection is closed.
+/// 1 s to discard a request body that no handler reads; then the connection is closed.
 pub const UNREAD_BODY_DEADLINE: Duration = Duration::from_secs(1);
 /// 30 s in which the peer takes not one byte of an answer; then the connection is reset.
 pub const SEND_IDLE: Duration = Duration::from_secs(30);
@@ -55,7 +55,7 @@ pub const CONNECTIONS: u64 = 1_000_000;
 
 /// 50 us of polling before a scheduler sleeps; a longer wait sleeps in the kernel.
 pub const SPIN: Duration = Duration::from_micros(50);
-/// 30 s for running requests to end after a drain began; what still runs then is closed.
+/// 30 s for running requests to end after a drain began; then their connections are closed.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
 
 // ---- Listeners: the defaults of [[listener]] ----
@@ -110,11 +110,11 @@ pub const UPLOADS_SIZE: u64 = 16 * UPLOAD_SIZE;
 /// The directory of app modules beside the configuration file, where none is named.
 pub const APP_DIRECTORY: &str = "app";
 
-// ---- What the configuration itself may ask for ----
+// ---- Bounds of the values of keys ----
 
 /// 1 MiB of `velodrome.toml`; a longer file is refused before it is read as TOML.
 pub const CONFIG_SIZE_MAX: usize = 1024 * 1024;
-/// 50 problems of one configuration are told; the last line counts those left out.
+/// 50 problems of one configuration are printed; the last line counts the others.
 pub const PROBLEMS_MAX: usize = 50;
 /// 1,024 schedulers; a configuration that asks for more is refused.
 pub const SCHEDULERS_MAX: u64 = 1024;
@@ -133,7 +133,7 @@ pub const FIELD_COUNT_MAX: u64 = wire::limits::FIELD_COUNT as u64;
 pub const CONNECTIONS_MAX: u64 = 100_000_000;
 /// 100 us of a page's slice; a configuration with less is refused: the interruptions would cost more than the pages.
 pub const PAGE_SLICE_MIN: Duration = Duration::from_micros(100);
-/// 100 ms of a page's slice; a configuration with more is refused: everybody else of the scheduler waits so long.
+/// 100 ms for a page's slice; a configuration with more is refused because all other connections of the scheduler wait so long.
 pub const PAGE_SLICE_MAX: Duration = Duration::from_millis(100);
 /// 1 ms of CPU time for a page; a configuration with less is refused: every page would be ended.
 pub const PAGE_CPU_BUDGET_MIN: Duration = Duration::from_millis(1);

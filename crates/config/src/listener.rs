@@ -2,13 +2,20 @@
 //!
 //! Owns the keys of that section and the check that no two listeners want the same. Never opens a socket.
 
-use super::choice::choice;
-use super::section::{Item, Section};
-use super::value::{borrowed_text, cannot_be, duration, whole, wrong_type};
-use super::{Address, Listener, Overrides, Problems, Protocol, keys};
-use crate::limits;
+use std::path::Path;
+
 use toml::de::DeValue;
 use wire::network::Network;
+
+use super::choice::choice;
+use super::item::Item;
+use super::key::{
+    Absent, Change, Key, SectionKeys, Value, show_choice, show_duration, show_text, show_texts,
+};
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, duration, whole};
+use super::{Address, Config, Listener, Overrides, Problems, Protocol};
+use crate::limits;
 
 /// The address without any configuration: this machine alone.
 const DEFAULT: std::net::SocketAddr =
@@ -30,59 +37,166 @@ impl Listener {
     }
 }
 
+impl Default for Listener {
+    fn default() -> Self {
+        Self::on(Address::Tcp(DEFAULT))
+    }
+}
+
 /// Reads all listeners; the command line's replace the file's, which are checked all the same.
 pub(super) fn read(
     top: &Section<'_>,
     overrides: &Overrides,
+    base: &Path,
     problems: &mut Problems,
 ) -> Vec<Listener> {
-    let sections = top.sections("listener", &keys::LISTENER, problems);
+    let sections = top.sections("listener", &LISTENER, problems);
     let mut listeners: Vec<Listener> =
-        sections.iter().filter_map(|section| listener(section, problems)).collect();
+        sections.iter().filter_map(|section| read_one(section, base, problems)).collect();
     check_conflicts(&listeners, problems);
     if !overrides.listen.is_empty() {
         listeners = overrides.listen.iter().cloned().map(Listener::on).collect();
         check_conflicts(&listeners, problems);
     }
     if listeners.is_empty() {
-        listeners.push(Listener::on(Address::Tcp(DEFAULT)));
+        listeners.push(Listener::default());
     }
     listeners
 }
 
-fn listener(section: &Section<'_>, problems: &mut Problems) -> Option<Listener> {
-    let Some(address_item) = section.item("address") else {
+fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<Listener> {
+    let Some(address) = section.item("address") else {
         problems.at(section.offset, "[[listener]] has no `address`; write \"127.0.0.1:8080\"");
         return None;
     };
-    let address = section.read("address", problems, address);
-    let protocol =
-        section.read("protocol", problems, |item| choice(item, &[("http", Protocol::Http)]));
-    let networks = section.list("proxy_protocol_from", problems, network);
-    if let (Some(item), true) =
-        (section.item("proxy_protocol_from"), section.is_empty_list("proxy_protocol_from"))
-    {
-        problems.at(
-            item.offset,
-            "`proxy_protocol_from` has no network, so nobody could connect; leave it out for plain connections",
-        );
-    }
-    let backlog = section.read("backlog", problems, |item| whole(item, 1..=limits::BACKLOG_MAX));
-    let defer_accept = section.read("defer_accept", problems, defer_accept);
-    let mode = section.read("mode", problems, mode);
-    let address = address?;
-    check_kind(section, &address, problems);
-    let mut listener = Listener::on(address);
-    listener.place = Some(problems.place(address_item.offset));
-    listener.protocol = protocol.unwrap_or_default();
-    listener.proxy_protocol_from = networks.unwrap_or_default();
-    if let Some(backlog) = backlog {
-        listener.backlog = u32::try_from(backlog).unwrap_or(limits::BACKLOG);
-    }
-    listener.defer_accept = defer_accept.unwrap_or(listener.defer_accept);
-    listener.mode = mode.unwrap_or(listener.mode);
-    Some(listener)
+    // The rows lead into a configuration: one of which the listener alone is used.
+    let mut config = Config::defaults("", base);
+    let before = problems.len();
+    section.apply(&mut config, base, problems);
+    let listener = config.listeners.pop()?;
+    check_kind(section, &listener.address, problems);
+    let place = Some(problems.place(address.offset));
+    (problems.len() == before).then_some(Listener { place, ..listener })
 }
+
+/// Writes into the listener that is read.
+fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), String> {
+    if let Some(listener) = config.listeners.first_mut() {
+        write(listener);
+    }
+    Ok(())
+}
+
+/// Of the one listener of a configuration.
+fn shown(config: &Config, show: impl FnOnce(&Listener) -> String) -> Option<String> {
+    config.listeners.first().map(show)
+}
+
+const PROTOCOLS: [(&str, Protocol); 1] = [("http", Protocol::Http)];
+
+pub(super) static LISTENER: SectionKeys = SectionKeys {
+    name: "[[listener]]",
+    own: &[
+        Key {
+            name: "address",
+            value: Value::Own {
+                takes: "text",
+                read: |config, item, _| {
+                    let read = address(item)?;
+                    set(config, |listener| listener.address = read)
+                },
+                show: |config| shown(config, |listener| show_text(&listener.address)),
+            },
+            absent: Absent::Words("must be given"),
+            change: Change::Restart,
+            text: "`\"127.0.0.1:8080\"`, `\"[::1]:8080\"`, `\"0.0.0.0:80\"` for all IPv4 addresses; \
+             `\"unix:/run/velodrome.sock\"`; `\"systemd:NAME\"` for the socket of that name that \
+             systemd opened, `\"systemd\"` for all of them. Names of hosts are not looked up.",
+        },
+        Key {
+            name: "protocol",
+            value: Value::Own {
+                takes: "`\"http\"`",
+                read: |config, item, _| {
+                    let read = choice(item, &PROTOCOLS)?;
+                    set(config, |listener| listener.protocol = read)
+                },
+                show: |config| {
+                    config
+                        .listeners
+                        .first()
+                        .and_then(|listener| show_choice(&PROTOCOLS, &listener.protocol))
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The protocol of its connections: HTTP/1.1 and HTTP/1.0.",
+        },
+        Key {
+            name: "proxy_protocol_from",
+            value: Value::Own {
+                takes: "list of networks",
+                read: |config, item, reading| {
+                    let read = networks(item, reading.problems)?;
+                    set(config, |listener| listener.proxy_protocol_from = read)
+                },
+                show: |config| shown(config, |listener| show_texts(&listener.proxy_protocol_from)),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Connections to this listener must come from one of these networks and begin with a \
+             PROXY header (version 1 or 2), which tells the client's address. All others are \
+             closed. Not for `unix:`.",
+        },
+        Key {
+            name: "backlog",
+            value: Value::Own {
+                takes: "whole number, 1 to 65535",
+                read: |config, item, _| {
+                    let read = backlog(item)?;
+                    set(config, |listener| listener.backlog = read)
+                },
+                show: |config| shown(config, |listener| listener.backlog.to_string()),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Connections waiting to be accepted on one socket; the kernel drops handshakes above. \
+             The kernel's `net.core.somaxconn` bounds it too.",
+        },
+        Key {
+            name: "defer_accept",
+            value: Value::Own {
+                takes: "duration in whole seconds, up to an hour",
+                read: |config, item, _| {
+                    let read = defer_accept(item)?;
+                    set(config, |listener| listener.defer_accept = read)
+                },
+                show: |config| shown(config, |listener| show_duration(listener.defer_accept)),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The kernel hands a connection over when its first byte is there, or after this time. \
+             The kernel takes the next of 1, 3, 7, 15, 31, 63 and 127 seconds, and beyond that of \
+             steps of two minutes. `\"0s\"` hands it over at once. Not for `unix:`.",
+        },
+        Key {
+            name: "mode",
+            value: Value::Own {
+                takes: "octal permissions in quotes",
+                read: |config, item, _| {
+                    let read = mode(item)?;
+                    set(config, |listener| listener.mode = read)
+                },
+                show: |config| shown(config, |listener| format!("\"{:04o}\"", listener.mode)),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The permissions of the file of a `unix:` address.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
 
 /// Keys that the kind of address has no use for would be a wish that is not granted.
 fn check_kind(section: &Section<'_>, address: &Address, problems: &mut Problems) {
@@ -107,6 +221,19 @@ fn address(item: &Item<'_>) -> Result<Address, String> {
     text.parse::<Address>().map_err(|error| cannot_be(item, text, &error.to_string()))
 }
 
+fn networks(item: &Item<'_>, problems: &mut Problems) -> Result<Vec<Network>, String> {
+    if item.is_empty_list() {
+        return Err("`proxy_protocol_from` has no network, so nobody could connect; leave it out for plain connections".to_owned());
+    }
+    item.list(problems, network)
+}
+
+fn backlog(item: &Item<'_>) -> Result<u32, String> {
+    let number = whole(item, 1..=limits::BACKLOG_MAX)?;
+    u32::try_from(number)
+        .map_err(|_| format!("`backlog` must be from 1 to {}", limits::BACKLOG_MAX))
+}
+
 fn network(item: &Item<'_>) -> Result<Network, String> {
     let text = borrowed_text(item, "a network in quotes such as \"10.0.0.0/8\"")?;
     text.parse::<Network>().map_err(|error| cannot_be(item, text, &error.to_string()))
@@ -126,7 +253,7 @@ fn mode(item: &Item<'_>) -> Result<u32, String> {
     let (digits, is_octal) = match item.value {
         DeValue::String(text) => (text.as_ref(), true),
         DeValue::Integer(integer) => (integer.as_str(), integer.radix() == 8),
-        _ => return Err(wrong_type(item, "permissions in quotes such as \"0660\"")),
+        _ => return Err(item.wrong_type("permissions in quotes such as \"0660\"")),
     };
     u32::from_str_radix(digits, 8)
         .ok()

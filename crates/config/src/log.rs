@@ -5,11 +5,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::Problems;
+use super::Address;
 use super::choice::choice;
-use super::section::{Item, Section};
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
 use super::value::{borrowed_text, cannot_be, path};
-use super::{Address, Overrides};
 use crate::limits::UNIX_PATH_SIZE_MAX;
 
 /// `[log]`.
@@ -54,7 +54,7 @@ pub enum LogLevel {
     Warn,
     /// Reloads, drains and reopened logs: orders that were carried out.
     Info,
-    /// Signals and what was found at the start.
+    /// Signals, and findings at the start.
     Debug,
 }
 
@@ -67,33 +67,118 @@ pub struct Admin {
     pub metrics: Option<SocketAddr>,
 }
 
+const FORMATS: [(&str, LogFormat); 2] =
+    [("combined", LogFormat::Combined), ("json", LogFormat::Json)];
+
+const LEVELS: [(&str, LogLevel); 4] = [
+    ("error", LogLevel::Error),
+    ("warn", LogLevel::Warn),
+    ("info", LogLevel::Info),
+    ("debug", LogLevel::Debug),
+];
+
 impl Default for Log {
     fn default() -> Self {
         Self { access: AccessLog::Off, format: LogFormat::Combined, level: LogLevel::Info }
     }
 }
 
-/// Reads `[log]` over the defaults.
-pub(super) fn read(section: Option<Section<'_>>, base: &Path, problems: &mut Problems) -> Log {
-    let mut log = Log::default();
-    let Some(section) = section else { return log };
-    section.read_into("access", &mut log.access, problems, |item| access(item, base));
-    section.read_into("format", &mut log.format, problems, |item| {
-        choice(item, &[("combined", LogFormat::Combined), ("json", LogFormat::Json)])
-    });
-    section.read_into("level", &mut log.level, problems, |item| {
-        choice(
-            item,
-            &[
-                ("error", LogLevel::Error),
-                ("warn", LogLevel::Warn),
-                ("info", LogLevel::Info),
-                ("debug", LogLevel::Debug),
-            ],
-        )
-    });
-    log
-}
+pub(super) static LOG: SectionKeys = SectionKeys {
+    name: "[log]",
+    own: &[
+        Key {
+            name: "access",
+            value: Value::Own {
+                takes: "path of a file, `\"stdout\"`, `\"stderr\"` or `\"off\"`",
+                read: |config, item, reading| {
+                    config.log.access = access(item, reading.base)?;
+                    Ok(())
+                },
+                show: |config| Some(show_access(&config.log.access)),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Where a line for each request goes. Off unless configured: a log of every request \
+             costs time and disk, and holds addresses of people. A full disk loses lines and \
+             counts them; it never holds up a request.",
+        },
+        Key {
+            name: "format",
+            value: Value::Own {
+                takes: "`\"combined\"` or `\"json\"`",
+                read: |config, item, _| {
+                    config.log.format = choice(item, &FORMATS)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&FORMATS, &config.log.format),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The shape of such a line.",
+        },
+        Key {
+            name: "level",
+            value: Value::Own {
+                takes: "`\"error\"`, `\"warn\"`, `\"info\"` or `\"debug\"`",
+                read: |config, item, _| {
+                    config.log.level = choice(item, &LEVELS)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&LEVELS, &config.log.level),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The least level of the server's own lines, which go to standard error as `velodrome: \
+             LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it \
+             could; `info`: reloads, drains and reopened logs; `debug`: signals and what was \
+             found at the start. Requests are the access log's. nginx's `notice` is `info` here, \
+             its `crit`, `alert` and `emerg` are `error`. Why a server does not start is told at \
+             every level. A reload changes it.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+pub(super) static ADMIN: SectionKeys = SectionKeys {
+    name: "[admin]",
+    own: &[
+        Key {
+            name: "socket",
+            value: Value::Own {
+                takes: "path of a socket",
+                read: |config, item, reading| {
+                    config.admin.socket = Some(socket(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.admin.socket.as_ref().map(|path| show_text(path.display())),
+            },
+            absent: Absent::Words(
+                "named after the port, in `/run/velodrome` for root, else in `$XDG_RUNTIME_DIR/velodrome`",
+            ),
+            change: Change::Restart,
+            text: "The socket `velodrome ctl` talks to. It finds the default one by itself; another is \
+             named with `--socket`.",
+        },
+        Key {
+            name: "metrics",
+            value: Value::Own {
+                takes: "address and port",
+                read: |config, item, _| {
+                    config.admin.metrics = Some(metrics(item)?);
+                    Ok(())
+                },
+                show: |config| config.admin.metrics.map(show_text),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Restart,
+            text: "Serves [metrics](metrics.md) for Prometheus at `/metrics` there. Not open to the \
+             world, please.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
 
 fn access(item: &Item<'_>, base: &Path) -> Result<AccessLog, String> {
     let text = borrowed_text(item, "a path, \"stdout\", \"stderr\" or \"off\" in quotes")?;
@@ -105,22 +190,13 @@ fn access(item: &Item<'_>, base: &Path) -> Result<AccessLog, String> {
     })
 }
 
-/// Reads `[admin]` over the defaults.
-pub(super) fn read_admin(
-    section: Option<Section<'_>>,
-    base: &Path,
-    overrides: &Overrides,
-    problems: &mut Problems,
-) -> Admin {
-    let mut admin = Admin::default();
-    if let Some(section) = section {
-        admin.socket = section.read("socket", problems, |item| socket(item, base));
-        admin.metrics = section.read("metrics", problems, metrics);
+fn show_access(access: &AccessLog) -> String {
+    match access {
+        AccessLog::Off => show_text("off"),
+        AccessLog::Stdout => show_text("stdout"),
+        AccessLog::Stderr => show_text("stderr"),
+        AccessLog::File(path) => show_text(path.display()),
     }
-    if let Some(socket) = &overrides.admin_socket {
-        admin.socket = Some(socket.clone());
-    }
-    admin
 }
 
 fn socket(item: &Item<'_>, base: &Path) -> Result<PathBuf, String> {

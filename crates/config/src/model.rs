@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use wire::network::Network;
 
-use super::{Address, Admin, Glob, HostName, Limits, Log, PageErrors, Pages, Place, Target};
+use super::{
+    Address, Admin, Glob, HostName, Limits, Log, Method, PageErrors, Pages, Place, Target,
+};
 use crate::limits;
 
 /// The whole configuration of a server.
@@ -53,6 +55,36 @@ pub struct Config {
     pub log: Log,
     /// The control socket and the metrics listener.
     pub admin: Admin,
+}
+
+impl Config {
+    /// The defaults, with `root` for the default host.
+    pub(super) fn defaults(file_name: &str, root: &Path) -> Self {
+        Self {
+            file_name: file_name.to_owned(),
+            schedulers: None,
+            pin: true,
+            user: None,
+            spin: limits::SPIN,
+            descriptor_tables: DescriptorTables::Private,
+            drain_deadline: limits::DRAIN_DEADLINE,
+            steering: Steering::Hash,
+            listeners: vec![Listener::default()],
+            default_host: Host::of_files(FileRules::of_root(root)),
+            hosts: Vec::new(),
+            headers: Vec::new(),
+            file_cache: FileCache::default(),
+            media_types: Vec::new(),
+            pages: Pages::default(),
+            app: AppDirectory {
+                path: PathBuf::from(limits::APP_DIRECTORY),
+                presence: AppPresence::WithMain,
+            },
+            limits: Limits::default(),
+            log: Log::default(),
+            admin: Admin::default(),
+        }
+    }
 }
 
 /// What the command line says; each goes before the file.
@@ -119,7 +151,7 @@ pub struct Listener {
     pub place: Option<Place>,
     /// What to listen on.
     pub address: Address,
-    /// What is spoken on its connections.
+    /// The protocol of its connections.
     pub protocol: Protocol,
     /// The networks a PROXY header is required from (anyone else is refused); empty for no header.
     pub proxy_protocol_from: Vec<Network>,
@@ -131,7 +163,7 @@ pub struct Listener {
     pub mode: u32,
 }
 
-/// What is spoken on the connections of a listener.
+/// The protocol of a listener's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     /// HTTP/1.1 and HTTP/1.0.
@@ -154,6 +186,20 @@ pub struct Host {
     pub headers: Vec<Header>,
     /// Pages sent in place of the built-in error texts, sorted by status.
     pub error_pages: Vec<ErrorPage>,
+}
+
+impl Host {
+    /// A host without routes.
+    pub(super) fn of_files(files: FileRules) -> Self {
+        Self {
+            place: None,
+            names: Vec::new(),
+            files,
+            routes: Vec::new(),
+            headers: Vec::new(),
+            error_pages: Vec::new(),
+        }
+    }
 }
 
 /// One `[[route]]`.
@@ -323,37 +369,4 @@ pub struct ErrorPage {
     pub status: u16,
     /// The path of the page below the host's root.
     pub path: String,
-}
-
-/// A method a route can ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the methods of RFC 9110 §9.3 and RFC 5789 by their own names")]
-pub enum Method {
-    Get,
-    Head,
-    Post,
-    Put,
-    Patch,
-    Delete,
-    Options,
-}
-
-impl Method {
-    /// All of them, in the order of an Allow field.
-    pub const ALL: [Self; 7] =
-        [Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Options];
-
-    /// The method's token.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Head => "HEAD",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-            Self::Options => "OPTIONS",
-        }
-    }
 }

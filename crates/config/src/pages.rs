@@ -2,14 +2,15 @@
 //!
 //! Owns the keys of that section. The defaults and the bounds of the bounds are in [`crate::limits`].
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::fetch::{self, FetchRules};
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
 use super::quantity::{spoken_duration, spoken_size};
 use super::section::Section;
-use super::value::{boolean, deadline, duration_within, path, size_within};
-use super::{AppDirectory, AppPresence, Overrides, Problems, Route, RouteAction};
+use super::value::{boolean, path};
+use super::{AppPresence, Config, Problems, RouteAction};
 use crate::limits;
 
 /// `[pages]`. Sizes are bytes.
@@ -56,7 +57,7 @@ pub struct Pages {
 /// How the code of pages is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageCode {
-    /// What runs often is compiled.
+    /// Hot code is compiled to native code.
     Native,
     /// All of it is interpreted.
     Bytecode,
@@ -97,54 +98,272 @@ impl Default for Pages {
     }
 }
 
-/// Reads the section over the defaults.
-pub(super) fn read(
-    section: Option<Section<'_>>,
-    base: &Path,
-    overrides: &Overrides,
-    problems: &mut Problems,
-) -> Pages {
-    let mut pages = Pages { errors: overrides.page_errors, ..Pages::default() };
-    let Some(section) = section else { return pages };
-    section.read_into("enabled", &mut pages.enabled, problems, boolean);
-    section.read_into("native", &mut pages.code, problems, |item| {
-        boolean(item).map(|native| if native { PageCode::Native } else { PageCode::Bytecode })
-    });
-    section.read_into("slice", &mut pages.slice, problems, |item| {
-        duration_within(item, limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX)
-    });
-    section.read_into("cpu_budget", &mut pages.cpu_budget, problems, |item| {
-        duration_within(item, limits::PAGE_CPU_BUDGET_MIN..=limits::PAGE_CPU_BUDGET_MAX)
-    });
-    section.read_into("deadline", &mut pages.deadline, problems, deadline);
-    section.read_into("memory", &mut pages.memory, problems, |item| {
-        size_within(item, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX)
-    });
-    pages.memory_per_request = pages.memory / limits::PAGE_MEMORY_SHARE;
-    let memory = pages.memory;
-    section.read_into("memory_per_request", &mut pages.memory_per_request, problems, |item| {
-        size_within(item, limits::PAGE_RUN_MEMORY_MIN..=memory)
-    });
-    section.read_into("process_memory", &mut pages.process_memory, problems, |item| {
-        size_within(item, limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX)
-    });
-    section.read_into("table_size", &mut pages.table_size, problems, |item| {
-        size_within(item, limits::PAGE_TABLE_SIZE_MIN..=memory)
-    });
-    fetch::read_into(&mut pages.fetch, &section, problems);
-    pages.secret_file = section.read("secret_file", problems, |item| path(item, base));
-    section.read_into("session_age", &mut pages.session_age, problems, |item| {
-        duration_within(item, limits::PAGE_SESSION_AGE_MIN..=limits::DEADLINE_MAX)
-    });
-    section.read_into("secure_cookies", &mut pages.secure_cookies, problems, boolean);
-    section.read_into("compress", &mut pages.compress, problems, boolean);
-    section.read_into("uploads", &mut pages.uploads, problems, |item| path(item, base).map(Some));
-    section.read_into("upload_size", &mut pages.upload_size, problems, |item| {
-        size_within(item, limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX)
-    });
-    section.read_into("uploads_size", &mut pages.uploads_size, problems, |item| {
-        size_within(item, limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX)
-    });
+pub(super) static PAGES: SectionKeys = SectionKeys {
+    name: "[pages]",
+    own: &[
+        Key {
+            name: "enabled",
+            value: Value::Boolean(|config| &mut config.pages.enabled),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Whether pages and modules are run. With `false` there are none; `*.page.*` stay \
+             hidden.",
+        },
+        Key {
+            name: "app",
+            value: Value::Own {
+                takes: "path of a directory",
+                read: |config, item, reading| {
+                    config.app.path = path(item, reading.base)?;
+                    config.app.presence = AppPresence::Required;
+                    Ok(())
+                },
+                show: |config| Some(show_text(config.app.path.display())),
+            },
+            absent: Absent::Words("`app` beside the file"),
+            change: Change::Reload,
+            text: "Where [app modules](modules.md) are. Nothing in it is served as a file. A directory \
+             that is named has to be there, and so has the default one when a route has a \
+             `module`; otherwise that one is for modules when it has a `main.lua`, and a \
+             directory like others when it has none.",
+        },
+        Key {
+            name: "native",
+            value: Value::Own {
+                takes: "true or false",
+                read: |config, item, _| {
+                    config.pages.code =
+                        if boolean(item)? { PageCode::Native } else { PageCode::Bytecode };
+                    Ok(())
+                },
+                show: |config| Some((config.pages.code == PageCode::Native).to_string()),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Compiles hot code of pages to native code. With `false` all of it is interpreted, \
+             which is several times slower.",
+        },
+        Key {
+            name: "slice",
+            value: Value::Duration(
+                |config| &mut config.pages.slice,
+                limits::PAGE_SLICE_MIN..=limits::PAGE_SLICE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How long a page may run before other requests of its scheduler get their turn; it \
+             goes on after them.",
+        },
+        Key {
+            name: "cpu_budget",
+            value: Value::Duration(
+                |config| &mut config.pages.cpu_budget,
+                limits::PAGE_CPU_BUDGET_MIN..=limits::PAGE_CPU_BUDGET_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "CPU time that one run of a page may use: then it is ended, 503. A page that \
+             [streams](pages.md#streams) has it once in each `deadline`; the processes that it \
+             [spawned](pages.md#processes-and-messages) have it all together once more, anew in \
+             ten times that time. Not less than `slice`.",
+        },
+        Key {
+            name: "deadline",
+            value: Value::Deadline(|config| &mut config.pages.deadline),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "From the start of a page to its end, waits included: then it is ended, 503. Of one \
+             that [streams](pages.md#streams): from the last part that its client took.",
+        },
+        Key {
+            name: "memory",
+            value: Value::Size(
+                |config| &mut config.pages.memory,
+                limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "For all pages of one scheduler that answer requests, with their code. When it is \
+             short, the request that holds most is ended, 503; the others go on. [How that \
+             works](pages.md#memory).",
+        },
+        Key {
+            name: "memory_per_request",
+            value: Value::Size(
+                |config| &mut config.pages.memory_per_request,
+                limits::PAGE_RUN_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
+            ),
+            absent: Absent::Words("half of `memory`"),
+            change: Change::Restart,
+            text: "Of it for one request. A request that holds more is ended, 503; the others go on.",
+        },
+        Key {
+            name: "process_memory",
+            value: Value::Size(
+                |config| &mut config.pages.process_memory,
+                limits::PAGE_MEMORY_MIN..=limits::PAGE_MEMORY_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "For all [processes](pages.md#processes-and-messages) of one scheduler that pages \
+             spawned; a process that waits takes some 2.5 KB. Beyond five eighths of it `spawn` \
+             gives `nil, \"full\"`. When processes that are there need more than there is, those \
+             of the request that hold most are ended. The garbage collector stops a scheduler for \
+             about a microsecond per process, once in each of its cycles: ten times the memory \
+             means pauses of up to 100 ms.",
+        },
+        Key {
+            name: "table_size",
+            value: Value::Size(
+                |config| &mut config.pages.table_size,
+                limits::PAGE_TABLE_SIZE_MIN..=limits::PAGE_MEMORY_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The largest block of memory that one Lua table may take: 3 MiB are 131,072 fields by \
+             name or 262,145 elements. A page that lets a table grow further is ended with an \
+             error, 500. A table is copied as a whole when it grows, which nothing interrupts: \
+             that takes some 5 ms at the default size.",
+        },
+        Key {
+            name: "fetch",
+            value: Value::Own {
+                takes: "`\"all\"`, `\"none\"`, or a list of names and networks",
+                read: |config, item, reading| {
+                    config.pages.fetch = fetch::read(item, reading.problems)?;
+                    Ok(())
+                },
+                show: |config| Some(fetch::show(&config.pages.fetch)),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Which targets pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` \
+             allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such \
+             an address, whatever its name. Link-local addresses (169.254.0.0/16 and fe80::/10, \
+             also within an IPv6 address) are allowed only where a listed network contains them, \
+             because clouds keep the credentials of a machine there. The address is checked after \
+             the name was resolved. A page that fetches URLs which come from its users reaches \
+             everything else that this host can reach: list the names that it needs.",
+        },
+        Key {
+            name: "secret_file",
+            value: Value::Own {
+                takes: "path",
+                read: |config, item, reading| {
+                    config.pages.secret_file = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| {
+                    config.pages.secret_file.as_ref().map(|path| show_text(path.display()))
+                },
+            },
+            absent: Absent::Words("a secret drawn at the start"),
+            change: Change::Restart,
+            text: "What [cookies of pages](pages.md#signed-cookies) are signed with: a text file \
+             outside of what is served, each line a secret of at least 32 bytes. The first one \
+             signs, all of them verify. A reload reads it again; what is wrong with it refuses \
+             the start or the reload. Without it, cookies signed before a restart are no longer \
+             good after it.",
+        },
+        Key {
+            name: "session_age",
+            value: Value::Duration(
+                |config| &mut config.pages.session_age,
+                limits::PAGE_SESSION_AGE_MIN..=limits::DEADLINE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How long a session of pages is good after it was sent last, and a signed cookie \
+             without a `max_age`.",
+        },
+        Key {
+            name: "secure_cookies",
+            value: Value::Boolean(|config| &mut config.pages.secure_cookies),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Adds `Secure` to the cookies of pages, sessions included, unless a page says \
+             otherwise: browsers send them over TLS only. For servers that are reached through \
+             something that does TLS.",
+        },
+        Key {
+            name: "compress",
+            value: Value::Boolean(|config| &mut config.pages.compress),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Compresses [what pages and modules make](pages.md#compressed-answers), for clients \
+             that take it. A page that shows a secret beside what its visitor chose tells the \
+             secret by its length then (the BREACH attack): it says `Cache-Control: \
+             no-transform`.",
+        },
+        Key {
+            name: "uploads",
+            value: Value::Own {
+                takes: "path of a directory",
+                read: |config, item, reading| {
+                    config.pages.uploads = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.pages.uploads.as_ref().map(|path| show_text(path.display())),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Restart,
+            text: "Where files of forms are written, and kept by pages that [save](pages.md#uploads) \
+             them. The server's user has to be able to write there; nobody else needs to. What \
+             pages save never takes the place of what the server reads: a directory that is \
+             served, that has pages, the app modules, this file or the secrets in it (also \
+             further down), or that lies in `app`, is refused. One below a served directory may \
+             be it when no page lies in it; what is saved there is served to all. Under systemd \
+             with `ProtectSystem=strict` a `StateDirectory=` is such a place. Without it a form \
+             with a file is answered 415. Files that a server left in the middle of a form are \
+             removed when the next one starts. A directory that was taken away and made anew is \
+             used from then on; where Landlock is in force (`ctl status` says so) the server has \
+             to be restarted for that.",
+        },
+        Key {
+            name: "upload_size",
+            value: Value::Size(
+                |config| &mut config.pages.upload_size,
+                limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "A form with files, where there is a directory for them; above: 413. Its fields and \
+             names have `body_size` in memory.",
+        },
+        Key {
+            name: "uploads_size",
+            value: Value::Size(
+                |config| &mut config.pages.uploads_size,
+                limits::UPLOAD_SIZE_MIN..=limits::UPLOAD_SIZE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "All files of forms together that no page has saved: what comes, and what pages look \
+             at. The form that brings more is answered 503 with `Retry-After`, and the log says \
+             so. Not less than `upload_size`. Files that pages save are not counted: they are \
+             yours to bound.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+/// Checks keys against each other, and derives what is not written.
+pub(super) fn check(section: &Section<'_>, pages: &mut Pages, problems: &mut Problems) {
+    for (key, size) in [
+        ("memory_per_request", &mut pages.memory_per_request),
+        ("table_size", &mut pages.table_size),
+    ] {
+        if *size > pages.memory
+            && let Some(item) = section.item(key)
+        {
+            let (part, all) = (spoken_size(*size), spoken_size(pages.memory));
+            problems.at(item.offset, format!("`{key}` ({part}) is more than `memory` ({all})"));
+        }
+    }
+    if section.item("memory_per_request").is_none() {
+        pages.memory_per_request = pages.memory / limits::PAGE_MEMORY_SHARE;
+    }
     let item = section.item("uploads_size").or_else(|| section.item("upload_size"));
     if let Some(item) = item.filter(|_| pages.uploads_size < pages.upload_size) {
         let (all, one) = (spoken_size(pages.uploads_size), spoken_size(pages.upload_size));
@@ -159,36 +378,19 @@ pub(super) fn read(
         let told = format!("`cpu_budget` ({budget}) is less than `slice` ({slice})");
         problems.at(item.offset, told);
     }
-    pages
 }
 
-/// `app`: the directory of app modules.
-pub(super) fn read_app(
-    section: &Section<'_>,
-    base: &Path,
-    problems: &mut Problems,
-) -> Option<PathBuf> {
-    section.read("app", problems, |item| path(item, base))
-}
-
-/// The directory of app modules: the one that is named, or `app` beside the file.
-pub(super) fn app_directory<'a>(
-    named: Option<PathBuf>,
-    pages: &Pages,
-    base: &Path,
-    routes: impl Iterator<Item = &'a Route>,
-    problems: &mut Problems,
-) -> AppDirectory {
-    let mut presence = if named.is_some() { AppPresence::Required } else { AppPresence::WithMain };
-    for route in routes {
+/// A route that names a module needs the directory of app modules, and pages that are enabled.
+pub(super) fn check_modules(config: &mut Config, problems: &mut Problems) {
+    let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
+    for route in hosts.flat_map(|host| &host.routes) {
         let RouteAction::Module(name) = &route.action else { continue };
-        presence = AppPresence::Required;
-        if !pages.enabled {
+        config.app.presence = AppPresence::Required;
+        if !config.pages.enabled {
             let told = format!("the module `{name}` cannot run: `enabled` of [pages] is false");
             problems.add(Some(route.place), told);
         }
     }
-    AppDirectory { path: named.unwrap_or_else(|| base.join(limits::APP_DIRECTORY)), presence }
 }
 
 const _: () = assert!(limits::PAGE_CPU_BUDGET.as_nanos() >= limits::PAGE_SLICE_MAX.as_nanos());

@@ -107,6 +107,10 @@ impl Problems {
         self.list.push(Problem { place, message: message.into() });
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::value::shown;
+use super::wording::shown;
 use crate::limits::DEADLINE_MAX;
 
 const DURATION_UNITS: [(&str, u64); 6] = [

@@ -1,21 +1,24 @@
 //! The whole file: the keys of the top level, the order of reading, and what spans several sections.
 //!
-//! Owns the top level and the command line's precedence over it. Each section has a file of its own.
+//! Owns the order in which sections are read, and the command line's precedence over the file. Each section has a file of its own.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::choice::choice;
+use super::files::{self, FILES};
+use super::limit_keys::{self, LIMITS};
+use super::log::{ADMIN, LOG};
+use super::pages::{self, PAGES};
 use super::section::Section;
-use super::value::{boolean, deadline, duration, path, shown, whole, word};
+use super::top_keys::TOP;
+use super::wording::shown;
 use super::{
-    Address, Admin, Config, ConfigErrors, DescriptorTables, Listener, Overrides, Problems,
-    Steering, field, files, host, keys, limit_keys, listener, log, pages,
+    Address, Admin, Config, ConfigErrors, Listener, Overrides, Problems, field, host, keys,
+    listener,
 };
-use crate::limits::{CONFIG_SIZE_MAX, DRAIN_DEADLINE, SCHEDULERS_MAX, SPIN, SPIN_MAX};
+use crate::limits::{self, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
 /// Reads the text of a file; an empty text is the defaults.
 pub(super) fn config(
@@ -36,7 +39,7 @@ pub(super) fn config(
     if !problems.is_empty() {
         return Err(problems.into_errors());
     }
-    let top = Section::new(&keys::TOP, document.get_ref(), 0, &mut problems);
+    let top = Section::new(&TOP, document.get_ref(), 0, keys::unknown, &mut problems);
     let config = read_top(&top, file_name, base, overrides, &mut problems);
     check_admin(&top, &config.listeners, &config.admin, &mut problems);
     problems.finish(config)
@@ -66,91 +69,63 @@ fn read_top(
     overrides: &Overrides,
     problems: &mut Problems,
 ) -> Config {
-    let root = top.read("root", problems, |item| path(item, base));
-    let root = overrides.root.clone().or(root).or_else(|| overrides.directory.clone());
-    let root = root.unwrap_or_else(|| base.to_path_buf());
-    let files_section = top.section("files", &keys::FILES, problems);
-    let (rules, file_cache) = files::read(files_section.as_ref(), &root, problems);
-    let pages_section = top.section("pages", &keys::PAGES, problems);
-    let limits_section = top.section("limits", &keys::LIMITS, problems);
-    let log_section = top.section("log", &keys::LOG, problems);
-    let admin_section = top.section("admin", &keys::ADMIN, problems);
-    let hosts = host::read_all(top, &rules, base, problems);
-    let default_host = host::read_default(top, rules, base, problems);
-    let named_app =
-        pages_section.as_ref().and_then(|section| pages::read_app(section, base, problems));
-    let pages = pages::read(pages_section, base, overrides, problems);
-    let routes = std::iter::once(&default_host).chain(&hosts).flat_map(|host| &host.routes);
-    let app = pages::app_directory(named_app, &pages, base, routes, problems);
-    let mut drain_deadline = DRAIN_DEADLINE;
-    top.read_into("drain_deadline", &mut drain_deadline, problems, deadline);
-    Config {
-        file_name: file_name.to_owned(),
-        schedulers: schedulers(top, overrides, problems),
-        pin: overrides.pin.or(top.read("pin", problems, boolean)).unwrap_or(true),
-        user: top.read("user", problems, word),
-        spin: spin(top, overrides, problems),
-        descriptor_tables: descriptor_tables(top, problems),
-        drain_deadline,
-        steering: steering(top, problems),
-        listeners: listener::read(top, overrides, problems),
-        hosts,
-        default_host,
-        headers: field::headers(top, problems),
-        file_cache,
-        media_types: files::media_types(top, problems),
-        pages,
-        app,
-        limits: limit_keys::read(limits_section, problems),
-        log: log::read(log_section, base, problems),
-        admin: log::read_admin(admin_section, base, overrides, problems),
+    let root = overrides.directory.as_deref().unwrap_or(base);
+    let mut config = Config::defaults(file_name, root);
+    config.app.path = base.join(limits::APP_DIRECTORY);
+    top.apply(&mut config, base, problems);
+    read_sections(top, &mut config, base, problems);
+    config.listeners = listener::read(top, overrides, base, problems);
+    config.headers = field::headers(top, problems);
+    config.media_types = files::media_types(top, problems);
+    lay_over(overrides, &mut config, problems);
+    config.hosts = host::read_all(top, &config.default_host.files, base, problems);
+    config.default_host = host::read_default(top, config.default_host.files, base, problems);
+    pages::check_modules(&mut config, problems);
+    config
+}
+
+/// Reads the sections that are there at most once.
+fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: &mut Problems) {
+    if let Some(section) = top.section("files", &FILES, problems) {
+        section.apply(config, base, problems);
+        config.default_host.files.cache_control = files::cache_rules(&section, problems);
+    }
+    if let Some(section) = top.section("pages", &PAGES, problems) {
+        section.apply(config, base, problems);
+        pages::check(&section, &mut config.pages, problems);
+    }
+    if let Some(section) = top.section("limits", &LIMITS, problems) {
+        section.apply(config, base, problems);
+        limit_keys::fit_parts(&section, &mut config.limits, problems);
+    }
+    for (key, keys) in [("log", &LOG), ("admin", &ADMIN)] {
+        if let Some(section) = top.section(key, keys, problems) {
+            section.apply(config, base, problems);
+        }
     }
 }
 
-fn schedulers(
-    top: &Section<'_>,
-    overrides: &Overrides,
-    problems: &mut Problems,
-) -> Option<NonZeroUsize> {
-    let written = top.read("schedulers", problems, |item| {
-        whole(item, 1..=SCHEDULERS_MAX).map_err(|message| match item.value.as_integer() {
-            Some(zero) if zero.as_str() == "0" => {
-                "`schedulers` cannot be 0; leave it out for one on each core".to_owned()
-            }
-            _ => message,
-        })
-    });
-    let written = written.and_then(|number| usize::try_from(number).ok());
-    if let Some(number) = overrides.schedulers
-        && !(1..=SCHEDULERS_MAX).contains(&(number as u64))
-    {
-        problems.add(None, format!("--schedulers must be from 1 to {SCHEDULERS_MAX}"));
+/// The command line goes before the file.
+fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems) {
+    if let Some(number) = overrides.schedulers {
+        if !(1..=SCHEDULERS_MAX).contains(&(number as u64)) {
+            problems.add(None, format!("--schedulers must be from 1 to {SCHEDULERS_MAX}"));
+        }
+        config.schedulers = NonZeroUsize::new(number);
     }
-    overrides.schedulers.or(written).and_then(NonZeroUsize::new)
-}
-
-fn spin(top: &Section<'_>, overrides: &Overrides, problems: &mut Problems) -> Duration {
-    let message = |name: &str| format!("{name} must be at most {}us", SPIN_MAX.as_micros());
-    let written = top.read("spin", problems, |item| {
-        duration(item)
-            .and_then(|spin| if spin <= SPIN_MAX { Ok(spin) } else { Err(message("`spin`")) })
-    });
-    if overrides.spin.is_some_and(|spin| spin > SPIN_MAX) {
-        problems.add(None, message("--spin"));
+    if let Some(spin) = overrides.spin {
+        if spin > SPIN_MAX {
+            problems.add(None, format!("--spin must be at most {}us", SPIN_MAX.as_micros()));
+        }
+        config.spin = spin;
     }
-    overrides.spin.or(written).unwrap_or(SPIN)
-}
-
-fn descriptor_tables(top: &Section<'_>, problems: &mut Problems) -> DescriptorTables {
-    let words = [("private", DescriptorTables::Private), ("shared", DescriptorTables::Shared)];
-    top.read("descriptor_tables", problems, |item| choice(item, &words))
-        .unwrap_or(DescriptorTables::Private)
-}
-
-fn steering(top: &Section<'_>, problems: &mut Problems) -> Steering {
-    match top.read("reuseport_cpu", problems, boolean) {
-        Some(true) => Steering::Cpu,
-        _ => Steering::Hash,
+    config.pin = overrides.pin.unwrap_or(config.pin);
+    config.pages.errors = overrides.page_errors;
+    if let Some(root) = &overrides.root {
+        config.default_host.files.root.clone_from(root);
+    }
+    if let Some(socket) = &overrides.admin_socket {
+        config.admin.socket = Some(socket.clone());
     }
 }
 

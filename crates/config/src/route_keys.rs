@@ -1,247 +1,192 @@
-//! `[[route]]` and `[[host.route]]`: which requests a route takes, and what it does with them.
+//! The keys of `[[route]]` and `[[host.route]]`, and of the tables of their actions.
 //!
-//! Owns the keys of these sections. Never compares a request: `route` does.
+//! Owns the rows. `routes` reads them, because one decides what another means.
 
-use std::path::Path;
+use super::key::{Absent, Change, Key, SectionKeys, Value};
 
-use super::choice::choice;
-use super::section::{Item, Section};
-use super::value::{borrowed_text, cannot_be, size, text, whole, word};
-use super::{
-    CacheRule, FileRules, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
-    Target, field, files, host, json, keys, request_path,
+static SHARED: &[Key] = &[
+    Key {
+        name: "path",
+        value: Value::Apart { takes: "path of a request" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Takes this path alone.",
+    },
+    Key {
+        name: "prefix",
+        value: Value::Apart { takes: "path of a request" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Takes this path and all below it. `/a/` takes `/a/` and `/a/b`; `/a` takes `/a`, \
+             `/a/` and `/a/b`, but not `/ab`.",
+    },
+    Key {
+        name: "glob",
+        value: Value::Apart { takes: "pattern" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Takes the paths that fit: `*` stands for any run of characters within a segment, \
+             also none; `**` for whole segments, any number of them, or at least one at the end. \
+             `/img/*.png`, `/docs/**`, `/**/*.css`. At most 9 wildcards.",
+    },
+    Key {
+        name: "methods",
+        value: Value::Apart { takes: "list of methods" },
+        absent: Absent::Words("all"),
+        change: Change::Reload,
+        text: "Takes these methods only; GET stands for HEAD too. When routes take the path but \
+             none the method, the answer is 405 with the methods they take.",
+    },
+    Key {
+        name: "files",
+        value: Value::Section { takes: "table, see below" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Serves files.",
+    },
+    Key {
+        name: "redirect",
+        value: Value::Section { takes: "table, see below" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Sends the client elsewhere.",
+    },
+    Key {
+        name: "rewrite",
+        value: Value::Section { takes: "table, see below" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Goes on with another path and the routes after this one. At most 8 times for a \
+             request, then 500.",
+    },
+    Key {
+        name: "respond",
+        value: Value::Section { takes: "table, see below" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Answers with a fixed text.",
+    },
+    Key {
+        name: "json",
+        value: Value::Apart { takes: "any value" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Answers 200 with the value as JSON, keys in the order of the file.",
+    },
+    Key {
+        name: "module",
+        value: Value::Apart { takes: "name" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Has an [app module](modules.md) answer: `\"api\"` is `app/api.lua`, \
+             `\"shop.basket\"` is `app/shop/basket.lua`. Its own routes are compared with what \
+             follows `prefix`.",
+    },
+    Key {
+        name: "headers",
+        value: Value::Section { takes: "table of fields" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Fields added to the answers.",
+    },
+    Key {
+        name: "body_size",
+        value: Value::Apart { takes: "size" },
+        absent: Absent::Words("that of `[limits]`"),
+        change: Change::Reload,
+        text: "The largest request body the route takes; 413 above.",
+    },
+    Key {
+        name: "cache_control",
+        value: Value::Apart { takes: "text" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "The Cache-Control of the answers. For files it goes before \
+             `[[files.cache_control]]`. A page sets its own: neither is for pages.",
+    },
+];
+
+pub(super) static ROUTE: SectionKeys = SectionKeys {
+    name: "[[route]]",
+    own: &[Key {
+        name: "host",
+        value: Value::Apart { takes: "name" },
+        absent: Absent::Words("all"),
+        change: Change::Reload,
+        text: "Takes requests for this name only; `*.` as for a host. Only for names that have no \
+             `[[host]]`.",
+    }],
+    shared: SHARED,
+    shared_in: "[[route]]",
 };
-use crate::limits::WILDCARDS_MAX;
 
-const MATCHERS: [&str; 3] = ["path", "prefix", "glob"];
-const ACTIONS: [&str; 6] = ["files", "redirect", "rewrite", "respond", "json", "module"];
+pub(super) static HOST_ROUTE: SectionKeys =
+    SectionKeys { name: "[[host.route]]", own: &[], shared: SHARED, shared_in: "[[route]]" };
 
-/// Reads the routes of a host whose file rules are `files`.
-pub(super) fn read_all(
-    sections: &[Section<'_>],
-    files: &FileRules,
-    base: &Path,
-    problems: &mut Problems,
-) -> Vec<Route> {
-    sections.iter().filter_map(|section| read(section, files, base, problems)).collect()
-}
+pub(super) static REDIRECT: SectionKeys = SectionKeys {
+    name: "route.redirect",
+    own: &[
+        Key {
+            name: "to",
+            value: Value::Apart { takes: "text" },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "Where to: a path, or `https://` and a host. In it stand `$path` for the path of the \
+             request, `$query` for its query with the `?` (nothing when there is none), `$1` to \
+             `$9` for what the wildcards of `glob` stood for, `$1` for the rest behind `prefix`, \
+             `$$` for a dollar sign. What comes from the request is percent-encoded, and never \
+             leads to another host.",
+        },
+        Key {
+            name: "status",
+            value: Value::Apart { takes: "301, 302, 303, 307 or 308" },
+            absent: Absent::Words("`302`"),
+            change: Change::Reload,
+            text: "301 and 308 are remembered by clients for ever; 307 and 308 keep the method.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
 
-/// Every key is read before one that is wrong ends the route, so that all problems are told.
-fn read(
-    section: &Section<'_>,
-    files: &FileRules,
-    base: &Path,
-    problems: &mut Problems,
-) -> Option<Route> {
-    let matcher =
-        only(section, &MATCHERS, problems).and_then(|key| matcher(section, key, problems));
-    let captures = matcher.as_ref().map_or(WILDCARDS_MAX, captures);
-    let action_key = only(section, &ACTIONS, problems);
-    let action = action_key.and_then(|key| match key {
-        "files" => read_files(section, files, base, problems),
-        "redirect" => redirect(section, captures, problems),
-        "rewrite" => rewrite(section, captures, problems),
-        "respond" => respond(section, problems),
-        "module" => section.read("module", problems, module_name).map(RouteAction::Module),
-        _ => section.read("json", problems, json::text).map(RouteAction::Json),
-    });
-    if action_key == Some("rewrite") {
-        check_rewrite_alone(section, problems);
-    }
-    let methods = methods(section, problems);
-    let host = section
-        .spoken()
-        .eq(keys::ROUTE.name)
-        .then(|| section.read("host", problems, host::name))
-        .flatten();
-    let headers: Vec<Header> = field::headers(section, problems);
-    let body_size = section.read("body_size", problems, size);
-    let mut cache_control = section.read("cache_control", problems, field::cache_control);
-    let mut action = action?;
-    if let RouteAction::Files { rules, .. } = &mut action {
-        rules.cache_control.splice(0..0, cache_control.take().map(CacheRule::of_all));
-    }
-    Some(Route {
-        place: problems.place(section.offset),
-        matcher: matcher?,
-        methods,
-        host,
-        action,
-        headers,
-        body_size,
-        cache_control,
-    })
-}
+pub(super) static REWRITE: SectionKeys = SectionKeys {
+    name: "route.rewrite",
+    own: &[Key {
+        name: "to",
+        value: Value::Apart { takes: "text" },
+        absent: Absent::Words("must be given"),
+        change: Change::Reload,
+        text: "The new path, with `$path` and `$1` to `$9` as in a redirect. The query stays.",
+    }],
+    shared: &[],
+    shared_in: "",
+};
 
-/// The one key of `keys` that the section has; none and several are problems.
-fn only(
-    section: &Section<'_>,
-    keys: &[&'static str],
-    problems: &mut Problems,
-) -> Option<&'static str> {
-    let mut present = keys.iter().copied().filter(|key| section.has(key));
-    let Some(first) = present.next() else {
-        let choices = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-        problems.at(section.offset, format!("{} needs one of {choices}", section.spoken()));
-        return None;
-    };
-    for other in present {
-        if let Some(item) = section.item(other) {
-            problems.at(
-                item.key_offset,
-                format!("`{other}` beside `{first}`; a route has one of them only"),
-            );
-        }
-    }
-    Some(first)
-}
-
-fn matcher(section: &Section<'_>, key: &'static str, problems: &mut Problems) -> Option<Matcher> {
-    section.read(key, problems, |item| {
-        let text = borrowed_text(item, "a path in quotes that begins with \"/\"")?;
-        if key == "glob" {
-            let glob = Glob::parse(text);
-            return glob
-                .map(Matcher::Glob)
-                .map_err(|error| cannot_be(item, text, &error.to_string()));
-        }
-        request_path::check(text).map_err(|why| cannot_be(item, text, why))?;
-        if text.contains('*') {
-            return Err(cannot_be(item, text, "`*` has a meaning in `glob` only"));
-        }
-        let text = text.to_owned();
-        Ok(if key == "path" { Matcher::Path(text) } else { Matcher::Prefix(text) })
-    })
-}
-
-/// How many of `$1` to `$9` there are.
-fn captures(matcher: &Matcher) -> usize {
-    match matcher {
-        Matcher::Path(_) => 0,
-        Matcher::Prefix(_) => 1,
-        Matcher::Glob(glob) => glob.wildcards(),
-    }
-}
-
-fn read_files(
-    section: &Section<'_>,
-    host: &FileRules,
-    base: &Path,
-    problems: &mut Problems,
-) -> Option<RouteAction> {
-    let files = section.section("files", &keys::ROUTE_FILES, problems)?;
-    if let (Some(item), true) = (section.item("cache_control"), files.has("cache_control")) {
-        problems.at(item.key_offset, "`cache_control` is in `files` already");
-    }
-    let (rules, own_root) = files::read_of_route(&files, host, base, problems);
-    Some(RouteAction::Files { rules, own_root })
-}
-
-fn target(
-    section: &Section<'_>,
-    problems: &mut Problems,
-    parse: impl Fn(&str) -> Result<Target, String>,
-) -> Option<Target> {
-    if !section.has("to") {
-        problems.at(section.offset, format!("{} has no `to`", section.spoken()));
-    }
-    section.read("to", problems, |item| {
-        let text = borrowed_text(item, "a text in quotes such as \"/new$path\"")?;
-        parse(text).map_err(|why| cannot_be(item, text, &why))
-    })
-}
-
-fn redirect(
-    section: &Section<'_>,
-    captures: usize,
-    problems: &mut Problems,
-) -> Option<RouteAction> {
-    /// 302: it is kept by no cache, so a mistake can be mended.
-    const STATUS: u16 = 302;
-    let table = section.section("redirect", &keys::REDIRECT, problems)?;
-    let to = target(&table, problems, |text| Target::redirect(text, captures));
-    let mut status = STATUS;
-    table.read_into("status", &mut status, problems, |item| {
-        let status = whole(item, 300..=399).ok().and_then(|status| u16::try_from(status).ok());
-        status
-            .filter(|status| matches!(status, 301 | 302 | 303 | 307 | 308))
-            .ok_or_else(|| "`status` of a redirect must be 301, 302, 303, 307 or 308".to_owned())
-    });
-    Some(RouteAction::Redirect { to: to?, status })
-}
-
-fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> Option<RouteAction> {
-    let table = section.section("rewrite", &keys::REWRITE, problems)?;
-    let to = target(&table, problems, |text| Target::rewrite(text, captures));
-    Some(RouteAction::Rewrite { to: to? })
-}
-
-/// A rewrite answers nothing, so what is about answers would never be used.
-fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
-    for key in ["headers", "body_size", "cache_control"] {
-        if let Some(item) = section.item(key) {
-            problems.at(
-                item.key_offset,
-                format!(
-                    "`{key}` beside `rewrite` has no effect; put it into the route that answers"
-                ),
-            );
-        }
-    }
-}
-
-fn respond(section: &Section<'_>, problems: &mut Problems) -> Option<RouteAction> {
-    let table = section.section("respond", &keys::RESPOND, problems)?;
-    let mut status = 200;
-    table.read_into("status", &mut status, problems, respond_status);
-    let body = table.read("body", problems, text).unwrap_or_default();
-    let has_content = !matches!(status, 204 | 205);
-    for key in ["body", "content_type"] {
-        if let (Some(item), false) = (table.item(key), has_content) {
-            problems.at(item.key_offset, format!("an answer with status {status} has no `{key}`"));
-        }
-    }
-    let content_type = table.read("content_type", problems, field::media_type);
-    let content_type = match content_type {
-        Some(content_type) => content_type,
-        None if has_content => "text/plain; charset=utf-8".to_owned(),
-        None => String::new(),
-    };
-    Some(RouteAction::Respond(Respond { status, content_type, body }))
-}
-
-fn respond_status(item: &Item<'_>) -> Result<u16, String> {
-    let status = whole(item, 200..=599)?;
-    match u16::try_from(status) {
-        Ok(300..=399) => Err(format!("`status` cannot be {status}; write a `redirect`")),
-        Ok(206 | 416) => Err(format!("`status` cannot be {status}; it is for parts of files")),
-        Ok(status) => Ok(status),
-        Err(_) => Err("`status` must be from 200 to 599".to_owned()),
-    }
-}
-
-/// As `require` takes it: `api`, `shop.basket`.
-fn module_name(item: &Item<'_>) -> Result<String, String> {
-    let name = word(item)?;
-    let is_piece = |piece: &str| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        !piece.is_empty() && piece.bytes().all(known)
-    };
-    if name.split('.').all(is_piece) {
-        return Ok(name);
-    }
-    let why = "a module is named without `.lua`, with dots for directories: \"shop.basket\"";
-    Err(cannot_be(item, &name, why))
-}
-
-fn methods(section: &Section<'_>, problems: &mut Problems) -> Vec<Method> {
-    let words = Method::ALL.map(|method| (method.as_str(), method));
-    let methods = section.list("methods", problems, |item| choice(item, &words));
-    let Some(mut methods) = methods else { return Vec::new() };
-    if let (Some(item), true) = (section.item("methods"), section.is_empty_list("methods")) {
-        problems.at(item.offset, "`methods` is empty; leave it out for all methods");
-    }
-    methods.sort_unstable();
-    methods.dedup();
-    methods
-}
+pub(super) static RESPOND: SectionKeys = SectionKeys {
+    name: "route.respond",
+    own: &[
+        Key {
+            name: "status",
+            value: Value::Apart { takes: "200 to 299 but 206, 400 to 599 but 416" },
+            absent: Absent::Words("`200`"),
+            change: Change::Reload,
+            text: "The status.",
+        },
+        Key {
+            name: "body",
+            value: Value::Apart { takes: "text" },
+            absent: Absent::Words("`\"\"`"),
+            change: Change::Reload,
+            text: "The content.",
+        },
+        Key {
+            name: "content_type",
+            value: Value::Apart { takes: "media type" },
+            absent: Absent::Words("`\"text/plain; charset=utf-8\"`"),
+            change: Change::Reload,
+            text: "The Content-Type.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};

@@ -3,38 +3,23 @@
 //! Owns the walk over the parsed TOML with its places. Never decides what a value means: that is the
 //! parser each key is read with.
 
-use toml::Spanned;
+use std::path::Path;
+
 use toml::de::{DeTable, DeValue};
 
-use super::Problems;
-use super::keys::SectionKeys;
-use super::value;
+use super::item::Item;
+use super::key::{Reading, SectionKeys};
+use super::{Config, Problems};
 
-/// A value of the file with its key and where it stands.
-#[derive(Clone, Copy)]
-pub(super) struct Item<'a> {
-    /// The key it is the value of, also for the parts of an array.
-    pub(super) key: &'a str,
-    /// Where the key begins.
-    pub(super) key_offset: usize,
-    /// Where the value begins.
-    pub(super) offset: usize,
-    /// The value.
-    pub(super) value: &'a DeValue<'a>,
-}
-
-impl<'a> Item<'a> {
-    /// The same key with another value: a part of an array.
-    fn part(self, part: &'a Spanned<DeValue<'a>>) -> Self {
-        Self { offset: part.span().start, value: part.get_ref(), ..self }
-    }
-}
+/// The text of the problem that a section does not have a key.
+pub(super) type UnknownKey = fn(&SectionKeys, &str) -> String;
 
 /// A table of the file whose keys are known.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     keys: &'static SectionKeys,
     table: &'a DeTable<'a>,
+    unknown: UnknownKey,
     /// Where it begins.
     pub(super) offset: usize,
 }
@@ -45,15 +30,16 @@ impl<'a> Section<'a> {
         keys: &'static SectionKeys,
         table: &'a DeTable<'a>,
         offset: usize,
+        unknown: UnknownKey,
         problems: &mut Problems,
     ) -> Self {
         for key in table.keys() {
             let name: &str = key.get_ref();
-            if !keys.keys.contains(&name) {
-                problems.at(key.span().start, keys.unknown(name));
+            if !keys.contains(name) {
+                problems.at(key.span().start, unknown(keys, name));
             }
         }
-        Self { keys, table, offset }
+        Self { keys, table, offset, unknown }
     }
 
     /// The section's name in a sentence.
@@ -68,7 +54,7 @@ impl<'a> Section<'a> {
 
     /// The value of a key as it is written.
     pub(super) fn item(&self, key: &'static str) -> Option<Item<'a>> {
-        debug_assert!(self.keys.keys.contains(&key), "{key} is not in the list of its section");
+        debug_assert!(self.keys.contains(key), "{key} is not in the list of its section");
         let (name, value) = self.table.get_key_value(key)?;
         let key_offset = name.span().start;
         Some(Item { key, key_offset, offset: value.span().start, value: value.get_ref() })
@@ -98,33 +84,31 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Reads all keys whose rows say where their values go.
+    pub(super) fn apply(&self, config: &mut Config, base: &Path, problems: &mut Problems) {
+        for key in self.keys.keys() {
+            let Some(item) = self.item(key.name) else { continue };
+            let read = key.read(config, &item, &mut Reading { base, problems });
+            if let Err(message) = read {
+                problems.at(item.offset, message);
+            }
+        }
+    }
+
     /// The parts of an array as they are meant; parts that are wrong are left out.
     pub(super) fn list<T>(
         &self,
         key: &'static str,
         problems: &mut Problems,
-        mut parse: impl FnMut(&Item<'_>) -> Result<T, String>,
+        parse: impl FnMut(&Item<'_>) -> Result<T, String>,
     ) -> Option<Vec<T>> {
         let item = self.item(key)?;
-        let DeValue::Array(parts) = item.value else {
-            problems.at(item.offset, value::wrong_type(&item, "an array such as [\"…\", \"…\"]"));
-            return None;
-        };
-        let mut list = Vec::with_capacity(parts.len());
-        for part in parts {
-            let part = item.part(part);
-            match parse(&part) {
-                Ok(value) => list.push(value),
-                Err(message) => problems.at(part.offset, message),
-            }
-        }
-        Some(list)
+        item.list(problems, parse).map_err(|message| problems.at(item.offset, message)).ok()
     }
 
     /// Whether an array is there and has nothing in it.
     pub(super) fn is_empty_list(&self, key: &'static str) -> bool {
-        let written = self.item(key).map(|item| item.value);
-        matches!(written, Some(DeValue::Array(parts)) if parts.is_empty())
+        self.item(key).is_some_and(|item| item.is_empty_list())
     }
 
     /// The table a key names, to be read with the keys of its own.
@@ -136,10 +120,10 @@ impl<'a> Section<'a> {
     ) -> Option<Section<'a>> {
         let item = self.item(key)?;
         let DeValue::Table(table) = item.value else {
-            problems.at(item.offset, value::wrong_type(&item, "a table"));
+            problems.at(item.offset, item.wrong_type("a table"));
             return None;
         };
-        Some(Section::new(keys, table, item.key_offset, problems))
+        Some(Section::new(keys, table, item.key_offset, self.unknown, problems))
     }
 
     /// The tables of `[[key]]`, each to be read with the keys of its own.
@@ -152,7 +136,7 @@ impl<'a> Section<'a> {
         let Some(item) = self.item(key) else { return Vec::new() };
         let wanted = format!("written as {}", keys.spoken());
         let DeValue::Array(parts) = item.value else {
-            problems.at(item.offset, value::wrong_type(&item, &wanted));
+            problems.at(item.offset, item.wrong_type(&wanted));
             return Vec::new();
         };
         let mut sections = Vec::with_capacity(parts.len());
@@ -160,9 +144,9 @@ impl<'a> Section<'a> {
             let part = item.part(part);
             match part.value {
                 DeValue::Table(table) => {
-                    sections.push(Section::new(keys, table, part.offset, problems));
+                    sections.push(Section::new(keys, table, part.offset, self.unknown, problems));
                 }
-                _ => problems.at(part.offset, value::wrong_type(&part, &wanted)),
+                _ => problems.at(part.offset, part.wrong_type(&wanted)),
             }
         }
         sections
@@ -172,7 +156,7 @@ impl<'a> Section<'a> {
     pub(super) fn entries(&self, key: &'static str, problems: &mut Problems) -> Vec<Item<'a>> {
         let Some(item) = self.item(key) else { return Vec::new() };
         let DeValue::Table(table) = item.value else {
-            problems.at(item.offset, value::wrong_type(&item, "a table"));
+            problems.at(item.offset, item.wrong_type("a table"));
             return Vec::new();
         };
         let mut entries: Vec<Item<'a>> = table

@@ -3,8 +3,8 @@
 //! Owns the syntax and the checks that make a redirect safe: it never leaves the host that is written in the
 //! file, whatever path a client asks for. `route` fills the parts in.
 
-use super::keys::nearest;
 use super::request_path;
+use super::wording::nearest;
 
 /// A text with variables.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,39 +8,9 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
+use super::item::Item;
 use super::quantity::{parse_duration, parse_size, spoken_duration, spoken_size};
-use super::section::Item;
-
-/// The text of a value of the wrong type.
-pub(super) fn wrong_type(item: &Item<'_>, wanted: &str) -> String {
-    let found = match item.value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number with a fraction",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "an array",
-        DeValue::Table(_) => "a table",
-    };
-    format!("`{}` must be {wanted}, not {found}", shown(item.key))
-}
-
-/// A text of the file as it may stand in a message: on one line and not too long.
-pub(super) fn shown(text: &str) -> String {
-    const CHARACTERS_MAX: usize = 80;
-    let mut out = String::new();
-    for character in text.chars().take(CHARACTERS_MAX) {
-        if character.is_control() {
-            out.extend(character.escape_debug());
-        } else {
-            out.push(character);
-        }
-    }
-    if text.chars().nth(CHARACTERS_MAX).is_some() {
-        out.push('…');
-    }
-    out
-}
+use super::wording::shown;
 
 /// A text.
 pub(super) fn text(item: &Item<'_>) -> Result<String, String> {
@@ -58,18 +28,18 @@ pub(super) fn word(item: &Item<'_>) -> Result<String, String> {
 
 /// A text, named by `wanted` when it is something else.
 pub(super) fn borrowed_text<'a>(item: &Item<'a>, wanted: &str) -> Result<&'a str, String> {
-    item.value.as_str().ok_or_else(|| wrong_type(item, wanted))
+    item.value.as_str().ok_or_else(|| item.wrong_type(wanted))
 }
 
 /// `true` or `false`.
 pub(super) fn boolean(item: &Item<'_>) -> Result<bool, String> {
-    item.value.as_bool().ok_or_else(|| wrong_type(item, "true or false"))
+    item.value.as_bool().ok_or_else(|| item.wrong_type("true or false"))
 }
 
 /// A whole number within `range`.
 pub(super) fn whole(item: &Item<'_>, range: RangeInclusive<u64>) -> Result<u64, String> {
     let DeValue::Integer(integer) = item.value else {
-        return Err(wrong_type(item, "a whole number"));
+        return Err(item.wrong_type("a whole number"));
     };
     i128::from_str_radix(integer.as_str(), integer.radix())
         .ok()
@@ -121,7 +91,7 @@ pub(super) fn count_or_unlimited(item: &Item<'_>) -> Result<Option<u64>, String>
     match item.value {
         DeValue::String(text) if text == "unlimited" => Ok(None),
         DeValue::Integer(_) => whole(item, 1..=i64::MAX.unsigned_abs()).map(Some),
-        _ => Err(wrong_type(item, "a whole number or \"unlimited\"")),
+        _ => Err(item.wrong_type("a whole number or \"unlimited\"")),
     }
 }
 
@@ -140,7 +110,7 @@ fn quantity_of_bytes(item: &Item<'_>, wanted: &str, suffix: &str) -> Result<u64,
         DeValue::Integer(_) => whole(item, 0..=i64::MAX.unsigned_abs()),
         DeValue::String(text) => parse_size(text.strip_suffix(suffix).unwrap_or(text))
             .map_err(|error| cannot_be(item, text, &error.to_string())),
-        _ => Err(wrong_type(item, wanted)),
+        _ => Err(item.wrong_type(wanted)),
     }
 }
 

@@ -58,13 +58,13 @@ impl Table {
     }
 }
 
-/// What is told of a walk while it goes.
+/// The steps of a search, collected while it runs.
 struct Story<'t> {
     table: &'t Table,
     method: &'t str,
-    /// What is looked for now.
+    /// The path that is searched now.
     path: String,
-    /// The rule after the last one that was told of.
+    /// The index of the first rule that has no line yet.
     next: RuleId,
     /// The rule that took the request and has not led elsewhere.
     taken: Option<RuleId>,

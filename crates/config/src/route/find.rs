@@ -40,7 +40,7 @@ impl Table {
         self.walk_watched(host_id, host, request, start, |_, _| {})
     }
 
-    /// The same, and tells what it comes by.
+    /// As `find`, and reports each rule it meets.
     pub(super) fn walk_watched<'a>(
         &'a self,
         host_id: HostId,
@@ -123,7 +123,7 @@ impl Table {
     }
 }
 
-/// What a walk comes by at a rule.
+/// The search meets a rule.
 pub(super) enum Seen<'s> {
     /// The rule was compared with the request.
     Rule(Verdict),

@@ -151,7 +151,7 @@ impl Rule {
         }
     }
 
-    /// What follows the prefix, as a path of its own.
+    /// The rest of the path behind the prefix.
     fn rest_of<'a>(&self, path: Cow<'a, str>) -> Cow<'a, str> {
         let start = self.start_of_rest(&path);
         match path {

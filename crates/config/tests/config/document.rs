@@ -1,6 +1,5 @@
 //! The documentation says what the server does: its keys, its defaults, its example.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use config::{Config, Overrides, SECTIONS};
@@ -10,79 +9,110 @@ use super::{config, table};
 const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md"));
 
-/// A row of a table of keys.
-struct Row<'d> {
-    section: &'d str,
-    key: &'d str,
-    default: &'d str,
+/// The documentation's table of each section is the one that the rows make. When it differs, this prints the right one.
+#[test]
+fn the_tables_are_those_of_the_rows() {
+    for section in SECTIONS {
+        let name = if section.name.is_empty() { "Top level" } else { section.name };
+        let heading = [format!("\n## {name}\n"), format!("\n## `{name}`\n")];
+        let part = heading.iter().find_map(|heading| DOCUMENT.split_once(heading.as_str()));
+        let (_, part) = part.unwrap_or_else(|| panic!("no heading for {name}"));
+        let part = part.split("\n## ").next().unwrap();
+        let found: String = part
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let right = config::table(section);
+        let right = if right.lines().count() > 2 { right } else { String::new() };
+        assert_eq!(found, right, "the right table of {name}:\n{right}");
+    }
 }
 
-fn rows() -> Vec<Row<'static>> {
-    let mut section = "";
-    let mut rows = Vec::new();
-    for line in DOCUMENT.lines() {
-        if let Some(heading) = line.strip_prefix("## ") {
-            section = heading.trim_matches('`');
+/// The printed defaults of these sections, no longer commented out. Keys without a default stay out.
+fn uncommented(sections: &[&str]) -> String {
+    let mut is_wanted = false;
+    let mut text = String::new();
+    for line in config::defaults().lines() {
+        let Some(line) = line.strip_prefix('#') else { continue };
+        if line.starts_with('[') {
+            is_wanted = sections.contains(&line);
         }
-        let Some(row) = line.strip_prefix("| `") else { continue };
-        let (key, rest) = row.split_once("` | ").unwrap();
-        let default = rest.split(" | ").nth(1).unwrap();
-        rows.push(Row { section, key, default });
+        if is_wanted && !line.starts_with(' ') && !line.ends_with(" =") {
+            text.push_str(line);
+            text.push('\n');
+        }
     }
-    rows
+    text
 }
 
 #[test]
-fn every_key_is_documented_and_every_documented_key_exists() {
-    let documented: BTreeSet<(&str, &str)> =
-        rows().iter().map(|row| (row.section, row.key)).collect();
-    let known: BTreeSet<(&str, &str)> = SECTIONS
-        .iter()
-        .flat_map(|section| {
-            let name = if section.name.is_empty() { "Top level" } else { section.name };
-            section.keys.iter().map(move |key| (name, *key))
-        })
-        .collect();
-    assert!(!known.is_empty());
-    assert_eq!(known.difference(&documented).collect::<Vec<_>>(), [&("", ""); 0], "undocumented");
-    assert_eq!(documented.difference(&known).collect::<Vec<_>>(), [&("", ""); 0], "unknown");
+fn the_printed_defaults_mean_the_same_as_no_file() {
+    assert_eq!(config(&config::defaults()), config(""), "it is all commented out");
+    // The other sections need keys that have no default.
+    let text = uncommented(&["[files]", "[pages]", "[limits]", "[log]", "[admin]"]);
+    assert!(text.lines().count() >= 45, "{text}");
+    assert_eq!(config(&text), config(""), "{text}");
 }
 
 #[test]
-fn writing_a_documented_default_changes_nothing() {
-    let mut compared = 0;
-    for row in rows() {
-        let Some(default) = row.default.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'))
-        else {
-            continue;
-        };
-        let (before, key) = match row.section {
-            "Top level" if row.key == "listener" => ("[[listener]]\n", "address"),
-            "Top level" => ("", row.key),
-            "[[listener]]" => ("[[listener]]\naddress = \"unix:/a\"\n", row.key),
-            "route.redirect" => {
-                ("[[route]]\npath = \"/a\"\n[route.redirect]\nto = \"/b\"\n", row.key)
-            }
-            "route.respond" => ("[[route]]\npath = \"/a\"\n[route.respond]\n", row.key),
-            section => (&*format!("{section}\n").leak(), row.key),
-        };
-        let before = match (row.section, row.key) {
-            ("[[listener]]", "defer_accept") => "[[listener]]\naddress = \"127.0.0.1:80\"\n",
-            _ => before,
-        };
-        let value =
-            if row.key == "listener" { format!("\"{default}\"") } else { default.to_owned() };
-        let mut written = config(&format!("{before}{key} = {value}\n"));
-        let mut absent = if row.key == "listener" { config("") } else { config(before) };
-        for config in [&mut written, &mut absent] {
-            for listener in &mut config.listeners {
-                listener.place = None;
-            }
-        }
-        assert_eq!(written, absent, "{} in {}", row.key, row.section);
-        compared += 1;
+fn the_printed_defaults_of_a_listener_are_its_defaults() {
+    let text = uncommented(&["[[listener]]"]);
+    // Two keys are for other addresses.
+    let others =
+        |line: &&str| !line.starts_with("mode ") && !line.starts_with("proxy_protocol_from ");
+    let text: Vec<&str> = text.lines().filter(others).collect();
+    assert!(text.len() >= 4, "{text:?}");
+    let plain = "[[listener]]\naddress = \"127.0.0.1:80\"";
+    let written = text.join("\n").replacen("[[listener]]", plain, 1);
+    assert_eq!(config(&written), config(plain), "{written}");
+}
+
+#[test]
+fn a_key_that_needs_a_restart_is_named_by_the_reload_check() {
+    let old = config(example());
+    let changes = [
+        ("schedulers = ", "schedulers = 3\n", "schedulers"),
+        ("backlog = ", "backlog = 77\n", "listener.backlog"),
+        ("slice = ", "slice = \"3ms\"\n", "pages.slice"),
+        ("fetch = ", "fetch = [\"example.org\"]\n", "pages.fetch"),
+        ("connections = ", "connections = 9\n", "limits.connections"),
+        ("access = ", "access = \"stdout\"\n", "log.access"),
+        ("metrics = ", "metrics = \"127.0.0.1:9\"\n", "admin.metrics"),
+    ];
+    for (line, other, name) in changes {
+        let mut is_changed = false;
+        let text: String = example()
+            .lines()
+            .map(|found| {
+                match found.starts_with(line) && !std::mem::replace(&mut is_changed, true) {
+                    true => other.to_owned(),
+                    false => format!("{found}\n"),
+                }
+            })
+            .collect();
+        assert!(is_changed, "{line} is not in the example");
+        assert_eq!(config::needs_restart(&old, &config(&text)), [name]);
     }
-    assert!(compared >= 40, "only {compared} defaults were compared");
+    assert_eq!(config::needs_restart(&old, &old), [""; 0]);
+}
+
+/// A value that only a reload looks at is not named.
+#[test]
+fn other_keys_change_with_a_reload() {
+    let old = config(example());
+    for (from, to) in [
+        ("compress = false", "compress = true"),
+        ("level = \"info\"", "level = \"debug\""),
+        ("drain_deadline = \"30s\"", "drain_deadline = \"5s\""),
+        ("cache_size = \"64 MiB\"", "cache_size = \"1 MiB\""),
+        ("keep_alive = \"75s\"", "keep_alive = \"5s\""),
+    ] {
+        assert!(example().contains(from), "{from}");
+        let new = config(&example().replacen(from, to, 1));
+        assert_ne!(old, new, "{from}");
+        assert_eq!(config::needs_restart(&old, &new), [""; 0], "{from}");
+    }
 }
 
 fn example() -> &'static str {
@@ -111,9 +141,9 @@ fn the_example_has_every_key() {
             tables = tables.iter().filter_map(|table| table.get(name)).flat_map(children).collect();
         }
         // The tables of a route are the same for all hosts.
-        for key in section.keys {
-            if !tables.iter().any(|table| table.contains_key(*key)) {
-                missing.push((section.name, *key));
+        for key in section.names() {
+            if !tables.iter().any(|table| table.contains_key(key)) {
+                missing.push((section.name, key));
             }
         }
     }

@@ -131,7 +131,7 @@ proptest! {
 
 fn line() -> impl Strategy<Value = String> {
     let keys: Vec<&'static str> =
-        config::SECTIONS.iter().flat_map(|section| section.keys.iter().copied()).collect();
+        config::SECTIONS.iter().flat_map(|section| section.names()).collect();
     let headers: Vec<&'static str> = config::SECTIONS
         .iter()
         .map(|section| section.name)

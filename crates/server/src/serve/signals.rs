@@ -24,7 +24,6 @@ use crate::limits;
 use crate::load::Source;
 use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler};
 use crate::site::SiteData;
-use config::{Config, Listener, Pages};
 use pages::PageSet;
 
 /// Threads besides the schedulers.
@@ -100,7 +99,10 @@ fn reload(
     reloads.problems.clear();
     match source.load(data.generation + 1, pages.before(data)) {
         Ok(new) => {
-            let fixed = what_needs_a_restart(data, &new);
+            let fixed: Vec<String> = config::needs_restart(&data.config, &new.config)
+                .iter()
+                .map(|key| format!("`{key}` cannot change while the server runs; restart it"))
+                .collect();
             if fixed.is_empty() {
                 *data = Arc::new(new);
                 diagnostic::set_least(level_of(data.config.log.level));
@@ -130,91 +132,6 @@ fn reload(
         );
     }
     post.tell_control(ToControl::Reloaded(Arc::new(reloads.clone())));
-}
-
-/// Settings that only a restart can change, where they differ.
-fn what_needs_a_restart(old: &SiteData, new: &SiteData) -> Vec<String> {
-    let (old, new) = (&old.config, &new.config);
-    let differs = [
-        ("listener.address", each(old, |one| &one.address) != each(new, |one| &one.address)),
-        ("listener.backlog", each(old, |one| &one.backlog) != each(new, |one| &one.backlog)),
-        (
-            "listener.defer_accept",
-            each(old, |one| &one.defer_accept) != each(new, |one| &one.defer_accept),
-        ),
-        ("listener.mode", each(old, |one| &one.mode) != each(new, |one| &one.mode)),
-        ("listener.protocol", each(old, |one| &one.protocol) != each(new, |one| &one.protocol)),
-        ("schedulers", old.schedulers != new.schedulers),
-        ("pin", old.pin != new.pin),
-        ("user", old.user != new.user),
-        ("spin", old.spin != new.spin),
-        ("reuseport_cpu", old.steering != new.steering),
-        ("descriptor_tables", old.descriptor_tables != new.descriptor_tables),
-        ("log.access", old.log.access != new.log.access),
-        ("log.format", old.log.format != new.log.format),
-        ("admin", old.admin != new.admin),
-        ("limits.connections", old.limits.connections != new.limits.connections),
-        ("limits.send_idle", old.limits.send_idle != new.limits.send_idle),
-        ("limits.send_rate", old.limits.send_rate != new.limits.send_rate),
-        ("limits.unread_body_size", old.limits.unread_body_size != new.limits.unread_body_size),
-        (
-            "limits.unread_body_deadline",
-            old.limits.unread_body_deadline != new.limits.unread_body_deadline,
-        ),
-    ];
-    let named = |name: &str| format!("`{name}` cannot change while the server runs; restart it");
-    let pages = pages_that_differ(&old.pages, &new.pages);
-    let all = differs.iter().chain(&pages);
-    all.filter(|(_, differs)| *differs).map(|(name, _)| named(name)).collect()
-}
-
-/// The keys of `[pages]`, and whether they differ.
-fn pages_that_differ(old: &Pages, new: &Pages) -> [(&'static str, bool); 16] {
-    // All of them by name, so that none is forgotten. Which errors are shown is said by a flag, not by a key.
-    let Pages {
-        enabled,
-        code,
-        slice,
-        cpu_budget,
-        deadline,
-        memory,
-        memory_per_request,
-        process_memory,
-        table_size,
-        fetch,
-        secret_file,
-        session_age,
-        secure_cookies,
-        uploads,
-        upload_size,
-        uploads_size,
-        // Looked at for each answer.
-        compress: _,
-        errors: _,
-    } = old;
-    [
-        ("pages.enabled", *enabled != new.enabled),
-        ("pages.native", *code != new.code),
-        ("pages.slice", *slice != new.slice),
-        ("pages.cpu_budget", *cpu_budget != new.cpu_budget),
-        ("pages.deadline", *deadline != new.deadline),
-        ("pages.memory", *memory != new.memory),
-        ("pages.memory_per_request", *memory_per_request != new.memory_per_request),
-        ("pages.process_memory", *process_memory != new.process_memory),
-        ("pages.table_size", *table_size != new.table_size),
-        ("pages.fetch", *fetch != new.fetch),
-        ("pages.secret_file", *secret_file != new.secret_file),
-        ("pages.session_age", *session_age != new.session_age),
-        ("pages.secure_cookies", *secure_cookies != new.secure_cookies),
-        ("pages.uploads", *uploads != new.uploads),
-        ("pages.upload_size", *upload_size != new.upload_size),
-        ("pages.uploads_size", *uploads_size != new.uploads_size),
-    ]
-}
-
-/// A setting of each listener, in order.
-fn each<T>(config: &Config, of: impl Fn(&Listener) -> &T) -> Vec<&T> {
-    config.listeners.iter().map(of).collect()
 }
 
 fn drain(

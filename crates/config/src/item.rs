@@ -1,0 +1,68 @@
+//! A value of the file with its key and its place.
+//!
+//! Owns the way from an array to its parts. Never decides what a value means.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::problem::Problems;
+use super::wording::shown;
+
+/// A value of the file with its key and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'a> {
+    /// The key it is the value of, also for the parts of an array.
+    pub(super) key: &'a str,
+    /// Where the key begins.
+    pub(super) key_offset: usize,
+    /// Where the value begins.
+    pub(super) offset: usize,
+    /// The value.
+    pub(super) value: &'a DeValue<'a>,
+}
+
+impl<'a> Item<'a> {
+    /// The same key with another value: a part of an array.
+    pub(super) fn part(self, part: &'a Spanned<DeValue<'a>>) -> Self {
+        Self { offset: part.span().start, value: part.get_ref(), ..self }
+    }
+
+    /// The text of a value of the wrong type.
+    pub(super) fn wrong_type(&self, wanted: &str) -> String {
+        let found = match self.value {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) => "a whole number",
+            DeValue::Float(_) => "a number with a fraction",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "an array",
+            DeValue::Table(_) => "a table",
+        };
+        format!("`{}` must be {wanted}, not {found}", shown(self.key))
+    }
+
+    /// The parts of an array, parsed; a part that is wrong is a problem and left out.
+    pub(super) fn list<T>(
+        &self,
+        problems: &mut Problems,
+        mut parse: impl FnMut(&Item<'_>) -> Result<T, String>,
+    ) -> Result<Vec<T>, String> {
+        let DeValue::Array(parts) = self.value else {
+            return Err(self.wrong_type("an array such as [\"…\", \"…\"]"));
+        };
+        let mut list = Vec::with_capacity(parts.len());
+        for part in parts {
+            let part = self.part(part);
+            match parse(&part) {
+                Ok(value) => list.push(value),
+                Err(message) => problems.at(part.offset, message),
+            }
+        }
+        Ok(list)
+    }
+
+    /// Whether it is an array with nothing in it.
+    pub(super) fn is_empty_list(&self) -> bool {
+        matches!(self.value, DeValue::Array(parts) if parts.is_empty())
+    }
+}

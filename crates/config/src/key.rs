@@ -1,0 +1,229 @@
+//! A configuration key is one row: its name, its value with the bounds, what holds without it, whether a reload
+//! changes it, and its documentation.
+//!
+//! Owns the shape of a row, and how a plain value is read and written. The rows stand in the files of their sections;
+//! reading, hints, the reload check, `velodrome check --defaults` and the tables of docs/configuration.md come from them.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::time::Duration;
+
+use super::Config;
+use super::item::Item;
+use super::problem::Problems;
+use super::quantity::{spoken_duration, spoken_size};
+use super::value::{boolean, deadline, duration_within, rate, size_within, whole};
+use crate::limits::DEADLINE_MAX;
+
+/// Any size.
+pub(super) const ANY_SIZE: RangeInclusive<u64> = 0..=i64::MAX.unsigned_abs();
+
+/// Any duration.
+pub(super) const ANY_DURATION: RangeInclusive<Duration> = Duration::ZERO..=DEADLINE_MAX;
+
+/// A section and its keys.
+#[derive(Debug)]
+pub struct SectionKeys {
+    /// The section as it is written in the file; empty for the top level.
+    pub name: &'static str,
+    /// The keys that no other section has.
+    pub own: &'static [Key],
+    /// The keys that it shares with another section.
+    pub shared: &'static [Key],
+    /// The name of the section that documents them.
+    pub shared_in: &'static str,
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name within its section.
+    pub name: &'static str,
+    pub(super) value: Value,
+    pub(super) absent: Absent,
+    /// What a reload does with another value.
+    pub change: Change,
+    /// What it does: Markdown on one line.
+    pub text: &'static str,
+}
+
+/// When another value takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// With a reload.
+    Reload,
+    /// With a restart; a reload that changes it is refused.
+    Restart,
+}
+
+/// What holds where a key is not written.
+#[derive(Debug)]
+pub(super) enum Absent {
+    /// The value that the defaults have.
+    Default,
+    /// Something that is no value: in words.
+    Words(&'static str),
+}
+
+/// How the value of a key is read, written and bounded. A plain one names its place in the configuration.
+#[derive(Debug)]
+pub(super) enum Value {
+    /// `true` or `false`.
+    Boolean(fn(&mut Config) -> &mut bool),
+    /// A number of bytes.
+    Size(fn(&mut Config) -> &mut u64, RangeInclusive<u64>),
+    /// Bytes a second.
+    Rate(fn(&mut Config) -> &mut u64),
+    /// A whole number.
+    Whole(fn(&mut Config) -> &mut u64, RangeInclusive<u64>),
+    /// A duration.
+    Duration(fn(&mut Config) -> &mut Duration, RangeInclusive<Duration>),
+    /// A duration above zero.
+    Deadline(fn(&mut Config) -> &mut Duration),
+    /// Another shape, with its own functions.
+    Own {
+        /// The shape in words.
+        takes: &'static str,
+        read: fn(&mut Config, &Item<'_>, &mut Reading<'_>) -> Result<(), String>,
+        /// As it is written in the file; `None` where only the key's absence says it.
+        show: fn(&Config) -> Option<String>,
+    },
+    /// Read by the code of its section, because other keys decide what it means.
+    Apart {
+        /// The shape in words.
+        takes: &'static str,
+    },
+    /// A section, with keys of its own or names that the user chooses.
+    Section {
+        /// The shape in words.
+        takes: &'static str,
+    },
+}
+
+/// What the parsers of values need besides the value.
+pub(super) struct Reading<'r> {
+    /// The directory that relative paths are meant from.
+    pub(super) base: &'r Path,
+    pub(super) problems: &'r mut Problems,
+}
+
+impl SectionKeys {
+    /// All keys, the shared ones first.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        self.shared.iter().chain(self.own)
+    }
+
+    /// The keys that its table in the documentation has.
+    pub(super) fn documented(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        let shared = if self.shared_in == self.name { self.shared } else { &[] };
+        shared.iter().chain(self.own)
+    }
+
+    /// The names of all keys.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.keys().map(|key| key.name).collect()
+    }
+
+    /// Whether it has a key of that name.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.keys().any(|key| key.name == name)
+    }
+
+    /// The section's name in a sentence after "in" or "of".
+    #[must_use]
+    pub fn spoken(&self) -> &'static str {
+        if self.name.is_empty() { "the top level" } else { self.name }
+    }
+}
+
+impl Key {
+    /// Reads a value of the file into its place.
+    pub(super) fn read(
+        &self,
+        config: &mut Config,
+        item: &Item<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<(), String> {
+        match &self.value {
+            Value::Boolean(place) => *place(config) = boolean(item)?,
+            Value::Size(place, range) => *place(config) = size_within(item, range.clone())?,
+            Value::Rate(place) => *place(config) = rate(item)?,
+            Value::Whole(place, range) => *place(config) = whole(item, range.clone())?,
+            Value::Duration(place, range) => *place(config) = duration_within(item, range.clone())?,
+            Value::Deadline(place) => *place(config) = deadline(item)?,
+            Value::Own { read, .. } => read(config, item, reading)?,
+            Value::Apart { .. } | Value::Section { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The value as it is written in the file; `None` where only the key's absence says it, and for what no single value is.
+    pub(super) fn show(&self, config: &mut Config) -> Option<String> {
+        Some(match &self.value {
+            Value::Boolean(place) => place(config).to_string(),
+            Value::Size(place, _) => show_size(*place(config)),
+            Value::Rate(place) => format!("\"{}/s\"", spoken_size(*place(config))),
+            Value::Whole(place, _) => place(config).to_string(),
+            Value::Duration(place, _) | Value::Deadline(place) => show_duration(*place(config)),
+            Value::Own { show, .. } => return show(config),
+            Value::Apart { .. } | Value::Section { .. } => return None,
+        })
+    }
+
+    /// The shape of its value, in words.
+    pub(super) fn takes(&self) -> String {
+        match &self.value {
+            Value::Boolean(_) => "true or false".to_owned(),
+            Value::Size(_, range) if *range == ANY_SIZE => "size".to_owned(),
+            Value::Size(_, range) => {
+                let (least, most) = (spoken_size(*range.start()), spoken_size(*range.end()));
+                format!("size, {least} to {most}")
+            }
+            Value::Rate(_) => "rate".to_owned(),
+            Value::Whole(_, range) => format!("whole number, {} to {}", range.start(), range.end()),
+            Value::Duration(_, range) if *range == ANY_DURATION => "duration".to_owned(),
+            Value::Duration(_, range) => {
+                let (least, most) =
+                    (spoken_duration(*range.start()), spoken_duration(*range.end()));
+                format!("duration, {least} to {most}")
+            }
+            Value::Deadline(_) => "duration above zero".to_owned(),
+            Value::Own { takes, .. } | Value::Apart { takes } | Value::Section { takes } => {
+                (*takes).to_owned()
+            }
+        }
+    }
+
+    /// Whether it is a section of the file.
+    pub(super) fn is_section(&self) -> bool {
+        matches!(self.value, Value::Section { .. })
+    }
+}
+
+/// A size as a value of the file.
+fn show_size(bytes: u64) -> String {
+    format!("\"{}\"", spoken_size(bytes))
+}
+
+/// A duration as a value of the file.
+pub(super) fn show_duration(duration: Duration) -> String {
+    format!("\"{}\"", spoken_duration(duration))
+}
+
+/// A text as a value of the file: what JSON escapes, TOML reads.
+pub(super) fn show_text(text: impl std::fmt::Display) -> String {
+    serde_json::Value::String(text.to_string()).to_string()
+}
+
+/// Texts as a value of the file.
+pub(super) fn show_texts(texts: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
+    let texts: Vec<String> = texts.into_iter().map(show_text).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// The word that stands for the value.
+pub(super) fn show_choice<T: PartialEq>(words: &[(&str, T)], value: &T) -> Option<String> {
+    words.iter().find(|(_, known)| known == value).map(|(word, _)| show_text(word))
+}

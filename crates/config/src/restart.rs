@@ -1,0 +1,45 @@
+//! Which keys a reload cannot change.
+//!
+//! Owns the comparison of two configurations, row by row. A row says itself whether a reload changes its key.
+
+use super::Config;
+use super::key::{Change, Key, SectionKeys};
+use super::keys::SECTIONS;
+
+/// The keys whose values differ and take effect with a restart only, as `section.key`.
+#[must_use]
+pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
+    let mut names = Vec::new();
+    for section in SECTIONS {
+        for key in section.keys().filter(|key| key.change == Change::Restart) {
+            if values(section, key, old) != values(section, key, new) {
+                names.push(full_name(section, key));
+            }
+        }
+    }
+    names
+}
+
+/// The values of a key: one for each section of that name.
+fn values(section: &SectionKeys, key: &Key, config: &Config) -> Vec<Option<String>> {
+    let mut config = config.clone();
+    if section.name != super::listener::LISTENER.name {
+        return vec![key.show(&mut config)];
+    }
+    let listeners = std::mem::take(&mut config.listeners);
+    listeners
+        .into_iter()
+        .map(|listener| {
+            config.listeners = vec![listener];
+            key.show(&mut config)
+        })
+        .collect()
+}
+
+/// As it is named in messages: `limits.connections`.
+fn full_name(section: &SectionKeys, key: &Key) -> String {
+    match section.name.trim_matches(['[', ']']) {
+        "" => key.name.to_owned(),
+        section => format!("{section}.{}", key.name),
+    }
+}

@@ -1,0 +1,248 @@
+//! `[[route]]` and `[[host.route]]`: which requests a route takes, and what it does with them.
+//!
+//! Owns how the keys of these sections go together; their rows are in `route_keys`. Never compares a request: `route` does.
+
+use std::path::Path;
+
+use super::choice::choice;
+use super::item::Item;
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, size, text, whole, word};
+use super::{
+    CacheRule, FileRules, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
+    Target, field, files, host_name, json, request_path, route_keys,
+};
+use crate::limits::WILDCARDS_MAX;
+
+const MATCHERS: [&str; 3] = ["path", "prefix", "glob"];
+const ACTIONS: [&str; 6] = ["files", "redirect", "rewrite", "respond", "json", "module"];
+
+/// Reads the routes of a host whose file rules are `files`.
+pub(super) fn read_all(
+    sections: &[Section<'_>],
+    files: &FileRules,
+    base: &Path,
+    problems: &mut Problems,
+) -> Vec<Route> {
+    sections.iter().filter_map(|section| read(section, files, base, problems)).collect()
+}
+
+/// Every key is read before one that is wrong ends the route, so that all problems are told.
+fn read(
+    section: &Section<'_>,
+    files: &FileRules,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<Route> {
+    let matcher =
+        only(section, &MATCHERS, problems).and_then(|key| matcher(section, key, problems));
+    let captures = matcher.as_ref().map_or(WILDCARDS_MAX, captures);
+    let action_key = only(section, &ACTIONS, problems);
+    let action = action_key.and_then(|key| match key {
+        "files" => read_files(section, files, base, problems),
+        "redirect" => redirect(section, captures, problems),
+        "rewrite" => rewrite(section, captures, problems),
+        "respond" => respond(section, problems),
+        "module" => section.read("module", problems, module_name).map(RouteAction::Module),
+        _ => section.read("json", problems, json::text).map(RouteAction::Json),
+    });
+    if action_key == Some("rewrite") {
+        check_rewrite_alone(section, problems);
+    }
+    let methods = methods(section, problems);
+    let host = section
+        .spoken()
+        .eq(route_keys::ROUTE.name)
+        .then(|| section.read("host", problems, host_name::read))
+        .flatten();
+    let headers: Vec<Header> = field::headers(section, problems);
+    let body_size = section.read("body_size", problems, size);
+    let mut cache_control = section.read("cache_control", problems, field::cache_control);
+    let mut action = action?;
+    if let RouteAction::Files { rules, .. } = &mut action {
+        rules.cache_control.splice(0..0, cache_control.take().map(CacheRule::of_all));
+    }
+    Some(Route {
+        place: problems.place(section.offset),
+        matcher: matcher?,
+        methods,
+        host,
+        action,
+        headers,
+        body_size,
+        cache_control,
+    })
+}
+
+/// The one key of `keys` that the section has; none and several are problems.
+fn only(
+    section: &Section<'_>,
+    keys: &[&'static str],
+    problems: &mut Problems,
+) -> Option<&'static str> {
+    let mut present = keys.iter().copied().filter(|key| section.has(key));
+    let Some(first) = present.next() else {
+        let choices = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        problems.at(section.offset, format!("{} needs one of {choices}", section.spoken()));
+        return None;
+    };
+    for other in present {
+        if let Some(item) = section.item(other) {
+            problems.at(
+                item.key_offset,
+                format!("`{other}` beside `{first}`; a route has one of them only"),
+            );
+        }
+    }
+    Some(first)
+}
+
+fn matcher(section: &Section<'_>, key: &'static str, problems: &mut Problems) -> Option<Matcher> {
+    section.read(key, problems, |item| {
+        let text = borrowed_text(item, "a path in quotes that begins with \"/\"")?;
+        if key == "glob" {
+            let glob = Glob::parse(text);
+            return glob
+                .map(Matcher::Glob)
+                .map_err(|error| cannot_be(item, text, &error.to_string()));
+        }
+        request_path::check(text).map_err(|why| cannot_be(item, text, why))?;
+        if text.contains('*') {
+            return Err(cannot_be(item, text, "`*` has a meaning in `glob` only"));
+        }
+        let text = text.to_owned();
+        Ok(if key == "path" { Matcher::Path(text) } else { Matcher::Prefix(text) })
+    })
+}
+
+/// How many of `$1` to `$9` there are.
+fn captures(matcher: &Matcher) -> usize {
+    match matcher {
+        Matcher::Path(_) => 0,
+        Matcher::Prefix(_) => 1,
+        Matcher::Glob(glob) => glob.wildcards(),
+    }
+}
+
+fn read_files(
+    section: &Section<'_>,
+    host: &FileRules,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<RouteAction> {
+    let files = section.section("files", &files::ROUTE_FILES, problems)?;
+    if let (Some(item), true) = (section.item("cache_control"), files.has("cache_control")) {
+        problems.at(item.key_offset, "`cache_control` is in `files` already");
+    }
+    let (rules, own_root) = files::read_of_route(&files, host, base, problems);
+    Some(RouteAction::Files { rules, own_root })
+}
+
+fn target(
+    section: &Section<'_>,
+    problems: &mut Problems,
+    parse: impl Fn(&str) -> Result<Target, String>,
+) -> Option<Target> {
+    if !section.has("to") {
+        problems.at(section.offset, format!("{} has no `to`", section.spoken()));
+    }
+    section.read("to", problems, |item| {
+        let text = borrowed_text(item, "a text in quotes such as \"/new$path\"")?;
+        parse(text).map_err(|why| cannot_be(item, text, &why))
+    })
+}
+
+fn redirect(
+    section: &Section<'_>,
+    captures: usize,
+    problems: &mut Problems,
+) -> Option<RouteAction> {
+    /// 302: it is kept by no cache, so a mistake can be mended.
+    const STATUS: u16 = 302;
+    let table = section.section("redirect", &route_keys::REDIRECT, problems)?;
+    let to = target(&table, problems, |text| Target::redirect(text, captures));
+    let mut status = STATUS;
+    table.read_into("status", &mut status, problems, |item| {
+        let status = whole(item, 300..=399).ok().and_then(|status| u16::try_from(status).ok());
+        status
+            .filter(|status| matches!(status, 301 | 302 | 303 | 307 | 308))
+            .ok_or_else(|| "`status` of a redirect must be 301, 302, 303, 307 or 308".to_owned())
+    });
+    Some(RouteAction::Redirect { to: to?, status })
+}
+
+fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> Option<RouteAction> {
+    let table = section.section("rewrite", &route_keys::REWRITE, problems)?;
+    let to = target(&table, problems, |text| Target::rewrite(text, captures));
+    Some(RouteAction::Rewrite { to: to? })
+}
+
+/// A rewrite answers nothing, so what is about answers would never be used.
+fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
+    for key in ["headers", "body_size", "cache_control"] {
+        if let Some(item) = section.item(key) {
+            problems.at(
+                item.key_offset,
+                format!(
+                    "`{key}` beside `rewrite` has no effect; put it into the route that answers"
+                ),
+            );
+        }
+    }
+}
+
+fn respond(section: &Section<'_>, problems: &mut Problems) -> Option<RouteAction> {
+    let table = section.section("respond", &route_keys::RESPOND, problems)?;
+    let mut status = 200;
+    table.read_into("status", &mut status, problems, respond_status);
+    let body = table.read("body", problems, text).unwrap_or_default();
+    let has_content = !matches!(status, 204 | 205);
+    for key in ["body", "content_type"] {
+        if let (Some(item), false) = (table.item(key), has_content) {
+            problems.at(item.key_offset, format!("an answer with status {status} has no `{key}`"));
+        }
+    }
+    let content_type = table.read("content_type", problems, field::media_type);
+    let content_type = match content_type {
+        Some(content_type) => content_type,
+        None if has_content => "text/plain; charset=utf-8".to_owned(),
+        None => String::new(),
+    };
+    Some(RouteAction::Respond(Respond { status, content_type, body }))
+}
+
+fn respond_status(item: &Item<'_>) -> Result<u16, String> {
+    let status = whole(item, 200..=599)?;
+    match u16::try_from(status) {
+        Ok(300..=399) => Err(format!("`status` cannot be {status}; write a `redirect`")),
+        Ok(206 | 416) => Err(format!("`status` cannot be {status}; it is for parts of files")),
+        Ok(status) => Ok(status),
+        Err(_) => Err("`status` must be from 200 to 599".to_owned()),
+    }
+}
+
+/// As `require` takes it: `api`, `shop.basket`.
+fn module_name(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?;
+    let is_piece = |piece: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        !piece.is_empty() && piece.bytes().all(known)
+    };
+    if name.split('.').all(is_piece) {
+        return Ok(name);
+    }
+    let why = "a module is named without `.lua`, with dots for directories: \"shop.basket\"";
+    Err(cannot_be(item, &name, why))
+}
+
+fn methods(section: &Section<'_>, problems: &mut Problems) -> Vec<Method> {
+    let words = Method::ALL.map(|method| (method.as_str(), method));
+    let methods = section.list("methods", problems, |item| choice(item, &words));
+    let Some(mut methods) = methods else { return Vec::new() };
+    if let (Some(item), true) = (section.item("methods"), section.is_empty_list("methods")) {
+        problems.at(item.offset, "`methods` is empty; leave it out for all methods");
+    }
+    methods.sort_unstable();
+    methods.dedup();
+    methods
+}

@@ -1,0 +1,218 @@
+//! The keys of the top level.
+//!
+//! Owns their rows. The precedence of the command line is in `read`.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use super::choice::choice;
+use super::item::Item;
+use super::key::{Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text};
+use super::value::{boolean, path, whole, word};
+use super::{Config, DescriptorTables, Steering};
+use crate::limits::{SCHEDULERS_MAX, SPIN_MAX};
+
+const DESCRIPTOR_TABLES: [(&str, DescriptorTables); 2] =
+    [("private", DescriptorTables::Private), ("shared", DescriptorTables::Shared)];
+
+pub(super) static TOP: SectionKeys = SectionKeys {
+    name: "",
+    own: &[
+        Key {
+            name: "schedulers",
+            value: Value::Own {
+                takes: "whole number, 1 to 1024",
+                read: schedulers,
+                show: |config| config.schedulers.map(|number| number.to_string()),
+            },
+            absent: Absent::Words("one for each core the process may use"),
+            change: Change::Restart,
+            text: "How many schedulers run, each a thread with its own sockets, connections and caches. \
+             More than cores only costs.",
+        },
+        Key {
+            name: "pin",
+            value: Value::Boolean(|config| &mut config.pin),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Binds each scheduler to one core. Switch it off where other busy programs share the \
+             cores.",
+        },
+        Key {
+            name: "user",
+            value: Value::Own {
+                takes: "text",
+                read: |config, item, _| {
+                    config.user = Some(word(item)?);
+                    Ok(())
+                },
+                show: |config| config.user.as_ref().map(show_text),
+            },
+            absent: Absent::Words("the user it was started as"),
+            change: Change::Restart,
+            text: "The user to become once all listeners are open. For a server started as root to \
+             reach ports below 1024.",
+        },
+        Key {
+            name: "spin",
+            value: Value::Duration(|config| &mut config.spin, Duration::ZERO..=SPIN_MAX),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How long a scheduler looks for work before it sleeps. Longer answers a few \
+             connections sooner and uses more of the core; `\"0us\"` never spins. An idle server \
+             sleeps in any case.",
+        },
+        Key {
+            name: "descriptor_tables",
+            value: Value::Own {
+                takes: "`\"private\"` or `\"shared\"`",
+                read: |config, item, _| {
+                    config.descriptor_tables = choice(item, &DESCRIPTOR_TABLES)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&DESCRIPTOR_TABLES, &config.descriptor_tables),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "With private ones each scheduler has its own table of open files, and the limit of \
+             open files holds for each of them. Where the kernel refuses, the shared one is used.",
+        },
+        Key {
+            name: "drain_deadline",
+            value: Value::Deadline(|config| &mut config.drain_deadline),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "How long running requests may take when the server stops or is drained. What still \
+             runs then is closed.",
+        },
+        Key {
+            name: "reuseport_cpu",
+            value: Value::Own {
+                takes: "true or false",
+                read: |config, item, _| {
+                    config.steering = if boolean(item)? { Steering::Cpu } else { Steering::Hash };
+                    Ok(())
+                },
+                show: |config| Some((config.steering == Steering::Cpu).to_string()),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Gives a new connection to the scheduler of the core that received it. Pays where \
+             network card queues are bound to cores; otherwise the load becomes uneven.",
+        },
+        Key {
+            name: "root",
+            value: Value::Own {
+                takes: "path of a directory",
+                read: |config, item, reading| {
+                    config.default_host.files.root = path(item, reading.base)?;
+                    Ok(())
+                },
+                show: |config| Some(show_text(config.default_host.files.root.display())),
+            },
+            absent: Absent::Words("the directory of the command"),
+            change: Change::Reload,
+            text: "What the default host serves.",
+        },
+        Key {
+            name: "listener",
+            value: Value::Section { takes: "sections `[[listener]]`" },
+            absent: Absent::Words("`127.0.0.1:8080`"),
+            change: Change::Reload,
+            text: "Where connections come in.",
+        },
+        Key {
+            name: "host",
+            value: Value::Section { takes: "sections `[[host]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Virtual hosts.",
+        },
+        Key {
+            name: "route",
+            value: Value::Section { takes: "sections `[[route]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "The routes of the default host.",
+        },
+        Key {
+            name: "headers",
+            value: Value::Section { takes: "table of fields" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Fields added to every answer of every host: `[headers]` with lines such as \
+             `X-Frame-Options = \"DENY\"`. A host's or a route's field of the same name replaces \
+             it, and so does one that a page or module sets (but for `Set-Cookie`). What is \
+             refused before its route is known (400, 408, 414, 431, 501, 505, and 405 to TRACE \
+             and CONNECT), and while its body comes (a chunked one that is too large, 413), has \
+             none of them.",
+        },
+        Key {
+            name: "error_pages",
+            value: Value::Section { takes: "table of paths" },
+            absent: Absent::Words("built-in texts"),
+            change: Change::Reload,
+            text: "Pages of the default host sent with a status from 400 to 599: `[error_pages]` with \
+             lines such as `404 = \"/404.html\"`. The path is one of the host's files, sent as it \
+             is: one that is a [page](pages.md), with code in it, is refused. A page that is not \
+             there is replaced by the built-in text.",
+        },
+        Key {
+            name: "files",
+            value: Value::Section { takes: "section `[files]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "How files are served.",
+        },
+        Key {
+            name: "mime",
+            value: Value::Section { takes: "table of media types" },
+            absent: Absent::Words("the usual ones"),
+            change: Change::Reload,
+            text: "`[mime]` with lines such as `log = \"text/plain; charset=utf-8\"`: the Content-Type \
+             by extension.",
+        },
+        Key {
+            name: "pages",
+            value: Value::Section { takes: "section `[pages]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "Pages with code in them.",
+        },
+        Key {
+            name: "limits",
+            value: Value::Section { takes: "section `[limits]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "Bounds and deadlines.",
+        },
+        Key {
+            name: "log",
+            value: Value::Section { takes: "section `[log]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "What is logged.",
+        },
+        Key {
+            name: "admin",
+            value: Value::Section { takes: "section `[admin]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "The control socket and the metrics.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+fn schedulers(config: &mut Config, item: &Item<'_>, _: &mut Reading<'_>) -> Result<(), String> {
+    let number =
+        whole(item, 1..=SCHEDULERS_MAX).map_err(|message| match item.value.as_integer() {
+            Some(zero) if zero.as_str() == "0" => {
+                "`schedulers` cannot be 0; leave it out for one on each core".to_owned()
+            }
+            _ => message,
+        })?;
+    config.schedulers = usize::try_from(number).ok().and_then(NonZeroUsize::new);
+    Ok(())
+}
