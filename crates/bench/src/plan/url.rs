@@ -1,15 +1,17 @@
 //! The URLs a run asks for, as they are written.
 //!
-//! Owns their grammar: `http://HOST[:PORT][/PATH]`, the same without `http://`, and `unix:SOCKET[:/PATH]`. Never
+//! Owns their forms: `http://HOST[:PORT][/PATH]` (by the grammar of `wire`), the same without `http://`, and `unix:SOCKET[:/PATH]`. Never
 //! looks up a name: that is [`super::address`].
 //!
 //! By hand: the crate `url` brings the whole of internationalised names and rewrites what it reads (dots, escapes,
 //! case), while a generator sends the target exactly as it was given, templates with their braces among it.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, Host, Scheme};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,9 +42,6 @@ pub enum Place {
     /// A Unix stream socket.
     Unix(PathBuf),
 }
-
-/// The port of `http` without a number (RFC 9110, 4.2.1).
-const HTTP_PORT: u16 = 80;
 
 impl Place {
     /// What goes into `Host` (RFC 9110, 7.2): the port only where it is not the scheme's.
@@ -90,18 +89,8 @@ pub enum UrlError {
     Encrypted,
     /// Another scheme.
     Scheme,
-    /// Nothing before the path.
-    NoHost,
-    /// A name and perhaps a password before the host.
-    UserInformation,
-    /// A host with a character that no name has.
-    Host,
-    /// A bracket that is not closed, or what is in it is no IPv6 address.
-    Ipv6,
-    /// An IPv6 address without its brackets.
-    BareIpv6,
-    /// Not a number from 1 to 65535.
-    Port,
+    /// No host and port.
+    Authority(AuthorityError),
     /// A `#`: it never leaves the client.
     Fragment,
     /// A blank, a control character, or one beyond ASCII.
@@ -118,14 +107,9 @@ impl fmt::Display for UrlError {
                  another tool"
             }
             Self::Scheme => "the scheme is not http; write http://HOST:PORT/PATH or unix:SOCKET:/PATH",
-            Self::NoHost => "there is no host; write http://HOST:PORT/PATH",
-            Self::UserInformation => {
-                "a user in the URL is not sent; give it with --header 'Authorization: ...'"
+            Self::Authority(error) => {
+                return write!(formatter, "{error}; {}", mend(*error));
             }
-            Self::Host => "the host is neither a name nor an address; write it in letters, digits, dots and hyphens",
-            Self::Ipv6 => "the brackets hold no IPv6 address; write http://[::1]:8080/",
-            Self::BareIpv6 => "an IPv6 address stands in brackets: http://[::1]:8080/",
-            Self::Port => "the port is not a number from 1 to 65535",
             Self::Fragment => "what follows `#` is never sent to a server; leave it out or write %23",
             Self::Character(character) => {
                 let mut bytes = [0; 4];
@@ -140,33 +124,53 @@ impl fmt::Display for UrlError {
     }
 }
 
+/// What to write instead.
+fn mend(error: AuthorityError) -> &'static str {
+    match error {
+        AuthorityError::NoHost => "write http://HOST:PORT/PATH",
+        AuthorityError::UserInformation => "give it with --header 'Authorization: ...'",
+        AuthorityError::Host => "write it in letters, digits, dots and hyphens",
+        AuthorityError::Ipv6 => "write http://[::1]:8080/",
+        AuthorityError::BareIpv6 => "write http://[::1]:8080/",
+        AuthorityError::Port => "write http://HOST:PORT/PATH",
+    }
+}
+
+impl From<AuthorityError> for UrlError {
+    fn from(error: AuthorityError) -> Self {
+        Self::Authority(error)
+    }
+}
+
 impl std::error::Error for UrlError {}
 
 impl FromStr for Url {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        if let Some(rest) = strip_prefix_of_any_case(text, "unix:") {
-            return unix(rest);
+        if let Some(front) = text.get(..5)
+            && front.eq_ignore_ascii_case("unix:")
+        {
+            return unix(&text[5..]);
         }
-        if strip_prefix_of_any_case(text, "https:").is_some() {
-            return Err(UrlError::Encrypted);
-        }
-        let rest = match strip_prefix_of_any_case(text, "http://") {
-            Some(rest) => rest,
+        let rest = match url::scheme(text.as_bytes()) {
+            Some((Scheme::Https, _)) => return Err(UrlError::Encrypted),
+            Some((Scheme::Http, rest)) => &text[text.len() - rest.len()..],
             None if has_scheme(text) => return Err(UrlError::Scheme),
             None => text,
         };
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, target) = rest.split_at(end);
-        Ok(Self { place: place(authority)?, path_and_query: path_and_query(target)? })
+        let (authority, _) = url::split_authority(rest.as_bytes());
+        let (authority, target) = rest.split_at(authority.len());
+        let place = match Authority::parse(authority)? {
+            Authority { host: Host::Address(address), port, .. } => {
+                Place::Address { address, port }
+            }
+            Authority { host: Host::Name(name), port, .. } => {
+                Place::Name { host: name.to_owned(), port }
+            }
+        };
+        Ok(Self { place, path_and_query: path_and_query(target)? })
     }
-}
-
-/// Schemes have no case (RFC 3986, 3.1).
-fn strip_prefix_of_any_case<'text>(text: &'text str, prefix: &str) -> Option<&'text str> {
-    let start = text.get(..prefix.len())?;
-    start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
 /// Whether a text begins as `NAME://`; a path or query may hold such a thing, too.
@@ -185,45 +189,6 @@ fn unix(rest: &str) -> Result<Url, UrlError> {
         return Err(UrlError::NoSocket);
     }
     Ok(Url { place: Place::Unix(socket.into()), path_and_query: path_and_query(target)? })
-}
-
-fn place(authority: &str) -> Result<Place, UrlError> {
-    if authority.contains('@') {
-        return Err(UrlError::UserInformation);
-    }
-    if let Some(rest) = authority.strip_prefix('[') {
-        let (inside, after) = rest.split_once(']').ok_or(UrlError::Ipv6)?;
-        let address: Ipv6Addr = inside.parse().map_err(|_| UrlError::Ipv6)?;
-        let port = match after.strip_prefix(':') {
-            Some(digits) => port(digits)?,
-            None if after.is_empty() => HTTP_PORT,
-            None => return Err(UrlError::Ipv6),
-        };
-        return Ok(Place::Address { address: address.into(), port });
-    }
-    if authority.bytes().filter(|byte| *byte == b':').count() > 1 {
-        return Err(UrlError::BareIpv6);
-    }
-    let (host, port) = match authority.split_once(':') {
-        Some((host, digits)) => (host, port(digits)?),
-        None => (authority, HTTP_PORT),
-    };
-    if host.is_empty() {
-        return Err(UrlError::NoHost);
-    }
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(Place::Address { address, port });
-    }
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    if !host.bytes().all(is_name) {
-        return Err(UrlError::Host);
-    }
-    Ok(Place::Name { host: host.to_owned(), port })
-}
-
-fn port(digits: &str) -> Result<u16, UrlError> {
-    let number = digits.parse::<u16>().ok().filter(|number| *number > 0);
-    number.filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit())).ok_or(UrlError::Port)
 }
 
 /// The target of the request line: everything as it stands, with the slash that may be missing.
@@ -273,34 +238,34 @@ mod tests {
         assert_eq!(url("unix:/run/a.sock:/").place, Place::Unix("/run/a.sock".into()));
         assert_eq!(
             url("[::1]:1").place,
-            Place::Address { address: IpAddr::V6(Ipv6Addr::LOCALHOST), port: 1 }
+            Place::Address { address: IpAddr::V6(std::net::Ipv6Addr::LOCALHOST), port: 1 }
         );
     }
 
     #[test]
     fn a_wrong_url_is_refused_for_its_reason() {
         for (text, expected) in [
+            ("http://fe80::1:8080/", UrlError::Authority(AuthorityError::BareIpv6)),
             ("https://a.example/", UrlError::Encrypted),
             ("HTTPS://a.example/", UrlError::Encrypted),
             ("ftp://a.example/", UrlError::Scheme),
             ("ws://a.example", UrlError::Scheme),
-            ("", UrlError::NoHost),
-            ("/path", UrlError::NoHost),
-            ("http://", UrlError::NoHost),
-            ("http:///x", UrlError::NoHost),
-            ("http://:80/", UrlError::NoHost),
-            ("http://me:secret@a.example/", UrlError::UserInformation),
-            ("http://a b/", UrlError::Host),
-            ("http://a.example\u{e9}/", UrlError::Host),
-            ("http://::1/", UrlError::BareIpv6),
-            ("::1:8080", UrlError::BareIpv6),
-            ("http://[::1", UrlError::Ipv6),
-            ("http://[::1]x/", UrlError::Ipv6),
-            ("http://[localhost]/", UrlError::Ipv6),
-            ("http://a:0/", UrlError::Port),
-            ("http://a:65536/", UrlError::Port),
-            ("http://a:+80/", UrlError::Port),
-            ("http://a:/", UrlError::Port),
+            ("", UrlError::Authority(AuthorityError::NoHost)),
+            ("/path", UrlError::Authority(AuthorityError::NoHost)),
+            ("http://", UrlError::Authority(AuthorityError::NoHost)),
+            ("http:///x", UrlError::Authority(AuthorityError::NoHost)),
+            ("http://:80/", UrlError::Authority(AuthorityError::NoHost)),
+            ("http://me:secret@a.example/", UrlError::Authority(AuthorityError::UserInformation)),
+            ("http://a b/", UrlError::Authority(AuthorityError::Host)),
+            ("http://a.example\u{e9}/", UrlError::Authority(AuthorityError::Host)),
+            ("http://::1/", UrlError::Authority(AuthorityError::BareIpv6)),
+            ("::1", UrlError::Authority(AuthorityError::BareIpv6)),
+            ("http://[::1", UrlError::Authority(AuthorityError::Ipv6)),
+            ("http://[::1]x/", UrlError::Authority(AuthorityError::Ipv6)),
+            ("http://[localhost]/", UrlError::Authority(AuthorityError::Ipv6)),
+            ("http://a:0/", UrlError::Authority(AuthorityError::Port)),
+            ("http://a:65536/", UrlError::Authority(AuthorityError::Port)),
+            ("http://a:+80/", UrlError::Authority(AuthorityError::Port)),
             ("http://a/#top", UrlError::Fragment),
             ("http://a/b c", UrlError::Character(' ')),
             ("http://a/b\r\nX: y", UrlError::Character('\r')),

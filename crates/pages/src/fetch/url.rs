@@ -1,11 +1,13 @@
 //! URLs of fetches: `http://host:port/path?query`.
 //!
-//! Owns which of them can be fetched, and where they lead. Never encodes: what a request line cannot carry is refused.
+//! Owns which of them can be fetched. Their grammar is `wire`'s. Never encodes: what a request line cannot carry is refused.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
+
+use config::limits::HOST_NAME_SIZE_MAX;
+use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, Scheme};
 
 use super::failure::Failure;
-use config::limits::HOST_NAME_SIZE_MAX;
 
 use crate::limits::FETCH_URL_SIZE;
 
@@ -29,70 +31,42 @@ pub(super) struct Target {
     pub(super) path: String,
 }
 
-const USUAL_PORT: u16 = 80;
-
-/// Takes a URL apart (RFC 3986, 3; RFC 9110, 4.2.1).
+/// Takes a URL apart.
 pub(super) fn parse(url: &[u8]) -> Result<Target, Failure> {
     if url.len() > FETCH_URL_SIZE {
         return Err(Failure::UrlTooLong);
     }
-    let is_visible = url.iter().all(u8::is_ascii_graphic);
-    let url = str::from_utf8(url).ok().filter(|_| is_visible).ok_or(Failure::UrlCharacter)?;
-    let (scheme, rest) = url.split_once("://").ok_or(Failure::NotHttp)?;
-    if scheme.eq_ignore_ascii_case("https") {
-        return Err(Failure::Https);
+    if !url.iter().all(u8::is_ascii_graphic) {
+        return Err(Failure::UrlCharacter);
     }
-    if !scheme.eq_ignore_ascii_case("http") {
-        return Err(Failure::NotHttp);
-    }
-    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    if authority.contains('@') {
-        return Err(Failure::UserInformation);
-    }
-    let (host_text, port) = split_port(authority)?;
+    let rest = match url::scheme(url) {
+        Some((Scheme::Http, rest)) => rest,
+        Some((Scheme::Https, _)) => return Err(Failure::Https),
+        None => return Err(Failure::NotHttp),
+    };
+    let (authority, path) = url::split_authority(rest);
+    let text = |bytes| str::from_utf8(bytes).map_err(|_| Failure::UrlCharacter);
+    let Authority { host, host_text, port } =
+        Authority::parse(text(authority)?).map_err(|error| match error {
+            AuthorityError::UserInformation => Failure::UserInformation,
+            AuthorityError::Port => Failure::Port,
+            _ => Failure::HostName,
+        })?;
     let host_text = host_text.to_ascii_lowercase();
-    let host = host_of(&host_text)?;
-    let authority = if port == USUAL_PORT { host_text } else { format!("{host_text}:{port}") };
+    let host = match host {
+        url::Host::Address(address) => Host::Address(address),
+        url::Host::Name(_) => {
+            let name = host_text.strip_suffix('.').unwrap_or(&host_text);
+            if name.len() > HOST_NAME_SIZE_MAX {
+                return Err(Failure::HostName);
+            }
+            Host::Name(name.into())
+        }
+    };
+    let authority = if port == HTTP_PORT { host_text } else { format!("{host_text}:{port}") };
+    let path = text(path)?.split('#').next().unwrap_or_default();
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     Ok(Target { host, port, authority, path })
-}
-
-fn split_port(authority: &str) -> Result<(&str, u16), Failure> {
-    // Behind the bracket of an IPv6 address: its own colons are no ports.
-    let after = authority.rfind(']').map_or(0, |bracket| bracket + 1);
-    let Some(colon) = authority.get(after..).and_then(|rest| rest.find(':')) else {
-        return Ok((authority, USUAL_PORT));
-    };
-    let (host, port) = authority.split_at(after + colon);
-    let digits = port.trim_start_matches(':');
-    if digits.is_empty() && port.len() == 1 {
-        return Ok((host, USUAL_PORT));
-    }
-    let is_number =
-        port.len() == digits.len() + 1 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = digits.parse().ok().filter(|number| is_number && *number > 0);
-    number.map(|number| (host, number)).ok_or(Failure::Port)
-}
-
-fn host_of(text: &str) -> Result<Host, Failure> {
-    if let Some(rest) = text.strip_prefix('[') {
-        let address = rest.strip_suffix(']').and_then(|inner| inner.parse::<Ipv6Addr>().ok());
-        return address.map(|address| Host::Address(address.into())).ok_or(Failure::HostName);
-    }
-    if let Ok(address) = text.parse::<IpAddr>() {
-        return Ok(Host::Address(address));
-    }
-    let name = text.strip_suffix('.').unwrap_or(text);
-    let is_label = |label: &str| {
-        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        !label.is_empty() && label.bytes().all(is_part)
-    };
-    if name.len() > HOST_NAME_SIZE_MAX || !name.split('.').all(is_label) {
-        return Err(Failure::HostName);
-    }
-    Ok(Host::Name(name.into()))
 }
 
 #[cfg(test)]
@@ -136,17 +110,18 @@ mod tests {
         {
             assert_eq!(failure(url), Failure::UrlCharacter, "{url:?}");
         }
-        for url in [
-            "http://a:b/",
-            "http://a:0/",
-            "http://a:65536/",
-            "http://a::80/",
-            "http://[::1/",
-            "http://a:+80/",
-        ] {
+        for url in ["http://a:b/", "http://a:0/", "http://a:65536/", "http://a:+80/"] {
             assert_eq!(failure(url), Failure::Port, "{url}");
         }
-        for url in ["http://", "http:///x", "http://a..b/", "http://a*b/", "http://[x]/"] {
+        for url in [
+            "http://",
+            "http:///x",
+            "http://a..b/",
+            "http://a*b/",
+            "http://[x]/",
+            "http://[::1/",
+            "http://a::80/",
+        ] {
             assert_eq!(failure(url), Failure::HostName, "{url}");
         }
         assert_eq!(failure("http://user@a/"), Failure::UserInformation);

@@ -1,7 +1,7 @@
 //! HTTP/1.1 as RFC 9110 (semantics) and RFC 9112 (message syntax) define it.
 //!
 //! `head` -> `body` -> (the server answers) -> `response`, and `received` for who asked; beside them the semantics that an answer depends on:
-//! `target`, `range`, `conditional`, `encoding`, `date`.
+//! `target`, `url`, `range`, `conditional`, `encoding`, `date`.
 
 pub mod body;
 pub mod conditional;
@@ -16,3 +16,4 @@ pub mod refusal;
 pub mod response;
 pub mod status;
 pub mod target;
+pub mod url;

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::iter::FusedIterator;
 
-use memchr::{memchr, memchr2, memchr3, memrchr};
+use memchr::{memchr, memchr2, memrchr};
 
 use super::head::scan;
+use super::url;
 use crate::escape::{hex_high, hex_low};
 
 /// What the resolver lets pass besides the plain case. The default refuses everything.
@@ -123,15 +124,7 @@ pub fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
 
 #[inline(never)]
 fn without_authority(target: &[u8]) -> &[u8] {
-    for scheme in [b"http://".as_slice(), b"https://"] {
-        if let Some((start, rest)) = target.split_at_checked(scheme.len())
-            && start.eq_ignore_ascii_case(scheme)
-        {
-            let end = memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
-            return &rest[end..];
-        }
-    }
-    target
+    url::scheme(target).map_or(target, |(_, rest)| url::split_authority(rest).1)
 }
 
 /// [`resolve_with`] by the default rules.

@@ -6,6 +6,7 @@
 use super::{Stop, Target, Version, authority, scan};
 use crate::http::method::Method;
 use crate::http::refusal::Reason;
+use crate::http::url::{self, Scheme};
 
 /// What the first line says.
 pub(super) struct RequestLine<'b> {
@@ -60,14 +61,13 @@ fn other_form(method: Method, bytes: &[u8]) -> Result<(Target<'_>, Option<&[u8]>
     if bytes == b"*" && method == Method::Options {
         return Ok((Target::Asterisk, None));
     }
-    let rest = match without_scheme(bytes, "http://") {
-        Some(rest) => rest,
+    let rest = match url::scheme(bytes) {
+        Some((Scheme::Http, rest)) => rest,
         // RFC 9110, 7.4: what is asked for over https is not answered in the clear.
-        None if without_scheme(bytes, "https://").is_some() => return Err(Reason::SecureTarget),
+        Some((Scheme::Https, _)) => return Err(Reason::SecureTarget),
         None => return Err(Reason::InvalidTargetForm),
     };
-    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
+    let (authority, path) = url::split_authority(rest);
     if !authority::is_valid(authority) {
         return Err(Reason::InvalidTargetAuthority);
     }
@@ -76,11 +76,6 @@ fn other_form(method: Method, bytes: &[u8]) -> Result<(Target<'_>, Option<&[u8]>
         // A query without a path is of the path `/`, which is not in the input: `target::split` knows.
         Some(_) => Ok((Target::Origin(path), Some(authority))),
     }
-}
-
-fn without_scheme<'b>(bytes: &'b [u8], scheme: &str) -> Option<&'b [u8]> {
-    let (front, rest) = bytes.split_at_checked(scheme.len())?;
-    front.eq_ignore_ascii_case(scheme.as_bytes()).then_some(rest)
 }
 
 #[inline(always)]

@@ -1,0 +1,216 @@
+//! URLs of http: the scheme, the authority, and the rest that goes into a request line (RFC 3986 section 3).
+//!
+//! Owns the grammar for those who make requests, and how a URL is cut into its parts for all. Never looks a name up, and never
+//! encodes. What a server accepts as `Host` is in `head`.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+use memchr::memchr3;
+
+/// The port of `http` (RFC 9110 section 4.2.1).
+pub const HTTP_PORT: u16 = 80;
+
+/// The schemes of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// `http://`.
+    Http,
+    /// `https://`.
+    Https,
+}
+
+/// Takes the scheme off. Its letters have no case (RFC 3986 section 3.1).
+#[must_use]
+pub fn scheme(url: &[u8]) -> Option<(Scheme, &[u8])> {
+    for (text, scheme) in [(b"http://".as_slice(), Scheme::Http), (b"https://", Scheme::Https)] {
+        if let Some((front, rest)) = url.split_at_checked(text.len())
+            && front.eq_ignore_ascii_case(text)
+        {
+            return Some((scheme, rest));
+        }
+    }
+    None
+}
+
+/// Cuts what follows the scheme into the authority and the rest: path, query and fragment.
+#[must_use]
+pub fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
+    rest.split_at(memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len()))
+}
+
+/// The host of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host<'t> {
+    /// A name, as it is written.
+    Name(&'t str),
+    /// An address.
+    Address(IpAddr),
+}
+
+/// Host and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Authority<'t> {
+    /// The host.
+    pub host: Host<'t>,
+    /// The host as it is written, with the brackets of an IPv6 address.
+    pub host_text: &'t str,
+    /// The port, [`HTTP_PORT`] where none is written.
+    pub port: u16,
+}
+
+/// Why a text is no authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthorityError {
+    /// It is empty, or begins with the port.
+    NoHost,
+    /// A name and perhaps a password before the host.
+    UserInformation,
+    /// A host that is neither a name nor an address.
+    Host,
+    /// A bracket that is not closed, or something else than an IPv6 address in it.
+    Ipv6,
+    /// An IPv6 address without its brackets.
+    BareIpv6,
+    /// Not a number from 1 to 65535.
+    Port,
+}
+
+impl<'t> Authority<'t> {
+    /// Reads an authority: `HOST`, `HOST:` or `HOST:PORT`.
+    ///
+    /// ```
+    /// use wire::http::url::{Authority, Host};
+    ///
+    /// let authority = Authority::parse("[::1]:8080").unwrap();
+    /// assert_eq!((authority.host_text, authority.port), ("[::1]", 8080));
+    /// assert_eq!(Authority::parse("example.org").unwrap().host, Host::Name("example.org"));
+    /// ```
+    ///
+    /// # Errors
+    /// The text is no authority.
+    pub fn parse(text: &'t str) -> Result<Self, AuthorityError> {
+        if text.contains('@') {
+            return Err(AuthorityError::UserInformation);
+        }
+        if let Some(rest) = text.strip_prefix('[') {
+            let (inside, after) = rest.split_once(']').ok_or(AuthorityError::Ipv6)?;
+            let address: Ipv6Addr = inside.parse().map_err(|_| AuthorityError::Ipv6)?;
+            let port = match after.strip_prefix(':') {
+                Some(digits) => port(digits)?,
+                None if after.is_empty() => HTTP_PORT,
+                None => return Err(AuthorityError::Ipv6),
+            };
+            let host_text = text.strip_suffix(after).unwrap_or(text);
+            return Ok(Self { host: Host::Address(address.into()), host_text, port });
+        }
+        let (host_text, digits) = text.split_once(':').unwrap_or((text, ""));
+        if text.parse::<Ipv6Addr>().is_ok() {
+            return Err(AuthorityError::BareIpv6);
+        }
+        let port = port(digits)?;
+        if host_text.is_empty() {
+            return Err(AuthorityError::NoHost);
+        }
+        if let Ok(address) = host_text.parse() {
+            return Ok(Self { host: Host::Address(address), host_text, port });
+        }
+        if !is_name(host_text) {
+            return Err(AuthorityError::Host);
+        }
+        Ok(Self { host: Host::Name(host_text), host_text, port })
+    }
+}
+
+/// Labels of letters, digits, hyphens and underscores between dots, perhaps with a last dot.
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let name = text.strip_suffix('.').unwrap_or(text);
+    name.split('.').all(|label| !label.is_empty() && label.bytes().all(is_part))
+}
+
+/// A port; an empty one is the default (RFC 3986 section 3.2.3).
+fn port(digits: &str) -> Result<u16, AuthorityError> {
+    if digits.is_empty() {
+        return Ok(HTTP_PORT);
+    }
+    let number = digits.parse::<u16>().ok().filter(|number| *number > 0);
+    number.filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit())).ok_or(AuthorityError::Port)
+}
+
+impl fmt::Display for AuthorityError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::NoHost => "there is no host",
+            Self::UserInformation => "there is a user before the host",
+            Self::Host => "the host is neither a name nor an address",
+            Self::Ipv6 => "the brackets hold no IPv6 address",
+            Self::BareIpv6 => "an IPv6 address stands in brackets",
+            Self::Port => "the port is not a number from 1 to 65535",
+        })
+    }
+}
+
+impl std::error::Error for AuthorityError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_cut_into_its_parts() {
+        for (url, expected) in [
+            ("http://a/b?c#d", Some((Scheme::Http, "a", "/b?c#d"))),
+            ("HTTPS://a:1?b", Some((Scheme::Https, "a:1", "?b"))),
+            ("http://#x", Some((Scheme::Http, "", "#x"))),
+            ("http:/a", None),
+            ("ftp://a", None),
+            ("http", None),
+        ] {
+            let parts = scheme(url.as_bytes()).map(|(scheme, rest)| {
+                let (authority, rest) = split_authority(rest);
+                (scheme, str::from_utf8(authority).unwrap(), str::from_utf8(rest).unwrap())
+            });
+            assert_eq!(parts, expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn hosts_and_ports() {
+        for (text, host, host_text, port) in [
+            ("a", Host::Name("a"), "a", 80),
+            ("A.b-c_d.", Host::Name("A.b-c_d."), "A.b-c_d.", 80),
+            ("a:", Host::Name("a"), "a", 80),
+            ("a:65535", Host::Name("a"), "a", 65535),
+            ("10.1.2.3:9", Host::Address([10, 1, 2, 3].into()), "10.1.2.3", 9),
+            ("[::1]", Host::Address(Ipv6Addr::LOCALHOST.into()), "[::1]", 80),
+            ("[::1]:8", Host::Address(Ipv6Addr::LOCALHOST.into()), "[::1]", 8),
+        ] {
+            assert_eq!(Authority::parse(text), Ok(Authority { host, host_text, port }), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_authority_is_refused_for_its_reason() {
+        for (text, error) in [
+            ("", AuthorityError::NoHost),
+            (":80", AuthorityError::NoHost),
+            ("me:secret@a", AuthorityError::UserInformation),
+            ("a b", AuthorityError::Host),
+            ("a..b", AuthorityError::Host),
+            (".", AuthorityError::Host),
+            ("a\u{e9}", AuthorityError::Host),
+            ("[::1", AuthorityError::Ipv6),
+            ("[::1]x", AuthorityError::Ipv6),
+            ("[a]", AuthorityError::Ipv6),
+            ("::1", AuthorityError::BareIpv6),
+            ("a:0", AuthorityError::Port),
+            ("a:65536", AuthorityError::Port),
+            ("a:+80", AuthorityError::Port),
+            ("a::80", AuthorityError::BareIpv6),
+            ("a:b:80", AuthorityError::Port),
+        ] {
+            assert_eq!(Authority::parse(text), Err(error), "{text}");
+        }
+    }
+}
