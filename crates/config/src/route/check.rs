@@ -5,7 +5,7 @@
 use super::compile::{HostTable, Table};
 use super::find::Start;
 use super::rule::Rule;
-use super::{Action, HostId, RouteRequest, RuleId};
+use super::{HostId, Refusal, RouteRequest, RuleId};
 use crate::limits::{REDIRECTS_CHECKED_MAX, REWRITES_MAX};
 use crate::{HostName, Problems, RouteAction};
 
@@ -76,7 +76,7 @@ fn check_rewrites(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems
     let name = name_of(rule);
     let start = Start { rule: RuleId(id.0 + 1), rewrites: 1, ..Start::first(path) };
     let found = table.walk(host, name.as_bytes(), &request, start);
-    if found.action == Action::RewriteLoop {
+    if found.action == Err(Refusal::RewriteLoop) {
         problems.add(
             rule.place,
             format!("this rewrite is followed by more than {} others", REWRITES_MAX - 1),

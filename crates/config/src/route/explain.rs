@@ -8,9 +8,9 @@ use super::compile::Table;
 use super::find::{Seen, Start};
 use super::hosts::PlainHost;
 use super::rule::{Paths, Rule, Verdict};
-use super::{Action, Found, HostId, RouteRequest, RuleId};
+use super::{Found, HostId, Refusal, RouteRequest, RuleId};
 use crate::limits::REWRITES_MAX;
-use crate::{Method, RouteAction};
+use crate::{Method, Respond, RouteAction};
 
 /// The steps of one request through the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Table {
             story.see(id, seen);
         });
         story.end(table.files, &found);
-        Explanation { steps: story.steps, result: result(&found.action), rule: found.rule }
+        Explanation { steps: story.steps, result: result(&found), rule: found.rule }
     }
 }
 
@@ -97,7 +97,7 @@ impl Story<'_> {
     fn end(&mut self, files: RuleId, found: &Found<'_>) {
         if let Some(id) = self.taken {
             self.say(id, |_, _| "yes".to_owned());
-        } else if matches!(found.action, Action::MethodNotAllowed { .. }) {
+        } else if matches!(found.action, Err(Refusal::MethodNotAllowed { .. })) {
             self.skip_to(files);
             self.steps.push("no other route takes it".to_owned());
         } else if found.rule == files {
@@ -148,7 +148,7 @@ fn subject(rule: &Rule) -> String {
         Paths::Prefix(prefix) => format!("prefix `{prefix}`"),
         Paths::Glob(glob) => format!("glob `{}`", glob.as_str()),
     };
-    let deed = match &rule.action {
+    let action = match &rule.action {
         RouteAction::Files { .. } => "files",
         RouteAction::Redirect { .. } => "redirect",
         RouteAction::Rewrite { .. } => "rewrite",
@@ -156,7 +156,7 @@ fn subject(rule: &Rule) -> String {
         RouteAction::Json(_) => "json",
         RouteAction::Module(_) => "module",
     };
-    format!("{paths} ({deed})")
+    format!("{paths} ({action})")
 }
 
 fn why_not(rule: &Rule, verdict: Verdict, method: &str, path: &str) -> String {
@@ -173,22 +173,23 @@ fn why_not(rule: &Rule, verdict: Verdict, method: &str, path: &str) -> String {
     }
 }
 
-fn result(action: &Action<'_>) -> String {
-    match action {
-        Action::Files { rules, path, .. } => {
+fn result(found: &Found<'_>) -> String {
+    let Found { path, location, .. } = found;
+    match &found.action {
+        Ok(RouteAction::Files { rules, .. }) => {
             format!("the file `{path}` below {}", rules.root.display())
         }
-        Action::Redirect { status, location } => format!("{status}, redirected to `{location}`"),
-        Action::Respond { status, body, .. } => {
+        Ok(RouteAction::Redirect { status, .. }) => format!("{status}, redirected to `{location}`"),
+        Ok(RouteAction::Respond(Respond { status, body, .. })) => {
             format!("{status}, a fixed answer of {} bytes", body.len())
         }
-        Action::Json { body } => format!("200, JSON of {} bytes", body.len()),
-        Action::Module { name, path, rest } => match path.get(*rest..) {
+        Ok(RouteAction::Json(text)) => format!("200, JSON of {} bytes", text.len()),
+        Ok(RouteAction::Module(name)) => match path.get(found.rest..) {
             None | Some("") => format!("the module `{name}`, with `/` to look for"),
             Some(rest) => format!("the module `{name}`, with `{rest}` to look for"),
         },
-        Action::NotFound => "404".to_owned(),
-        Action::MethodNotAllowed { allow } => format!("405, allowed are {allow}"),
-        Action::RewriteLoop => format!("500, more than {REWRITES_MAX} rewrites"),
+        Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => "404".to_owned(),
+        Err(Refusal::MethodNotAllowed { allow }) => format!("405, allowed are {allow}"),
+        Err(Refusal::RewriteLoop) => format!("500, more than {REWRITES_MAX} rewrites"),
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::compile::{HostTable, Table};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
-use super::{Action, Found, HostId, RouteRequest, RuleId};
+use super::{Found, HostId, Refusal, RouteRequest, RuleId};
 use crate::Method;
 use crate::limits::REWRITES_MAX;
 
@@ -66,7 +66,7 @@ impl Table {
                 });
             let Some((id, taken)) = taken else {
                 return match refused.first {
-                    Some(id) => self.not_taken(host_id, id, refused.into_action()),
+                    Some(id) => self.not_taken(host_id, id, refused.into_refusal()),
                     None => self.taken(host_id, table.files, path, request.query),
                 };
             };
@@ -74,11 +74,11 @@ impl Table {
                 None => return self.taken(host_id, id, path, request.query),
                 Some(None) => {
                     watch(id, Seen::NoPath);
-                    return self.not_taken(host_id, id, Action::NotFound);
+                    return self.not_taken(host_id, id, Refusal::NotFound);
                 }
                 Some(Some(_)) if rewrites == REWRITES_MAX => {
                     watch(id, Seen::TooMany);
-                    return self.not_taken(host_id, id, Action::RewriteLoop);
+                    return self.not_taken(host_id, id, Refusal::RewriteLoop);
                 }
                 Some(Some(next)) => {
                     watch(id, Seen::Rewritten(&next));
@@ -98,9 +98,13 @@ impl Table {
         path: Cow<'a, str>,
         query: Option<&str>,
     ) -> Found<'a> {
-        let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Action::NotFound) };
+        let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Refusal::NotFound) };
+        let (path, rest, location) = rule.paths_of_action(path, query);
         Found {
-            action: rule.act(path, query),
+            action: Ok(&rule.action),
+            path,
+            rest,
+            location,
             headers: &rule.headers,
             cache_control: rule.cache_control.as_deref(),
             body_size: rule.body_size,
@@ -110,10 +114,13 @@ impl Table {
     }
 
     /// An answer that is no rule's: with the fields of the host alone.
-    fn not_taken<'a>(&'a self, host: HostId, rule: RuleId, action: Action<'a>) -> Found<'a> {
+    fn not_taken(&self, host: HostId, rule: RuleId, refusal: Refusal) -> Found<'_> {
         let files = self.rule(self.host(host).files);
         Found {
-            action,
+            action: Err(refusal),
+            path: Cow::Borrowed("/"),
+            rest: 0,
+            location: Cow::Borrowed(""),
             headers: files.map_or(&[], |files| files.headers.as_slice()),
             cache_control: None,
             body_size: files.map_or(0, |files| files.body_size),
@@ -161,13 +168,13 @@ impl Refused {
         self.methods.extend_from_slice(&rule.methods);
     }
 
-    fn into_action<'a>(mut self) -> Action<'a> {
+    fn into_refusal(mut self) -> Refusal {
         // The server answers it itself.
         self.methods.push(Method::Options);
         self.methods.sort_unstable();
         self.methods.dedup();
         let names: Vec<&str> = self.methods.iter().map(|method| method.as_str()).collect();
-        Action::MethodNotAllowed { allow: names.join(", ") }
+        Refusal::MethodNotAllowed { allow: names.join(", ") }
     }
 }
 

@@ -14,7 +14,7 @@ mod rule;
 
 use std::borrow::Cow;
 
-use crate::{FileRules, Header};
+use crate::{Header, RouteAction};
 
 pub use compile::Table;
 pub use explain::Explanation;
@@ -35,11 +35,17 @@ pub struct RouteRequest<'a> {
 /// What a request gets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found<'a> {
-    /// What is to be done.
-    pub action: Action<'a>,
+    /// The action of the rule that took the request, or why none did.
+    pub action: Result<&'a RouteAction, Refusal>,
+    /// The path as that action needs it: for files below their root, for a module the whole one; begins with `/`.
+    pub path: Cow<'a, str>,
+    /// Where in the path begins what the routes of a module are compared with; there is a slash at that place, or nothing.
+    pub rest: usize,
+    /// The value of Location, for a redirect: visible ASCII only, so it cannot break the head.
+    pub location: Cow<'a, str>,
     /// The fields to add, of route, host and server together, each name once.
     pub headers: &'a [Header],
-    /// The Cache-Control the route asks for. With files that is in [`FileRules`], and this is `None`.
+    /// The Cache-Control the route asks for. With files that is in [`FileRules`](crate::FileRules), and this is `None`.
     pub cache_control: Option<&'a str>,
     /// The largest body the request may have, in bytes.
     pub body_size: u64,
@@ -49,46 +55,9 @@ pub struct Found<'a> {
     pub host: HostId,
 }
 
-/// What is to be done with a request.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action<'a> {
-    /// Send the file at `path`.
-    Files {
-        /// Where it is and how it is sent.
-        rules: &'a FileRules,
-        /// The path below the rules' root; begins with `/`.
-        path: Cow<'a, str>,
-    },
-    /// Send the client elsewhere.
-    Redirect {
-        /// 301, 302, 303, 307 or 308.
-        status: u16,
-        /// The value of Location: visible ASCII only, so it cannot break the head.
-        location: Cow<'a, str>,
-    },
-    /// Send a fixed content.
-    Respond {
-        /// The status.
-        status: u16,
-        /// The value of Content-Type; empty with statuses that have no content.
-        content_type: &'a str,
-        /// The content.
-        body: &'a [u8],
-    },
-    /// Send 200 with this JSON text.
-    Json {
-        /// The text.
-        body: &'a [u8],
-    },
-    /// Have an app module answer.
-    Module {
-        /// Its name.
-        name: &'a str,
-        /// The whole path.
-        path: Cow<'a, str>,
-        /// Where in it begins what the module's routes are compared with; there is a slash at that place, or nothing.
-        rest: usize,
-    },
+/// Why no rule answers a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
     /// 404: a rewrite led to a path that cannot be.
     NotFound,
     /// 405: routes take the path, but none with this method.

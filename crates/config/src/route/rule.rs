@@ -4,7 +4,6 @@
 
 use std::borrow::Cow;
 
-use super::Action;
 use super::encode::{Filling, location, rewritten};
 use crate::{Captures, Glob, Header, HostName, Matcher, Method, Place, RouteAction};
 
@@ -119,14 +118,20 @@ impl Rule {
         Some(rewritten(to, Filling { path, query: None, captures: &captures }))
     }
 
-    /// What a request gets that the rule takes.
+    /// The path, the start of its rest and the location, as the rule's action needs them.
     #[inline]
-    pub(super) fn act<'a>(&'a self, path: Cow<'a, str>, query: Option<&str>) -> Action<'a> {
+    pub(super) fn paths_of_action<'a>(
+        &'a self,
+        path: Cow<'a, str>,
+        query: Option<&str>,
+    ) -> (Cow<'a, str>, usize, Cow<'a, str>) {
         match &self.action {
-            RouteAction::Files { rules, own_root } => {
-                Action::Files { rules, path: if *own_root { self.rest_of(path) } else { path } }
+            RouteAction::Files { own_root: true, .. } => (self.rest_of(path), 0, Cow::Borrowed("")),
+            RouteAction::Module(_) => {
+                let rest = self.start_of_rest(&path);
+                (path, rest, Cow::Borrowed(""))
             }
-            RouteAction::Redirect { to, status } => {
+            RouteAction::Redirect { to, .. } => {
                 let location = match to.constant() {
                     Some(constant) => Cow::Borrowed(constant),
                     None => {
@@ -135,19 +140,9 @@ impl Rule {
                         Cow::Owned(location(to, filling))
                     }
                 };
-                Action::Redirect { status: *status, location }
+                (path, 0, location)
             }
-            RouteAction::Rewrite { .. } => Action::NotFound,
-            RouteAction::Respond(respond) => Action::Respond {
-                status: respond.status,
-                content_type: &respond.content_type,
-                body: respond.body.as_bytes(),
-            },
-            RouteAction::Json(text) => Action::Json { body: text.as_bytes() },
-            RouteAction::Module(name) => {
-                let rest = self.start_of_rest(&path);
-                Action::Module { name, path, rest }
-            }
+            _ => (path, 0, Cow::Borrowed("")),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use config::route::{Action, HostId, RouteRequest, Table};
+use config::RouteAction;
+use config::route::{Found, HostId, Refusal, RouteRequest, Table};
 
 use super::table;
 
@@ -12,17 +13,17 @@ fn ask(table: &Table, host: Option<&str>, method: &str, path: &str) -> String {
 }
 
 fn asked(table: &Table, request: &RouteRequest<'_>) -> String {
-    match table.find(request).action {
-        Action::Files { rules, path } => format!("{}:{path}", rules.root.display()),
-        Action::Redirect { status, location } => format!("{status} {location}"),
-        Action::Respond { status, body, .. } => {
-            format!("{status} {}", String::from_utf8_lossy(body))
-        }
-        Action::Json { body } => String::from_utf8_lossy(body).into_owned(),
-        Action::Module { name, path, rest } => format!("{name} {path} {rest}"),
-        Action::NotFound => "404".to_owned(),
-        Action::MethodNotAllowed { allow } => format!("405 {allow}"),
-        Action::RewriteLoop => "loop".to_owned(),
+    let Found { action, path, rest, location, .. } = table.find(request);
+    match action {
+        Ok(RouteAction::Files { rules, .. }) => format!("{}:{path}", rules.root.display()),
+        Ok(RouteAction::Redirect { status, .. }) => format!("{status} {location}"),
+        Ok(RouteAction::Respond(respond)) => format!("{} {}", respond.status, respond.body),
+        Ok(RouteAction::Json(text)) => text.clone(),
+        Ok(RouteAction::Module(name)) => format!("{name} {path} {rest}"),
+        Ok(RouteAction::Rewrite { .. }) => panic!("a rewrite is followed"),
+        Err(Refusal::NotFound) => "404".to_owned(),
+        Err(Refusal::MethodNotAllowed { allow }) => format!("405 {allow}"),
+        Err(Refusal::RewriteLoop) => "loop".to_owned(),
     }
 }
 
@@ -51,8 +52,8 @@ fn the_path_of_a_file_is_lent_unless_it_is_rewritten() {
     );
     for (path, is_lent) in [("/c", true), ("/s/t", true), ("/a", false)] {
         let found = table.find(&RouteRequest { host: None, method: "GET", path, query: None });
-        let Action::Files { path: file, .. } = found.action else { panic!("{path}") };
-        assert_eq!(matches!(file, Cow::Borrowed(_)), is_lent, "{path}");
+        assert!(matches!(found.action, Ok(RouteAction::Files { .. })), "{path}");
+        assert_eq!(matches!(found.path, Cow::Borrowed(_)), is_lent, "{path}");
     }
 }
 
@@ -325,10 +326,11 @@ fn a_module_looks_at_what_follows_the_prefix() {
     );
     let rest = |path: &str| {
         let request = RouteRequest { host: None, method: "GET", path, query: None };
-        let Action::Module { name, path, rest } = table.find(&request).action else {
+        let found = table.find(&request);
+        let Ok(RouteAction::Module(name)) = found.action else {
             panic!("{path} is not a module's")
         };
-        format!("{name} {}", &path[rest..])
+        format!("{name} {}", &found.path[found.rest..])
     };
     for (path, expected) in [
         ("/exact", "one /exact"),

@@ -5,7 +5,8 @@
 use std::rc::Rc;
 
 use config::Header;
-use config::route::{Action, Found, RouteRequest};
+use config::route::{Found, Refusal, RouteRequest};
+use config::{Respond, RouteAction};
 use files::{Key, policy};
 use http::{Answer, AnswerContext, Reply, Request};
 use pages::SetIndex;
@@ -179,7 +180,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if !matches!(found.action, Action::Files { .. } | Action::Module { .. })
+        if !matches!(found.action, Ok(RouteAction::Files { .. } | RouteAction::Module(_)))
             && self.is_page_underway(context.id)
         {
             // A reload took the path from a page that runs: it ends as it began.
@@ -187,7 +188,8 @@ impl Site {
             return self.answer_with_page((SetIndex(0), 0), asked, found, exchange, context);
         }
         match &found.action {
-            Action::Files { rules, path } => {
+            Ok(RouteAction::Files { rules, .. }) => {
+                let path = &*found.path;
                 let Some(root) = self.root_of(found.rule, rules) else {
                     return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
                 };
@@ -199,24 +201,28 @@ impl Site {
                     None => self.answer_below(Key { root, path }, query, found, exchange, context),
                 }
             }
-            Action::Module { name, path, rest } => match self.module_at(name, context.id) {
+            Ok(RouteAction::Module(name)) => match self.module_at(name, context.id) {
                 Some(module) => {
-                    let asked = Asked::below(path, *rest);
+                    let asked = Asked::below(&found.path, found.rest);
                     self.answer_with_page(module, asked, found, exchange, context)
                 }
                 None => self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
             },
-            Action::Redirect { status, location } => {
+            Ok(RouteAction::Redirect { status, .. }) => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
-                self.redirect(status, location, exchange)
+                self.redirect(status, &found.location, exchange)
             }
-            Action::Respond { status, content_type, body } => {
+            Ok(RouteAction::Respond(Respond { status, content_type, body })) => {
                 let status = Status::from_code(*status).unwrap_or(Status::OK);
-                answer_fixed(status, content_type, body, exchange)
+                answer_fixed(status, content_type, body.as_bytes(), exchange)
             }
-            Action::Json { body } => answer_fixed(Status::OK, "application/json", body, exchange),
-            Action::NotFound => self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
-            Action::MethodNotAllowed { allow } => {
+            Ok(RouteAction::Json(text)) => {
+                answer_fixed(Status::OK, "application/json", text.as_bytes(), exchange)
+            }
+            Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => {
+                self.refuse(Status::NOT_FOUND, b"", found, exchange, context)
+            }
+            Err(Refusal::MethodNotAllowed { allow }) => {
                 let fields = format!("Allow: {allow}\r\n");
                 if exchange.request.method() == Method::Options {
                     exchange.reply.begin(Status::NO_CONTENT);
@@ -228,7 +234,7 @@ impl Site {
                 let status = Status::METHOD_NOT_ALLOWED;
                 self.refuse(status, fields.as_bytes(), found, exchange, context)
             }
-            Action::RewriteLoop => {
+            Err(Refusal::RewriteLoop) => {
                 let status = Status::INTERNAL_SERVER_ERROR;
                 self.refuse(status, b"", found, exchange, context)
             }

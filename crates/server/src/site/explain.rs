@@ -8,7 +8,8 @@ use wire::http::target;
 use super::answer::PATH_RULES;
 use super::data::SiteData;
 use crate::limits::APP_MAIN;
-use config::route::{Action, Explanation, Found, RouteRequest, RuleId};
+use config::RouteAction;
+use config::route::{Explanation, Found, RouteRequest, RuleId};
 use config::{self, FILE_NAME, PageName};
 use files::job::Absence;
 use files::rules::FileRules;
@@ -30,8 +31,10 @@ impl SiteData {
         let mut explanation = self.table.explain(host, method, path);
         let found = self.table.find(&RouteRequest { host, method, path, query: None });
         let result = match &found.action {
-            Action::Files { rules, path } => self.below_root(rules, path, method, &found),
-            Action::Module { name, .. } => self.app_set().and_then(|set| {
+            Ok(RouteAction::Files { rules, .. }) => {
+                self.below_root(rules, &found.path, method, &found)
+            }
+            Ok(RouteAction::Module(name)) => self.app_set().and_then(|set| {
                 Some(format!("{}: {}", explanation.result, self.state_of(set, name)?))
             }),
             _ => None,

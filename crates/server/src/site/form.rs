@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use config::route::Action;
+use config::RouteAction;
 use files::{Key, RootIndex};
 use http::{BodyPolicy, Intake, Request};
 use pages::uploads::Report;
@@ -44,15 +44,15 @@ impl Site {
         let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
         let data = Rc::clone(&self.data);
         let found = data.table.find(&route_request(request, path, query));
-        let (rules, path) = match &found.action {
-            Action::Files { rules, path } => (rules, path),
-            Action::Module { .. } => return Some(found.body_size),
+        let rules = match found.action {
+            Ok(RouteAction::Files { rules, .. }) => rules,
+            Ok(RouteAction::Module(_)) => return Some(found.body_size),
             _ => return None,
         };
         let root = self.root_of(found.rule, rules)?;
         let page = data
             .set_of(root)
-            .and_then(|set| self.runner.as_ref()?.find(set, path.trim_start_matches('/')));
+            .and_then(|set| self.runner.as_ref()?.find(set, found.path.trim_start_matches('/')));
         (page.is_some() || self.main_module(&found).is_some()).then_some(found.body_size)
     }
 

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use config::PageErrors;
-use config::route::{Action, Found};
+use config::RouteAction;
+use config::route::Found;
 use files::RootIndex;
 use http::{Added, Answer, AnswerContext, Request};
 use pages::uploads::Standing;
@@ -250,7 +251,10 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let is_read = matches!(exchange.request.method(), Method::Get | Method::Head);
-        if status == Status::NOT_FOUND && !is_read && matches!(found.action, Action::Files { .. }) {
+        if status == Status::NOT_FOUND
+            && !is_read
+            && matches!(found.action, Ok(RouteAction::Files { .. }))
+        {
             // There may be a file.
             return self.answer_other_method(found, exchange, context);
         }
