@@ -68,7 +68,7 @@ impl Service for Chat {
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Said>) {
         if !self.said_here.is_empty() {
             let said: Said = self.said_here.as_slice().into();
-            self.unsent.extend(context.mail.others().map(|to| (to, Arc::clone(&said))));
+            self.unsent.extend(context.mail.schedulers().map(|to| (to, Arc::clone(&said))));
             self.members.buffer().append(&mut self.said_here);
         }
         for (to, said) in std::mem::take(&mut self.unsent) {

@@ -11,9 +11,14 @@ pub use runtime::{
 
 pub mod launch {
     //! Launching a service on schedulers of its own.
-    pub use runtime::Speaks;
-    pub use runtime::launch::{LaunchError, Launched, Pinning, Plan, Spread, Tables};
-    pub use runtime::serve::serve;
+    pub use runtime::launch::{
+        LaunchError, Launched, Pinning, Plan, Spread, Tables, launch, schedulers_by_default,
+    };
+    pub use runtime::serve::{Started, serve, start};
+    pub use runtime::{ListenAddress, ListenOptions, Speaks};
 }
 
 pub use runtime::{Peer, RemoteAddress};
+
+#[cfg(feature = "world")]
+pub use world;

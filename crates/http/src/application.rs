@@ -130,6 +130,9 @@ pub trait Application: Sized {
     /// answered without the application.
     fn on_gone(&mut self, _process: ProcessId) {}
 
+    /// The scheduler begins: before its first turn.
+    fn on_start(_http: &mut Http<Self>, _context: &mut ServiceContext<'_, Self::Message>) {}
+
     /// A message came. `http` is the service around this application: settings, log and counters.
     fn on_message(
         _http: &mut Http<Self>,

@@ -1,9 +1,10 @@
 //! HTTP/1.1 connections as processes: from bytes to a request, from a reply to bytes.
 //!
 //! Owns the connection's states and deadlines and the shape of a reply. Never touches a socket or a clock, and
-//! knows nothing of files or routes: an [`Application`] answers.
+//! knows nothing of files: an [`Application`] answers. [`App`] is one with routes and handlers, [`serve`] the shortest one.
 
 mod answering;
+mod app;
 mod application;
 mod connection;
 mod function;
@@ -17,6 +18,7 @@ mod settings;
 mod stats;
 mod stream;
 
+pub use app::{App, AppMessage, Call, Failure, Outcome, Response, Running, Server, Stop};
 pub use application::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest};
 pub use connection::Connection;
 pub use function::{Function, serve};
@@ -28,6 +30,8 @@ pub use settings::{ListenerRules, Settings};
 pub use stats::HttpStats;
 pub use stream::{Added, Stream};
 
-pub use wire::http::head::Version;
+pub use wire::http::body::BodyLimits;
+pub use wire::http::head::{HeadLimits, Version};
 pub use wire::http::method::Method;
 pub use wire::http::status::Status;
+pub use wire::network::Network;

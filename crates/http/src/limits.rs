@@ -20,6 +20,13 @@ pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// 30 s that an application may make a request wait; then it is answered 504, and the connection closed.
 pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
+/// 10 causes of failed handlers of an app are logged in a second; the next line counts those left out.
+pub const FAILURES_LOGGED_PER_SECOND: u32 = 10;
+/// 4,096 messages of an app wait for room in the mailboxes of other schedulers; a call that asks them then is answered 503.
+pub const ASKED_UNSENT_MAX: usize = 4096;
+/// 64 times of calls that have ended are kept besides as many as there are calls; then they are dropped.
+pub const STALE_TIMES: usize = 64;
+
 /// 256 bytes of a malformed request line are written to the access log; the rest is left out.
 pub const LOG_REFUSED_BYTES: usize = 256;
 /// 500 ms for which an idle connection is kept open in a drain, so that its next answer can say `Connection: close`; a client

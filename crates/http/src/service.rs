@@ -1,7 +1,7 @@
 //! HTTP as a service of one scheduler: what all its connections share.
 //!
-//! Owns the settings, the prepared reply pieces, the log and the counters. It is a service by itself, whose processes are
-//! The service of HTTP connections. A service with several protocols contains one and forwards the events of HTTP connections.
+//! Owns the settings, the prepared reply pieces, the log and the counters. It is a service by itself, whose processes are HTTP
+//! connections. A service with several protocols contains one and forwards the events of HTTP connections to it.
 
 use std::sync::Arc;
 
@@ -171,6 +171,10 @@ impl<A: Application> Service for Http<A> {
 
     fn on_close(&mut self, mut connection: Connection, _reason: CloseReason) {
         connection.leave(self);
+    }
+
+    fn on_start(&mut self, context: &mut ServiceContext<'_, A::Message>) {
+        A::on_start(self, context);
     }
 
     fn on_message(

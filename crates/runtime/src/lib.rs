@@ -30,5 +30,5 @@ pub mod transport;
 mod uptake;
 
 pub use sys::connect::RemoteAddress;
-pub use sys::pollset::Speaks;
-pub use sys::socket::Peer;
+pub use sys::pollset::{ListenOptions, Speaks};
+pub use sys::socket::{ListenAddress, Peer};

@@ -59,6 +59,7 @@ pub struct MailCounters {
 }
 
 struct Neighbour<M> {
+    role: Role,
     outgoing: Option<Producer<M>>,
     incoming: Option<Consumer<M>>,
     mark: Arc<SleepMark>,
@@ -111,14 +112,16 @@ pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>>
     let mut rows: Vec<Vec<Neighbour<M>>> = roles
         .iter()
         .map(|_| {
-            let neighbour = |(mark, waker): (&Arc<SleepMark>, &Option<Waker>)| Neighbour {
-                outgoing: None,
-                incoming: None,
-                mark: Arc::clone(mark),
-                waker: waker.clone(),
-                touched: false,
-            };
-            marks.iter().zip(&wakers).map(neighbour).collect()
+            let neighbour =
+                |((role, mark), waker): ((&Role, &Arc<SleepMark>), &Option<Waker>)| Neighbour {
+                    role: *role,
+                    outgoing: None,
+                    incoming: None,
+                    mark: Arc::clone(mark),
+                    waker: waker.clone(),
+                    touched: false,
+                };
+            roles.iter().zip(&marks).zip(&wakers).map(neighbour).collect()
         })
         .collect();
     for (from, from_role) in roles.iter().enumerate() {
@@ -146,9 +149,11 @@ impl<M: Send> Mailbox<M> {
         self.endpoint
     }
 
-    /// All endpoints that it can send to.
-    pub fn others(&self) -> impl Iterator<Item = Endpoint> {
-        let reached = self.neighbours.iter().enumerate().filter(|(_, one)| one.outgoing.is_some());
+    /// The schedulers that it can send to: all others.
+    pub fn schedulers(&self) -> impl Iterator<Item = Endpoint> {
+        let reached = self.neighbours.iter().enumerate().filter(|(_, neighbour)| {
+            neighbour.role == Role::Scheduler && neighbour.outgoing.is_some()
+        });
         reached.filter_map(|(index, _)| u16::try_from(index).ok().map(Endpoint))
     }
 

@@ -6,14 +6,26 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
 
-use crate::launch::{Pinning, Plan, Spread, Tables, launch, schedulers_by_default};
+use crate::launch::{Launched, Pinning, Plan, Spread, Tables, launch};
 use crate::limits;
-use crate::mailbox::{Role, Waking, mesh};
+use crate::mailbox::{Mailbox, Role, Waking, mesh};
 use crate::scheduler::Settings;
 use crate::service::Service;
 
-/// Serves at an address such as `127.0.0.1:8080` until the process is ended. `make` makes each scheduler its own
-/// service, on its own thread.
+pub use crate::launch::schedulers_by_default;
+
+/// A service that runs.
+pub struct Started<M> {
+    /// Where it listens, with the port the kernel chose.
+    pub address: SocketAddr,
+    /// Its schedulers.
+    pub launched: Launched,
+    /// The mailbox of a helper that no thread is: for messages to the schedulers.
+    pub mail: Mailbox<M>,
+}
+
+/// Serves at an address such as `127.0.0.1:8080` until the process is ended, with one scheduler for each CPU the process may
+/// use. `make` makes each scheduler its own service, on its own thread.
 ///
 /// # Errors
 /// When the address cannot be resolved or listened on, or a thread cannot be started.
@@ -23,22 +35,47 @@ where
     S::Message: 'static,
     F: Fn() -> S + Send + Sync + 'static,
 {
-    let address = ListenAddress::Tcp(resolve(address)?);
-    let schedulers = schedulers_by_default()?;
-    let seats = mesh(&vec![Role::Scheduler; schedulers], Waking::Descriptors)?;
+    start(address, schedulers_by_default()?, first, make)?.launched.join().map(drop)
+}
+
+/// Starts to serve at an address, with so many schedulers.
+///
+/// # Errors
+/// When the address cannot be resolved or listened on, or a thread cannot be started.
+pub fn start<S, F>(
+    address: &str,
+    schedulers: usize,
+    first: Speaks,
+    make: F,
+) -> io::Result<Started<S::Message>>
+where
+    S: Service,
+    S::Message: 'static,
+    F: Fn() -> S + Send + Sync + 'static,
+{
+    let asked = resolve(address)?;
+    let mut roles = vec![Role::Scheduler; schedulers];
+    roles.push(Role::Helper);
+    let mut seats = mesh(&roles, Waking::Descriptors)?;
+    let helper = seats.pop().ok_or_else(|| io::Error::other("a mesh without seats"))?;
     let plan = Plan {
         name: "velodrome",
         pinning: Pinning::EachToItsCpu,
         tables: Tables::Private,
         spread: Spread::Hash,
-        listeners: vec![ListenOptions { address, backlog: limits::BACKLOG, first }],
+        listeners: vec![ListenOptions {
+            address: ListenAddress::Tcp(asked),
+            backlog: limits::BACKLOG,
+            first,
+        }],
         settings: Settings::default(),
         keep: Vec::new(),
     };
     sys::descriptor::raise_descriptor_limit();
     let mut launched = launch(&plan, seats, move |_| Ok(make())).map_err(io::Error::other)?;
+    let address = launched.addresses.first().and_then(ListenAddress::tcp).unwrap_or(asked);
     launched.start();
-    launched.join().map(drop)
+    Ok(Started { address, launched, mail: helper.mailbox })
 }
 
 fn resolve(address: &str) -> io::Result<SocketAddr> {

@@ -27,6 +27,7 @@ mod random;
 mod remote;
 mod report;
 mod server_side;
+mod stage;
 mod state;
 mod world;
 
@@ -49,6 +50,7 @@ pub use connection::ClientState;
 pub use descriptor::Socket;
 pub use faults::Faults;
 pub use random::{ALWAYS, Random};
+pub use stage::Stage;
 pub use world::{ClientId, Stall, World};
 
 /// A simulated listener. Dropped, it is closed.

@@ -25,3 +25,7 @@ pub const BACKLOG_MAXIMUM: u32 = 4096;
 /// Descriptors of a simulated scheduler unless a test sets another number: 2 million. At the limit nothing is
 /// accepted.
 pub const DESCRIPTORS: usize = 2_000_000;
+/// 1,000 connections of one scheduler of a [`Stage`](crate::Stage); beyond that it closes the longest idle one.
+pub const STAGE_CONNECTIONS: usize = 1_000;
+/// 2 passes over all schedulers in which none does anything: then a stage rests.
+pub const STAGE_QUIET_PASSES: usize = 2;

@@ -63,6 +63,10 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-world", "velodrome-sys", Use::Always),
     // The simulated world is for tests, and for nothing else.
     ("velodrome", "velodrome-world", Use::TestsOnly),
+    ("velodrome-world", "velodrome-runtime", Use::Always),
+    ("velodrome-world", "velodrome-http", Use::TestsOnly),
+    // A service of somebody else: the library, and nothing behind it.
+    ("outside", "velodrome", Use::Always),
     ("velodrome-sys", "velodrome-world", Use::TestsOnly),
     ("velodrome-runtime", "velodrome-world", Use::TestsOnly),
     ("velodrome-http", "velodrome-world", Use::TestsOnly),
@@ -130,7 +134,9 @@ fn edges_in(metadata: &Value, root: &Path) -> Vec<Edge> {
             edges.push(Edge {
                 from: package["name"].as_str().unwrap_or_default().to_owned(),
                 to: name.to_owned(),
-                tests_only: dependency["kind"].as_str() == Some("dev"),
+                // An optional one is there with a feature that tests of services switch on.
+                tests_only: dependency["kind"].as_str() == Some("dev")
+                    || dependency["optional"].as_bool() == Some(true),
                 manifest: shown.display().to_string(),
                 line: line_of(&text, key),
             });

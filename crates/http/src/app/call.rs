@@ -1,0 +1,149 @@
+//! One request as its handler sees it.
+//!
+//! Owns the way to the request, the state, and what a handler can wait for. Never writes an answer.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runtime::clock::Now;
+use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::slots::ProcessId;
+use serde::de::DeserializeOwned;
+use wire::http::status::Status;
+
+use super::message::{AppMessage, Work};
+use super::waiting::Waiting;
+use super::{Failure, Outcome};
+use crate::Request;
+
+/// A request on its way through a handler.
+///
+/// A handler never blocks. Where it has to wait it returns what [`after`](Self::after), [`ask`](Self::ask) or
+/// [`ask_all`](Self::ask_all) gives, with a closure that goes on behind the wait; other requests are answered meanwhile. A wait that is
+/// longer than 30 s is answered 504.
+///
+/// ```
+/// use http::{App, Response};
+/// use std::time::Duration;
+///
+/// let app = App::new(0_u64)
+///     .get("/slow", |call| {
+///         call.after(Duration::from_millis(50), |_call| Ok(Response::text("after a while")))
+///     })
+///     .get("/visits", |call| {
+///         *call.state() += 1;
+///         call.ask_all(|visits| *visits, |_call, visits| Response::json(&visits.iter().sum::<u64>()))
+///     });
+/// # let _ = app;
+/// ```
+pub struct Call<'c, S> {
+    pub(super) state: &'c mut S,
+    pub(super) request: &'c Request<'c>,
+    pub(super) parameters: Vec<(Box<str>, Box<str>)>,
+    pub(super) id: ProcessId,
+    pub(super) now: Now,
+    pub(super) mail: &'c mut Mailbox<AppMessage<S>>,
+    pub(super) waiting: &'c mut Waiting<S>,
+}
+
+impl<S: 'static> Call<'_, S> {
+    /// The state of this scheduler.
+    pub fn state(&mut self) -> &mut S {
+        self.state
+    }
+
+    /// The request: method, target, fields, peer.
+    pub fn request(&self) -> &Request<'_> {
+        self.request
+    }
+
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        self.request.body
+    }
+
+    /// The part of the path that a `{name}` of the route stands for, decoded; empty for a name that the route does not have.
+    pub fn parameter(&self, name: &str) -> &str {
+        let found = self.parameters.iter().find(|(known, _)| **known == *name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// 400 with the place of the mistake, when the body is no JSON or of another shape.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_slice(self.request.body)
+            .map_err(|error| Failure::new(Status::BAD_REQUEST, error.to_string()))
+    }
+
+    /// Goes on after a while.
+    ///
+    /// # Errors
+    /// None: the result is what the handler returns.
+    pub fn after(
+        &mut self,
+        duration: Duration,
+        then: impl FnOnce(&mut Call<'_, S>) -> Outcome + 'static,
+    ) -> Outcome {
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let due_ns = self.now.monotonic_ns.saturating_add(nanoseconds);
+        self.waiting.until(self.id, due_ns, Box::new(then))
+    }
+
+    /// The other schedulers.
+    pub fn others(&self) -> Vec<Endpoint> {
+        self.mail.schedulers().collect()
+    }
+
+    /// Runs `work` on another scheduler, with the state there, and goes on with its result.
+    ///
+    /// # Errors
+    /// 503 when too much waits for other schedulers already.
+    pub fn ask<T: Send + 'static>(
+        &mut self,
+        scheduler: Endpoint,
+        work: impl Fn(&mut S) -> T + Send + Sync + 'static,
+        then: impl FnOnce(&mut Call<'_, S>, T) -> Outcome + 'static,
+    ) -> Outcome {
+        let work: Work<S> = Arc::new(move |state| Box::new(work(state)));
+        self.waiting.ask(self.id, self.mail, &[scheduler], &work)?;
+        let then = move |call: &mut Call<'_, S>, values: Vec<Box<dyn Any + Send>>| {
+            let value = results(values).next().ok_or_else(lost)?;
+            then(call, value)
+        };
+        self.waiting.answers(self.id, Vec::new(), 1, Box::new(then))
+    }
+
+    /// Runs `work` on every scheduler, this one included, and goes on with all results: this scheduler's first.
+    ///
+    /// # Errors
+    /// 503 when too much waits for other schedulers already.
+    pub fn ask_all<T: Send + 'static>(
+        &mut self,
+        work: impl Fn(&mut S) -> T + Send + Sync + 'static,
+        then: impl FnOnce(&mut Call<'_, S>, Vec<T>) -> Outcome + 'static,
+    ) -> Outcome {
+        let own: Box<dyn Any + Send> = Box::new(work(self.state));
+        let work: Work<S> = Arc::new(move |state| Box::new(work(state)));
+        let others = self.others();
+        let then = move |call: &mut Call<'_, S>, values: Vec<Box<dyn Any + Send>>| {
+            then(call, results(values).collect())
+        };
+        if others.is_empty() {
+            return then(self, vec![own]);
+        }
+        self.waiting.ask(self.id, self.mail, &others, &work)?;
+        self.waiting.answers(self.id, vec![own], others.len(), Box::new(then))
+    }
+}
+
+/// The results as the type that `work` gives.
+fn results<T: 'static>(values: Vec<Box<dyn Any + Send>>) -> impl Iterator<Item = T> {
+    values.into_iter().filter_map(|value| value.downcast().ok().map(|value| *value))
+}
+
+fn lost() -> Failure {
+    Failure::new(Status::SERVICE_UNAVAILABLE, "a scheduler did not answer")
+}

@@ -1,0 +1,144 @@
+//! What a handler answers with.
+//!
+//! Owns status, fields and body. Never writes: `run` does.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+use wire::http::response::append_field;
+use wire::http::status::Status;
+
+use super::Failure;
+
+/// An answer.
+///
+/// ```
+/// use http::{Response, Status};
+///
+/// let response = Response::text("created").status(Status::CREATED).field("Location", "/users/7")?;
+/// # let _ = response;
+/// # Ok::<(), http::Failure>(())
+/// ```
+#[derive(Debug)]
+pub struct Response {
+    pub(super) kind: Kind,
+    pub(super) status: Status,
+    pub(super) content_type: Cow<'static, str>,
+    /// Field lines, each with its line end.
+    pub(super) fields: Vec<u8>,
+    pub(super) body: Vec<u8>,
+}
+
+/// Fields that frame the message or belong to the connection: a second one could end a body early.
+const OWN_FIELDS: [&str; 9] = [
+    "Connection",
+    "Content-Length",
+    "Content-Type",
+    "Date",
+    "Keep-Alive",
+    "TE",
+    "Trailer",
+    "Transfer-Encoding",
+    "Upgrade",
+];
+
+/// A field that a handler cannot add.
+#[derive(Debug)]
+struct OwnField(String);
+
+impl fmt::Display for OwnField {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the field `{}` is set by the server", self.0)
+    }
+}
+
+impl std::error::Error for OwnField {}
+
+/// Whether there is an answer yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Yes.
+    Whole,
+    /// What the call waits for comes first.
+    Later,
+}
+
+impl Response {
+    /// 200 with text.
+    pub fn text(body: impl Into<String>) -> Self {
+        Self::bytes("text/plain; charset=utf-8", body.into())
+    }
+
+    /// 200 with HTML.
+    pub fn html(body: impl Into<String>) -> Self {
+        Self::bytes("text/html; charset=utf-8", body.into())
+    }
+
+    /// 200 with a body of a media type.
+    pub fn bytes(content_type: impl Into<Cow<'static, str>>, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            kind: Kind::Whole,
+            status: Status::OK,
+            content_type: content_type.into(),
+            fields: Vec::new(),
+            body: body.into(),
+        }
+    }
+
+    /// 200 with a value as JSON.
+    ///
+    /// # Errors
+    /// When the value cannot be written as JSON, such as a map whose keys are no strings.
+    pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Failure> {
+        Ok(Self::bytes("application/json", serde_json::to_vec(value)?))
+    }
+
+    /// A status without a body.
+    pub fn empty(status: Status) -> Self {
+        Self { content_type: Cow::Borrowed(""), ..Self::bytes("", Vec::new()) }.status(status)
+    }
+
+    /// The same with another status.
+    pub fn status(mut self, status: Status) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The same with one more field.
+    ///
+    /// # Errors
+    /// When name or value cannot stand in a head (RFC 9110 section 5.5), or the field is one that the server sets itself.
+    pub fn field(mut self, name: &str, value: &str) -> Result<Self, Failure> {
+        if OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            return Err(OwnField(name.to_owned()).into());
+        }
+        append_field(&mut self.fields, name, value.as_bytes())?;
+        Ok(self)
+    }
+
+    /// There is none yet.
+    pub(super) fn later() -> Self {
+        Self { kind: Kind::Later, ..Self::bytes("", Vec::new()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_that_frames_the_message_is_refused() {
+        for (name, value) in [
+            ("content-length", "1"),
+            ("Transfer-Encoding", "chunked"),
+            ("X A", "1"),
+            ("X-A", "\r\nB: 1"),
+        ] {
+            let failure = Response::text("a").field(name, value).unwrap_err();
+            assert_eq!(failure.status(), Status::INTERNAL_SERVER_ERROR, "{name}");
+        }
+        let response = Response::text("a").field("X-A", "1");
+        assert_eq!(response.unwrap().fields, b"X-A: 1\r\n");
+    }
+}

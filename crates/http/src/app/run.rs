@@ -1,0 +1,164 @@
+//! An app answers: from the request to its handler, from the outcome to the reply.
+//!
+//! Owns what is answered without a handler: 404, 405, OPTIONS and malformed paths. Routes and handlers are the app's.
+
+use std::time::Duration;
+
+use runtime::mailbox::Endpoint;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+use wire::http::method::Method;
+use wire::http::status::Status;
+use wire::http::target;
+
+use super::message::{AppMessage, Kind as MessageKind};
+use super::response::{Kind, Response};
+use super::waiting::Asked;
+use super::{App, Call, Failure, Outcome};
+use crate::limits::DRAIN_IDLE_GRACE;
+use crate::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+
+impl<S: 'static> Application for App<S> {
+    type Message = AppMessage<S>;
+
+    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+        BodyPolicy::Collect { limit: self.body_size }
+    }
+
+    fn on_request(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, AppMessage<S>>,
+    ) -> Answer {
+        let outcome = self.outcome(request, context);
+        match outcome {
+            Ok(Response { kind: Kind::Later, .. }) => Answer::Wait,
+            Ok(response) => {
+                write(&response, reply);
+                Answer::Done
+            }
+            Err(failure) => {
+                self.failures.note(&failure, request.path(), context.now);
+                write(&Response::text(failure.text()).status(failure.status()), reply);
+                Answer::Done
+            }
+        }
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        self.waiting.forget(process);
+    }
+
+    fn on_start(http: &mut Http<Self>, context: &mut ServiceContext<'_, AppMessage<S>>) {
+        let now_ns = context.now.monotonic_ns;
+        for job in &mut http.application_mut().jobs {
+            job.due_ns = now_ns.saturating_add(nanoseconds(job.every));
+            context.wake_at_ns(job.due_ns);
+        }
+    }
+
+    fn on_message(
+        http: &mut Http<Self>,
+        from: Endpoint,
+        message: AppMessage<S>,
+        context: &mut ServiceContext<'_, AppMessage<S>>,
+    ) {
+        let app = http.application_mut();
+        match message.0 {
+            MessageKind::Ask { process, work } => {
+                let value = work(&mut app.state);
+                let answer = AppMessage(MessageKind::Answered { process, value });
+                app.waiting.send(context.mail, from, answer);
+            }
+            MessageKind::Answered { process, value } => {
+                app.waiting.take_value(process, value, context);
+            }
+            MessageKind::Stop { deadline_ms } => {
+                let idle_grace_ms = u64::try_from(DRAIN_IDLE_GRACE.as_millis()).unwrap_or(u64::MAX);
+                context.command(Command::Drain { deadline_ms, idle_grace_ms });
+            }
+        }
+    }
+
+    fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, AppMessage<S>>) {
+        let app = http.application_mut();
+        let now_ns = context.now.monotonic_ns;
+        for job in &mut app.jobs {
+            if job.due_ns <= now_ns {
+                (job.work)(&mut app.state);
+                // A job that is late is not made up for.
+                job.due_ns = now_ns.saturating_add(nanoseconds(job.every));
+            }
+            context.wake_at_ns(job.due_ns);
+        }
+        app.waiting.end_turn(context);
+    }
+}
+
+impl<S: 'static> App<S> {
+    fn outcome(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, AppMessage<S>>,
+    ) -> Outcome {
+        let asked = self.waiting.take(context.id);
+        if matches!(asked, Asked::Still) {
+            return Ok(Response::later());
+        }
+        if request.target() == b"*" {
+            return Ok(Response::empty(Status::NO_CONTENT));
+        }
+        let mut scratch = Vec::new();
+        let path =
+            target::resolve(target::split(request.target()).0, &mut scratch).map_err(|error| {
+                let status = Status::from_code(error.status()).unwrap_or(Status::BAD_REQUEST);
+                Failure::new(status, error.to_string())
+            })?;
+        let found = self.paths.at(path).map_err(|_| Failure::not_found())?;
+        let route = self.routes.get_mut(*found.value).ok_or_else(Failure::not_found)?;
+        let parameters = found.params.iter().map(|(name, value)| (name.into(), value.into()));
+        let mut call = Call {
+            state: &mut self.state,
+            request,
+            parameters: parameters.collect(),
+            id: context.id,
+            now: context.now,
+            mail: context.mail,
+            waiting: &mut self.waiting,
+        };
+        if let Asked::Again(then) = asked {
+            return then(&mut call);
+        }
+        let method = request.method();
+        let name = if method == Method::Head { "GET" } else { method.as_str() };
+        match route.handlers.get_mut(name) {
+            Some(handler) => handler(&mut call),
+            None if method == Method::Options => {
+                Response::empty(Status::NO_CONTENT).field("Allow", &route.allow())
+            }
+            None => {
+                let text = Failure::new(Status::METHOD_NOT_ALLOWED, "").text();
+                let response = Response::text(text).status(Status::METHOD_NOT_ALLOWED);
+                response.field("Allow", &route.allow())
+            }
+        }
+    }
+}
+
+fn write(response: &Response, reply: &mut Reply<'_>) {
+    reply.begin(response.status);
+    reply.prepared_fields(&response.fields);
+    if response.content_type.is_empty() {
+        return reply.end_head_without_body(response.status);
+    }
+    if reply.field("Content-Type", response.content_type.as_bytes()).is_err() {
+        debug_assert!(false, "a media type of the program is no field value");
+    }
+    reply.end_head_with_length(response.body.len() as u64);
+    reply.body(&response.body);
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,126 @@
+//! Serving an app: addresses, schedulers, and the end.
+//!
+//! Owns the start and the stop of the schedulers' threads, with a thread that sends the order to stop. Never answers a request.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use runtime::launch::Launched;
+use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::serve;
+use sys::pollset::Speaks;
+
+use super::App;
+use super::message::{AppMessage, Kind};
+
+/// An address to serve an [`App`] at.
+///
+/// ```
+/// use http::{App, Response, Server};
+/// use std::time::Duration;
+///
+/// let server = Server::listen("127.0.0.1:0")
+///     .schedulers(1)
+///     .start(|| App::new(()).get("/", |_call| Ok(Response::text("hello"))))?;
+/// println!("http://{}/", server.address());
+/// server.stop(Duration::from_secs(5))?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Server {
+    address: String,
+    schedulers: Option<usize>,
+}
+
+impl Server {
+    /// At an address such as `127.0.0.1:8080`. With port 0 the kernel chooses one: [`Running::address`] says which.
+    pub fn listen(address: impl Into<String>) -> Self {
+        Self { address: address.into(), schedulers: None }
+    }
+
+    /// With so many schedulers instead of one for each CPU the process may use.
+    pub fn schedulers(mut self, count: usize) -> Self {
+        self.schedulers = Some(count);
+        self
+    }
+
+    /// Starts the schedulers. Each makes its own app, on its own thread.
+    ///
+    /// # Errors
+    /// When the address cannot be resolved or listened on, or a thread cannot be started.
+    pub fn start<S, F>(self, make: F) -> io::Result<Running>
+    where
+        S: 'static,
+        F: Fn() -> App<S> + Send + Sync + 'static,
+    {
+        let count = self.schedulers.map_or_else(serve::schedulers_by_default, Ok)?.max(1);
+        let started =
+            serve::start(&self.address, count, Speaks::CLIENT, move || make().into_service())?;
+        let (stop, orders) = channel();
+        let mut mail = started.mail;
+        std::thread::Builder::new()
+            .name("velodrome-stop".to_owned())
+            .spawn(move || orders.iter().for_each(|patience| send_stop(&mut mail, patience)))?;
+        Ok(Running { address: started.address, launched: started.launched, stop: Stop(stop) })
+    }
+}
+
+fn send_stop<S>(mail: &mut Mailbox<AppMessage<S>>, patience: Duration) {
+    let deadline_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+    let schedulers: Vec<Endpoint> = mail.schedulers().collect();
+    for scheduler in schedulers {
+        // A scheduler without room for it has been told to stop very often already.
+        let _told_before = mail.send(scheduler, AppMessage(Kind::Stop { deadline_ms }));
+    }
+    mail.flush();
+}
+
+/// A server that runs.
+pub struct Running {
+    address: SocketAddr,
+    launched: Launched,
+    stop: Stop,
+}
+
+impl Running {
+    /// Where it listens, with the port the kernel chose.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A handle to stop it, for other threads.
+    pub fn handle(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Stops it: no new connections, running requests have so long to end, then it ends.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn stop(self, patience: Duration) -> io::Result<()> {
+        self.stop.stop(patience);
+        self.join()
+    }
+
+    /// Waits until it has been stopped.
+    ///
+    /// # Errors
+    /// When a scheduler could not go on, because its pollset failed.
+    pub fn join(self) -> io::Result<()> {
+        self.launched.join().map(drop)
+    }
+}
+
+/// Stops a server from any thread.
+#[derive(Clone, Debug)]
+pub struct Stop(Sender<Duration>);
+
+impl Stop {
+    /// Begins the end: running requests have so long. A second call changes nothing.
+    pub fn stop(&self, patience: Duration) {
+        // Its thread is there for as long as one of these is.
+        let _always = self.0.send(patience);
+    }
+}

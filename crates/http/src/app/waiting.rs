@@ -1,0 +1,178 @@
+//! The calls that wait: for a time, or for results of other schedulers.
+//!
+//! Owns their closures, the times, and messages that found no room. Never runs a closure.
+
+use std::any::Any;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use ahash::HashMap;
+use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+use wire::http::status::Status;
+
+use super::call::Call;
+use super::message::{AppMessage, Kind, Work};
+use super::response::Response;
+use super::{Failure, Outcome};
+use crate::limits::{ASKED_UNSENT_MAX, STALE_TIMES};
+
+type Values = Vec<Box<dyn Any + Send>>;
+
+/// What follows a wait.
+pub(super) type Then<S> = Box<dyn FnOnce(&mut Call<'_, S>) -> Outcome>;
+
+type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> Outcome>;
+
+/// One wait.
+enum Wait<S> {
+    Until { due_ns: u64, then: Then<S> },
+    Answers { missing: usize, values: Values, then: ThenWith<S> },
+    Ready(Then<S>),
+}
+
+/// What a call is found to be when it is asked again.
+pub(super) enum Asked<S> {
+    /// It is new.
+    First,
+    /// It waits still.
+    Still,
+    /// Its wait is over.
+    Again(Then<S>),
+}
+
+/// All waits of a scheduler.
+pub(super) struct Waiting<S> {
+    calls: HashMap<ProcessId, Wait<S>>,
+    /// A time whose call has ended stays until it comes, or until there are too many of them.
+    times: BinaryHeap<Reverse<(u64, ProcessId)>>,
+    unsent: VecDeque<(Endpoint, AppMessage<S>)>,
+}
+
+impl<S: 'static> Waiting<S> {
+    pub(super) fn new() -> Self {
+        Self { calls: HashMap::default(), times: BinaryHeap::new(), unsent: VecDeque::new() }
+    }
+
+    pub(super) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> Outcome {
+        self.calls.insert(id, Wait::Until { due_ns, then });
+        self.times.push(Reverse((due_ns, id)));
+        if self.times.len() > 2 * self.calls.len() + STALE_TIMES {
+            let calls = &self.calls;
+            self.times.retain(|Reverse((due_ns, id))| {
+                matches!(calls.get(id), Some(Wait::Until { due_ns: due, .. }) if due == due_ns)
+            });
+        }
+        Ok(Response::later())
+    }
+
+    /// Sends work to schedulers.
+    pub(super) fn ask(
+        &mut self,
+        process: ProcessId,
+        mail: &mut Mailbox<AppMessage<S>>,
+        schedulers: &[Endpoint],
+        work: &Work<S>,
+    ) -> Result<(), Failure> {
+        if self.unsent.len() >= ASKED_UNSENT_MAX {
+            let message = "too much waits for other schedulers";
+            return Err(Failure::new(Status::SERVICE_UNAVAILABLE, message));
+        }
+        for to in schedulers {
+            let message = AppMessage(Kind::Ask { process, work: Arc::clone(work) });
+            self.send(mail, *to, message);
+        }
+        Ok(())
+    }
+
+    pub(super) fn answers(
+        &mut self,
+        id: ProcessId,
+        values: Values,
+        missing: usize,
+        then: ThenWith<S>,
+    ) -> Outcome {
+        self.calls.insert(id, Wait::Answers { missing, values, then });
+        Ok(Response::later())
+    }
+
+    /// Sends a message, now or when there is room for it, in the order of all messages to that endpoint.
+    pub(super) fn send(
+        &mut self,
+        mail: &mut Mailbox<AppMessage<S>>,
+        to: Endpoint,
+        message: AppMessage<S>,
+    ) {
+        let behind = self.unsent.iter().any(|(other, _)| *other == to);
+        let refused = if behind { Some(message) } else { mail.send(to, message).err() };
+        self.unsent.extend(refused.map(|message| (to, message)));
+    }
+
+    /// A result for a call. One for a call that has ended is dropped.
+    pub(super) fn take_value(
+        &mut self,
+        id: ProcessId,
+        value: Box<dyn Any + Send>,
+        context: &mut ServiceContext<'_, AppMessage<S>>,
+    ) {
+        let Some(Wait::Answers { missing, values, .. }) = self.calls.get_mut(&id) else { return };
+        values.push(value);
+        *missing -= 1;
+        if *missing > 0 {
+            return;
+        }
+        if let Some(Wait::Answers { values, then, .. }) = self.calls.remove(&id) {
+            self.calls.insert(id, Wait::Ready(Box::new(move |call| then(call, values))));
+            context.command(Command::Resume(id));
+        }
+    }
+
+    /// A turn ends: times that have come, and messages that find room now.
+    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, AppMessage<S>>) {
+        while let Some(Reverse((due_ns, id))) = self.times.peek().copied() {
+            if due_ns > context.now.monotonic_ns {
+                context.wake_at_ns(due_ns);
+                break;
+            }
+            self.times.pop();
+            if let Some(wait) = self.calls.get_mut(&id)
+                && matches!(wait, Wait::Until { due_ns: due, .. } if *due == due_ns)
+            {
+                let refused: Then<S> = Box::new(|_| Err(Failure::not_found()));
+                if let Wait::Until { then, .. } = std::mem::replace(wait, Wait::Ready(refused)) {
+                    *wait = Wait::Ready(then);
+                }
+                context.command(Command::Resume(id));
+            }
+        }
+        for (to, message) in std::mem::take(&mut self.unsent) {
+            self.send(context.mail, to, message);
+        }
+        if !self.unsent.is_empty() {
+            context.wake_after_ms(1);
+        }
+    }
+
+    /// A request is asked about, for the first time or again.
+    pub(super) fn take(&mut self, id: ProcessId) -> Asked<S> {
+        match self.calls.remove(&id) {
+            None => Asked::First,
+            Some(Wait::Ready(then)) => Asked::Again(then),
+            Some(wait) => {
+                self.calls.insert(id, wait);
+                Asked::Still
+            }
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// A request is not asked about again.
+    pub(super) fn forget(&mut self, id: ProcessId) {
+        self.calls.remove(&id);
+    }
+}
