@@ -8,10 +8,11 @@
 //! floor ADDRESS persistent BODY_BYTES                the same, and says `Connection: keep-alive`, without which
 //!                                                    a client of HTTP/1.0 does not keep the connection
 //! floor ADDRESS pipelined BODY_BYTES REQUEST_BYTES   one answer for each REQUEST_BYTES received
-//! floor ADDRESS short BODY_BYTES                     accept, receive, answer, close
+//! floor ADDRESS short BODY_BYTES                     accept, receive, answer, close: the end in the answer's segment
+//! floor ADDRESS resp VALUE_BYTES                     a bulk string of so many bytes for each command of RESP
 //! floor ADDRESS ticking BODY_BYTES                   as persistent, but only who has asked by a tick is answered,
 //!                                                    at it: every millisecond
-//! floor ADDRESS hub 0                              sends each message to all connections
+//! floor ADDRESS hub 0                                sends each message to all connections
 //! floor ADDRESS stalling BODY_BYTES                  as persistent, but it stands still for 100 ms of every second
 //! ```
 #![expect(clippy::print_stderr, reason = "a tool says on stderr why it cannot run")]
@@ -53,6 +54,7 @@ enum Mode {
     Pipelined { request_bytes: usize },
     Short,
     Hub,
+    Resp,
 }
 
 struct Order {
@@ -66,7 +68,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor ADDRESS kept|persistent|pipelined|short|ticking|stalling|hub BODY_BYTES [REQUEST_BYTES]"
+            "usage: floor ADDRESS kept|persistent|pipelined|short|resp|ticking|stalling|hub BODY_BYTES [REQUEST_BYTES]"
         );
         return ExitCode::from(2);
     };
@@ -85,6 +87,7 @@ fn read_order(words: &[String]) -> Option<Order> {
         "persistent" => (Mode::Persistent, Rhythm::Always),
         "short" => (Mode::Short, Rhythm::Always),
         "hub" => (Mode::Hub, Rhythm::Always),
+        "resp" => (Mode::Resp, Rhythm::Always),
         "ticking" => (Mode::Persistent, Rhythm::Ticking { next_ns: 0 }),
         "stalling" => (Mode::Persistent, Rhythm::Stalling { next_ns: 0 }),
         "pipelined" => {
@@ -103,10 +106,16 @@ fn read_order(words: &[String]) -> Option<Order> {
 
 /// One answer with as many fields as a real server sends.
 fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
+    if mode == Mode::Resp {
+        let mut answer = format!("${body_bytes}\r\n").into_bytes();
+        answer.extend(std::iter::repeat_n(b'x', body_bytes));
+        answer.extend_from_slice(b"\r\n");
+        return answer;
+    }
     let connection = match mode {
         Mode::Short => "Connection: close\r\n",
         Mode::Persistent => "Connection: keep-alive\r\n",
-        Mode::Kept | Mode::Pipelined { .. } | Mode::Hub => "",
+        Mode::Kept | Mode::Pipelined { .. } | Mode::Hub | Mode::Resp => "",
     };
     let mut answer = format!(
         "HTTP/1.1 200 OK\r\nServer: floor\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
@@ -138,7 +147,8 @@ fn serve(order: &Order) -> Result<(), Errno> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(&epoll, &listener, token(&listener), epoll::EventFlags::IN)?;
     let one = answer(order.body_bytes, order.mode);
-    let copies = if matches!(order.mode, Mode::Pipelined { .. }) { ANSWERS_MAX } else { 1 };
+    let is_pipelined = matches!(order.mode, Mode::Pipelined { .. } | Mode::Resp);
+    let copies = if is_pipelined { ANSWERS_MAX } else { 1 };
     let mut floor = Floor {
         epoll,
         listener,
@@ -230,11 +240,20 @@ impl Floor {
         }
         let count = match self.mode {
             Mode::Pipelined { request_bytes } => (received / request_bytes).min(ANSWERS_MAX),
+            Mode::Resp => commands(&self.receive[..received]).min(ANSWERS_MAX),
             Mode::Kept | Mode::Persistent | Mode::Short | Mode::Hub => 1,
         };
         let due = &self.answers[..count * self.answer_bytes];
-        due.is_empty() || rustix::net::send(connection, due, SendFlags::NOSIGNAL).is_ok()
+        // The kernel holds the answer for the end that follows, and puts both into one segment.
+        let more = if self.mode == Mode::Short { SendFlags::MORE } else { SendFlags::empty() };
+        due.is_empty() || rustix::net::send(connection, due, SendFlags::NOSIGNAL | more).is_ok()
     }
+}
+
+/// How many commands begin in the input: an asterisk at the beginning of a line. Values of a benchmark hold none.
+fn commands(input: &[u8]) -> usize {
+    let before = std::iter::once(&b'\n').chain(input);
+    input.iter().zip(before).filter(|(byte, before)| (**byte, **before) == (b'*', b'\n')).count()
 }
 
 #[cfg(test)]
@@ -249,6 +268,15 @@ mod tests {
             assert!(head.ends_with(&format!("Content-Length: {body_bytes}")));
             assert_eq!(body.len(), body_bytes);
         }
+    }
+
+    #[test]
+    fn commands_of_resp_are_counted_where_they_begin() {
+        let get = "*2\r\n$3\r\nGET\r\n$3\r\na*b\r\n";
+        assert_eq!(commands(get.as_bytes()), 1);
+        assert_eq!(commands(get.repeat(16).as_bytes()), 16);
+        assert_eq!(commands(&get.as_bytes()[1..]), 0);
+        assert_eq!(answer(3, Mode::Resp), b"$3\r\nxxx\r\n");
     }
 
     #[test]
