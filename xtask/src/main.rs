@@ -11,6 +11,7 @@
 
 mod arguments;
 mod bench;
+mod client;
 mod conformance;
 mod failure;
 mod fuzz;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::bench::client;
+use crate::client;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
 

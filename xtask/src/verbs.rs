@@ -42,7 +42,7 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["fan", "floor", "generator", "instructions", "pages", "parser", "sharing"],
+        sub_verbs: &["fan", "floor", "generator", "instructions", "pages"],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
@@ -63,14 +63,6 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench pages [--only a,b-10] [--rounds N] [--seconds S] [--full] [--quick] [--report FILE]",
                 summary: "pages next to nginx with Lua, yaws and a handler in Rust; fib(40) next to C; waiting and endless pages",
-            },
-            Form {
-                usage: "bench sharing [--report FILE]",
-                summary: "cache lines that one scheduler stores to and another touches; none is right (needs valgrind)",
-            },
-            Form {
-                usage: "bench parser [--report FILE]",
-                summary: "our parsers of request heads and responses against httparse, in nanoseconds",
             },
         ],
     },

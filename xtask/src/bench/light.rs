@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::bench::load::Count;
+use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::Between;
 

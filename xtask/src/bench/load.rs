@@ -9,27 +9,16 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::bench::light;
-use crate::bench::sample::Sample;
+use crate::bench::ours;
+use crate::bench::sample::{Count, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::Load;
+use crate::client;
 use crate::failure::Failure;
 use crate::process;
 
 /// Requests a second that ab will not reach, so that its time limit ends it and not its count.
 pub(super) const APACHE_BENCH_RATE_MAX: u64 = 80_000;
-
-/// What a generator counted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Count {
-    pub(crate) requests: u64,
-    pub(crate) per_second: f64,
-    pub(crate) errors: u64,
-}
-
-/// The request every load sends, byte for byte what wrk sends by itself.
-pub(crate) fn request(address: SocketAddr, path: &str) -> String {
-    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n")
-}
 
 /// A request with a body of JSON.
 pub(crate) fn post(address: SocketAddr, path: &str, json: &str) -> String {
@@ -76,7 +65,7 @@ pub(crate) fn words(
         }
         Load::Pipelined { connections, depth } => {
             let script = site.folder().join("pipeline.lua");
-            std::fs::write(&script, pipeline_script(&request(address, path), depth))?;
+            std::fs::write(&script, pipeline_script(&client::request(address, path), depth))?;
             let script = ["-s".to_owned(), script.display().to_string()];
             [&wrk(connections)[..], &script, &[url]].concat()
         }
@@ -111,6 +100,7 @@ pub(crate) fn run(load: Load, words: &[String]) -> Result<(Count, Sample), Failu
         Load::ApacheBench { .. } => read_apache_bench(&text).map(plain),
         Load::Few { .. } => light::read(&text),
         Load::Fan { .. } => light::read_fan(&text).map(plain),
+        Load::Paced { .. } => ours::read(&text),
         _ => read_wrk(&text).map(plain),
     };
     match read {

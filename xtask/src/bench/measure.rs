@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use crate::bench::SPARE_DESCRIPTORS;
 use crate::bench::accounting::{self, Spent};
-use crate::bench::client;
-use crate::bench::contender::Running;
 use crate::bench::host::Cores;
-use crate::bench::load::{self, Count};
-use crate::bench::paced::{self, Pace};
-use crate::bench::sample::{Metric, Sample, quantile};
+use crate::bench::load;
+use crate::bench::ours;
+use crate::bench::running::Running;
+use crate::bench::sample::Count;
+use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::{Load, Workload};
+use crate::client;
 use crate::failure::Failure;
 
 /// Time for a server to come to rest before its memory is read.
@@ -34,20 +35,17 @@ impl Measuring<'_> {
         server: &Running,
         duration: Duration,
     ) -> Result<f64, Failure> {
-        let Load::Paced { connections } = self.workload.load else { return Ok(f64::INFINITY) };
-        let path = self.workload.path;
-        let outcome = paced::run(server.address, path, connections, Pace::Closed, duration)?;
-        Ok(outcome.per_second)
+        let Load::Paced { .. } = self.workload.load else { return Ok(f64::INFINITY) };
+        let words = self.words(server, duration, None)?;
+        Ok(load::run(self.workload.load, &words)?.0.per_second)
     }
 
     /// The command that loads a server, as a reader could give it.
     pub(crate) fn load_command(&self, server: &Running, duration: Duration) -> String {
-        let Workload { load, path, .. } = *self.workload;
-        match load {
+        match self.workload.load {
             Load::Idle { connections } => format!("{connections} connections of our own, held"),
-            Load::Paced { connections } => format!("{connections} connections of our own, paced"),
-            _ => match load::words(load, server.address, path, duration, self.site) {
-                Ok(words) => words.join(" "),
+            _ => match self.words(server, duration, Some(f64::NAN)) {
+                Ok(words) => words.join(" ").replace("NaN", "RATE"),
                 Err(failure) => failure.to_string(),
             },
         }
@@ -75,10 +73,10 @@ impl Measuring<'_> {
     ) -> Result<Sample, Failure> {
         match self.workload.load {
             Load::Idle { connections } => self.idle(server, connections),
-            Load::Paced { connections } => self.paced(server, connections, duration, rate),
-            load => self.loaded(server, |address, path| {
-                load::run(load, &load::words(load, address, path, duration, self.site)?)
-            }),
+            load => {
+                let words = self.words(server, duration, Some(rate))?;
+                self.loaded(server, |_, _| load::run(load, &words))
+            }
         }
     }
 
@@ -115,31 +113,20 @@ impl Measuring<'_> {
         Ok(sample)
     }
 
-    fn paced(
+    /// The words of the generator; of the open loop with its rate, or in a closed loop to find the maximum.
+    fn words(
         &self,
         server: &Running,
-        connections: usize,
         duration: Duration,
-        rate: f64,
-    ) -> Result<Sample, Failure> {
-        let pace = Pace::Open { per_second: rate };
-        self.loaded(server, |address, path| {
-            let outcome = paced::run(address, path, connections, pace, duration)?;
-            let latency = |share: f64| quantile(&outcome.latencies, share) as f64 / 1_000.0;
-            let sample = Sample::from([
-                (Metric::LatencyP50, latency(0.5)),
-                (Metric::LatencyP99, latency(0.99)),
-                (Metric::LatencyP999, latency(0.999)),
-                (Metric::LatencyMax, latency(1.0)),
-                (Metric::SenderLag, outcome.sender_lag as f64 / 1_000.0),
-            ]);
-            let count = Count {
-                requests: outcome.requests,
-                per_second: outcome.per_second,
-                errors: outcome.errors,
-            };
-            Ok((count, sample))
-        })
+        rate: Option<f64>,
+    ) -> Result<Vec<String>, Failure> {
+        let Workload { load, path, .. } = *self.workload;
+        let Load::Paced { connections } = load else {
+            return load::words(load, server.address, path, duration, self.site);
+        };
+        let way = rate.map_or_else(String::new, |rate| format!("--rate {rate:.0}"));
+        let way = format!("--warmup 0s {way}");
+        ours::words(self.site, server.address, path, connections, duration, &way)
     }
 
     fn idle(&self, server: &Running, wanted: u64) -> Result<Sample, Failure> {

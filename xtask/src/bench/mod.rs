@@ -6,7 +6,6 @@
 //! Owns the order of the work. Never prints a number without its spread.
 
 mod accounting;
-pub(crate) mod client;
 mod contender;
 mod generator;
 mod host;
@@ -14,12 +13,11 @@ mod instructions;
 mod light;
 pub(crate) mod load;
 mod measure;
-mod paced;
+mod ours;
 mod pages;
-mod parser;
 mod report;
+mod running;
 mod sample;
-mod sharing;
 mod site;
 mod workload;
 
@@ -31,8 +29,9 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-use contender::{Contender, Running};
+use contender::Contender;
 use report::Outcome;
+use running::Running;
 use sample::Sample;
 use site::Site;
 use workload::{Load, Runs, WORKLOADS, Workload};
@@ -75,8 +74,6 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         Some("generator") => generator::run(arguments),
         Some("instructions") => instructions::run(arguments),
         Some("pages") => pages::run(words, arguments),
-        Some("parser") => parser::run(arguments),
-        Some("sharing") => sharing::run(arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
         None => Err(Failure::Usage("name a bench".to_owned())),
     }

@@ -31,8 +31,6 @@ pub(crate) enum Metric {
     LatencyP99,
     LatencyP999,
     LatencyMax,
-    /// Microseconds by which the sender itself was late at worst.
-    SenderLag,
     /// Microseconds from when a request was due to its send, as our own generator says.
     SentLateP99,
     /// The part of a generator's processor time per request that looked for work in vain, as it says.
@@ -65,7 +63,6 @@ impl Metric {
             Metric::LatencyP99 => ("p99 us", "latency_p99_us", 1),
             Metric::LatencyP999 => ("p99.9 us", "latency_p999_us", 1),
             Metric::LatencyMax => ("max us", "latency_max_us", 0),
-            Metric::SenderLag => ("sender lag us", "sender_lag_max_us", 0),
             Metric::SentLateP99 => ("sent late p99 us", "sent_late_p99_us", 1),
             Metric::SpunMicros => ("spun us/req", "spun_us_per_request", 3),
             Metric::LooksInVain => ("vain looks/req", "client_looks_in_vain_per_request", 2),
@@ -110,11 +107,12 @@ pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
     (smallest, largest)
 }
 
-/// The value that a share of the sorted values does not exceed; zero when there are none.
-pub(crate) fn quantile(sorted: &[u64], share: f64) -> u64 {
-    // Rounding up: of 1,000 values the 99.9th percentile is the 999th, not one below it.
-    let rank = (sorted.len() as f64 * share).ceil() as usize;
-    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0)
+/// What a generator counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Count {
+    pub(crate) requests: u64,
+    pub(crate) per_second: f64,
+    pub(crate) errors: u64,
 }
 
 #[cfg(test)]
@@ -127,14 +125,5 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert!(median(&[]).is_nan());
         assert_eq!(spread(&[2.0, 1.0, 3.0]), (1.0, 3.0));
-    }
-
-    #[test]
-    fn quantiles_of_a_thousand() {
-        let sorted: Vec<u64> = (1..=1_000).collect();
-        assert_eq!(quantile(&sorted, 0.5), 500);
-        assert_eq!(quantile(&sorted, 0.999), 999);
-        assert_eq!(quantile(&sorted, 1.0), 1_000);
-        assert_eq!(quantile(&[], 0.5), 0);
     }
 }

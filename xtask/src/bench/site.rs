@@ -4,14 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::contender::Start;
+use crate::bench::contender::{FILE_BYTES, Start};
 use crate::bench::workload::Workload;
 use crate::failure::Failure;
 use crate::process;
 use crate::workspace;
-
-/// The size of the file of workload (d): an ordinary small page.
-pub(crate) const FILE_BYTES: usize = 1_406;
 
 /// Connections nginx makes room for; more than any workload opens, fewer than the usual limit.
 pub(crate) const NGINX_CONNECTIONS: u32 = 19_000;

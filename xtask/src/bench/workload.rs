@@ -22,7 +22,7 @@ pub(crate) enum Load {
     /// So many connections opened, one request answered on each, then nothing.
     Idle { connections: u64 },
     /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
-    Paced { connections: usize },
+    Paced { connections: u32 },
     /// A broadcast: one member sends this many lines at once. Each delivery counts as a request.
     Fan { members: u32, lines: u32 },
     /// None: the program itself is what is measured.

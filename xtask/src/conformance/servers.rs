@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::load;
+use crate::client;
 use crate::conformance::configurations::{Addresses, apache2, caddy, haproxy, nginx, serve};
 use crate::conformance::site::Site;
 use crate::failure::Failure;
@@ -148,7 +148,7 @@ fn launch(
     for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
         command.env(variable, site.folder());
     }
-    let request = load::request(address, "/sample.txt");
+    let request = client::request(address, "/sample.txt");
     let guarded = server::start(command, name, site.folder(), address, request.as_bytes())
         .map_err(|failure| Failure::Work(format!("{name}: {failure}")))?;
     let offers = offers.concat().iter().map(|offer| format!("--offers={offer}")).collect();

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod code;
+mod cycles;
 mod documents;
 mod graph;
 mod names;
@@ -72,6 +73,7 @@ fn rules(tree: &Tree) -> Vec<Finding> {
     findings.extend(names::check(tree));
     findings.extend(bounds::check(tree));
     findings.extend(code::check(tree));
+    findings.extend(cycles::check(tree));
     findings.extend(std_types::check(tree));
     findings.extend(traces::check(tree));
     findings.extend(documents::check(tree));

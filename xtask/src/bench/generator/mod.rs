@@ -13,9 +13,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::arguments::Arguments;
-use crate::bench::contender::{FLOOR_KEPT, Running, SERVE};
+use crate::bench::contender::{FLOOR_KEPT, SERVE};
 use crate::bench::host::Cores;
 use crate::bench::report::{self, Outcome};
+use crate::bench::running::Running;
 use crate::bench::site::Site;
 use crate::bench::{ROUNDS, SECONDS, host};
 use crate::failure::Failure;

@@ -8,16 +8,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::bench::contender::OURS;
-use crate::bench::generator::scenario::{Scenario, Task};
-use crate::bench::load::{self, Count};
+use crate::bench::generator::scenario::{OURS_CLOSED, Scenario, Task};
+use crate::bench::load;
+use crate::bench::ours;
+use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::Load;
 use crate::failure::Failure;
 use crate::process;
-
-/// Ours as a closed loop, where it is compared with itself at a rate.
-pub(crate) const OURS_CLOSED: &str = "velodrome closed";
 
 /// Requests a second over kept connections that ab will not reach, so that its time limit ends it.
 const APACHE_BENCH_KEPT_RATE_MAX: u64 = 300_000;
@@ -83,13 +82,7 @@ pub(crate) fn words(
                 (Load::Short { .. }, _) => "--warmup 0s --close".to_owned(),
                 _ => format!("--warmup 0s --pipeline {depth}"),
             };
-            let velodrome = site.velodrome()?;
-            return Ok([velodrome.display().to_string()]
-                .into_iter()
-                .chain(split(&format!(
-                    "bench http {url} -t 1 -c {connections} -d {seconds}s --json {way}"
-                )))
-                .collect());
+            return ours::words(site, address, path, connections, duration, &way);
         }
     };
     Ok(split(&line).collect())
@@ -111,7 +104,7 @@ pub(crate) fn read(name: &str, text: &str) -> Option<(Count, Sample)> {
         "ab" => Some((load::read_apache_bench(text)?, Sample::new())),
         "h2load" => Some((read_h2load(text)?, Sample::new())),
         "oha" => Some((read_oha(text)?, Sample::new())),
-        _ => read_ours(text),
+        _ => ours::read(text),
     }
 }
 
@@ -156,27 +149,6 @@ fn read_oha(text: &str) -> Option<Count> {
         per_second: report["summary"]["requestsPerSec"].as_f64()?,
         errors: unwanted.chain(errors).map(|(_, count)| count).sum(),
     })
-}
-
-fn read_ours(text: &str) -> Option<(Count, Sample)> {
-    let report: Value = serde_json::from_str(text).ok()?;
-    let run = &report["runs"][0];
-    let count = Count {
-        requests: run["requests"]["answered"].as_u64()?,
-        per_second: run["rate_per_s"].as_f64()?,
-        errors: run["requests"]["failed"].as_u64()?,
-    };
-    let mut sample = Sample::new();
-    if let Some(p99) = run["response"]["p99_ns"].as_f64() {
-        sample.insert(Metric::LatencyP99, p99 / 1_000.0);
-    }
-    if run["late"]["count"].as_u64() > Some(0) {
-        sample.insert(Metric::SentLateP99, run["late"]["p99_ns"].as_f64()? / 1_000.0);
-    }
-    let threads = run["generator"]["threads"].as_array().into_iter().flatten();
-    let spun: u64 = threads.filter_map(|thread| thread["spun_ns"].as_u64()).sum();
-    sample.insert(Metric::SpunMicros, spun as f64 / 1_000.0 / count.requests.max(1) as f64);
-    Some((count, sample))
 }
 
 #[cfg(test)]
@@ -229,24 +201,5 @@ mod tests {
         let (count, _) = read("oha", text).expect("its report");
         assert_eq!(count, Count { requests: 102, per_second: 50.5, errors: 5 });
         assert!(read("oha", "{}").is_none());
-    }
-
-    #[test]
-    fn our_report_is_read() {
-        let text = r#"{"runs":[{"rate_per_s":1000.5,"requests":{"answered":1000,"failed":2},
-            "response":{"p99_ns":90000000},"late":{"count":1002,"p99_ns":12500},
-            "generator":{"threads":[{"spun_ns":500000},{"spun_ns":1500000}]}}]}"#;
-        let (count, sample) = read(OURS, text).expect("its report");
-        assert_eq!(count, Count { requests: 1_000, per_second: 1_000.5, errors: 2 });
-        let expected = Sample::from([
-            (Metric::LatencyP99, 90_000.0),
-            (Metric::SentLateP99, 12.5),
-            (Metric::SpunMicros, 2.0),
-        ]);
-        assert_eq!(sample, expected);
-        let closed = text.replace("\"count\":1002", "\"count\":0");
-        let (_, sample) = read(OURS, &closed).expect("its report");
-        assert_eq!(sample.get(&Metric::SentLateP99), None);
-        assert!(read(OURS, r#"{"runs":[]}"#).is_none());
     }
 }

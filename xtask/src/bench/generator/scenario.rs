@@ -4,9 +4,11 @@
 
 use crate::bench::contender::{Contender, FLOOR_KEPT, FLOOR_PERSISTENT, FLOOR_PIPELINED};
 use crate::bench::contender::{FLOOR_SHORT, FLOOR_STALLING, FLOOR_TICKING, OURS, Start};
-use crate::bench::generator::program::OURS_CLOSED;
 use crate::bench::sample::Metric;
 use crate::bench::workload::{Against, Bound, Load, Runs, Target, Workload};
+
+/// Ours as a closed loop, where it is compared with itself at a rate.
+pub(crate) const OURS_CLOSED: &str = "velodrome closed";
 
 /// What a generator is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

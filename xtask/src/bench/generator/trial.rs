@@ -8,14 +8,15 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::bench::accounting;
-use crate::bench::contender::{Running, Start};
+use crate::bench::contender::Start;
 use crate::bench::generator::program;
 use crate::bench::generator::scenario::{Scenario, Task};
 use crate::bench::host::Cores;
-use crate::bench::load;
+use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::Load;
+use crate::client;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
 use crate::server;
@@ -40,7 +41,7 @@ pub(crate) fn start_server(
     let address = server::free_address()?;
     let floor = site.floor()?.display().to_string();
     let mut words = vec![floor, address.to_string(), mode.to_owned(), body_bytes.to_string()];
-    let mut request = load::request(address, scenario.workload.path).into_bytes();
+    let mut request = client::request(address, scenario.workload.path).into_bytes();
     if matches!(scenario.workload.load, Load::Pipelined { .. }) {
         request = request_of(name, scenario, site)?;
         words.push(request.len().to_string());

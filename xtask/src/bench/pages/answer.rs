@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use rustix::net::RecvFlags;
 
-use crate::bench::client::{self, GOOD_START, RECEIVE_BYTES};
+use crate::client::{self, GOOD_START, RECEIVE_BYTES};
 use crate::failure::Failure;
 
 /// What a reader has to know.

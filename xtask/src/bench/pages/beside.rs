@@ -9,17 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
-use crate::bench::client::{self, RECEIVE_BYTES};
-use crate::bench::contender::{Contender, OURS, Running};
-use crate::bench::generator::program;
+use crate::bench::contender::{Contender, OURS};
 use crate::bench::keep;
 use crate::bench::load;
+use crate::bench::ours;
 use crate::bench::pages::Conditions;
 use crate::bench::pages::collision;
 use crate::bench::pages::scenario::{BESIDE_PER_SECOND, Harm, HarmBody};
 use crate::bench::report::Outcome;
+use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::{Load, Workload};
+use crate::client::{self, RECEIVE_BYTES};
 use crate::failure::Failure;
 
 /// Compares a server that is asked for the page with one that is not.
@@ -59,13 +60,9 @@ fn words(
     let Load::Paced { connections } = workload.load else {
         return Err(Failure::Work("the others come at a rate".to_owned()));
     };
-    let url = format!("http://{address}{}", workload.path);
-    let seconds = conditions.duration.as_secs().max(1);
-    let line = format!(
-        "bench http {url} -t 1 -c {connections} -d {seconds}s --warmup 1s --rate {BESIDE_PER_SECOND} --json"
-    );
-    let program = conditions.site.velodrome()?.display().to_string();
-    Ok([program].into_iter().chain(line.split_whitespace().map(str::to_owned)).collect())
+    let way = format!("--warmup 1s --rate {BESIDE_PER_SECOND}");
+    let (site, duration) = (conditions.site, conditions.duration);
+    ours::words(site, address, workload.path, connections, duration, &way)
 }
 
 fn measure(
@@ -86,7 +83,7 @@ fn measure(
     let output = output.map_err(|error| Failure::Work(format!("velodrome bench: {error}")))?;
     let asked = asked.map_err(|_| Failure::Work("the client of the page failed".to_owned()))??;
     let text = String::from_utf8_lossy(&output.stdout);
-    let Some((count, mut sample)) = program::read(OURS, &text) else {
+    let Some((count, mut sample)) = ours::read(&text) else {
         let complaint = String::from_utf8_lossy(&output.stderr);
         return Err(Failure::Work(format!("velodrome bench counted nothing: {complaint}")));
     };
@@ -102,7 +99,7 @@ fn measure(
 /// Asks for the page that does harm, and as soon as it was answered again; how often it was.
 fn ask_until(address: SocketAddr, harm: &Harm, is_over: &AtomicBool) -> Result<u64, Failure> {
     let request = match harm.body {
-        HarmBody::None => load::request(address, harm.path),
+        HarmBody::None => client::request(address, harm.path),
         HarmBody::CollidingNumbers => load::post(address, harm.path, &collision::json()),
     };
     let mut buffer = vec![0; RECEIVE_BYTES];

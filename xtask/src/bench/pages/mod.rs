@@ -18,11 +18,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::arguments::Arguments;
-use crate::bench::contender::{Contender, Running};
+use crate::bench::contender::Contender;
 use crate::bench::host::Cores;
 use crate::bench::report::{self, Outcome};
+use crate::bench::running::Running;
 use crate::bench::site::Site;
-use crate::bench::{ROUNDS, SECONDS, host, load};
+use crate::bench::{ROUNDS, SECONDS, host};
+use crate::client;
 use crate::failure::Failure;
 use crate::server;
 
@@ -48,7 +50,7 @@ impl Conditions<'_> {
     fn start(&self, contender: &Contender, path: &str) -> Result<Running, Failure> {
         let address = server::free_address()?;
         let words = folder::words(contender.start, self.site, address)?;
-        let request = load::request(address, &folder::path_at(contender.start, path));
+        let request = client::request(address, &folder::path_at(contender.start, path));
         let name = contender.name;
         Running::launch(name, address, request.as_bytes(), &words, self.site, self.cores)
     }

@@ -5,11 +5,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::bench::contender::{Contender, Running};
+use crate::bench::contender::Contender;
 use crate::bench::load;
 use crate::bench::measure::Measuring;
 use crate::bench::pages::{Conditions, answer, folder};
 use crate::bench::report::Outcome;
+use crate::bench::running::Running;
 use crate::bench::sample::Sample;
 use crate::bench::workload::Workload;
 use crate::bench::{WARM_UP_SECONDS, keep};

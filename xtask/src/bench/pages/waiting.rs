@@ -10,15 +10,15 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 
 use crate::bench::accounting;
-use crate::bench::client::{self, RECEIVE_BYTES};
-use crate::bench::contender::{Contender, Running};
-use crate::bench::load;
+use crate::bench::contender::Contender;
 use crate::bench::pages::scenario::WaitsFor;
 use crate::bench::pages::{Conditions, folder};
 use crate::bench::report::Outcome;
+use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::{Load, Workload};
 use crate::bench::{MEMORY_ROUNDS, SPARE_DESCRIPTORS};
+use crate::client::{self, RECEIVE_BYTES};
 use crate::failure::Failure;
 use crate::process;
 
@@ -98,7 +98,7 @@ fn measure(
 ) -> Result<Sample, Failure> {
     let family = server.family();
     let held = client::hold(server.address, &folder::path_at(contender.start, FIRST), count)?;
-    let request = load::request(server.address, &folder::path_at(contender.start, path));
+    let request = client::request(server.address, &folder::path_at(contender.start, path));
     // What the first page of its kind takes (a compilation, if nothing else) is no other's.
     let first = client::connect(server.address).map_err(std::io::Error::from)?;
     client::send(&first, request.as_bytes())?;

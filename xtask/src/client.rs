@@ -79,7 +79,7 @@ pub(crate) fn send(socket: &OwnedFd, bytes: &[u8]) -> Result<(), Failure> {
 
 /// Opens connections one after the other, each with one request answered.
 pub(crate) fn hold(address: SocketAddr, path: &str, count: u64) -> Result<Vec<OwnedFd>, Failure> {
-    let request = crate::bench::load::request(address, path);
+    let request = request(address, path);
     let mut held = Vec::new();
     for number in 0..count {
         let socket = connect(address)
@@ -110,6 +110,11 @@ pub(crate) fn is_free(address: SocketAddr) -> bool {
         rustix::net::listen(&socket, 1)
     };
     bound().is_ok()
+}
+
+/// The request every load sends, byte for byte what wrk sends by itself.
+pub(crate) fn request(address: SocketAddr, path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n")
 }
 
 #[cfg(test)]

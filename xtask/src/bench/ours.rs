@@ -1,0 +1,84 @@
+//! `velodrome bench http` as the load of a benchmark: how it is called, and what its report says.
+//!
+//! Owns its command line and the reading of its JSON. Never starts it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::bench::sample::Count;
+use crate::bench::sample::{Metric, Sample};
+use crate::bench::site::Site;
+use crate::failure::Failure;
+
+/// The words that start it: one thread, because it has one core. `way` is what the load is besides.
+pub(crate) fn words(
+    site: &Site,
+    address: SocketAddr,
+    path: &str,
+    connections: u32,
+    duration: Duration,
+    way: &str,
+) -> Result<Vec<String>, Failure> {
+    let seconds = duration.as_secs().max(1);
+    let line = format!(
+        "bench http http://{address}{path} -t 1 -c {connections} -d {seconds}s --json {way}"
+    );
+    let velodrome = site.velodrome()?.display().to_string();
+    Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
+}
+
+/// What it counted, and what else it measured.
+pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
+    let report: Value = serde_json::from_str(text).ok()?;
+    let run = &report["runs"][0];
+    let count = Count {
+        requests: run["requests"]["answered"].as_u64()?,
+        per_second: run["rate_per_s"].as_f64()?,
+        errors: run["requests"]["failed"].as_u64()?,
+    };
+    let mut sample = Sample::new();
+    for (name, metric) in [
+        ("p50_ns", Metric::LatencyP50),
+        ("p99_ns", Metric::LatencyP99),
+        ("p99_9_ns", Metric::LatencyP999),
+        ("max_ns", Metric::LatencyMax),
+    ] {
+        if let Some(nanoseconds) = run["response"][name].as_f64() {
+            sample.insert(metric, nanoseconds / 1_000.0);
+        }
+    }
+    if run["late"]["count"].as_u64() > Some(0) {
+        sample.insert(Metric::SentLateP99, run["late"]["p99_ns"].as_f64()? / 1_000.0);
+    }
+    let threads = run["generator"]["threads"].as_array().into_iter().flatten();
+    let spun: u64 = threads.filter_map(|thread| thread["spun_ns"].as_u64()).sum();
+    sample.insert(Metric::SpunMicros, spun as f64 / 1_000.0 / count.requests.max(1) as f64);
+    Some((count, sample))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_report_is_read() {
+        let text = r#"{"runs":[{"rate_per_s":1000.5,"requests":{"answered":1000,"failed":2},
+            "response":{"p50_ns":1000,"p99_ns":90000000},"late":{"count":1002,"p99_ns":12500},
+            "generator":{"threads":[{"spun_ns":500000},{"spun_ns":1500000}]}}]}"#;
+        let (count, sample) = read(text).expect("its report");
+        assert_eq!(count, Count { requests: 1_000, per_second: 1_000.5, errors: 2 });
+        let expected = Sample::from([
+            (Metric::LatencyP50, 1.0),
+            (Metric::LatencyP99, 90_000.0),
+            (Metric::SentLateP99, 12.5),
+            (Metric::SpunMicros, 2.0),
+        ]);
+        assert_eq!(sample, expected);
+        let closed = text.replace("\"count\":1002", "\"count\":0");
+        let (_, sample) = read(&closed).expect("its report");
+        assert_eq!(sample.get(&Metric::SentLateP99), None);
+        assert!(read(r#"{"runs":[]}"#).is_none());
+    }
+}

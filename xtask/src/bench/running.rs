@@ -1,0 +1,90 @@
+//! A server that is compared, while it runs on a core of its own.
+//!
+//! Owns the child processes and how each is started. Never measures.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::bench::contender::{Contender, Start};
+use crate::bench::host::Cores;
+use crate::bench::site::Site;
+use crate::bench::workload::{Load, Workload};
+use crate::client;
+use crate::failure::Failure;
+use crate::process::Guarded;
+use crate::server::{self, leashed};
+
+/// A contender that runs, pinned to the server core.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    /// The words that started it, without what pins it.
+    pub(crate) command: String,
+    guarded: Guarded,
+}
+
+impl Running {
+    pub(crate) fn start(
+        contender: &Contender,
+        workload: &Workload,
+        site: &Site,
+        cores: &Cores,
+    ) -> Result<Running, Failure> {
+        let address = server::free_address()?;
+        let words = command_line(contender, workload, site, address)?;
+        let request = match workload.load {
+            // The client gets its own line back, so the answer equals the request.
+            Load::Fan { .. } => "HTTP/1.1 200 heard\r\n\r\n".to_owned(),
+            _ => client::request(address, workload.path),
+        };
+        Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)
+    }
+
+    /// Starts a server by its words and waits until it answers this request.
+    pub(crate) fn launch(
+        name: &str,
+        address: SocketAddr,
+        request: &[u8],
+        words: &[String],
+        site: &Site,
+        cores: &Cores,
+    ) -> Result<Running, Failure> {
+        let core = cores.server.to_string();
+        let pinned: Vec<&str> =
+            ["taskset", "-c", &core].into_iter().chain(words.iter().map(String::as_str)).collect();
+        let guarded = server::start(leashed(&pinned), name, site.folder(), address, request)?;
+        Ok(Running { address, command: words.join(" "), guarded })
+    }
+
+    /// The process ids that its cost is the sum of.
+    pub(crate) fn family(&self) -> Vec<u32> {
+        self.guarded.family()
+    }
+}
+
+fn command_line(
+    contender: &Contender,
+    workload: &Workload,
+    site: &Site,
+    address: SocketAddr,
+) -> Result<Vec<String>, Failure> {
+    let shown = |path: PathBuf| path.display().to_string();
+    let mut words = match contender.start {
+        Start::Floor { mode, body_bytes } => {
+            vec![shown(site.floor()?), address.to_string(), mode.to_owned(), body_bytes.to_string()]
+        }
+        Start::Example(name) => vec![shown(site.example(name)?), address.to_string()],
+        Start::Serve => vec![
+            shown(site.velodrome()?),
+            "serve".to_owned(),
+            shown(site.files()),
+            "--listen".to_owned(),
+            address.to_string(),
+        ],
+        Start::Nginx => site.nginx(address.port())?,
+        Start::Yaws => return Err(Failure::Work("yaws is compared in pages only".to_owned())),
+    };
+    if matches!((contender.start, workload.load), (Start::Floor { .. }, Load::Pipelined { .. })) {
+        words.push(client::request(address, workload.path).len().to_string());
+    }
+    Ok(words)
+}
