@@ -3,7 +3,7 @@
 use config::Overrides;
 use pages::{Before, PageProblem};
 use server::load::{Source, missing_error_pages};
-use server::site::SiteData;
+use server::site_data::SiteData;
 
 use crate::Failure;
 use crate::flags;

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
-use crate::ctl::pages::Order;
 
 /// An application server that takes one Linux machine to its network limit and shows what stands in the way.
 #[derive(Debug, Parser)]
@@ -126,6 +125,21 @@ pub(crate) struct Ctl {
     pub(crate) socket: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: CtlCommand,
+}
+
+/// What the rows are sorted by: the largest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// CPU time, of processes too.
+    Cpu,
+    /// Requests.
+    Requests,
+    /// Requests and processes that failed.
+    Failures,
+    /// Most memory that a request held.
+    Memory,
+    /// Memory that processes hold.
+    Processes,
 }
 
 #[derive(Clone, Debug, Subcommand)]

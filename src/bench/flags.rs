@@ -6,15 +6,8 @@ use std::time::Duration;
 
 use bench::plan::{Ramp, StatusSet};
 use clap::{Args, Subcommand, ValueEnum};
-use config::{QuantityError, parse_duration};
 
-use super::timing::RateFlag;
-
-/// A duration as everywhere, and a number alone as seconds: what other load generators take.
-pub(crate) fn time(text: &str) -> Result<Duration, QuantityError> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { parse_duration(&format!("{text}s")) } else { parse_duration(text) }
-}
+use super::timing::{RateFlag, time};
 
 /// The load generator.
 #[derive(Debug, Args)]

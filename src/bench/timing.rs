@@ -6,9 +6,15 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use bench::plan::{Arrivals, Pace, Ramp, Rate, Stage};
+use config::{QuantityError, parse_duration};
 
-use super::flags::time;
 use crate::Failure;
+
+/// A duration as everywhere, and a number alone as seconds: what other load generators take.
+pub(crate) fn time(text: &str) -> Result<Duration, QuantityError> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { parse_duration(&format!("{text}s")) } else { parse_duration(text) }
+}
 
 /// When requests are due, and how long.
 pub(crate) struct Timing {

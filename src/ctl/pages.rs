@@ -4,23 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use clap::ValueEnum;
 use serde_json::Value;
 
-/// What the rows are sorted by: the largest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    /// CPU time, of processes too.
-    Cpu,
-    /// Requests.
-    Requests,
-    /// Requests and processes that failed.
-    Failures,
-    /// Most memory that a request held.
-    Memory,
-    /// Memory that processes hold.
-    Processes,
-}
+use crate::flags::Order;
 
 /// Which rows are shown.
 #[derive(Clone, Debug)]

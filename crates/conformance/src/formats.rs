@@ -1,7 +1,7 @@
 //! Owns the forms of field values which cases ask for. Never looks at more than the one value.
 
 use crate::case::FieldFormat;
-use crate::response::is_token;
+use crate::lines::is_token;
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =

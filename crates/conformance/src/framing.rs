@@ -2,7 +2,7 @@
 //! Never decides which of them applies (see `response`).
 
 use crate::limits::{CHUNK_DIGITS_MAX, CHUNK_LINE_BYTES_MAX, RESPONSE_BODY_BYTES_MAX};
-use crate::response::{Fields, Framing, Lines, ResponseError, StreamEnd, parse_fields};
+use crate::lines::{Fields, Framing, Lines, ResponseError, StreamEnd, parse_fields};
 
 /// The content of one response.
 pub(crate) struct Content {

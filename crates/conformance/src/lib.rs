@@ -14,6 +14,7 @@ mod formats;
 mod framing;
 mod judge;
 pub mod limits;
+mod lines;
 mod matchers;
 mod multipart;
 mod play;

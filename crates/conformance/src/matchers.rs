@@ -5,7 +5,7 @@ use crate::connection::Exchange;
 use crate::escape::quote;
 use crate::facts::Facts;
 use crate::formats::has_form;
-use crate::multipart;
+use crate::multipart::{self, slice};
 use crate::response::Response;
 use crate::template;
 
@@ -195,13 +195,6 @@ fn check_body(expected: &Body, response: &Response, facts: &Facts) -> Result<(),
         return Ok(());
     }
     Err(format!("{} bytes of content instead of {}: {}", body.len(), wanted.len(), quote(body)))
-}
-
-/// Bytes of the file, both ends included.
-pub(crate) fn slice(content: &[u8], first: u64, last: u64) -> Result<&[u8], String> {
-    let bounds = usize::try_from(first).ok().zip(usize::try_from(last).ok());
-    let part = bounds.and_then(|(first, last)| content.get(first..=last));
-    part.ok_or_else(|| format!("the file is too short for bytes {first} to {last}"))
 }
 
 fn find(bytes: &[u8], text: &[u8]) -> bool {

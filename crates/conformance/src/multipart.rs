@@ -2,7 +2,6 @@
 
 use crate::escape::quote;
 use crate::limits::MULTIPART_PARTS_MAX;
-use crate::matchers::slice;
 use crate::response::Response;
 
 /// Whether the response has exactly these ranges of the content, in this order.
@@ -66,6 +65,13 @@ fn split<'body>(body: &'body [u8], boundary: &str) -> Result<Vec<&'body [u8]>, S
 
 fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text)
+}
+
+/// Bytes of the file, both ends included.
+pub(crate) fn slice(content: &[u8], first: u64, last: u64) -> Result<&[u8], String> {
+    let bounds = usize::try_from(first).ok().zip(usize::try_from(last).ok());
+    let part = bounds.and_then(|(first, last)| content.get(first..=last));
+    part.ok_or_else(|| format!("the file is too short for bytes {first} to {last}"))
 }
 
 #[cfg(test)]

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use sys::file::{Kind, Metadata};
 use wire::http::encoding::{Available, Coding};
 
+use super::absence::{Absence, Failure};
 use super::compress::{ON_THE_FLY, compress};
-use super::job::{
-    Absence, Content, Failure, FileContent, Found, Job, Known, SIBLINGS, Trust, Warm, Warmed,
-};
+use super::job::{Content, FileContent, Found, Job, Known, SIBLINGS, Trust, Warm, Warmed};
 use super::limits;
 use super::listing;
 use super::load::{self, Loading};

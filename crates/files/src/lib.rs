@@ -9,6 +9,7 @@
 //! Owns how a file becomes an answer. Never sends and never starts a thread: its caller does. Knows no
 //! route and no connection.
 
+pub mod absence;
 mod accept;
 pub mod answer;
 pub mod cache;

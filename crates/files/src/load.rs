@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sys::file::{FileHandle, Kind, Metadata};
 
-use super::job::Absence;
+use super::absence::Absence;
 use super::limits;
 use super::representation::{Body, Large};
 use super::roots::{OpenRoot, Refusal, classify};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sys::file::{Directory, FileHandle, Kind, Metadata, Obstacle, look_at_root};
 
-use super::job::{Absence, Failure};
+use super::absence::{Absence, Failure};
 use super::representation::Large;
 use super::rules::{Root, RootIndex};
 

@@ -11,12 +11,13 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::application::{Answer, AnswerContext, Application, Intake};
+use super::framing::StreamFraming;
 use super::log::AccessLine;
 use super::pending::Pending;
 use super::reply::{BodyUse, Persistence, Reply};
 use super::request::Request;
 use super::service::Http;
-use super::stream::{Begun, StreamFraming};
+use super::stream::Begun;
 
 /// A request and its number on its connection.
 pub(super) struct Asked<'r> {

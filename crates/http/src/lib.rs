@@ -7,6 +7,7 @@ mod answering;
 mod app;
 mod application;
 mod connection;
+mod framing;
 mod function;
 pub mod limits;
 mod log;

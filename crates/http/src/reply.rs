@@ -11,7 +11,7 @@ use wire::http::method::Method;
 use wire::http::response::{HeadWriter, InvalidField, append_field};
 use wire::http::status::Status;
 
-use super::stream::StreamFraming;
+use super::framing::StreamFraming;
 
 /// Whether the client gets a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

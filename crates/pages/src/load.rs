@@ -8,29 +8,21 @@ use std::sync::Arc;
 use ahash::HashSet;
 use config::PageErrors;
 use config::PageName;
-use files::rules::{FileRules, Root};
+use files::rules::FileRules;
 
 use super::absent::Present;
 use super::engine_settings::engine_settings;
 use super::error::PagesError;
-use super::modules::{self, Newest};
+use super::modules;
 use super::scan::walk;
 use super::secret::Secret;
-use super::set::{Compiler, LastGood, PageSet, Problem};
+pub use super::set::PageRoot;
+use super::set::{Compiler, LastGood, Newest, PageSet, Problem};
 
 /// Which of the sets of pages. What is served by other rules from the same directory has the same pages, and so the same
-/// set: the number is not the one of its [`Root`].
+/// set: the number is not the one of its [`Root`](files::rules::Root).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SetIndex(pub u16);
-
-/// Where the pages of a set are looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageRoot {
-    /// The directory.
-    pub root: Root,
-    /// The names that answer for a directory, as the rules of its files have them.
-    pub index: Vec<String>,
-}
 
 /// The pages that were there before, by root, and their secret.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,20 +9,14 @@ use config::PageName;
 use script::engine::{EngineError, Purpose, ScriptError, State};
 
 use super::host::{LoadHost, LoadLog};
-use super::load::PageRoot;
 use super::scan::{Source, Walked};
-use super::set::{Compiler, Page, PageKind, PageSet, Problem, closed_of, problem_of, told};
+use super::set::{
+    Compiler, Newest, Page, PageKind, PageRoot, PageSet, Problem, closed_of, problem_of, told,
+};
 use crate::limits::APP_MAIN;
 
 /// What a module answers with, unless it says otherwise.
 const MEDIA_TYPE: &str = "text/plain; charset=utf-8";
-
-/// A module as it is on the disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Newest {
-    name: PageName,
-    text: Result<Arc<str>, Problem>,
-}
 
 /// What came of trying a set.
 struct Tried {

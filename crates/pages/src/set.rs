@@ -12,15 +12,30 @@ use ahash::HashMap;
 use config::PageName;
 use files::media_type;
 use files::rules::FileRules;
+use files::rules::Root;
 use memchr::memmem;
 use script::engine::{EngineError, Handler, Settings, State, Stranger};
 use script::template;
 
-use super::load::PageRoot;
 use super::mark::column_of;
-use super::modules::Newest;
 use super::scan::{Source, Unreadable, Walked};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
+
+/// Where the pages of a set are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRoot {
+    /// The directory.
+    pub root: Root,
+    /// The names that answer for a directory, as the rules of its files have them.
+    pub index: Vec<String>,
+}
+
+/// A module as it is on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Newest {
+    pub(super) name: PageName,
+    pub(super) text: Result<Arc<str>, Problem>,
+}
 
 /// What a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! [`Service`](service::Service) it is given.
 
 pub mod clock;
+mod close_reason;
 pub mod diagnostic;
 pub mod fan;
 pub mod helper;

@@ -7,7 +7,6 @@ use std::rc::Rc;
 
 use crate::outbox::Outbox;
 use crate::process::{Flags, Mode, Process};
-use crate::service::ServiceContext;
 use crate::slots::{ProcessId, Slots};
 
 /// Why bytes were not queued.
@@ -52,27 +51,25 @@ pub(crate) struct Post<'a> {
     pub(crate) posted: &'a mut Vec<ProcessId>,
 }
 
-impl<M> ServiceContext<'_, M> {
-    /// Queues bytes for a process of this scheduler. All that is queued for it in a turn leaves in one write. Processes of a
-    /// scheduler share the bytes; their counter is a plain one.
-    ///
-    /// # Errors
-    /// When the process is gone, or `bound` bytes and more would wait for its peer. Of a process for which nothing waits
-    /// everything is taken.
-    pub fn queue(&mut self, to: ProcessId, bytes: &Rc<[u8]>, bound: usize) -> Result<(), Refused> {
-        let Post { lanes, spare_outboxes, posted } = &mut self.post;
-        let Lane { outbox, flags } = lanes.lane(to).ok_or(Refused::Gone)?;
+impl Post<'_> {
+    pub(crate) fn queue(
+        &mut self,
+        to: ProcessId,
+        bytes: &Rc<[u8]>,
+        bound: usize,
+    ) -> Result<(), Refused> {
+        let Lane { outbox, flags } = self.lanes.lane(to).ok_or(Refused::Gone)?;
         let outbox = match outbox {
             Some(outbox) if outbox.queued_bytes() + bytes.len() > bound => {
                 return Err(Refused::Behind);
             }
             Some(outbox) => outbox,
-            None => outbox.insert(spare_outboxes.pop().unwrap_or_default()),
+            None => outbox.insert(self.spare_outboxes.pop().unwrap_or_default()),
         };
         outbox.post(bytes);
         if !flags.has(Flags::POSTED) {
             flags.set(Flags::POSTED);
-            posted.push(to);
+            self.posted.push(to);
         }
         Ok(())
     }

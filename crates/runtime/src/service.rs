@@ -6,15 +6,18 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use sys::connect::RemoteAddress;
 use sys::pollset::Token;
 use sys::socket::Peer;
 
+pub use crate::close_reason::CloseReason;
+
 use crate::clock::Now;
 use crate::mailbox::{Endpoint, Mailbox};
 use crate::output::{FileRegion, Output};
-use crate::post::Post;
+use crate::post::{Post, Refused};
 use crate::slots::ProcessId;
 use crate::stats::Stats;
 use crate::timer::Tick;
@@ -88,50 +91,6 @@ pub struct Progress {
     pub consumed: usize,
     /// What is to happen next.
     pub next: Next,
-}
-
-/// Why a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CloseReason {
-    /// The service finished it.
-    Finished,
-    /// The peer ended the connection.
-    PeerEnded,
-    /// The connection failed.
-    Failed,
-    /// The service aborted it.
-    Aborted,
-    /// The peer did not take our output: no progress, or slower than the floor.
-    SlowReader,
-    /// More output was queued than an outbox holds.
-    OutboxFull,
-    /// More input was left unread than an inbox holds.
-    InboxFull,
-    /// It was the longest idle and room was needed.
-    Evicted,
-    /// The scheduler stopped before it was done.
-    Stopped,
-    /// Its handler panicked.
-    Panicked,
-}
-
-impl CloseReason {
-    /// How many reasons there are.
-    pub const COUNT: usize = 10;
-
-    /// The reason as statistics name it.
-    pub const NAMES: [&'static str; Self::COUNT] = [
-        "finished",
-        "peer-ended",
-        "failed",
-        "aborted",
-        "slow-reader",
-        "outbox-full",
-        "inbox-full",
-        "evicted",
-        "stopped",
-        "panicked",
-    ];
 }
 
 /// One run of a process: its name, the time, its output, the way to other endpoints.
@@ -240,6 +199,16 @@ pub struct ServiceContext<'a, M> {
 }
 
 impl<M> ServiceContext<'_, M> {
+    /// Queues bytes for a process of this scheduler. All that is queued for it in a turn leaves in one write. Processes of a
+    /// scheduler share the bytes; their counter is a plain one.
+    ///
+    /// # Errors
+    /// When the process is gone, or `bound` bytes and more would wait for its peer. Of a process for which nothing waits
+    /// everything is taken.
+    pub fn queue(&mut self, to: ProcessId, bytes: &Rc<[u8]>, bound: usize) -> Result<(), Refused> {
+        self.post.queue(to, bytes, bound)
+    }
+
     /// Asks for something; it happens after the handler returned.
     pub fn command(&mut self, command: Command) {
         self.commands.push(command);

@@ -3,8 +3,8 @@
 //! Owns the numbers of the runtime; a service keeps its own. Counts are exact. Shares of time (`sampled`) come
 //! from one turn in [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) that is timed in full.
 
+use crate::close_reason::CloseReason;
 use crate::mailbox::MailCounters;
-use crate::service::CloseReason;
 
 /// Most kinds of process a service may name.
 pub const KINDS_MAX: usize = 8;

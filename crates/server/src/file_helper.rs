@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use files::Warmed;
+use files::absence::Failure;
 use files::disk::Disk;
-use files::job::{Content, Failure, Found};
+use files::job::{Content, Found};
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
 use crate::message::{FoundFile, LookUp, Message, ToFileHelper, ToScheduler, WarmFor};
-use crate::site::SiteData;
+use crate::site_data::SiteData;
 
 /// One file helper.
 pub struct FileHelper {

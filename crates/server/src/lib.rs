@@ -13,3 +13,4 @@ pub mod message;
 pub mod sandbox;
 pub mod serve;
 pub mod site;
+pub mod site_data;

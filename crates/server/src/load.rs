@@ -14,7 +14,7 @@ use pages::{Before, PagesError, Secret, SecretError};
 
 use self::taken::Taken;
 use crate::limits::APP_MAIN;
-use crate::site::SiteData;
+use crate::site_data::SiteData;
 
 /// What the command was given.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use pages::{Letter, PageProblem, PageSet, PagesReport};
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 
-use crate::site::SiteData;
+use crate::site_data::SiteData;
 
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]

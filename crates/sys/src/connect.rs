@@ -15,7 +15,6 @@ use rustix::net::{
 };
 
 use crate::descriptor;
-use crate::pollset::{ConnectOptions, Connecting};
 use crate::socket::Socket;
 
 /// Where a connection leads.
@@ -34,6 +33,24 @@ impl fmt::Display for RemoteAddress {
             Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
         }
     }
+}
+
+/// How a connection is begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectOptions {
+    /// Where it leads.
+    pub to: RemoteAddress,
+    /// The local address, for TCP: each has ports of its own. `None`: the kernel chooses.
+    pub from: Option<IpAddr>,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connecting {
+    /// It stands.
+    Done,
+    /// It does not yet: an event will tell.
+    Pending,
 }
 
 /// Begins a connection.

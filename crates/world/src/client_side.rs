@@ -8,7 +8,7 @@ use sys::socket::{ListenAddress, Peer};
 use super::agenda::{Event, Key};
 use super::connection::{ClientState, Mark, Place};
 use super::fingerprint::Happening;
-use super::gate::Gate;
+use super::listening::Gate;
 use super::pipe::End;
 use super::state::{State, Way};
 use super::world::Stall;

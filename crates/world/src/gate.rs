@@ -11,27 +11,12 @@ use sys::socket::{ListenAddress, Peer};
 
 use super::connection::Place;
 use super::fingerprint::Happening;
+use super::listening::Gate;
 use super::state::{State, Way};
 use crate::limits::BACKLOG_MAXIMUM;
 
 /// First of the ports that stand for "any port".
 const FIRST_FREE_PORT: u16 = 32_768;
-
-/// A listener and its queue.
-#[derive(Debug)]
-pub(super) struct Gate {
-    pub(super) address: ListenAddress,
-    pub(super) scheduler: u16,
-    pub(super) token: Token,
-    pub(super) open: bool,
-    pub(super) refuses_new: bool,
-    pub(super) reported: bool,
-    /// For how long a connection without bytes is kept back.
-    pub(super) defer_ns: u64,
-    pub(super) backlog: usize,
-    pub(super) deferred: usize,
-    pub(super) queue: VecDeque<u32>,
-}
 
 impl Gate {
     /// Whether its scheduler is to be told of connections that wait.

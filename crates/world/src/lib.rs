@@ -22,6 +22,7 @@ mod faults;
 mod fingerprint;
 mod gate;
 pub mod limits;
+mod listening;
 mod pipe;
 mod random;
 mod remote;

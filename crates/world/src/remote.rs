@@ -14,17 +14,11 @@ use sys::socket::Peer;
 use super::agenda::{Event, Key};
 use super::connection::{ClientState, Mark, Place, Watch};
 use super::fingerprint::Happening;
+use super::listening::Remote;
 use super::state::State;
 
 /// The listener of a connection that came through none.
 const NO_LISTENER: u32 = u32::MAX;
-
-/// What a test listens at for schedulers.
-#[derive(Debug)]
-pub(super) struct Remote {
-    address: RemoteAddress,
-    waiting: VecDeque<Key>,
-}
 
 impl State {
     pub(super) fn listen_remote(&mut self, address: &RemoteAddress) {

@@ -6,7 +6,7 @@ use sys::pollset::{Interest, Ready};
 
 use super::connection::Mark;
 use super::fingerprint::Happening;
-use super::gate::Gate;
+use super::listening::Gate;
 use super::random::scramble;
 use super::state::State;
 use crate::limits::EVENT_BATCH;

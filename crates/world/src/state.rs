@@ -13,10 +13,9 @@ use super::agenda::{Agenda, Event, Key, Segment};
 use super::connection::{ClientState, Connection, Mark, Place};
 use super::faults::Faults;
 use super::fingerprint::{Fingerprint, Happening};
-use super::gate::Gate;
+use super::listening::{Gate, Remote};
 use super::pipe::End;
 use super::random::Random;
-use super::remote::Remote;
 use crate::limits::{BUFFER, BUFFER_MINIMUM, DESCRIPTORS};
 
 /// Monotonic time at the beginning of a world: not 0, because a machine has been up for a while.

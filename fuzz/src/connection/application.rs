@@ -11,32 +11,16 @@ use http::{
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::expected::Asked;
+use super::expected::{Asked, Way};
 
 /// Bytes of a body that is collected.
 pub(super) const COLLECTED_MAX: u64 = 300;
-
-/// Bytes of a body that nobody wants and that is read nevertheless.
-pub(super) const IGNORED_MAX: u64 = 100;
 
 /// Bytes of an answer that is queued by reference, and of which a few do not fit the socket.
 const MANY_BYTES: usize = 20_000;
 
 /// Bytes of a piece of a stream.
 const PIECE_BYTES: usize = 7;
-
-/// How a request is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Echo,
-    Stream,
-    Wait,
-    Ignored,
-    VeryLate,
-    Nothing,
-    Many,
-    Taken,
-}
 
 impl Way {
     /// The way of a request with this target.

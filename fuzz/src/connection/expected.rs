@@ -7,7 +7,21 @@ use http::{BodyPolicy, Method, Status, Version};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
 use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Target};
 
-use super::application::{IGNORED_MAX, Way};
+/// Bytes of a body that nobody wants and that is read nevertheless.
+pub(super) const IGNORED_MAX: u64 = 100;
+
+/// How a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Echo,
+    Stream,
+    Wait,
+    Ignored,
+    VeryLate,
+    Nothing,
+    Many,
+    Taken,
+}
 
 /// One request that is to be answered.
 #[derive(Debug)]

@@ -11,7 +11,8 @@ use sys::pollset::{ListenOptions, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Sim, World};
 
-use super::application::{Echo, IGNORED_MAX};
+use super::application::Echo;
+use super::expected::IGNORED_MAX;
 use http::{Http, Settings};
 
 /// Turns without an end, by which a scheduler is said to spin.

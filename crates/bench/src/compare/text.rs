@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{Comparison, Difference, Judgement, SideReport};
-use crate::report::text::{count, duration, numbered, percent, rate};
+use crate::report::figures::{count, duration, numbered, percent, rate};
 use crate::report::{Ended, State};
 
 /// Writes the comparison.

@@ -5,10 +5,10 @@
 use super::text::word;
 use super::{KneeReport, Outcome, Step};
 use crate::report::Percentile;
+use crate::report::figures::{count, duration, numbered, rate};
 use crate::report::html::load::{Load, LoadPoint};
 use crate::report::html::plot::{Hue, Shape};
 use crate::report::html::{Page, document, headline, host, section, tables};
-use crate::report::text::{count, duration, numbered, rate};
 
 /// What the table of steps always shows, besides the percentiles of the objectives.
 const USUAL: [Percentile; 3] = [Percentile::P50, Percentile::P99, Percentile::P999];

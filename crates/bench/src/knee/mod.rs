@@ -14,7 +14,7 @@ pub use text::write_text;
 
 use crate::host::HostFacts;
 use crate::limits::{KNEE_FAILED_SHARE_MAXIMUM, KNEE_SCHEMA};
-use crate::report::text::{count, duration, rate};
+use crate::report::figures::{count, duration, rate};
 use crate::report::{Ended, Percentile, PlanReport, ReasonCode, Report, RunReport, State, Tool};
 
 /// What is to hold: a response time that a percentile does not exceed.

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::{KneeReport, Outcome, Step};
 use crate::report::Percentile;
-use crate::report::text::{count, duration, rate};
+use crate::report::figures::{count, duration, rate};
 
 /// Columns and lines of the plot.
 const PLOT: (usize, usize) = (60, 12);

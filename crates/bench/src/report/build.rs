@@ -5,12 +5,14 @@
 use crate::host::{ServerUse, ThreadUse};
 use crate::limits::{LITTLES_LAW_FAILED_MAXIMUM, LITTLES_LAW_SHARE_MAXIMUM, REPORT_SCHEMA};
 use crate::report::measured::{Measured, PlanReport, RunMeasured};
-use crate::report::schema::{
-    BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Report, Requests,
-    RunReport, SecondReport, ServerReport, ThreadReport, Tool,
+use crate::report::run::Holds;
+use crate::report::run::{
+    BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Requests,
+    RunReport, SecondReport, ServerReport, ThreadReport,
 };
+use crate::report::schema::{Report, Tool};
 use crate::report::summary::Summary;
-use crate::report::verdict::{Holds, Verdict};
+use crate::report::verdict::Verdict;
 use crate::tally::{Connections, Latency, Seconds, Tally};
 
 /// Nanoseconds of a second.

@@ -6,12 +6,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::plan::Ramp;
+use crate::report::figures::{duration, percent, rate};
 use crate::report::percentile::Percentile;
-use crate::report::schema::Report;
-use crate::report::text::{duration, percent, rate};
+use crate::report::schema::{ConditionReport, Report};
 
 /// A condition under which a measurement fails.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,19 +34,6 @@ enum Figure {
 enum Than {
     More,
     Less,
-}
-
-/// A condition with the figure that was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ConditionReport {
-    /// As it was given.
-    pub condition: String,
-    /// The figure: nanoseconds, requests a second or a share; null when nothing was measured.
-    pub measured: Option<f64>,
-    /// Whether it was met: then the measurement has failed.
-    pub met: bool,
-    /// The figure in words.
-    pub text: String,
 }
 
 /// A text that is no condition.

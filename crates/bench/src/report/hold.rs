@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::text::{bytes, count, duration, name, rate};
+use crate::report::figures::{bytes, count, duration, name, rate};
 
 /// What holding connections came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,27 +5,30 @@
 mod build;
 mod condition;
 mod export;
+pub(crate) mod figures;
 mod hold;
 pub(crate) mod html;
 mod json;
 mod measured;
 mod percentile;
+mod run;
 mod schema;
 mod summary;
 pub(crate) mod text;
 mod verdict;
 
-pub use condition::{Condition, ConditionReport, NoCondition};
+pub use condition::{Condition, NoCondition};
 pub use export::{csv, hgrm};
 pub use hold::HoldReport;
 pub use html::write_html;
 pub use json::ReadError;
 pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, StageReport, TargetReport};
 pub use percentile::{NoPercentile, Percentile};
-pub use schema::{
-    BytesReport, ConnectionsReport, GeneratorReport, LatencyReport, LittlesLaw, Report, Requests,
-    RunReport, SecondReport, ServerReport, ThreadReport, Tool,
+pub use run::{
+    BytesReport, ConnectionsReport, GeneratorReport, Holds, LatencyReport, LittlesLaw, Requests,
+    RunReport, SecondReport, ServerReport, ThreadReport,
 };
+pub use schema::{ConditionReport, Report, Tool};
 pub use summary::{LatencySummary, Spread, Summary};
 pub use text::write_text;
-pub use verdict::{Holds, Reason, ReasonCode, State, Verdict};
+pub use verdict::{Reason, ReasonCode, State, Verdict};

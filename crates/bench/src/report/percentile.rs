@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::schema::LatencyReport;
+use crate::report::run::LatencyReport;
 use crate::report::summary::{LatencySummary, Spread};
 
 /// A place in a distribution of times.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::schema::{LatencyReport, RunReport};
+use crate::report::run::{LatencyReport, RunReport};
 
 /// One figure over all runs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -1,17 +1,13 @@
 //! The table, made from a configuration.
 //!
-//! Owns the table's shape and the checks that need all routes at once: rules that are never reached, redirects and
-//! rewrites that lead in circles. Done at start and at reload, never for a request.
+//! Owns the table's shape. `check` finds what is wrong with several routes together. Done at start and at reload, never for a request.
 
 use ahash::HashMap;
 
-use super::check;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
 use super::{HostId, RuleId};
-use crate::{
-    Config, ConfigErrors, ErrorPage, Header, Host, Method, Place, Problems, Route, RouteAction,
-};
+use crate::{Config, ErrorPage, Header, Host, Method, Place, Route, RouteAction};
 
 /// The routes of all hosts, ready to be asked.
 #[derive(Debug)]
@@ -40,12 +36,8 @@ pub(super) struct HostTable {
 }
 
 impl Table {
-    /// Makes the table.
-    ///
-    /// # Errors
-    ///
-    /// Routes that are never reached, and redirects and rewrites that lead in circles for certain.
-    pub fn compile(config: &Config) -> Result<Self, ConfigErrors> {
+    /// The table, not checked yet.
+    pub(super) fn unchecked(config: &Config) -> Self {
         let mut table = Self {
             file_name: config.file_name.clone(),
             hosts: Hosts::default(),
@@ -59,9 +51,7 @@ impl Table {
         }
         let filtered = table.rules.iter().any(|rule| rule.host.is_some());
         table.compares_hosts = filtered || !table.hosts.is_empty();
-        let mut problems = Problems::new(&config.file_name, "");
-        check::all(&table, &mut problems);
-        problems.finish(table)
+        table
     }
 
     fn add_host(&mut self, host: &Host, config: &Config) {

@@ -14,10 +14,24 @@ mod rule;
 
 use std::borrow::Cow;
 
-use crate::{Header, RouteAction};
+use crate::{Config, ConfigErrors, Header, Problems, RouteAction};
 
 pub use compile::Table;
 pub use explain::Explanation;
+
+impl Table {
+    /// Makes the table.
+    ///
+    /// # Errors
+    ///
+    /// Routes that are never reached, and redirects and rewrites that lead in circles for certain.
+    pub fn compile(config: &Config) -> Result<Self, ConfigErrors> {
+        let table = Self::unchecked(config);
+        let mut problems = Problems::new(&config.file_name, "");
+        check::all(&table, &mut problems);
+        problems.finish(table)
+    }
+}
 
 /// What of a request decides its route.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,7 @@
 //! The cache of a scheduler: freshness, what is under way, what is forgotten.
 
-use files::job::{Absence, Errand, Failure};
+use files::absence::{Absence, Failure};
+use files::job::Errand;
 use files::{Cache, Content, FileRules, Found, Job, Key, Looked, limits};
 use wire::http::encoding::{Accepted, Available, Coding};
 

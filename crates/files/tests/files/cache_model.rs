@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use files::job::Failure;
+use files::absence::Failure;
 use files::{Cache, Content, Entry, Found, Looked, limits};
 use proptest::prelude::*;
 use wire::http::encoding::Accepted;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use files::job::{Absence, Errand, Trust};
+use files::absence::Absence;
+use files::job::{Errand, Trust};
 use files::rules::ListingRule;
 use files::{Body, Content, Disk, FileRules, Found, Job, Key, Root};
 use rustix::fs::CWD;

@@ -12,7 +12,8 @@ use sys::file::Symlinks;
 use wire::http::encoding::{Available, Coding};
 
 use super::site::{LATER_MS, ROOT, Site, bytes, content, etag, known};
-use files::job::{Absence, Errand};
+use files::absence::Absence;
+use files::job::Errand;
 use files::rules::CacheControlRule;
 use files::{Content, Disk, FileRules, Found, Job, Key, Pattern, Root, limits};
 

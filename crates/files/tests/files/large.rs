@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use files::job::Failure;
+use files::absence::Failure;
 use files::{Body, FileRules, Large, LargeOpen, Patience, RootIndex, Roots, Warm, Warmed, limits};
 
 use super::site::{ROOT, Site};

@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime};
 use sys::file::Symlinks;
 use wire::http::encoding::{Accepted, Available, Coding};
 
-use files::job::{Absence, Errand, FileContent};
+use files::absence::Absence;
+use files::job::{Errand, FileContent};
 use files::{
     Body, Cache, Content, Disk, Entry, FileRules, Found, Job, Key, Looked, Representation, Root,
     RootIndex,

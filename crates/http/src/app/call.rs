@@ -1,11 +1,14 @@
 //! One request as its handler sees it.
 //!
-//! Owns the way to the request, the state, and what a handler can wait for. Never writes an answer.
+//! Owns the way to the request, the state, and the waits of handlers. How a wait ends is in `waiting`. Never writes an answer.
 
 use std::any::Any;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahash::HashMap;
 use runtime::clock::Now;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
@@ -13,7 +16,6 @@ use serde::de::DeserializeOwned;
 use wire::http::status::Status;
 
 use super::message::{AppMessage, Work};
-use super::waiting::Waiting;
 use super::{Failure, Outcome};
 use crate::Request;
 
@@ -45,6 +47,28 @@ pub struct Call<'c, S> {
     pub(super) now: Now,
     pub(super) mail: &'c mut Mailbox<AppMessage<S>>,
     pub(super) waiting: &'c mut Waiting<S>,
+}
+
+pub(super) type Values = Vec<Box<dyn Any + Send>>;
+
+/// What follows a wait.
+pub(super) type Then<S> = Box<dyn FnOnce(&mut Call<'_, S>) -> Outcome>;
+
+pub(super) type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> Outcome>;
+
+/// One wait.
+pub(super) enum Wait<S> {
+    Until { due_ns: u64, then: Then<S> },
+    Answers { missing: usize, values: Values, then: ThenWith<S> },
+    Ready(Then<S>),
+}
+
+/// All waits of a scheduler.
+pub(super) struct Waiting<S> {
+    pub(super) calls: HashMap<ProcessId, Wait<S>>,
+    /// A time whose call has ended stays until it comes, or until there are too many of them.
+    pub(super) times: BinaryHeap<Reverse<(u64, ProcessId)>>,
+    pub(super) unsent: VecDeque<(Endpoint, AppMessage<S>)>,
 }
 
 impl<S: 'static> Call<'_, S> {

@@ -24,7 +24,7 @@ pub use server::{Running, Server, Stop};
 
 use crate::limits;
 use crate::{Http, Settings};
-use waiting::Waiting;
+use call::Waiting;
 
 /// What a handler returns. `?` turns every error into a [`Failure`].
 pub type Outcome = Result<Response, Failure>;

@@ -1,6 +1,6 @@
 //! The calls that wait: for a time, or for results of other schedulers.
 //!
-//! Owns their closures, the times, and messages that found no room. Never runs a closure.
+//! Owns when a wait is over, and messages that found no room. Never runs a closure.
 
 use std::any::Any;
 use std::cmp::Reverse;
@@ -13,25 +13,11 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
-use super::call::Call;
+use super::call::{Then, ThenWith, Values, Wait, Waiting};
 use super::message::{AppMessage, Kind, Work};
 use super::response::Response;
 use super::{Failure, Outcome};
 use crate::limits::{ASKED_UNSENT_MAX, STALE_TIMES};
-
-type Values = Vec<Box<dyn Any + Send>>;
-
-/// What follows a wait.
-pub(super) type Then<S> = Box<dyn FnOnce(&mut Call<'_, S>) -> Outcome>;
-
-type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> Outcome>;
-
-/// One wait.
-enum Wait<S> {
-    Until { due_ns: u64, then: Then<S> },
-    Answers { missing: usize, values: Values, then: ThenWith<S> },
-    Ready(Then<S>),
-}
 
 /// What a call is found to be when it is asked again.
 pub(super) enum Asked<S> {
@@ -41,14 +27,6 @@ pub(super) enum Asked<S> {
     Still,
     /// Its wait is over.
     Again(Then<S>),
-}
-
-/// All waits of a scheduler.
-pub(super) struct Waiting<S> {
-    calls: HashMap<ProcessId, Wait<S>>,
-    /// A time whose call has ended stays until it comes, or until there are too many of them.
-    times: BinaryHeap<Reverse<(u64, ProcessId)>>,
-    unsent: VecDeque<(Endpoint, AppMessage<S>)>,
 }
 
 impl<S: 'static> Waiting<S> {

@@ -9,9 +9,9 @@ use wire::http::status::Status;
 use super::{Connection, Phase, Step};
 use crate::answering::Outcome;
 use crate::application::Application;
+use crate::framing::StreamFraming;
 use crate::pending::{BodyRest, Pending};
 use crate::service::Http;
-use crate::stream::StreamFraming;
 
 impl Connection {
     /// Asks the application about a request that was kept.

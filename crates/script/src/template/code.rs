@@ -11,7 +11,9 @@ use crate::template::nesting::Nesting;
 use crate::template::place::{LineCounter, line_breaks};
 use crate::template::split::Tag;
 use crate::template::token::{Closer, Lexeme, Lexer, Token};
-use crate::template::write::RESERVED;
+
+/// Names which the lowered text needs.
+pub(crate) const RESERVED: [&str; 3] = ["__output", "__escaped", "__raw"];
 
 /// Lua text of a tag's code, or of one value in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,9 +10,6 @@ use crate::template::place::line_breaks;
 /// What a page's code stands in. Its parameters are what a run of the page is given.
 const HEAD: &str = "return function(__output, __escaped, __raw, request, response, arguments) ";
 
-/// Names which the text printed here needs.
-pub(crate) const RESERVED: [&str; 3] = ["__output", "__escaped", "__raw"];
-
 /// How a value is made text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Printing {

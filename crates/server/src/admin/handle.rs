@@ -9,33 +9,11 @@ use sys::signal::{Signal, send_to_self};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
+use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
 use crate::message::{Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler};
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
-
-/// What is known from the start and never changes.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// The served directory.
-    pub directory: String,
-    /// Where the server listens.
-    pub listeners: Vec<String>,
-    /// The CPU of each scheduler, when pinned.
-    pub cpus: Vec<Option<usize>>,
-    /// Whether each scheduler has a descriptor table of its own.
-    pub private_tables: bool,
-    /// The kind names of the schedulers' processes.
-    pub kinds: &'static [&'static str],
-    /// Which sandbox is in force.
-    pub sandbox: &'static str,
-    /// Bytes of one connection's slot.
-    pub slot_bytes: usize,
-    /// Seconds since 1970 at the start.
-    pub started: u64,
-    /// The process.
-    pub process: u32,
-}
 
 /// Whom the control scheduler talks to.
 #[derive(Clone, Debug)]
@@ -61,15 +39,6 @@ pub struct Admin {
     pages: Arc<PagesRead>,
     phase: Phase,
     has_control: HasControl,
-}
-
-/// What the server is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// It serves.
-    Serving,
-    /// It takes no new connections, and ends when what runs has.
-    Draining,
 }
 
 /// Whether the first listener is the control socket.

@@ -5,11 +5,9 @@
 
 use std::fmt::Write;
 
-use pages::PageReport;
-
-use super::handle::Facts;
+use super::facts::Facts;
 use super::numbers::{
-    Kind, LABELLED, Labelled, OF_ENGINES, OF_PAGES, OF_SCHEDULER, Row, Unit, together,
+    KILLS, Kind, LABELLED, Labelled, OF_ENGINES, OF_PAGES, OF_SCHEDULER, Row, together,
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
@@ -42,16 +40,6 @@ pub(super) fn write(facts: &Facts, round: &Round) -> String {
     process(&mut out, facts, round);
     out
 }
-
-/// Of each page `ctl stats` has them as well.
-pub(super) const KILLS: Row<PageReport> = Row {
-    stats: "kills",
-    metric: "page_kills",
-    kind: Kind::Counter,
-    unit: Unit::Count,
-    help: "Runs of pages ended by a bound, by reason.",
-    read: |page| page.counts.kills().iter().map(|(_, count)| count).sum(),
-};
 
 /// A number of each scheduler.
 fn each<T>(out: &mut String, row: &Row<T>, values: impl Iterator<Item = (usize, u64)>) {
@@ -148,7 +136,7 @@ mod tests {
             format!("{:?}", runtime::stats::Stats::default()),
             format!("{:?}", http::HttpStats::default()),
             format!("{:?}", files::cache::CacheStats::default()),
-            format!("{:?}", PageReport::default()),
+            format!("{:?}", pages::PageReport::default()),
         ]
         .join(", ");
         let words = counted.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));

@@ -4,10 +4,12 @@
 //! so that it answers even when one of them does not. `round` is one such question; `metrics` and `status` write
 //! what came back.
 
+mod facts;
 mod handle;
 mod metrics;
 mod numbers;
 mod round;
 mod status;
 
-pub use handle::{Admin, Facts, HasControl, Peers};
+pub use facts::Facts;
+pub use handle::{Admin, HasControl, Peers};

@@ -5,7 +5,7 @@
 use pages::{PageReport, PagesReport};
 use runtime::service::CloseReason;
 
-use super::handle::Facts;
+use super::facts::Facts;
 use crate::message::SchedulerReport;
 
 /// Whether a number only grows.
@@ -236,3 +236,13 @@ pub(super) fn together(report: &PagesReport) -> PageReport {
         counts: report.total,
     }
 }
+
+/// Of each page `ctl stats` has them as well.
+pub(super) const KILLS: Row<PageReport> = Row {
+    stats: "kills",
+    metric: "page_kills",
+    kind: Kind::Counter,
+    unit: Unit::Count,
+    help: "Runs of pages ended by a bound, by reason.",
+    read: |page| page.counts.kills().iter().map(|(_, count)| count).sum(),
+};

@@ -6,9 +6,8 @@ use pages::{PageProblem, PageReport, PagesReport};
 use script::engine::Code;
 use serde_json::{Value, json};
 
-use super::handle::{Facts, Phase};
-use super::metrics::KILLS;
-use super::numbers::{LABELLED, Labelled, OF_ENGINES, OF_PAGES, OF_SCHEDULER, together};
+use super::facts::{Facts, Phase};
+use super::numbers::{KILLS, LABELLED, Labelled, OF_ENGINES, OF_PAGES, OF_SCHEDULER, together};
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use files::Warmed;
-use files::job::Failure;
+use files::absence::Failure;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 

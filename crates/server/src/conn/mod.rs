@@ -25,7 +25,8 @@ pub use self::process::Process;
 
 use self::log::When;
 use crate::message::Message;
-use crate::site::{Site, SiteData};
+use crate::site::Site;
+use crate::site_data::SiteData;
 use http::{AccessLog, Application, Connection, Http};
 use pages::fetch::Client;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Config, RouteAction};
 
-use crate::site::SiteData;
+use crate::site_data::SiteData;
 
 /// What makes a directory unfit for uploads.
 #[derive(Debug)]

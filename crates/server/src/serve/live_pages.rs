@@ -12,9 +12,9 @@ use sys::accounting::thread_cpu_ns;
 use sys::clock::monotonic_ns;
 
 use super::edit::Edit;
-use super::signals::Post;
+use super::post::Post;
 use crate::message::{PagesRead, ToControl, ToScheduler};
-use crate::site::SiteData;
+use crate::site_data::SiteData;
 use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
 
 /// The pages in force.

@@ -10,6 +10,7 @@ mod listeners;
 mod live_pages;
 mod openings;
 mod paths;
+mod post;
 mod settings;
 mod signals;
 mod watch;
@@ -42,7 +43,8 @@ use crate::load::Source;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
 use crate::sandbox::{self, Sandbox};
-use crate::site::{Helpers, Site, SiteData};
+use crate::site::{Helpers, Site};
+use crate::site_data::SiteData;
 use config::{
     AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
 };

@@ -9,7 +9,7 @@ use super::error::ServeError;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
-use crate::site::SiteData;
+use crate::site_data::SiteData;
 
 /// Holds the directory for uploads, and sweeps it.
 pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {

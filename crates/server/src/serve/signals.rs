@@ -9,21 +9,22 @@ use std::time::Duration;
 
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
-use runtime::helper::send_patiently;
+
 use runtime::launch::Launched;
-use runtime::mailbox::{Endpoint, Mailbox, Seat};
+use runtime::mailbox::{Endpoint, Seat};
 use sd_notify::NotifyState;
 use sys::clock::monotonic_ns;
 use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
 use super::live_pages::LivePages;
+use super::post::{Post, endpoint};
 use super::settings::level_of;
 use super::watch::Watch;
 use crate::limits;
 use crate::load::Source;
 use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler};
-use crate::site::SiteData;
+use crate::site_data::SiteData;
 use pages::PageSet;
 
 /// Threads besides the schedulers.
@@ -181,39 +182,6 @@ fn join(
         }
     }
     launched.join().map(drop).map_err(ServeError::Pollset)
-}
-
-fn endpoint(number: usize) -> Endpoint {
-    Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"))
-}
-
-/// The main thread's way to the others.
-pub(super) struct Post {
-    mailbox: Mailbox<Message>,
-    schedulers: usize,
-    /// The control scheduler, where there is one.
-    control: Option<Endpoint>,
-}
-
-impl Post {
-    /// All schedulers but the control scheduler.
-    pub(super) fn schedulers(&self) -> impl Iterator<Item = Endpoint> + use<> {
-        (0..self.schedulers).map(endpoint)
-    }
-
-    pub(super) fn tell_control(&mut self, message: ToControl) {
-        if let Some(control) = self.control {
-            self.send(control, message);
-        }
-    }
-
-    pub(super) fn send(&mut self, to: Endpoint, message: impl Into<Message>) {
-        if send_patiently(&mut self.mailbox, to, message.into()).is_err() {
-            let text =
-                "is not told: it has not taken a message for seconds; is its core taken away?";
-            diagnostic::write(Level::Error, format_args!("endpoint {} {text}", to.0));
-        }
-    }
 }
 
 fn notify(states: &[NotifyState<'_>]) {

@@ -8,8 +8,8 @@ use pages::{AtWork, PageSet, Runner, engine_settings};
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 
-use super::data::SiteData;
 use super::handle::Site;
+use crate::site_data::SiteData;
 
 impl Site {
     /// Sets where another thread sees which page runs here.

@@ -6,12 +6,12 @@ use sys::clock;
 use wire::http::target;
 
 use super::answer::PATH_RULES;
-use super::data::SiteData;
 use crate::limits::APP_MAIN;
+use crate::site_data::SiteData;
 use config::RouteAction;
 use config::route::{Explanation, Found, RouteRequest, RuleId};
 use config::{self, FILE_NAME, PageName};
-use files::job::Absence;
+use files::absence::Absence;
 use files::rules::FileRules;
 use files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
 use pages::{PageSet, SetIndex};

@@ -21,7 +21,6 @@ use runtime::service::{Command, Context, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
-use super::data::SiteData;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::file::remember;
@@ -30,6 +29,7 @@ use super::page::Refusal;
 use super::waiting::Waiting;
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, ToFileHelper, WarmFor};
+use crate::site_data::SiteData;
 
 /// The site of one scheduler.
 pub struct Site {

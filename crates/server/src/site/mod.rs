@@ -1,10 +1,9 @@
 //! The site: what a configuration makes of requests, on one scheduler.
 //!
-//! Owns the route table in force, the cache of files and the requests that wait for one. `data` is what all
+//! Owns the route table in force, the cache of files and the requests that wait for one. `crate::site_data` is what all
 //! schedulers share and never change; `answer` turns a route's action into a reply; `waiting` keeps who waits.
 
 mod answer;
-mod data;
 mod endpoints;
 mod engine;
 mod explain;
@@ -18,6 +17,5 @@ mod script;
 mod turn;
 mod waiting;
 
-pub use data::SiteData;
 pub use endpoints::Helpers;
 pub use handle::Site;

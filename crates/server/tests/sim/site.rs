@@ -12,7 +12,8 @@ use runtime::mailbox::Endpoint;
 use server::conn::Connections;
 use server::file_helper::FileHelper;
 use server::message::Message;
-use server::site::{Helpers, Site, SiteData};
+use server::site::{Helpers, Site};
+use server::site_data::SiteData;
 use world::Random;
 
 use crate::client::Step;

@@ -41,10 +41,9 @@ mod exact;
 
 use std::io;
 use std::io::IoSlice;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::connect::RemoteAddress;
+pub use crate::connect::{ConnectOptions, Connecting};
 use crate::file::FileHandle;
 use crate::limits::DEFER_ACCEPT_NS;
 use crate::socket::{ListenAddress, Peer};
@@ -178,24 +177,6 @@ impl Speaks {
             Self::Either => 0,
         }
     }
-}
-
-/// How a connection is begun.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectOptions {
-    /// Where it leads.
-    pub to: RemoteAddress,
-    /// The local address, for TCP: each has ports of its own. `None`: the kernel chooses.
-    pub from: Option<IpAddr>,
-}
-
-/// How far a connection has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connecting {
-    /// It stands.
-    Done,
-    /// It does not yet: an event will tell.
-    Pending,
 }
 
 /// How long a wait may last.

@@ -7,6 +7,7 @@
 mod authority;
 mod fields;
 pub(super) mod meaning;
+mod method_token;
 mod request_line;
 pub(super) mod scan;
 

@@ -4,13 +4,13 @@
 
 use super::date;
 use super::page::Page;
+use crate::report::figures::{bytes, count, duration, numbered, percent, rate};
 use crate::report::hold::HoldReport;
 use crate::report::measured::{Ended, PlanReport};
-use crate::report::schema::{Report, RunReport, Tool};
+use crate::report::run::RunReport;
+use crate::report::schema::{Report, Tool};
 use crate::report::summary::{Spread, Summary};
-use crate::report::text::{
-    bytes, count, duration, length, median_run, numbered, pace, percent, rate,
-};
+use crate::report::text::{length, median_run, pace};
 use crate::report::verdict::{Reason, State};
 
 /// The name of the page, for the window and the list of files.

@@ -4,9 +4,9 @@
 
 use super::page::Page;
 use crate::host::HostFacts;
+use crate::report::figures::{bytes, count, numbered, percent};
 use crate::report::measured::PlanReport;
 use crate::report::schema::Tool;
-use crate::report::text::{bytes, count, numbered, percent};
 
 /// The facts of the host, with the share of its time that was given to others where that is known.
 pub(crate) fn write(host: &HostFacts, steal_share: Option<f64>, page: &mut Page) {

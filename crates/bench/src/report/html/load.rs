@@ -6,10 +6,11 @@ use super::page::Page;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, count_label};
 use crate::limits::PLOT_DOTS_MAXIMUM;
+use crate::report::figures::{duration, rate};
 use crate::report::percentile::Percentile;
-use crate::report::schema::{Report, SecondReport};
+use crate::report::run::SecondReport;
+use crate::report::schema::Report;
 use crate::report::summary::Spread;
-use crate::report::text::{duration, rate};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;

@@ -14,8 +14,8 @@ mod scale;
 mod seconds;
 pub(crate) mod tables;
 
+use crate::report::figures::numbered;
 use crate::report::schema::Report;
-use crate::report::text::numbered;
 pub(crate) use page::Page;
 
 /// Colours, sizes and what paper needs.

@@ -5,9 +5,10 @@
 use super::page::Page;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, Mark};
-use crate::report::schema::{LatencyReport, Report, RunReport};
+use crate::report::figures::duration;
+use crate::report::run::{LatencyReport, RunReport};
+use crate::report::schema::Report;
 use crate::report::summary::Spread;
-use crate::report::text::duration;
 use crate::tally::Latency;
 
 /// Points of a curve for each nine: 99 % to 99.9 % has so many.

@@ -2,7 +2,7 @@
 //!
 //! Owns the choice of range and marks. Never draws.
 
-use crate::report::text::{count, duration};
+use crate::report::figures::{count, duration};
 
 /// About how many marks an axis has.
 const MARKS_WANTED: f64 = 6.0;

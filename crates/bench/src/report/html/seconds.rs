@@ -6,9 +6,10 @@ use super::page::Page;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
 use super::scale::{Axis, count_label};
 use crate::limits::{PLOT_DOTS_MAXIMUM, PLOT_POINTS_MAXIMUM};
-use crate::report::schema::{Report, RunReport, SecondReport};
+use crate::report::figures::{duration, rate};
+use crate::report::run::{RunReport, SecondReport};
+use crate::report::schema::Report;
 use crate::report::summary::Spread;
-use crate::report::text::{duration, rate};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;

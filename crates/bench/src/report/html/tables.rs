@@ -3,10 +3,12 @@
 //! Owns their rows and columns. Figures are those of the report, written as in its text.
 
 use super::page::Page;
-use crate::report::schema::{LatencyReport, Report, RunReport};
+use crate::report::figures::{bytes, count, duration, percent, rate};
+use crate::report::run::{LatencyReport, RunReport};
+use crate::report::schema::Report;
 use crate::report::summary::LatencySummary;
+use crate::report::text::median_run;
 use crate::report::text::table::{COLUMNS, figures, spreads};
-use crate::report::text::{bytes, count, duration, median_run, percent, rate};
 use crate::tally::FailureKind;
 
 /// A table with a name for each row in its first column.

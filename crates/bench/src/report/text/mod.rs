@@ -3,21 +3,19 @@
 //! Owns the layout: rate first, verdict last. Never shows a figure without its unit, and never hides a failure behind
 //! a median: counts are of all runs.
 
-mod figures;
 pub(in crate::report) mod table;
 
 use std::fmt::{self, Write};
 
+use crate::report::figures::{
+    bytes, count, duration, name, numbered, numbered_plural, percent, rate,
+};
 use crate::report::measured::{Ended, PlanReport, StageReport};
-use crate::report::schema::{Report, RunReport};
+use crate::report::run::RunReport;
+use crate::report::schema::Report;
 use crate::report::summary::Spread;
 use crate::report::verdict::{Reason, State, Verdict};
 use crate::tally::FailureKind;
-pub(in crate::report) use figures::bytes;
-pub(crate) use figures::{count, duration, percent, rate};
-
-/// Where the text of a line begins, behind its name.
-const NAME_COLUMNS: usize = 12;
 
 /// Seconds from nanoseconds.
 const SECOND_NS: f64 = 1e9;
@@ -249,18 +247,4 @@ fn verdict(verdict: &Verdict, runs: usize, out: &mut impl Write) -> fmt::Result 
         writeln!(out, "  - {}", of_run(reason))?;
     }
     Ok(())
-}
-
-/// Begins a line.
-pub(in crate::report) fn name(out: &mut impl Write, name: &str) -> fmt::Result {
-    write!(out, "{name:NAME_COLUMNS$}")
-}
-
-pub(crate) fn numbered(number: u64, noun: &str) -> String {
-    numbered_plural(number, noun, "s")
-}
-
-pub(in crate::report) fn numbered_plural(number: u64, noun: &str, ending: &str) -> String {
-    let ending = if number == 1 { "" } else { ending };
-    format!("{} {noun}{ending}", count(number))
 }

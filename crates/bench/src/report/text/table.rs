@@ -5,9 +5,10 @@
 
 use std::fmt::{self, Write};
 
-use crate::report::schema::{LatencyReport, Report, RunReport};
+use crate::report::figures::{NAME_COLUMNS, duration, percent};
+use crate::report::run::{LatencyReport, RunReport};
+use crate::report::schema::Report;
 use crate::report::summary::{LatencySummary, Spread, Summary};
-use crate::report::text::{NAME_COLUMNS, duration, percent};
 
 /// The columns, in the order of [`Row`].
 pub(in crate::report) const COLUMNS: [&str; 9] =

@@ -7,9 +7,9 @@ use crate::limits::{
     GENERATOR_WAITING_MAXIMUM, HOLD_LATE_MAXIMUM_NS, LATE_P99_MAXIMUM_NS, LATE_SHARE_MAXIMUM,
     RATE_MISSED_MAXIMUM, SERVER_BUSY_MINIMUM,
 };
+use crate::report::figures::{count, duration, percent, rate};
 use crate::report::measured::PlanReport;
-use crate::report::schema::{RunReport, ServerReport, ThreadReport};
-use crate::report::text::{count, duration, percent, rate};
+use crate::report::run::{RunReport, ServerReport, ThreadReport};
 
 use super::{Finding, ReasonCode};
 

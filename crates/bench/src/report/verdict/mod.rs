@@ -13,9 +13,9 @@ use crate::limits::{
     CLOCK_DISTANCE_MAXIMUM_NS, FAILED_SHARE_REMARKED, LATENCY_MAXIMUM_NS, RATE_MISSED_MAXIMUM,
     SERVER_WAITING_MAXIMUM, STEAL_SHARE_MAXIMUM,
 };
+use crate::report::figures::{count, duration, percent};
 use crate::report::measured::{Ended, PlanReport};
-use crate::report::schema::{Requests, RunReport};
-use crate::report::text::{count, duration, percent};
+use crate::report::run::{Holds, Requests, RunReport};
 use crate::tally::FailureKind;
 use generator::{core_shared, generator_busy, rate_missed, sent_late, starved};
 use stall::stalled;
@@ -45,18 +45,6 @@ pub enum State {
     Valid,
     /// They may tell of something else.
     Invalid,
-}
-
-/// What the check of Little's law came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Holds {
-    /// Within the tolerance.
-    Yes,
-    /// Outside.
-    No,
-    /// An open loop, or too many failures.
-    NotChecked,
 }
 
 /// One thing to say about the result.

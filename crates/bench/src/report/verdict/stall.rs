@@ -3,9 +3,9 @@
 //! Owns what counts as such a time. A pause that was asked for is none.
 
 use crate::limits::STALL_ANSWERS_PER_TENTH;
+use crate::report::figures::duration;
 use crate::report::measured::{PlanReport, StageReport};
-use crate::report::schema::RunReport;
-use crate::report::text::duration;
+use crate::report::run::RunReport;
 
 use super::{Finding, ReasonCode};
 

@@ -6,16 +6,38 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::{Ledger, Meter};
-use crate::engine::ffi::tick::Watch;
 use crate::engine::host::{Answer, Host};
 use crate::engine::keys::Keys;
 use crate::limits;
+
+/// What the handler and the hook know of the state that runs on a thread. Plain words: all on one thread, but the
+/// handler may come between any two instructions.
+pub(super) struct Watch {
+    pub(super) state: AtomicPtr<lua_State>,
+    /// Half its slice.
+    pub(super) period_ns: AtomicU64,
+    /// The number of the present resume.
+    pub(super) resumes: AtomicU32,
+    /// The number that the last tick saw.
+    pub(super) seen: AtomicU32,
+    /// Half slices within the present resume, sampled.
+    pub(super) ticks: AtomicU32,
+    /// Lua's hook was set within the present resume.
+    pub(super) hooked: AtomicBool,
+    /// Ticks since the slice was over.
+    pub(super) overdue: AtomicU32,
+    /// Lua's compiler is at work.
+    pub(super) compiling: AtomicBool,
+    /// An error was raised as the page could not be interrupted otherwise.
+    pub(super) stalled: AtomicBool,
+}
 
 /// A host without its lifetime.
 pub(super) type HostPart = NonNull<dyn Host>;

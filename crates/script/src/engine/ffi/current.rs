@@ -3,17 +3,8 @@
 //!
 //! Owns the setting of the slot when another run goes on. Never makes what lies in it: that is run.lua.
 
-use crate::engine::ffi::lua::{Coroutine, Lua, Reference};
-
-/// What of the library's has to do with the run under way.
-pub(super) struct Places {
-    /// What each run is at, by its coroutine.
-    contexts: Reference,
-    /// One slot: what the run is at that is under way.
-    current: Reference,
-    /// The function that forgets a run, by its coroutine.
-    pub(super) leave: Reference,
-}
+use crate::engine::ffi::lua::{Coroutine, Lua};
+use crate::engine::ffi::reference::{Places, Reference};
 
 impl Lua {
     /// Keeps the slot of `current` right from here on. All three are the library's (run.lua).

@@ -13,10 +13,10 @@ use mlua_sys as api;
 
 use crate::engine::ffi::calls::{Fault, protected};
 use crate::engine::ffi::context::{Context, HostPart, MemorySizes, Traces};
-use crate::engine::ffi::current::Places;
 use crate::engine::ffi::functions;
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::Meter;
+use crate::engine::ffi::reference::{Places, Reference};
 use crate::engine::ffi::stack::{Stack, Status};
 use crate::engine::ffi::tick::Ticker;
 use crate::engine::host::Host;
@@ -35,15 +35,6 @@ const ENGINE_OFF: c_int = 0;
 
 /// All native code, thrown away (luajit.h: `LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH`).
 const ENGINE_FLUSH: c_int = 0x200;
-
-/// The number of a value that the registry keeps alive. Given back with [`Lua::release`].
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Reference(pub(super) c_int);
-
-impl Reference {
-    /// That of nil: the registry holds nothing under this number.
-    pub(in crate::engine) const NOTHING: Self = Self(api::LUA_REFNIL);
-}
 
 /// What a function of the library's is called with.
 #[derive(Clone, Copy)]

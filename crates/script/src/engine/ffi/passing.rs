@@ -4,7 +4,8 @@
 
 use crate::engine::ffi::calls::{Fault, protected};
 use crate::engine::ffi::ledger::Meter;
-use crate::engine::ffi::lua::{Coroutine, Lua, ROOM, Reference};
+use crate::engine::ffi::lua::{Coroutine, Lua, ROOM};
+use crate::engine::ffi::reference::Reference;
 
 impl Lua {
     /// Puts a kept value onto a coroutine's stack.

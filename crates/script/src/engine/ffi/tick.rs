@@ -25,7 +25,7 @@ use std::time::Duration;
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
-use crate::engine::ffi::context::Context;
+use crate::engine::ffi::context::{Context, Watch};
 use crate::engine::ffi::functions;
 use crate::limits::{COMPILER_TICKS, STALL_TICKS, TICK_ALERT, TICK_IDLE, TICK_SLOW};
 
@@ -35,28 +35,6 @@ const SIGNAL_OFFSET: c_int = 9;
 unsafe extern "C-unwind" {
     /// Whether the running coroutine may yield here; mlua-sys leaves it out.
     fn lua_isyieldable(state: *mut lua_State) -> c_int;
-}
-
-/// What the handler and the hook know of the state that runs on a thread. Plain words: all on one thread, but the
-/// handler may come between any two instructions.
-pub(super) struct Watch {
-    state: AtomicPtr<lua_State>,
-    /// Half its slice.
-    period_ns: AtomicU64,
-    /// The number of the present resume.
-    resumes: AtomicU32,
-    /// The number that the last tick saw.
-    seen: AtomicU32,
-    /// Half slices within the present resume, sampled.
-    ticks: AtomicU32,
-    /// Lua's hook was set within the present resume.
-    hooked: AtomicBool,
-    /// Ticks since the slice was over.
-    overdue: AtomicU32,
-    /// Lua's compiler is at work.
-    compiling: AtomicBool,
-    /// An error was raised as the page could not be interrupted otherwise.
-    stalled: AtomicBool,
 }
 
 /// What a resume used of its time.

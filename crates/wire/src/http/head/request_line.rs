@@ -3,7 +3,7 @@
 //! Owns the forms of the target and of the version. Reads from left to right and decides at the first
 //! byte that settles a question, so that a cut never changes an answer.
 
-use super::{Stop, Target, Version, authority, scan};
+use super::{Stop, Target, Version, authority, method_token, scan};
 use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::http::url::{self, Scheme};
@@ -22,7 +22,7 @@ pub(super) struct RequestLine<'b> {
 /// Reads the line that begins at `at`.
 #[inline(always)]
 pub(super) fn read(input: &[u8], at: usize, target_size: usize) -> Result<RequestLine<'_>, Stop> {
-    let (method, begin) = Method::read(input, at)?;
+    let (method, begin) = method_token::read(input, at)?;
     let blank = scan::target(input, begin);
     if blank - begin > target_size {
         return Err(Reason::TargetTooLong.into());

@@ -2,6 +2,11 @@
 //!
 //! Owns digits, separators and units. Every figure but a bare count carries its unit.
 
+use std::fmt::{self, Write};
+
+/// Where the text of a line begins, behind its name.
+pub(in crate::report) const NAME_COLUMNS: usize = 12;
+
 /// A whole number with separators: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -58,6 +63,20 @@ fn three_digits(value: f64) -> String {
 /// A share as a percentage: `97.3 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// Begins a line of the report.
+pub(in crate::report) fn name(out: &mut impl Write, name: &str) -> fmt::Result {
+    write!(out, "{name:NAME_COLUMNS$}")
+}
+
+pub(crate) fn numbered(number: u64, noun: &str) -> String {
+    numbered_plural(number, noun, "s")
+}
+
+pub(in crate::report) fn numbered_plural(number: u64, noun: &str, ending: &str) -> String {
+    let ending = if number == 1 { "" } else { ending };
+    format!("{} {noun}{ending}", count(number))
 }
 
 #[cfg(test)]

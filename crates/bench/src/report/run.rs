@@ -1,0 +1,229 @@
+//! One run as it is stored.
+//!
+//! Owns the names and units of its fields, as [`schema`](super::schema) does for the whole report.
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::measured::ClockUse;
+use crate::tally::Failures;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// How long was counted.
+    pub wall_ns: u64,
+    /// Answered requests a second.
+    pub rate_per_s: f64,
+    /// What became of the requests.
+    pub requests: Requests,
+    /// What became of the connections.
+    pub connections: ConnectionsReport,
+    /// Bytes over all connections.
+    pub bytes: BytesReport,
+    /// From the send to the last byte of the answer.
+    pub service: LatencyReport,
+    /// From the moment due to the last byte of the answer.
+    pub response: LatencyReport,
+    /// From the begin of a connect to its end.
+    pub connect: LatencyReport,
+    /// From the moment a request was due and a connection free to its send.
+    pub late: LatencyReport,
+    /// Second by second.
+    pub seconds: Vec<SecondReport>,
+    /// What measuring cost.
+    pub generator: GeneratorReport,
+    /// What the server used; null when it is not on this host or cannot be seen.
+    pub server: Option<ServerReport>,
+    /// The share of the time of all cores that the hypervisor gave to others; null when unknown.
+    pub steal_share: Option<f64>,
+    /// What the clocks did.
+    pub clock: ClockUse,
+    /// Whether rate, service time and connections agree.
+    pub littles_law: LittlesLaw,
+}
+
+/// What became of the requests of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Those that became due.
+    pub asked: u64,
+    /// Those handed to the kernel.
+    pub sent: u64,
+    /// Those that were due while every connection was busy.
+    pub waited: u64,
+    /// Those answered as expected.
+    pub answered: u64,
+    /// Those that failed, of all kinds.
+    pub failed: u64,
+    /// Answers, or bytes behind one, that nobody had asked for: among the failed as garbage, and nowhere else.
+    #[serde(default)]
+    pub unasked: u64,
+    /// Those that failed, by kind.
+    pub failed_by: Failures,
+    /// Those without an outcome when the counting began; their outcome is counted.
+    pub in_flight_start: u64,
+    /// Those without an outcome when the counting ended. In an open loop their age then is among the response times.
+    pub in_flight_end: u64,
+    /// Those of an open loop that were due and no connection had taken when the counting began.
+    #[serde(default)]
+    pub unsent_start: u64,
+    /// The same when it ended.
+    #[serde(default)]
+    pub unsent_end: u64,
+}
+
+/// What became of the connections of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionsReport {
+    /// How many were to be open at once.
+    pub asked: u64,
+    /// The most that were.
+    pub open: u64,
+    /// How many were opened; with kept connections the ones of the warm-up too.
+    pub opened: u64,
+    /// How many could not be opened, over the same time.
+    pub refused: u64,
+    /// How many ended, over the same time.
+    pub closed: u64,
+}
+
+/// Bytes of a run, as sockets count them: heads and bodies, no TCP, no IP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BytesReport {
+    /// Bytes read.
+    #[serde(rename = "in")]
+    pub read: u64,
+    /// Bytes written.
+    #[serde(rename = "out")]
+    pub written: u64,
+}
+
+/// A distribution of times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatencyReport {
+    /// How many times.
+    pub count: u64,
+    /// How many of them were longer than the longest that a histogram holds, and stand in it as that.
+    pub clamped: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// Half of them were no longer.
+    pub p50_ns: u64,
+    /// Nine of ten were no longer.
+    pub p90_ns: u64,
+    /// 19 of 20 were no longer.
+    #[serde(default)]
+    pub p95_ns: u64,
+    /// 99 of 100 were no longer.
+    pub p99_ns: u64,
+    /// 999 of 1,000 were no longer.
+    pub p99_9_ns: u64,
+    /// 9,999 of 10,000 were no longer.
+    pub p99_99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The mean, exact.
+    pub mean_ns: f64,
+    /// All of it: HDR V2, compressed, base64.
+    pub hdr_v2: String,
+}
+
+/// One second of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondReport {
+    /// Its length: only the last one may be shorter.
+    pub length_ns: u64,
+    /// Requests sent.
+    pub sent: u64,
+    /// Requests answered as expected.
+    pub answered: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// The answered ones by tenths of the second.
+    #[serde(default)]
+    pub answered_tenths: [u64; 10],
+    /// The median of the response times; at most a thirty-second too long.
+    pub p50_ns: u64,
+    /// The response time that 99 of 100 did not exceed; at most a thirty-second too long.
+    pub p99_ns: u64,
+}
+
+/// What measuring cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorReport {
+    /// Time of all threads on a core, without looking for work in vain.
+    pub cpu_ns: u64,
+    /// The same for each outcome of a request; null without one.
+    pub cpu_per_request_ns: Option<f64>,
+    /// Each thread.
+    pub threads: Vec<ThreadReport>,
+}
+
+/// One generator thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadReport {
+    /// The core it was pinned to; null when it could wander.
+    pub core: Option<u32>,
+    /// Time on a core.
+    pub cpu_ns: u64,
+    /// Part of it that was spent looking for work in vain.
+    pub spun_ns: u64,
+    /// Time it waited for its core.
+    pub waited_ns: u64,
+    /// The longest stretch of that, as seen ten times a second.
+    #[serde(default)]
+    pub longest_wait_ns: u64,
+    /// The share of its core it worked.
+    pub busy_share: f64,
+}
+
+/// What the server used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerReport {
+    /// The name of its program.
+    pub name: String,
+    /// Its processes.
+    pub pids: Vec<u32>,
+    /// How many threads it had.
+    pub threads: u32,
+    /// Time on all cores.
+    pub cpu_ns: u64,
+    /// The same for each outcome of a request; null without one.
+    pub cpu_per_request_ns: Option<f64>,
+    /// The part of it in the server's own code; null when the run was too short to tell.
+    pub user_per_request_ns: Option<f64>,
+    /// The part of it in the kernel; null when the run was too short to tell.
+    pub system_per_request_ns: Option<f64>,
+    /// The share of its core that its busiest thread used.
+    pub busiest_thread_share: f64,
+    /// The share of the run in which the thread of it that waited most was ready and had no core.
+    #[serde(default)]
+    pub waited_share: f64,
+    /// Memory in RAM at the end.
+    pub resident_bytes: u64,
+}
+
+/// Little's law: what is in use equals how often it is used times how long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LittlesLaw {
+    /// Whether it holds.
+    pub holds: Holds,
+    /// Requests that were to be on their way at once; null where the plan does not fix them.
+    pub expected: Option<f64>,
+    /// Rate times mean service time; connects count where they are part of the work.
+    pub measured: f64,
+    /// How far the two may be apart; null where nothing is expected.
+    pub tolerance: Option<f64>,
+}
+
+/// What the check of Little's law came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// Within the tolerance.
+    Yes,
+    /// Outside.
+    No,
+    /// An open loop, or too many failures.
+    NotChecked,
+}

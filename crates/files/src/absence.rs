@@ -1,0 +1,38 @@
+//! Why there is no file to answer with.
+//!
+//! Owns the two kinds: nothing for a client, and a fault of our side. Never looks for a file.
+
+/// Why there is nothing for a client. All are answered 404, so that they cannot be told apart outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// There is no such file.
+    NotFound,
+    /// The rules hide it.
+    Hidden,
+    /// It is outside of the root or behind a link that is refused.
+    Outside,
+    /// The server may not read it.
+    Forbidden,
+    /// A FIFO, a socket, a device, or a directory that is not listed.
+    NotRegular,
+}
+
+/// What went wrong on our side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// 503: out of descriptors or of memory.
+    Exhausted,
+    /// 500: the file system reported an error.
+    Storage,
+}
+
+impl Failure {
+    /// The status to answer with.
+    #[must_use]
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::Exhausted => 503,
+            Self::Storage => 500,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! How the end of a body shows whose length is not known.
+//!
+//! Owns what that means for the end of the connection. Never writes.
+
+use runtime::service::Next;
+
+/// How the end of a body shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamFraming {
+    /// By the last chunk.
+    Chunked,
+    /// By the end of the connection.
+    UntilClose,
+    /// There is no body.
+    Omitted,
+}
+
+impl StreamFraming {
+    /// Bytes that may be sent in front of whatever follows and change nothing: a chunk's size may begin with zeros (RFC 9112
+    /// section 7.1).
+    pub(super) fn idle_bytes(self) -> &'static [u8] {
+        match self {
+            Self::Chunked => b"0",
+            Self::UntilClose | Self::Omitted => b"",
+        }
+    }
+
+    /// How a connection ends whose answer is cut, so that its client sees that (RFC 9112 section 8): without the last chunk;
+    /// where the close is the end of the body, by a reset in its place.
+    pub(super) fn cut(framing: Option<Self>) -> Next {
+        match framing {
+            Some(Self::UntilClose) => Next::Abort,
+            Some(Self::Chunked | Self::Omitted) | None => Next::Linger,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Values of Lua that the registry keeps alive, by their numbers.
+//!
+//! Owns the number, and those of the library that the engine itself looks at. Never calls Lua.
+
+use std::ffi::c_int;
+
+use mlua_sys as api;
+
+/// The number of a value that the registry keeps alive. Given back with [`Lua::release`].
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Reference(pub(super) c_int);
+
+impl Reference {
+    /// That of nil: the registry holds nothing under this number.
+    pub(in crate::engine) const NOTHING: Self = Self(api::LUA_REFNIL);
+}
+
+/// What of the library's has to do with the run under way.
+pub(super) struct Places {
+    /// What each run is at, by its coroutine.
+    pub(super) contexts: Reference,
+    /// One slot: what the run is at that is under way.
+    pub(super) current: Reference,
+    /// The function that forgets a run, by its coroutine.
+    pub(super) leave: Reference,
+}
