@@ -2,7 +2,7 @@
 
 use config::{Address, Overrides, PageErrors, parse_duration};
 use server::load::Source;
-use server::serve::{Standing, serve};
+use server::serve::{Started, serve};
 
 use crate::Failure;
 use crate::flags;
@@ -37,7 +37,7 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
     })
 }
 
-fn announce(standing: &Standing) {
+fn announce(standing: &Started) {
     let schedulers = match standing.schedulers {
         1 => "1 scheduler".to_owned(),
         count => format!("{count} schedulers"),

@@ -12,7 +12,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use conformance::{Capability, Level, Need, Options, Outcome, Report, Suite, Target, run};
+use conformance::{Capability, CaseResult, Level, Need, Options, Report, Suite, Target, run};
 use server::client::Client;
 use server::patience::until;
 use server::{Plan, Server, used_port};
@@ -93,10 +93,10 @@ fn surprises(report: &Report, on_skipped: impl Fn(&str, &str)) -> Vec<String> {
     for case in &report.cases {
         let known = DEVIATIONS.iter().any(|(id, _)| *id == case.id);
         match &case.outcome {
-            Outcome::Passed if known => surprises.push(format!("{} passes", case.id)),
-            Outcome::Failed(_) if !known => surprises.push(format!("fails: {case:#?}")),
-            Outcome::Skipped { reason } => on_skipped(&case.id, reason),
-            Outcome::Passed | Outcome::Failed(_) => {}
+            CaseResult::Passed if known => surprises.push(format!("{} passes", case.id)),
+            CaseResult::Failed(_) if !known => surprises.push(format!("fails: {case:#?}")),
+            CaseResult::Skipped { reason } => on_skipped(&case.id, reason),
+            CaseResult::Passed | CaseResult::Failed(_) => {}
         }
     }
     surprises

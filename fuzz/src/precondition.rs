@@ -3,7 +3,9 @@
 //!
 //! The first byte of an input picks method and representation, the rest are field lines.
 
-use wire::http::conditional::{Outcome, Preconditions, RangeUse, SafeMethod, Validators, evaluate};
+use wire::http::conditional::{
+    Precondition, Preconditions, RangeUse, SafeMethod, Validators, evaluate,
+};
 use wire::http::date;
 
 /// Fields of all kinds.
@@ -81,7 +83,7 @@ fn note<'a>(fields: &[(&[u8], &'a [u8])]) -> Preconditions<'a> {
 }
 
 fn assert_outcome(
-    outcome: Outcome,
+    outcome: Precondition,
     method: SafeMethod,
     preconditions: &Preconditions<'_>,
     validators: Option<&Validators<'_>>,
@@ -91,24 +93,24 @@ fn assert_outcome(
     let no_dates =
         preconditions.if_modified_since.is_none() && preconditions.if_unmodified_since.is_none();
     if !no_match && validators.is_none() {
-        assert_eq!(outcome, Outcome::Failed, "If-Match without a representation");
+        assert_eq!(outcome, Precondition::Failed, "If-Match without a representation");
     }
     if no_match && no_none_match && no_dates {
-        assert!(matches!(outcome, Outcome::Proceed { .. }), "failed without a precondition");
+        assert!(matches!(outcome, Precondition::Proceed { .. }), "failed without a precondition");
     }
     match outcome {
-        Outcome::NotModified => {
+        Precondition::NotModified => {
             assert_ne!(method, SafeMethod::Other, "304 is for GET and HEAD");
             assert!(validators.is_some() && !(no_none_match && no_dates));
         }
-        Outcome::Failed if method != SafeMethod::Other => {
+        Precondition::Failed if method != SafeMethod::Other => {
             assert!(!no_match || preconditions.if_unmodified_since.is_some());
         }
-        Outcome::Proceed { use_range: RangeUse::Apply } => {
+        Precondition::Proceed { use_range: RangeUse::Apply } => {
             assert_eq!(method, SafeMethod::Get, "ranges are for GET");
             assert!(preconditions.range.is_some() && validators.is_some());
         }
-        Outcome::Failed | Outcome::Proceed { use_range: RangeUse::Ignore } => {}
+        Precondition::Failed | Precondition::Proceed { use_range: RangeUse::Ignore } => {}
     }
 }
 

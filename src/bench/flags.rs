@@ -134,7 +134,7 @@ pub(crate) struct Http {
     )]
     pub(crate) arrivals: ArrivalsFlag,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: Surroundings,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -231,7 +231,7 @@ pub(crate) struct Expecting {
 /// From where, and whereto.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Place")]
-pub(crate) struct Place {
+pub(crate) struct Surroundings {
     /// Threads [default: one for each CPU, or for half of them when the server is on this host].
     #[arg(short, long, value_name = "N")]
     pub(crate) threads: Option<u32>,
@@ -289,7 +289,7 @@ pub(crate) struct Hold {
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub(crate) rate: Option<Ramp>,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: Surroundings,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -309,7 +309,7 @@ pub(crate) struct Knee {
     #[command(flatten)]
     pub(crate) load: Load,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: Surroundings,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -341,7 +341,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) load: Load,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: Surroundings,
     #[command(flatten)]
     pub(crate) form: Form,
 }

@@ -1,6 +1,6 @@
 //! The verb `bench knee`: steps of one rate each, until it is known where an objective breaks.
 
-use bench::knee::{KneeReport, Objective, Step, search, write_html, write_text};
+use bench::knee::{KneeReport, KneeStep, Objective, search, write_html, write_text};
 use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};
 use bench::plan::{Arrivals, Pace, Ramp, Rate};
 use bench::report::State;
@@ -30,7 +30,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
         let report = bench::run::http(&plan, words, |moment| screen.show(moment));
         screen.close();
         let report = report.map_err(|error| Failure::Failed(error.to_string()))?;
-        let step = Step::of(rate, &report, &objectives);
+        let step = KneeStep::of(rate, &report, &objectives);
         let outcome = step.outcome;
         steps.push(step);
         first.get_or_insert(report);

@@ -12,7 +12,9 @@ use bench::plan::{
     Pinning, Plan, Ramp, Request, Room, Upkeep, check_sources,
 };
 
-use super::flags::{ArrivalsFlag, Asking, Compare, Expecting, Hold, Http, Knee, Load, Place};
+use super::flags::{
+    ArrivalsFlag, Asking, Compare, Expecting, Hold, Http, Knee, Load, Surroundings,
+};
 use super::timing::{RateFlag, Timing};
 use crate::Failure;
 
@@ -83,7 +85,12 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
     Ok(Plan { upkeep: Upkeep::Hold, ..plan })
 }
 
-fn plan(urls: &[String], load: &Load, place: &Place, timing: Timing) -> Result<Plan, Failure> {
+fn plan(
+    urls: &[String],
+    load: &Load,
+    place: &Surroundings,
+    timing: Timing,
+) -> Result<Plan, Failure> {
     let ownership = if place.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid };
     let request = request(&load.asking)?;
     let aim = Aim::at(urls, &load.weight, &request, ownership).map_err(aim_failure)?;

@@ -107,7 +107,7 @@ impl From<NeedText> for Need {
 /// One thing the client does. Two sends in a row are two writes with a pause between them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub enum CaseStep {
     /// Write these bytes (a template, see `template`).
     Send(String),
     /// Write these bytes again and again, slowly, until the server reacts or the slow deadline is over.
@@ -286,7 +286,7 @@ pub struct Case {
     pub send: Option<String>,
     /// What the client does, where it is more than one write.
     #[serde(default)]
-    pub steps: Vec<Step>,
+    pub steps: Vec<CaseStep>,
     /// The final responses, in order.
     pub responses: Vec<Expectation>,
     /// The connection after them.
@@ -296,7 +296,7 @@ pub struct Case {
 
 impl Case {
     /// What the client does, in order.
-    pub fn script(&self) -> Vec<Step> {
-        self.send.iter().cloned().map(Step::Send).chain(self.steps.iter().cloned()).collect()
+    pub fn script(&self) -> Vec<CaseStep> {
+        self.send.iter().cloned().map(CaseStep::Send).chain(self.steps.iter().cloned()).collect()
     }
 }

@@ -27,9 +27,9 @@ mod target;
 mod template;
 
 pub use case::{
-    Answer, Body, Case, ConnectionAfter, Expectation, FieldFormat, Interim, Level, Need, Step,
+    Answer, Body, Case, CaseStep, ConnectionAfter, Expectation, FieldFormat, Interim, Level, Need,
 };
-pub use report::{CaseReport, Counts, Detail, Failure, Outcome, Report};
+pub use report::{CaseReport, CaseResult, Counts, Detail, Failure, Report};
 pub use response::{
     Fields, Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response,
 };

@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::case::{Case, ConnectionAfter, Step};
+use crate::case::{Case, CaseStep, ConnectionAfter};
 use crate::clock::Deadline;
 use crate::connection::{Connection, End, Exchange, Trouble};
 use crate::facts::Facts;
@@ -79,24 +79,24 @@ impl Player<'_> {
     fn take_steps(&mut self) -> io::Result<()> {
         let mut sent_before = false;
         for step in self.case.script() {
-            let sends = matches!(step, Step::Send(_));
+            let sends = matches!(step, CaseStep::Send(_));
             if sends && sent_before {
                 // So that the server sees two reads.
                 self.connection.reacts_within(self.options.write_gap);
             }
             sent_before = sends;
             match step {
-                Step::Send(text) => {
+                CaseStep::Send(text) => {
                     let bytes = self.bytes(&text)?;
                     self.connection.send(&bytes);
                 }
-                Step::Drip(text) => {
+                CaseStep::Drip(text) => {
                     let bytes = self.bytes(&text)?;
                     self.drip(&bytes);
                 }
-                Step::WaitInterim => self.connection.wait_interim(self.next_kind()),
-                Step::WaitResponse => self.take_responses(self.exchanges.len() + 1),
-                Step::HalfClose => self.connection.half_close(),
+                CaseStep::WaitInterim => self.connection.wait_interim(self.next_kind()),
+                CaseStep::WaitResponse => self.take_responses(self.exchanges.len() + 1),
+                CaseStep::HalfClose => self.connection.half_close(),
             }
         }
         Ok(())

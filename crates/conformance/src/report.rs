@@ -18,7 +18,7 @@ pub struct Failure {
 /// The outcome of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "result")]
-pub enum Outcome {
+pub enum CaseResult {
     /// The requirement is met.
     Passed,
     /// It is not.
@@ -43,7 +43,7 @@ pub struct CaseReport {
     pub requirement: String,
     /// How it went.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: CaseResult,
     /// What was sent, escaped and bounded; empty where nothing was.
     pub sent: String,
     /// What was received, escaped and bounded.
@@ -62,11 +62,11 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, outcome: &CaseResult) {
         match outcome {
-            Outcome::Passed => self.passed += 1,
-            Outcome::Failed(_) => self.failed += 1,
-            Outcome::Skipped { .. } => self.skipped += 1,
+            CaseResult::Passed => self.passed += 1,
+            CaseResult::Failed(_) => self.failed += 1,
+            CaseResult::Skipped { .. } => self.skipped += 1,
         }
     }
 
@@ -111,7 +111,7 @@ impl Report {
 
     /// The cases that failed.
     pub fn failures(&self) -> impl Iterator<Item = &CaseReport> {
-        self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Failed(_)))
+        self.cases.iter().filter(|case| matches!(case.outcome, CaseResult::Failed(_)))
     }
 
     /// The report for programs.

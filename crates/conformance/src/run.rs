@@ -9,7 +9,7 @@ use crate::facts::Facts;
 use crate::judge::judge;
 use crate::limits::THREADS_MAX;
 use crate::play::play;
-use crate::report::{CaseReport, Failure, Outcome, Report};
+use crate::report::{CaseReport, CaseResult, Failure, Report};
 use crate::suite::Suite;
 use crate::target::{Options, Target};
 
@@ -49,7 +49,7 @@ fn wanted(case: &Case, options: &Options) -> bool {
 fn run_case(case: &Case, target: &Target, facts: &Facts, options: &Options) -> CaseReport {
     let lack = case.needs.iter().find_map(|need| facts.lacks(*need, options));
     let (outcome, [sent, received]) = match lack {
-        Some(reason) => (Outcome::Skipped { reason }, Default::default()),
+        Some(reason) => (CaseResult::Skipped { reason }, Default::default()),
         None => outcome_of(case, target, facts, options),
     };
     CaseReport {
@@ -69,8 +69,8 @@ fn outcome_of(
     target: &Target,
     facts: &Facts,
     options: &Options,
-) -> (Outcome, [String; 2]) {
-    let failed = |expected, problem| Outcome::Failed(Failure { expected, problem });
+) -> (CaseResult, [String; 2]) {
+    let failed = |expected, problem| CaseResult::Failed(Failure { expected, problem });
     let played = match play(case, target, facts, options) {
         Ok(played) => played,
         Err(error) => {
@@ -78,7 +78,7 @@ fn outcome_of(
         }
     };
     let outcome = match judge(case, &played, facts) {
-        Ok(()) => Outcome::Passed,
+        Ok(()) => CaseResult::Passed,
         Err(complaint) => failed(complaint.expected, complaint.problem),
     };
     (outcome, [quote(&played.sent), quote(&played.received)])

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::case::{Case, Level, Need, Step};
+use crate::case::{Case, CaseStep, Level, Need};
 use crate::facts::Facts;
 use crate::template;
 
@@ -168,15 +168,15 @@ fn check_script(case: &Case) -> Result<(), String> {
     let mut sends = 0;
     let mut mentions_head = false;
     for step in case.script() {
-        let (Step::Send(text) | Step::Drip(text)) = &step else { continue };
+        let (CaseStep::Send(text) | CaseStep::Drip(text)) = &step else { continue };
         let bytes = template::expand(text, &facts).map_err(|error| error.to_string())?;
-        if bytes.is_empty() && matches!(step, Step::Send(_)) {
+        if bytes.is_empty() && matches!(step, CaseStep::Send(_)) {
             return Err("a send without bytes".to_owned());
         }
         mentions_head |= bytes.starts_with(b"HEAD ") || text.contains("\nHEAD ");
         sends += 1;
         check_needs(case, text)?;
-        if matches!(step, Step::Drip(_)) && !case.needs.contains(&Need::SlowDeadline) {
+        if matches!(step, CaseStep::Drip(_)) && !case.needs.contains(&Need::SlowDeadline) {
             return Err("a drip without the need slow-deadline".to_owned());
         }
     }

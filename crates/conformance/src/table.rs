@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use crate::case::Level;
-use crate::report::{CaseReport, Counts, Detail, Outcome, Report};
+use crate::report::{CaseReport, CaseResult, Counts, Detail, Report};
 
 impl Report {
     /// The report for people, with as much detail as they want.
@@ -49,9 +49,9 @@ impl Display for Report {
 
 fn line(out: &mut impl Write, case: &CaseReport) -> fmt::Result {
     match &case.outcome {
-        Outcome::Passed => writeln!(out, "  pass  {:<6}  {}", case.level, case.id),
-        Outcome::Failed(_) => writeln!(out, "  FAIL  {:<6}  {}", case.level, case.id),
-        Outcome::Skipped { reason } => {
+        CaseResult::Passed => writeln!(out, "  pass  {:<6}  {}", case.level, case.id),
+        CaseResult::Failed(_) => writeln!(out, "  FAIL  {:<6}  {}", case.level, case.id),
+        CaseResult::Skipped { reason } => {
             writeln!(out, "  skip  {:<6}  {} ({reason})", case.level, case.id)
         }
     }
@@ -59,11 +59,11 @@ fn line(out: &mut impl Write, case: &CaseReport) -> fmt::Result {
 
 fn at_length(out: &mut impl Write, case: &CaseReport) -> fmt::Result {
     writeln!(out, "    {}", case.requirement.trim())?;
-    if let Outcome::Failed(failure) = &case.outcome {
+    if let CaseResult::Failed(failure) = &case.outcome {
         writeln!(out, "    expected  {}", failure.expected)?;
         writeln!(out, "    but       {}", failure.problem)?;
     }
-    if !matches!(case.outcome, Outcome::Skipped { .. }) {
+    if !matches!(case.outcome, CaseResult::Skipped { .. }) {
         writeln!(out, "    sent      {}", case.sent)?;
         writeln!(out, "    received  {}", case.received)?;
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::report::Failure;
 
-    fn case(id: &str, section: &str, outcome: Outcome) -> CaseReport {
+    fn case(id: &str, section: &str, outcome: CaseResult) -> CaseReport {
         CaseReport {
             id: id.to_owned(),
             section: section.to_owned(),
@@ -123,9 +123,9 @@ mod tests {
         let failure =
             Failure { expected: "status 400".to_owned(), problem: "status 200".to_owned() };
         let cases = vec![
-            case("a", "policy framing", Outcome::Passed),
-            case("b", "RFC 9112 9.10", Outcome::Failed(failure)),
-            case("c", "RFC 9112 9.2", Outcome::Skipped { reason: "no echo".to_owned() }),
+            case("a", "policy framing", CaseResult::Passed),
+            case("b", "RFC 9112 9.10", CaseResult::Failed(failure)),
+            case("c", "RFC 9112 9.2", CaseResult::Skipped { reason: "no echo".to_owned() }),
         ];
         let report = Report::new("here".to_owned(), cases);
         let text = report.to_string();

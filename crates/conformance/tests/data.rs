@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use conformance::{Level, Need, Step, Suite};
+use conformance::{CaseStep, Level, Need, Suite};
 
 #[test]
 fn the_embedded_suite_is_valid() {
@@ -41,7 +41,7 @@ fn requirements_are_sentences_and_no_two_cases_do_the_same() {
 #[test]
 fn slow_attacks_are_declared() {
     for case in Suite::embedded().unwrap().cases() {
-        let drips = case.script().iter().any(|step| matches!(step, Step::Drip(_)));
+        let drips = case.script().iter().any(|step| matches!(step, CaseStep::Drip(_)));
         assert_eq!(drips, case.needs.contains(&Need::SlowDeadline), "{}", case.id);
     }
 }

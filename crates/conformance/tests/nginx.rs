@@ -6,7 +6,7 @@ mod nginx_server;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use conformance::{Options, Outcome, Suite, run};
+use conformance::{CaseResult, Options, Suite, run};
 use nginx_server::Nginx;
 use serde::Deserialize;
 
@@ -66,10 +66,10 @@ fn nginx_fails_exactly_the_known_deviations() {
     let mut surprises = Vec::new();
     for case in &report.cases {
         match (&case.outcome, known.contains_key(&case.id)) {
-            (Outcome::Passed, false) | (Outcome::Failed(_), true) => {}
-            (Outcome::Passed, true) => surprises.push(format!("{} passes", case.id)),
-            (Outcome::Failed(_), false) => surprises.push(format!("fails: {case:#?}")),
-            (Outcome::Skipped { reason }, _) => {
+            (CaseResult::Passed, false) | (CaseResult::Failed(_), true) => {}
+            (CaseResult::Passed, true) => surprises.push(format!("{} passes", case.id)),
+            (CaseResult::Failed(_), false) => surprises.push(format!("fails: {case:#?}")),
+            (CaseResult::Skipped { reason }, _) => {
                 surprises.push(format!("{} is skipped: {reason}", case.id));
             }
         }

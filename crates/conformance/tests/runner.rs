@@ -4,7 +4,7 @@ mod scripted;
 
 use std::time::Duration;
 
-use conformance::{Capability, Options, Outcome, Suite, Target, run, run_suite};
+use conformance::{Capability, CaseResult, Options, Suite, Target, run, run_suite};
 use scripted::{Script, Scripted, Then};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -34,15 +34,15 @@ fn play(script: Script, case: &str) -> Result<(), String> {
     let report = run_suite(&suite(case), &target, &options());
     assert_eq!(report.counts.total(), 1);
     match &report.cases[0].outcome {
-        Outcome::Passed => {
+        CaseResult::Passed => {
             assert!(!report.cases[0].sent.is_empty(), "what was sent is told of every case");
             Ok(())
         }
-        Outcome::Failed(failure) => {
+        CaseResult::Failed(failure) => {
             assert!(!failure.expected.is_empty());
             Err(format!("{} {}", failure.problem, report.cases[0].received))
         }
-        Outcome::Skipped { reason } => Err(format!("skipped: {reason}")),
+        CaseResult::Skipped { reason } => Err(format!("skipped: {reason}")),
     }
 }
 

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use wire::http::conditional::{self, Outcome, Preconditions, RangeUse, SafeMethod, Validators};
+use wire::http::conditional::{
+    self, Precondition, Preconditions, RangeUse, SafeMethod, Validators,
+};
 use wire::http::encoding::{Accepted, Coding};
 use wire::http::range::{
     self, ByteRange, Multipart, Ranges, write_content_range, write_unsatisfied_range,
@@ -157,13 +159,13 @@ fn represent<'e>(
     let validators = Validators { etag: chosen.etag.as_bytes(), last_modified };
     let preconditions = &request.preconditions;
     match conditional::evaluate(request.method, preconditions, Some(&validators), now_seconds) {
-        Outcome::NotModified => FileAnswer {
+        Precondition::NotModified => FileAnswer {
             fields: Cow::Borrowed(chosen.validator_fields()),
             ..refuse(Status::NOT_MODIFIED)
         },
-        Outcome::Failed => refuse(Status::PRECONDITION_FAILED),
-        Outcome::Proceed { use_range: RangeUse::Ignore } => whole(request.method, chosen),
-        Outcome::Proceed { use_range: RangeUse::Apply } => {
+        Precondition::Failed => refuse(Status::PRECONDITION_FAILED),
+        Precondition::Proceed { use_range: RangeUse::Ignore } => whole(request.method, chosen),
+        Precondition::Proceed { use_range: RangeUse::Apply } => {
             let field = preconditions.range.unwrap_or_default();
             match range::evaluate(field, chosen.body.size()) {
                 Ranges::Whole => whole(request.method, chosen),

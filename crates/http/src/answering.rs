@@ -27,7 +27,7 @@ pub(super) struct Asked<'r> {
 
 /// What an answer means for the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Answered {
     /// The next request may follow.
     Kept,
     /// That was the last one.
@@ -79,7 +79,7 @@ impl<A: Application> Http<A> {
         asked: &Asked<'_>,
         head: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
+    ) -> Answered {
         let full = self.settings.requests_per_connection.is_some_and(|most| asked.number >= most);
         let persistence = if !asked.request.head.persistent || full || context.is_draining() {
             Persistence::Closed
@@ -98,7 +98,7 @@ impl<A: Application> Http<A> {
         head: &[u8],
         begun: Begun,
         context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
+    ) -> Answered {
         self.answer_with(asked, head, begun.persistence, Some(begun), context)
     }
 
@@ -108,7 +108,7 @@ impl<A: Application> Http<A> {
         asked: &Asked<'_>,
         head: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
+    ) -> Answered {
         self.answer_with(asked, head, Persistence::Closed, None, context)
     }
 
@@ -120,7 +120,7 @@ impl<A: Application> Http<A> {
         persistence: Persistence,
         begun: Option<Begun>,
         context: &mut Context<'_, A::Message>,
-    ) -> Outcome {
+    ) -> Answered {
         self.parts.set_second(context.now.unix_seconds);
         let request = &asked.request;
         let body_use = BodyUse::of_method(request.method());
@@ -140,12 +140,12 @@ impl<A: Application> Http<A> {
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
-                return Outcome::Wait;
+                return Answered::Wait;
             }
             Answer::Part => {
                 if let Some(status) = reply.status {
                     self.begun = Some(reply.begun(status));
-                    return Outcome::Part;
+                    return Answered::Part;
                 }
             }
             Answer::Done | Answer::Upgrade | Answer::Cut => {}
@@ -166,10 +166,10 @@ impl<A: Application> Http<A> {
             log.write(&AccessLine::of(request, head, status, body_bytes, context.now));
         }
         match answer {
-            Answer::Cut => Outcome::Cut(StreamFraming::cut(framing)),
-            Answer::Upgrade if status == Status::SWITCHING_PROTOCOLS => Outcome::Upgraded,
-            _ if closed => Outcome::Closed,
-            _ => Outcome::Kept,
+            Answer::Cut => Answered::Cut(StreamFraming::cut(framing)),
+            Answer::Upgrade if status == Status::SWITCHING_PROTOCOLS => Answered::Upgraded,
+            _ if closed => Answered::Closed,
+            _ => Answered::Kept,
         }
     }
 

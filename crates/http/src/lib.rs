@@ -19,7 +19,7 @@ mod settings;
 mod stats;
 mod stream;
 
-pub use app::{App, AppMessage, Call, Failure, Outcome, Response, Running, Server, Stop};
+pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
 pub use application::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest};
 pub use connection::Connection;
 pub use function::{Function, serve};

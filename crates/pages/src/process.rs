@@ -115,12 +115,12 @@ pub(super) struct Underway {
     pub(super) due_ns: u64,
     /// What it waited for, once it is here.
     pub(super) delivery: Option<Delivery>,
-    pub(super) standing: Standing,
+    pub(super) standing: ProcessState,
 }
 
 impl Underway {
     pub(super) fn new(run: Run, life: Life, due_ns: u64, delivery: Option<Delivery>) -> Self {
-        Self { work: Work::Run(run), life, due_ns, delivery, standing: Standing::Waits }
+        Self { work: Work::Run(run), life, due_ns, delivery, standing: ProcessState::Waits }
     }
 
     /// Whether what it waits for is here, or it waits for nothing any more.
@@ -132,7 +132,7 @@ impl Underway {
 
 /// Whether one that does not run is to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum ProcessState {
     /// It waits, or was told to go on.
     Waits,
     /// It is in the queue of those that go on.

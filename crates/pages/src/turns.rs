@@ -11,7 +11,7 @@ use runtime::slots::ProcessId;
 
 use super::host::BackgroundHost;
 use super::post::Letter;
-use super::process::{Key, Standing, Work};
+use super::process::{Key, ProcessState, Work};
 use super::ready::Used;
 use super::runner::{Moment, Runner, Turnout};
 use crate::limits::{
@@ -107,7 +107,7 @@ impl Runner {
             return Some(process);
         }
         let underway = self.underway.get_mut(&key)?;
-        underway.standing = Standing::Waits;
+        underway.standing = ProcessState::Waits;
         match key {
             Key::Request(process) => Some(process),
             Key::Spawned(_) => {
@@ -139,10 +139,10 @@ impl Runner {
     /// Puts one where it belongs among those that go on, once.
     pub(super) fn make_ready(&mut self, key: Key) {
         let Some(underway) = self.underway.get_mut(&key) else { return };
-        if underway.standing == Standing::Ready {
+        if underway.standing == ProcessState::Ready {
             return;
         }
-        underway.standing = Standing::Ready;
+        underway.standing = ProcessState::Ready;
         let used_ns = match underway.life.shares_budget_with() {
             Some(family) => family.spent_ns(self.now_ns),
             None => match &underway.work {

@@ -10,13 +10,13 @@ use crate::limits::WAY_LINKS_MAX;
 
 /// A name on the way, in its directory: a directory, or a link that leads on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct PathStep {
     pub directory: PathBuf,
     pub name: OsString,
 }
 
 /// All names on the way to a path as it is now, links followed. What is not there ends nothing: it may come.
-pub(super) fn way_to(path: &Path) -> Vec<Step> {
+pub(super) fn way_to(path: &Path) -> Vec<PathStep> {
     let mut steps = Vec::new();
     let mut links = 0;
     let mut directory = PathBuf::new();
@@ -35,7 +35,7 @@ pub(super) fn way_to(path: &Path) -> Vec<Step> {
             Some(Component::CurDir) | None => continue,
         }
         let place = directory.join(&piece);
-        steps.push(Step { directory: directory.clone(), name: piece });
+        steps.push(PathStep { directory: directory.clone(), name: piece });
         match std::fs::read_link(&place) {
             Ok(target) if links < WAY_LINKS_MAX => {
                 links += 1;

@@ -116,7 +116,7 @@ impl fmt::Display for LaunchError {
 impl std::error::Error for LaunchError {}
 
 /// What a scheduler reports once its listeners stand.
-struct Standing {
+struct Prepared {
     addresses: Vec<ListenAddress>,
     private_table: bool,
     cpu: Option<usize>,
@@ -248,7 +248,7 @@ fn run<S, F>(
     seat_plan: &SeatPlan,
     seat: Seat<S::Message>,
     make: &F,
-    report: &Sender<Result<Standing, LaunchError>>,
+    report: &Sender<Result<Prepared, LaunchError>>,
     started: &Receiver<()>,
 ) -> io::Result<Stats>
 where
@@ -277,7 +277,7 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
     seat_plan: &SeatPlan,
     seat: Seat<S::Message>,
     make: &F,
-) -> Result<(Scheduler<Epoll, S>, Standing), LaunchError> {
+) -> Result<(Scheduler<Epoll, S>, Prepared), LaunchError> {
     let SeatPlan { plan, number, cpu } = seat_plan;
     let cpu = cpu.filter(|cpu| pin_current_thread(*cpu).is_ok());
     let private_table = plan.tables == Tables::Private && part_table(plan, &seat);
@@ -304,7 +304,7 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
         addresses.push(opened.map_err(refused)?);
     }
     let pulse = scheduler.pulse();
-    Ok((scheduler, Standing { addresses, private_table, cpu, pulse }))
+    Ok((scheduler, Prepared { addresses, private_table, cpu, pulse }))
 }
 
 fn is_tcp(address: &ListenAddress) -> bool {

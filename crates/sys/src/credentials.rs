@@ -107,21 +107,21 @@ pub fn drop_to(user: &User) -> Result<(), CredentialsError> {
     if user.is_current() {
         return prove_root_is_gone(user);
     }
-    take_step(user, Step::Groups)?;
-    take_step(user, Step::Group)?;
-    take_step(user, Step::User)?;
+    take_step(user, PrivilegeStep::Groups)?;
+    take_step(user, PrivilegeStep::Group)?;
+    take_step(user, PrivilegeStep::User)?;
     prove_root_is_gone(user)
 }
 
-fn take_step(user: &User, step: Step) -> Result<(), CredentialsError> {
+fn take_step(user: &User, step: PrivilegeStep) -> Result<(), CredentialsError> {
     let (user_id, group_id) = (user.user_id, user.group_id);
     let status = match step {
         // SAFETY: the name ends with NUL and is only read.
-        Step::Groups => unsafe { libc::initgroups(user.name.as_ptr(), group_id) },
+        PrivilegeStep::Groups => unsafe { libc::initgroups(user.name.as_ptr(), group_id) },
         // SAFETY: three numbers; the C library applies them to all threads.
-        Step::Group => unsafe { libc::setresgid(group_id, group_id, group_id) },
+        PrivilegeStep::Group => unsafe { libc::setresgid(group_id, group_id, group_id) },
         // SAFETY: three numbers; the C library applies them to all threads.
-        Step::User => unsafe { libc::setresuid(user_id, user_id, user_id) },
+        PrivilegeStep::User => unsafe { libc::setresuid(user_id, user_id, user_id) },
     };
     if status == 0 {
         return Ok(());
@@ -149,7 +149,7 @@ fn prove_root_is_gone(user: &User) -> Result<(), CredentialsError> {
 
 /// The steps of [`drop_to`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PrivilegeStep {
     /// The supplementary groups.
     Groups,
     /// The group.
@@ -158,7 +158,7 @@ pub enum Step {
     User,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for PrivilegeStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Groups => "setting the supplementary groups (initgroups)",
@@ -193,14 +193,14 @@ pub enum CredentialsError {
         /// The wanted user.
         name: String,
         /// The step that was refused.
-        step: Step,
+        step: PrivilegeStep,
     },
     /// The kernel refused a step for another reason.
     Refused {
         /// The wanted user.
         name: String,
         /// The step.
-        step: Step,
+        step: PrivilegeStep,
         /// The kernel's reason.
         source: io::Error,
     },

@@ -285,9 +285,9 @@ mod tests {
     use super::*;
 
     /// A directory of its own, gone with the test.
-    struct Place(PathBuf);
+    struct TestDirectory(PathBuf);
 
-    impl Place {
+    impl TestDirectory {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("spool-{name}-{}", std::process::id()));
             fs::create_dir(&path).unwrap();
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for TestDirectory {
         fn drop(&mut self) {
             let _gone = fs::remove_dir_all(&self.0);
         }
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_file_appears_when_it_is_saved() {
-        let place = Place::new("saved");
+        let place = TestDirectory::new("saved");
         let spool = Spool::open(&place.0).unwrap();
         let [one, two] = [("a.part", "one"), ("b.part", "two")].map(|(part, text)| {
             let file = spool.create(part).unwrap();
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_file_whose_name_is_anothers_is_neither_read_nor_moved() {
-        let place = Place::new("others");
+        let place = TestDirectory::new("others");
         let spool = Spool::open(&place.0).unwrap();
         let make = |part: &str| {
             let file = spool.create(part).unwrap();
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_name_leads_nowhere_else() {
-        let place = Place::new("names");
+        let place = TestDirectory::new("names");
         let spool = Spool::open(&place.0).unwrap();
         fs::create_dir(place.0.join("below")).unwrap();
         let a = spool.create("a").unwrap().identity();
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn only_the_first_holder_is_alone() {
-        let place = Place::new("held");
+        let place = TestDirectory::new("held");
         let (one, other) = (Spool::open(&place.0).unwrap(), Spool::open(&place.0).unwrap());
         let mut swept = 0;
         assert_eq!(one.hold(|_| swept += 1), Holders::Alone);

@@ -150,9 +150,9 @@ mod tests {
     }
 
     /// The directory of a test, gone with it.
-    struct Place(PathBuf);
+    struct TestDirectory(PathBuf);
 
-    impl Place {
+    impl TestDirectory {
         fn new(name: &str) -> Self {
             let place =
                 std::env::temp_dir().join(format!("velodrome-{name}-{}", std::process::id()));
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for TestDirectory {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn changes_of_names_are_told_once_and_reading_is_no_change() {
-        let place = Place::new("watch-names");
+        let place = TestDirectory::new("watch-names");
         let watch = Watch::new().unwrap();
         let id = watch.add(&place.0).unwrap();
         assert_eq!(watch.add(&place.0).unwrap(), id);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn no_change_is_missed_while_a_directory_is_watched_once_more() {
-        let place = Place::new("watch-again");
+        let place = TestDirectory::new("watch-again");
         let watch = Watch::new().unwrap();
         watch.add(&place.0).unwrap();
         let [one, other] = ["one", "other"].map(|name| place.0.join(name));
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_directory_is_told() {
-        let place = Place::new("watch-end");
+        let place = TestDirectory::new("watch-end");
         let watch = Watch::new().unwrap();
         let inner = place.0.join("inner");
         fs::create_dir(&inner).unwrap();

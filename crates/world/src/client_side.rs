@@ -6,7 +6,7 @@
 use sys::socket::{ListenAddress, Peer};
 
 use super::agenda::{Event, Key};
-use super::connection::{ClientState, Mark, Place};
+use super::connection::{ClientState, Mark, Position};
 use super::fingerprint::Happening;
 use super::listening::Gate;
 use super::pipe::End;
@@ -34,7 +34,7 @@ impl State {
             self.agenda.put(self.now_ns.saturating_add(defer_ns), key, Event::Undefer);
         } else {
             gate.queue.push_back(index);
-            self.connection(index).place = Place::Queued;
+            self.connection(index).place = Position::Queued;
         }
         self.fingerprint.note(Happening::Connected, index.into(), listener as u64);
         Some(key)

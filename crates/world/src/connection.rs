@@ -12,7 +12,7 @@ use super::pipe::{Bytes, End, Pipe};
 
 /// Where the server's end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// With a listener, until its first bytes arrive.
     Deferred,
     /// In a listener's queue.
@@ -79,7 +79,7 @@ pub(super) struct Connection {
     pub(super) listener: u32,
     pub(super) scheduler: u16,
     marks: u16,
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// What the client was told; see [`Connection::client_state`].
     pub(super) client: ClientState,
     pub(super) peer: Peer,
@@ -108,7 +108,7 @@ impl Connection {
             listener,
             scheduler: u16::MAX,
             marks: 0,
-            place: Place::Deferred,
+            place: Position::Deferred,
             client: ClientState::Open,
             peer,
             watch: None,

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use sys::pollset::{AcceptError, ListenOptions, Token};
 use sys::socket::{ListenAddress, Peer};
 
-use super::connection::Place;
+use super::connection::Position;
 use super::fingerprint::Happening;
 use super::listening::Gate;
 use super::state::{State, Way};
@@ -80,9 +80,9 @@ impl State {
         self.sides[usize::from(gate.scheduler)].descriptors -= 1;
         for index in 0..u32::try_from(self.connections.len()).expect("its places have numbers") {
             let connection = self.connection(index);
-            let waits = matches!(connection.place, Place::Deferred | Place::Queued);
+            let waits = matches!(connection.place, Position::Deferred | Position::Queued);
             if waits && connection.listener == listener {
-                connection.place = Place::Closed;
+                connection.place = Position::Closed;
                 self.dispatch_reset(index, Way::ToClient);
                 self.free_if_over(index);
             }
@@ -136,13 +136,13 @@ impl State {
         let index = queue.pop_front().ok_or(AcceptError::Blocked)?;
         if self.random.chance(self.faults.aborted) {
             self.cut(index);
-            self.connection(index).place = Place::Closed;
+            self.connection(index).place = Position::Closed;
             self.free_if_over(index);
             return Err(AcceptError::Aborted);
         }
         self.sides[usize::from(scheduler)].descriptors += 1;
         let connection = self.connection(index);
-        connection.place = Place::Accepted;
+        connection.place = Position::Accepted;
         connection.scheduler = scheduler;
         Ok((index, connection.peer))
     }

@@ -12,7 +12,7 @@ use sys::pollset::{ConnectOptions, Connecting, Interest, Token};
 use sys::socket::Peer;
 
 use super::agenda::{Event, Key};
-use super::connection::{ClientState, Mark, Place, Watch};
+use super::connection::{ClientState, Mark, Position, Watch};
 use super::fingerprint::Happening;
 use super::listening::Remote;
 use super::state::State;
@@ -125,7 +125,7 @@ impl State {
     fn insert_outbound(&mut self, scheduler: u16, peer: Peer) -> u32 {
         let index = self.insert(NO_LISTENER, peer);
         let connection = self.connection(index);
-        connection.place = Place::Accepted;
+        connection.place = Position::Accepted;
         connection.scheduler = scheduler;
         self.side(usize::from(scheduler)).descriptors += 1;
         index

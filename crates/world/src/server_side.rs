@@ -7,7 +7,7 @@ use std::io;
 use sys::pollset::{Follows, Interest, Ready, Rest, Sent, Token};
 
 use super::agenda::Event;
-use super::connection::{Mark, Place, Watch};
+use super::connection::{Mark, Position, Watch};
 use super::fingerprint::Happening;
 use super::pipe::End;
 use super::state::{State, Way};
@@ -237,7 +237,7 @@ impl State {
         } else if !gone {
             self.end_output(index);
         }
-        self.connection(index).place = Place::Closed;
+        self.connection(index).place = Position::Closed;
         self.sides[scheduler].descriptors -= 1;
         self.pump(index);
         self.free_if_over(index);

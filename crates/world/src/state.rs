@@ -10,7 +10,7 @@ use sys::pollset::Interest;
 use sys::socket::Peer;
 
 use super::agenda::{Agenda, Event, Key, Segment};
-use super::connection::{ClientState, Connection, Mark, Place};
+use super::connection::{ClientState, Connection, Mark, Position};
 use super::faults::Faults;
 use super::fingerprint::{Fingerprint, Happening};
 use super::listening::{Gate, Remote};
@@ -145,7 +145,7 @@ impl State {
     /// Frees the place of a connection that both ends have closed.
     pub(super) fn free_if_over(&mut self, index: u32) {
         let connection = self.connection(index);
-        if connection.place == Place::Closed && connection.take(Mark::RELEASED) {
+        if connection.place == Position::Closed && connection.take(Mark::RELEASED) {
             connection.generation += 1;
             connection.to_client.arrived.clear();
             connection.unsent.clear();
@@ -278,7 +278,7 @@ impl State {
         if connection.has(Mark::GONE) {
             return;
         }
-        if connection.place == Place::Closed {
+        if connection.place == Position::Closed {
             // Nobody is there for these bytes: RFC 9293 section 3.10.7.1 answers with a reset.
             if matches!(connection.client, ClientState::Open | ClientState::EndedByServer) {
                 self.dispatch_reset(index, Way::ToClient);
@@ -303,7 +303,7 @@ impl State {
         connection.to_client.flying -= length;
         match segment {
             Segment::Bytes(_) if connection.has(Mark::RELEASED) => {
-                if connection.place != Place::Closed {
+                if connection.place != Position::Closed {
                     self.dispatch_reset(index, Way::ToServer);
                 }
             }
@@ -331,8 +331,8 @@ impl State {
     /// A connection with its first bytes, or after its time, may be accepted.
     fn enqueue_deferred(&mut self, index: u32) {
         let connection = &mut self.connections[index as usize];
-        if connection.place == Place::Deferred {
-            connection.place = Place::Queued;
+        if connection.place == Position::Deferred {
+            connection.place = Position::Queued;
             let gate = &mut self.gates[connection.listener as usize];
             gate.deferred -= 1;
             gate.queue.push_back(index);
@@ -361,14 +361,14 @@ impl State {
     fn lose_server_end(&mut self, index: u32) {
         let connection = &mut self.connections[index as usize];
         match connection.place {
-            Place::Closed => return,
-            Place::Deferred => {
-                connection.place = Place::Closed;
+            Position::Closed => return,
+            Position::Deferred => {
+                connection.place = Position::Closed;
                 self.gates[connection.listener as usize].deferred -= 1;
                 self.free_if_over(index);
                 return;
             }
-            Place::Queued | Place::Accepted => {}
+            Position::Queued | Position::Accepted => {}
         }
         if connection.has(Mark::GONE) {
             return;

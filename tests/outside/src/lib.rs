@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use velodrome::http::{App, Call, Failure, Outcome, Response, Running, Server, Status};
+use velodrome::http::{App, Call, Failure, HandlerResult, Response, Running, Server, Status};
 
 /// What one scheduler keeps.
 #[derive(Debug, Default)]
@@ -58,13 +58,13 @@ fn number(call: &Call<'_, Notes>) -> Result<u32, Failure> {
     text.parse().map_err(|_| Failure::new(Status::BAD_REQUEST, "a note has a number"))
 }
 
-fn show(call: &mut Call<'_, Notes>) -> Outcome {
+fn show(call: &mut Call<'_, Notes>) -> HandlerResult {
     let number = number(call)?;
     let note = call.state().notes.get(&number).ok_or_else(Failure::not_found)?;
     Response::json(note)
 }
 
-fn write(call: &mut Call<'_, Notes>) -> Outcome {
+fn write(call: &mut Call<'_, Notes>) -> HandlerResult {
     let (number, note) = (number(call)?, call.json()?);
     match call.state().notes.insert(number, note) {
         Some(_) => Ok(Response::empty(Status::NO_CONTENT)),
@@ -76,14 +76,14 @@ fn write(call: &mut Call<'_, Notes>) -> Outcome {
 }
 
 /// The notes of all schedulers.
-fn count(call: &mut Call<'_, Notes>) -> Outcome {
+fn count(call: &mut Call<'_, Notes>) -> HandlerResult {
     call.ask_all(
         |notes| notes.notes.len(),
         |_call, counts| Response::json(&counts.iter().sum::<usize>()),
     )
 }
 
-fn slow(call: &mut Call<'_, Notes>) -> Outcome {
+fn slow(call: &mut Call<'_, Notes>) -> HandlerResult {
     let milliseconds = call.parameter("milliseconds").parse()?;
     call.after(Duration::from_millis(milliseconds), |call| {
         let path = call.request().path().to_owned();

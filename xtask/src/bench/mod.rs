@@ -30,7 +30,7 @@ use crate::arguments::Arguments;
 use crate::failure::Failure;
 
 use contender::Contender;
-use report::Outcome;
+use report::Comparison;
 use running::Running;
 use sample::Sample;
 use site::Site;
@@ -172,8 +172,8 @@ fn run_workload(
     site: &Site,
     cores: &host::Cores,
     descriptors: u64,
-) -> Outcome {
-    let mut outcome = Outcome::new(workload);
+) -> Comparison {
+    let mut outcome = Comparison::new(workload);
     if let Some(reason) = load::missing(workload.load) {
         outcome.skip_all(reason);
         return outcome;
@@ -218,7 +218,7 @@ fn run_workload(
 /// an hour of measuring is not lost to it.
 fn keep(
     running: &mut Vec<(Contender, Running)>,
-    outcome: &mut Outcome,
+    outcome: &mut Comparison,
     mut work: impl FnMut(&Contender, &mut Running) -> Result<Option<Sample>, Failure>,
 ) {
     running.retain_mut(|(contender, server)| match work(contender, server) {

@@ -34,7 +34,7 @@ impl Entry {
 }
 
 /// What became of a workload.
-pub(crate) struct Outcome {
+pub(crate) struct Comparison {
     workload: &'static Workload,
     entries: Vec<Entry>,
     /// How the load was called for the last contender; the others differ by the address.
@@ -49,12 +49,12 @@ struct Judgement {
     value: f64,
 }
 
-impl Outcome {
-    pub(crate) fn new(workload: &'static Workload) -> Outcome {
+impl Comparison {
+    pub(crate) fn new(workload: &'static Workload) -> Comparison {
         let entry =
             |name| Entry { name, samples: Vec::new(), skipped: None, command: String::new() };
         let entries = workload.contenders.iter().map(|contender| entry(contender.name)).collect();
-        Outcome { workload, entries, load: String::new() }
+        Comparison { workload, entries, load: String::new() }
     }
 
     pub(crate) fn note_command(&mut self, name: &str, command: &str) {
@@ -334,8 +334,8 @@ mod tests {
     use crate::bench::workload::WORKLOADS;
 
     /// Workload (a) with these microseconds per request in each round.
-    fn outcome(floor: &[f64], ours: &[f64]) -> Outcome {
-        let mut outcome = Outcome::new(&WORKLOADS[0]);
+    fn outcome(floor: &[f64], ours: &[f64]) -> Comparison {
+        let mut outcome = Comparison::new(&WORKLOADS[0]);
         for (name, values) in [("floor", floor), (OURS, ours)] {
             for value in values {
                 let numbers = [(Metric::CpuMicros, *value), (Metric::UserMicros, 0.2)];

@@ -17,7 +17,7 @@ use crate::workspace;
 
 use servers::{OTHERS, OURS, Ours, Running, Server};
 use site::Site;
-use table::{Case, Column, Outcome};
+use table::{Case, Column, Verdict};
 
 /// Where the tables stand.
 const DOCUMENT: &str = "docs/conformance.md";
@@ -91,7 +91,7 @@ fn own_column(ours: &Ours, programs: &Path) -> Result<Column, Failure> {
     let mut cases = play(OURS, &ours.files, programs)?;
     let others = play("reflect", &ours.echo, programs)?;
     for (case, other) in cases.iter_mut().zip(others) {
-        if case.outcome == Outcome::NotApplicable && case.id == other.id {
+        if case.outcome == Verdict::NotApplicable && case.id == other.id {
             *case = other;
         }
     }

@@ -24,7 +24,7 @@ pub(crate) struct Case {
     pub(crate) section: String,
     pub(crate) level: String,
     /// Failed only where it failed in every round.
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Verdict,
     /// Whether rounds differed.
     unsteady: bool,
 }
@@ -34,13 +34,13 @@ impl Case {
     pub(crate) fn join(&mut self, other: &Case) {
         if other.id == self.id && other.outcome != self.outcome {
             self.unsteady = true;
-            self.outcome = Outcome::Passed;
+            self.outcome = Verdict::Passed;
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Verdict {
     Passed,
     Failed,
     NotApplicable,
@@ -52,9 +52,9 @@ pub(crate) fn read_cases(json: &[u8]) -> Option<Vec<Case>> {
     let case = |case: &Value| {
         let text = |key: &str| case[key].as_str().map(str::to_owned);
         let outcome = match case["result"].as_str()? {
-            "passed" => Outcome::Passed,
-            "failed" => Outcome::Failed,
-            "skipped" => Outcome::NotApplicable,
+            "passed" => Verdict::Passed,
+            "failed" => Verdict::Failed,
+            "skipped" => Verdict::NotApplicable,
             _ => return None,
         };
         let (id, section, level) = (text("id")?, text("section")?, text("level")?);
@@ -82,7 +82,7 @@ pub(crate) fn markdown(columns: &[Column], date: &str) -> String {
     sections.sort_by_cached_key(|section| section_key(section));
     table(&mut text, "section", columns, &sections, |case| &case.section);
     text.push_str("\nEvery MUST that was not met:\n\n");
-    list(&mut text, columns, |case| case.level == "must" && case.outcome == Outcome::Failed);
+    list(&mut text, columns, |case| case.level == "must" && case.outcome == Verdict::Failed);
     if columns.iter().flat_map(|column| &column.cases).any(|case| case.unsteady) {
         text.push_str("\nMet in some rounds only, and counted as passed:\n\n");
         list(&mut text, columns, |case| case.unsteady);
@@ -127,9 +127,9 @@ fn cell<'c>(cases: impl Iterator<Item = &'c Case>) -> String {
     let (mut passed, mut failed, mut not_applicable) = (0, 0, 0);
     for case in cases {
         match case.outcome {
-            Outcome::Passed => passed += 1,
-            Outcome::Failed => failed += 1,
-            Outcome::NotApplicable => not_applicable += 1,
+            Verdict::Passed => passed += 1,
+            Verdict::Failed => failed += 1,
+            Verdict::NotApplicable => not_applicable += 1,
         }
     }
     format!("{passed} / {failed} / {not_applicable}")
@@ -189,7 +189,7 @@ mod tests {
     fn rounds_that_differ_are_told() {
         let mut cases = read_cases(JSON).expect("three cases");
         let mut again = read_cases(JSON).expect("three cases");
-        again[0].outcome = Outcome::Passed;
+        again[0].outcome = Verdict::Passed;
         cases.iter_mut().zip(&again).for_each(|(case, other)| case.join(other));
         let (name, version, note) = ("x".to_owned(), "1".to_owned(), String::new());
         let text = markdown(&[Column { name, version, note, cases }], "2026-11-21");

@@ -18,7 +18,10 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     ("crates/pages/src/fetch", &["client", "names", "outbound", "stream"]),
     ("crates/script/src/engine", &["collection", "lost", "report", "run", "state"]),
-    ("crates/server/src/site", &["answer", "engine", "file", "handle", "pack", "page", "script"]),
+    (
+        "crates/server/src/site",
+        &["answer", "engine", "error_page", "file", "handle", "pack", "script"],
+    ),
 ];
 
 /// The path of a module: the folder of its crate, then names.

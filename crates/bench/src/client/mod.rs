@@ -67,7 +67,7 @@ fn targets_of(plan: &Plan, peer: usize) -> (Vec<u32>, Choice) {
 
 /// What a thread hands over at the end of its run.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Finished {
     /// What it measured.
     pub tally: Tally,
     /// What it used of its core while it was counted.
@@ -116,14 +116,14 @@ pub struct Client {
     before: Option<(ThreadSample, u64)>,
     waits: Waits,
     /// The measurement of this thread. It is handed over when all connections are closed.
-    outcome: Option<Outcome>,
+    outcome: Option<Finished>,
     /// Requests of this thread that count; then its run is over.
     quota: u64,
     ended_ns: u64,
     core: Option<u32>,
     live: Arc<Live>,
     next_live_ns: u64,
-    handover: Sender<Outcome>,
+    handover: Sender<Finished>,
 }
 
 /// What a thread is told before it begins.
@@ -140,7 +140,7 @@ pub struct Orders {
     /// Where it tells of itself.
     pub live: Arc<Live>,
     /// Where it hands over what it measured.
-    pub handover: Sender<Outcome>,
+    pub handover: Sender<Finished>,
 }
 
 impl Client {

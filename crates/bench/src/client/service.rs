@@ -18,7 +18,7 @@ use super::live::Glance;
 use super::pacer::{Pacer, Taker};
 use super::waits::Waits;
 use super::window::Stage;
-use super::{Client, NoMessage, OpeningTimes, Outcome, Window};
+use super::{Client, Finished, NoMessage, OpeningTimes, Window};
 use crate::host::{ThreadSample, ThreadUse};
 use crate::limits::LIVE_NS;
 use crate::plan::{Lifetime, Upkeep};
@@ -96,7 +96,7 @@ impl Client {
         let nothing = Tally::new(self.tally.pace(), 0, 0);
         let tally = std::mem::replace(&mut self.tally, nothing);
         let opening = self.opening_times;
-        self.outcome = Some(Outcome { tally, used, wall_ns, opening });
+        self.outcome = Some(Finished { tally, used, wall_ns, opening });
         self.ended_ns = end_ns;
         self.stage = Stage::Ended;
         self.live.finish();

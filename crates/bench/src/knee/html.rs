@@ -3,7 +3,7 @@
 //! Owns the order of its parts. What they look like is the report's, whose pages these resemble.
 
 use super::text::word;
-use super::{KneeReport, Outcome, Step};
+use super::{KneeFound, KneeReport, KneeStep};
 use crate::report::Percentile;
 use crate::report::figures::{count, duration, numbered, rate};
 use crate::report::html::load::{Load, LoadPoint};
@@ -53,8 +53,8 @@ fn figures(report: &KneeReport, page: &mut Page) {
     let found = &report.found;
     let per_second =
         |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{} /s", rate(value)));
-    let good = |step: &&Step| {
-        Some(step.rate_per_s) == found.last_good_per_s && step.outcome == Outcome::Held
+    let good = |step: &&KneeStep| {
+        Some(step.rate_per_s) == found.last_good_per_s && step.outcome == KneeFound::Held
     };
     let good = report.steps.iter().rev().find(good);
     page.element("section", &[("class", &"tiles")], |page| {
@@ -105,10 +105,10 @@ fn plot(report: &KneeReport, page: &mut Page) {
 }
 
 /// None where nothing was answered: there is no time.
-fn point(step: &Step, percentiles: &[Percentile]) -> Option<LoadPoint> {
+fn point(step: &KneeStep, percentiles: &[Percentile]) -> Option<LoadPoint> {
     let times_ns = percentiles.iter().map(|place| step.response_ns(*place));
     let times_ns = times_ns.collect::<Option<Vec<u64>>>()?;
-    let shape = if step.outcome == Outcome::Held { Shape::Disc } else { Shape::Ring };
+    let shape = if step.outcome == KneeFound::Held { Shape::Disc } else { Shape::Ring };
     Some(LoadPoint { rate_per_s: step.rate_per_s, times_ns, shape })
 }
 
@@ -124,7 +124,7 @@ fn steps(report: &KneeReport, page: &mut Page) {
     page.element("div", &[("class", &"steps")], |page| tables::write(page, &columns, rows));
 }
 
-fn cells(step: &Step, percentiles: &[Percentile]) -> Vec<String> {
+fn cells(step: &KneeStep, percentiles: &[Percentile]) -> Vec<String> {
     let dash = || "-".to_owned();
     let time = |place: &Percentile| {
         step.response_ns(*place).map_or_else(dash, |time| duration(time as f64))

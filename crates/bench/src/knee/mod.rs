@@ -9,7 +9,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 pub use html::write_html;
-pub use search::{End, Found, Outcome, search};
+pub use search::{End, Found, KneeFound, search};
 pub use text::write_text;
 
 use crate::host::HostFacts;
@@ -46,16 +46,16 @@ pub struct KneeReport {
     /// Where it ran.
     pub host: HostFacts,
     /// All steps, in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<KneeStep>,
 }
 
 /// One measurement at one rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct KneeStep {
     /// Requests that were due in a second.
     pub rate_per_s: f64,
     /// What it came to.
-    pub outcome: Outcome,
+    pub outcome: KneeFound,
     /// Why it did not hold.
     pub reasons: Vec<String>,
     /// Requests that were answered in a second.
@@ -75,7 +75,7 @@ impl KneeReport {
         [lowest, highest]: [f64; 2],
         found: Found,
         first: Report,
-        steps: Vec<Step>,
+        steps: Vec<KneeStep>,
     ) -> Self {
         Self {
             schema: KNEE_SCHEMA,
@@ -138,8 +138,8 @@ impl KneeReport {
     }
 
     /// The steps in the order of their rates.
-    fn by_rate(&self) -> Vec<&Step> {
-        let mut steps: Vec<&Step> = self.steps.iter().collect();
+    fn by_rate(&self) -> Vec<&KneeStep> {
+        let mut steps: Vec<&KneeStep> = self.steps.iter().collect();
         steps.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
         steps
     }
@@ -155,9 +155,9 @@ impl KneeReport {
     }
 }
 
-impl Step {
+impl KneeStep {
     /// Judges the measurement at a rate.
-    pub fn of(rate_per_s: f64, report: &Report, objectives: &[Objective]) -> Step {
+    pub fn of(rate_per_s: f64, report: &Report, objectives: &[Objective]) -> KneeStep {
         let broken = report.runs.iter().flat_map(|run| broken(run, objectives));
         let of_server: Vec<String> = reasons(report, is_of_server).chain(broken).collect();
         // A reason that only makes times longer casts no doubt on times that are short enough.
@@ -165,19 +165,19 @@ impl Step {
         let doubts = |code| !is_of_server(code) && (!holds || !lengthens(code));
         let untrusted: Vec<String> = reasons(report, doubts).collect();
         let (mut outcome, reasons) = match (of_server.is_empty(), untrusted.is_empty()) {
-            (true, true) => (Outcome::Held, Vec::new()),
-            (false, true) => (Outcome::Broken, of_server),
+            (true, true) => (KneeFound::Held, Vec::new()),
+            (false, true) => (KneeFound::Broken, of_server),
             _ if is_unanswered(report) => (silence(report), [of_server, untrusted].concat()),
-            (_, false) => (Outcome::Untrusted, untrusted),
+            (_, false) => (KneeFound::Untrusted, untrusted),
         };
         if report.ended == Ended::Interrupted {
-            outcome = Outcome::Stopped;
+            outcome = KneeFound::Stopped;
         }
         let run = report.runs.last();
         let times = |run: &RunReport| Percentile::ALL.map(|place| place.of(&run.response)).to_vec();
         let cores =
             |run: &RunReport| Some(run.server.as_ref()?.cpu_ns as f64 / run.wall_ns.max(1) as f64);
-        Step {
+        KneeStep {
             rate_per_s,
             outcome,
             reasons,
@@ -232,10 +232,10 @@ fn is_unanswered(report: &Report) -> bool {
 
 /// Whose doing it is that nothing was answered, though the result is in doubt: what the host did to times and rates is no
 /// excuse, and a generator that hardly asked is one.
-fn silence(report: &Report) -> Outcome {
+fn silence(report: &Report) -> KneeFound {
     let is_excuse = |code| matches!(code, ReasonCode::GeneratorBusy | ReasonCode::SentLate);
     let is_excused = report.verdict.reasons.iter().any(|reason| is_excuse(reason.code));
-    if is_excused { Outcome::Untrusted } else { Outcome::Broken }
+    if is_excused { KneeFound::Untrusted } else { KneeFound::Broken }
 }
 
 /// Reasons of the verdict that are the server's doing.

@@ -10,7 +10,7 @@ use crate::limits::{KNEE_INTERVAL_FACTOR, KNEE_RATES_MAXIMUM, KNEE_STEP_FACTOR};
 /// What a measurement at a rate came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum KneeFound {
     /// Every objective held.
     Held,
     /// One did not.
@@ -56,16 +56,16 @@ pub enum End {
 pub fn search<Error>(
     lowest: f64,
     highest: f64,
-    mut measure: impl FnMut(f64) -> Result<Outcome, Error>,
+    mut measure: impl FnMut(f64) -> Result<KneeFound, Error>,
 ) -> Result<Found, Error> {
     let mut good = None;
-    let mut bad: Option<(f64, Outcome)> = None;
+    let mut bad: Option<(f64, KneeFound)> = None;
     let mut is_stopped = false;
     for _ in 0..KNEE_RATES_MAXIMUM {
         let Some(rate) = next(good, bad.map(|(rate, _)| rate), lowest, highest) else { break };
         match confirmed(rate, &mut measure)? {
-            Outcome::Held => good = Some(rate),
-            Outcome::Stopped => {
+            KneeFound::Held => good = Some(rate),
+            KneeFound::Stopped => {
                 is_stopped = true;
                 break;
             }
@@ -76,7 +76,7 @@ pub fn search<Error>(
     let is_done = next(good, bad_rate, lowest, highest).is_none();
     let end = match (good, bad) {
         _ if is_stopped || !is_done => End::Stopped,
-        (_, Some((_, Outcome::Untrusted))) => End::GeneratorLimit,
+        (_, Some((_, KneeFound::Untrusted))) => End::GeneratorLimit,
         (Some(_), Some(_)) => End::Found,
         (None, Some(_)) => End::BrokenFromStart,
         (_, None) => End::NeverBroke,
@@ -96,14 +96,14 @@ fn next(good: Option<f64>, bad: Option<f64>, lowest: f64, highest: f64) -> Optio
 
 fn confirmed<Error>(
     rate: f64,
-    measure: &mut impl FnMut(f64) -> Result<Outcome, Error>,
-) -> Result<Outcome, Error> {
+    measure: &mut impl FnMut(f64) -> Result<KneeFound, Error>,
+) -> Result<KneeFound, Error> {
     let first = measure(rate)?;
-    if matches!(first, Outcome::Held | Outcome::Stopped) {
+    if matches!(first, KneeFound::Held | KneeFound::Stopped) {
         return Ok(first);
     }
     match measure(rate)? {
-        Outcome::Held => measure(rate),
+        KneeFound::Held => measure(rate),
         second => Ok(second),
     }
 }
@@ -118,7 +118,7 @@ mod tests {
     fn searched(
         lowest: f64,
         highest: f64,
-        mut server: impl FnMut(f64) -> Outcome,
+        mut server: impl FnMut(f64) -> KneeFound,
     ) -> (Found, Vec<f64>) {
         let mut tried = Vec::new();
         let found = search::<Infallible>(lowest, highest, |rate| {
@@ -129,12 +129,12 @@ mod tests {
         (found, tried)
     }
 
-    fn held_if(holds: bool) -> Outcome {
-        if holds { Outcome::Held } else { Outcome::Broken }
+    fn held_if(holds: bool) -> KneeFound {
+        if holds { KneeFound::Held } else { KneeFound::Broken }
     }
 
     /// The 99th percentile of the response time of M/M/1 is below 5 ms: ln(100) / (50,000 - rate) seconds.
-    fn queue(rate: f64) -> Outcome {
+    fn queue(rate: f64) -> KneeFound {
         held_if(rate < 50_000.0 && 100.0_f64.ln() / (50_000.0 - rate) < 0.005)
     }
 
@@ -157,7 +157,7 @@ mod tests {
                 // Never two in three measurements.
                 let hiccup = calm >= 2 && random.f64() < 0.3;
                 calm = if hiccup { 0 } else { calm + 1 };
-                if hiccup { Outcome::Broken } else { queue(rate) }
+                if hiccup { KneeFound::Broken } else { queue(rate) }
             });
             let (good, bad) = (found.last_good_per_s.unwrap(), found.first_bad_per_s.unwrap());
             assert!(good < 50_000.0 && bad > 46_000.0, "{found:?} {tried:?}");
@@ -167,35 +167,35 @@ mod tests {
 
     #[test]
     fn one_that_never_breaks_is_tried_up_to_the_highest_rate() {
-        let (found, tried) = searched(1_000.0, 10_000.0, |_| Outcome::Held);
+        let (found, tried) = searched(1_000.0, 10_000.0, |_| KneeFound::Held);
         assert_eq!((found.end, found.first_bad_per_s), (End::NeverBroke, None));
         assert_eq!(tried, [1_000.0, 2_000.0, 4_000.0, 8_000.0, 10_000.0]);
-        let (_, tried) = searched(1e-3, f64::INFINITY, |_| Outcome::Held);
+        let (_, tried) = searched(1e-3, f64::INFINITY, |_| KneeFound::Held);
         assert_eq!(tried.len(), KNEE_RATES_MAXIMUM);
     }
 
     #[test]
     fn one_broken_from_the_start_is_told_so() {
-        let (found, tried) = searched(1_000.0, 1e6, |_| Outcome::Broken);
+        let (found, tried) = searched(1_000.0, 1e6, |_| KneeFound::Broken);
         assert_eq!((found.end, found.last_good_per_s), (End::BrokenFromStart, None));
         assert_eq!(tried, [1_000.0, 1_000.0]);
     }
 
     #[test]
     fn the_limit_of_the_generator_is_no_knee() {
-        let limited = |rate| if rate < 30_000.0 { Outcome::Held } else { Outcome::Untrusted };
+        let limited = |rate| if rate < 30_000.0 { KneeFound::Held } else { KneeFound::Untrusted };
         let (found, _) = searched(1_000.0, 1e6, limited);
         assert_eq!(found.end, End::GeneratorLimit);
         assert!(found.first_bad_per_s.unwrap() < 32_000.0, "{found:?}");
         // Broken below the generator's limit is the server's.
         let both =
-            |rate| if rate > 20_000.0 { Outcome::Untrusted } else { held_if(rate < 10_000.0) };
+            |rate| if rate > 20_000.0 { KneeFound::Untrusted } else { held_if(rate < 10_000.0) };
         assert_eq!(searched(1_000.0, 1e6, both).0.end, End::Found);
     }
 
     #[test]
     fn who_is_stopped_tells_what_was_known() {
-        let stopped = |rate| if rate < 3_000.0 { Outcome::Held } else { Outcome::Stopped };
+        let stopped = |rate| if rate < 3_000.0 { KneeFound::Held } else { KneeFound::Stopped };
         let (found, tried) = searched(1_000.0, 1e6, stopped);
         assert_eq!(
             (found.end, found.last_good_per_s, tried.len()),

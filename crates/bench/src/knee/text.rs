@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{KneeReport, Outcome, Step};
+use super::{KneeFound, KneeReport, KneeStep};
 use crate::report::Percentile;
 use crate::report::figures::{count, duration, rate};
 
@@ -29,7 +29,7 @@ pub fn write_text(report: &KneeReport, out: &mut impl Write) -> fmt::Result {
     writeln!(out, "{word}: {words}")
 }
 
-fn line(out: &mut impl Write, step: &Step) -> fmt::Result {
+fn line(out: &mut impl Write, step: &KneeStep) -> fmt::Result {
     let time = |percentile| {
         step.response_ns(percentile).map_or_else(|| "-".to_owned(), |time| duration(time as f64))
     };
@@ -44,25 +44,25 @@ fn line(out: &mut impl Write, step: &Step) -> fmt::Result {
 }
 
 /// What a step came to, in words.
-pub(super) fn word(outcome: Outcome) -> &'static str {
+pub(super) fn word(outcome: KneeFound) -> &'static str {
     match outcome {
-        Outcome::Held => "held",
-        Outcome::Broken => "broken",
-        Outcome::Untrusted => "not to be trusted",
-        Outcome::Stopped => "stopped",
+        KneeFound::Held => "held",
+        KneeFound::Broken => "broken",
+        KneeFound::Untrusted => "not to be trusted",
+        KneeFound::Stopped => "stopped",
     }
 }
 
-fn mark(outcome: Outcome) -> char {
+fn mark(outcome: KneeFound) -> char {
     match outcome {
-        Outcome::Held => 'o',
-        Outcome::Broken => 'x',
-        Outcome::Untrusted | Outcome::Stopped => '?',
+        KneeFound::Held => 'o',
+        KneeFound::Broken => 'x',
+        KneeFound::Untrusted | KneeFound::Stopped => '?',
     }
 }
 
 /// The first objective's percentile against the rate; time in steps of equal factors.
-fn plot(out: &mut impl Write, report: &KneeReport, steps: &[&Step]) -> fmt::Result {
+fn plot(out: &mut impl Write, report: &KneeReport, steps: &[&KneeStep]) -> fmt::Result {
     let Some(objective) = report.objectives.first() else { return Ok(()) };
     let points: Vec<(f64, f64, char)> = steps
         .iter()

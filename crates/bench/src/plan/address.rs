@@ -10,7 +10,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::url::Place;
+use super::url::ServerPlace;
 use crate::limits::PROBE_MS;
 
 /// Where connections go.
@@ -141,11 +141,11 @@ impl std::error::Error for AddressError {}
 ///
 /// # Errors
 /// When there is none, or it is a stranger's and nobody declared to own it.
-pub fn resolve(place: &Place, ownership: Ownership) -> Result<Address, AddressError> {
+pub fn resolve(place: &ServerPlace, ownership: Ownership) -> Result<Address, AddressError> {
     let addresses: Vec<SocketAddr> = match place {
-        Place::Unix(path) => return unix(path),
-        Place::Address { address, port } => vec![SocketAddr::new(*address, *port)],
-        Place::Name { host, port } => (host.as_str(), *port)
+        ServerPlace::Unix(path) => return unix(path),
+        ServerPlace::Address { address, port } => vec![SocketAddr::new(*address, *port)],
+        ServerPlace::Name { host, port } => (host.as_str(), *port)
             .to_socket_addrs()
             .map_err(|error| AddressError::Unresolvable { host: host.clone(), error })?
             .collect(),
@@ -286,7 +286,7 @@ mod tests {
     fn a_name_is_looked_up_and_the_answered_address_taken() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let place = Place::Name { host: "localhost".to_owned(), port: address.port() };
+        let place = ServerPlace::Name { host: "localhost".to_owned(), port: address.port() };
         assert_eq!(resolve(&place, Ownership::Unsaid).unwrap(), Address::Tcp(address));
     }
 

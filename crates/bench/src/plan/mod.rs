@@ -44,7 +44,7 @@ pub use schedule::Schedule;
 pub use share::{Share, Way};
 pub use template::{RequestTemplate, TemplateError, TemplateState};
 pub use upkeep::Upkeep;
-pub use url::{Place, Url, UrlError};
+pub use url::{ServerPlace, Url, UrlError};
 
 /// What is asked of a run.
 #[derive(Clone, Debug)]

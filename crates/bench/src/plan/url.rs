@@ -17,14 +17,14 @@ use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, Host, Scheme};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// Where it is.
-    pub place: Place,
+    pub place: ServerPlace,
     /// Path and query as they go into the request line, perhaps with templates; begins with a slash.
     pub path_and_query: String,
 }
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerPlace {
     /// A name that has to be looked up.
     Name {
         /// The name.
@@ -43,7 +43,7 @@ pub enum Place {
     Unix(PathBuf),
 }
 
-impl Place {
+impl ServerPlace {
     /// What goes into `Host` (RFC 9110, 7.2): the port only where it is not the scheme's.
     pub fn host_field(&self) -> String {
         match self {
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ServerPlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name { host, port } => write!(formatter, "{host}:{port}"),
@@ -75,7 +75,7 @@ impl fmt::Display for Place {
 impl fmt::Display for Url {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Unix(path) => write!(formatter, "unix:{}:", path.display())?,
+            ServerPlace::Unix(path) => write!(formatter, "unix:{}:", path.display())?,
             place => write!(formatter, "http://{}", place.host_field())?,
         }
         formatter.write_str(&self.path_and_query)
@@ -163,10 +163,10 @@ impl FromStr for Url {
         let (authority, target) = rest.split_at(authority.len());
         let place = match Authority::parse(authority)? {
             Authority { host: Host::Address(address), port, .. } => {
-                Place::Address { address, port }
+                ServerPlace::Address { address, port }
             }
             Authority { host: Host::Name(name), port, .. } => {
-                Place::Name { host: name.to_owned(), port }
+                ServerPlace::Name { host: name.to_owned(), port }
             }
         };
         Ok(Self { place, path_and_query: path_and_query(target)? })
@@ -188,7 +188,7 @@ fn unix(rest: &str) -> Result<Url, UrlError> {
     if socket.is_empty() {
         return Err(UrlError::NoSocket);
     }
-    Ok(Url { place: Place::Unix(socket.into()), path_and_query: path_and_query(target)? })
+    Ok(Url { place: ServerPlace::Unix(socket.into()), path_and_query: path_and_query(target)? })
 }
 
 /// The target of the request line: everything as it stands, with the slash that may be missing.
@@ -235,10 +235,10 @@ mod tests {
                 assert_eq!(url.to_string(), again);
             }
         }
-        assert_eq!(url("unix:/run/a.sock:/").place, Place::Unix("/run/a.sock".into()));
+        assert_eq!(url("unix:/run/a.sock:/").place, ServerPlace::Unix("/run/a.sock".into()));
         assert_eq!(
             url("[::1]:1").place,
-            Place::Address { address: IpAddr::V6(std::net::Ipv6Addr::LOCALHOST), port: 1 }
+            ServerPlace::Address { address: IpAddr::V6(std::net::Ipv6Addr::LOCALHOST), port: 1 }
         );
     }
 

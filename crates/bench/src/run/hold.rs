@@ -12,7 +12,7 @@ use super::{
     Generator, Interrupts, Moment, RunError, Watched, Wish, describe, measured, read, servers,
     stand, unix_ns, watch,
 };
-use crate::client::{Outcome, Window, Work};
+use crate::client::{Finished, Window, Work};
 use crate::host::{HostFacts, resident_bytes};
 use crate::limits::{HOLD_BYTES_MINIMUM, LIVE_NS, OPENING_PATIENCE_NS};
 use crate::plan::Plan;
@@ -111,7 +111,7 @@ fn open_all(
 
 /// What opening and holding came to, with the connections that stood when the holding began, if it did, and the memory
 /// before the first connection, once they stood, and at the end.
-fn report(outcomes: &[Outcome], standing: Option<u64>, memory: [Memory; 3]) -> HoldReport {
+fn report(outcomes: &[Finished], standing: Option<u64>, memory: [Memory; 3]) -> HoldReport {
     let begun_ns = outcomes.iter().map(|outcome| outcome.opening.begun_ns).min().unwrap_or(0);
     let last_ns = outcomes.iter().map(|outcome| outcome.opening.last_ns).max().unwrap_or(0);
     let opening_ns = last_ns.saturating_sub(begun_ns);

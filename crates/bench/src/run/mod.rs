@@ -21,7 +21,7 @@ use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Punctuality, Settings};
 use sys::clock::{monotonic_ns, realtime};
 
-use crate::client::{Client, Glance, Live, NoMessage, Orders, Outcome, Window, Work, thread_of};
+use crate::client::{Client, Finished, Glance, Live, NoMessage, Orders, Window, Work, thread_of};
 use crate::host::{CpuTimes, HostFacts, ServerSample, ServerUse, is_local, listening_processes};
 use crate::limits::{END_GRACE_NS, END_GRACE_PER_CONNECTION_NS, LIVE_NS, START_NS};
 use crate::plan::{Address, Cpus, Pace, Pinning, Plan};
@@ -130,7 +130,7 @@ fn all(
 struct Generator {
     launched: Launched,
     lives: Vec<Arc<Live>>,
-    outcomes: Receiver<Outcome>,
+    outcomes: Receiver<Finished>,
 }
 
 /// What is read beside the clients at one moment.
@@ -260,7 +260,7 @@ fn launch_plan(plan: &Plan) -> LaunchPlan {
 
 impl Generator {
     /// What all threads measured, once they have ended.
-    fn gather(self, wish: Wish, connections: u32) -> Result<Vec<Outcome>, RunError> {
+    fn gather(self, wish: Wish, connections: u32) -> Result<Vec<Finished>, RunError> {
         let connections = u64::from(connections);
         if wish == Wish::End {
             self.lives.iter().for_each(|live| live.stop());
@@ -321,7 +321,7 @@ fn read(servers: &[u32]) -> Reading {
     }
 }
 
-fn measured(outcomes: Vec<Outcome>, before: &Reading, after: &Reading) -> Option<RunMeasured> {
+fn measured(outcomes: Vec<Finished>, before: &Reading, after: &Reading) -> Option<RunMeasured> {
     let wall_ns = outcomes.iter().map(|outcome| outcome.wall_ns).max()?;
     let generator = outcomes.iter().map(|outcome| outcome.used).collect();
     let tally = outcomes.into_iter().map(|outcome| outcome.tally).reduce(|mut sum, one| {

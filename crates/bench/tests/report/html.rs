@@ -1,7 +1,7 @@
 //! Pages of whole reports: well formed whatever the texts are, with the figures of the report, and with every point
 //! inside its plot.
 
-use bench::knee::{End, Found, KneeReport, Outcome, Step};
+use bench::knee::{End, Found, KneeFound, KneeReport, KneeStep};
 use bench::report::{Measured, Report, write_html};
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
@@ -244,8 +244,8 @@ fn the_page_of_a_knee_shows_what_was_found() {
 fn the_page_of_a_knee_tells_no_time_that_nobody_measured() {
     let mut report = knee();
     report.found = Found { end: End::Stopped, last_good_per_s: None, first_bad_per_s: None };
-    let stopped = Step {
-        outcome: Outcome::Stopped,
+    let stopped = KneeStep {
+        outcome: KneeFound::Stopped,
         answered_per_s: 0.0,
         response_ns: vec![0; 6],
         ..report.steps.remove(0)

@@ -1,7 +1,7 @@
 //! Each step of a search for a knee: what counts against the server, and what against the measurement.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
-use bench::knee::{Found, KneeReport, Objective, Outcome, Step, search, write_text};
+use bench::knee::{Found, KneeFound, KneeReport, KneeStep, Objective, search, write_text};
 use bench::report::{Percentile, ReasonCode, Report, RunMeasured, State};
 use bench::tally::{Answering, FailureKind, Loop, Opening, Sending, Tally};
 
@@ -39,16 +39,16 @@ fn report(run: RunMeasured) -> Report {
     Report::of(of(open_plan(), vec![run]))
 }
 
-fn step(run: RunMeasured) -> Step {
-    Step::of(1000.0, &report(run), &OBJECTIVES)
+fn step(run: RunMeasured) -> KneeStep {
+    KneeStep::of(1000.0, &report(run), &OBJECTIVES)
 }
 
 #[test]
 fn what_was_answered_on_a_host_in_doubt_is_not_to_be_trusted() {
-    assert_eq!(step(open_run()).outcome, Outcome::Held);
-    assert_eq!(step(stolen(open_run())).outcome, Outcome::Held, "it kept its time all the same");
+    assert_eq!(step(open_run()).outcome, KneeFound::Held);
+    assert_eq!(step(stolen(open_run())).outcome, KneeFound::Held, "it kept its time all the same");
     let step = step(stolen(slow()));
-    assert_eq!(step.outcome, Outcome::Untrusted);
+    assert_eq!(step.outcome, KneeFound::Untrusted);
     assert_eq!(step.reasons.len(), 1, "{:?}", step.reasons);
     assert!(step.reasons[0].starts_with("the hypervisor gave 50.0 %"), "{:?}", step.reasons);
 }
@@ -60,7 +60,7 @@ fn that_nobody_answered_is_a_fact_on_every_host_and_is_told_first() {
     assert_eq!((codes[0], codes.last()), (ReasonCode::NothingAnswered, Some(&ReasonCode::Steal)));
     for run in [refused(), stolen(refused())] {
         let step = step(run);
-        assert_eq!(step.outcome, Outcome::Broken, "{:?}", step.reasons);
+        assert_eq!(step.outcome, KneeFound::Broken, "{:?}", step.reasons);
         assert!(step.reasons[0].starts_with("no request was answered"), "{:?}", step.reasons);
     }
     assert!(step(stolen(refused())).reasons.iter().any(|reason| reason.contains("hypervisor")));
@@ -71,7 +71,7 @@ fn a_generator_that_hardly_asked_is_an_excuse_for_silence() {
     let mut run = refused();
     run.generator[0].cpu_ns = SECOND_NS;
     let step = step(run);
-    assert_eq!(step.outcome, Outcome::Untrusted);
+    assert_eq!(step.outcome, KneeFound::Untrusted);
     assert!(step.reasons[0].starts_with("no request was answered"), "{:?}", step.reasons);
 }
 
@@ -80,7 +80,7 @@ fn concluded(runs: &[RunMeasured]) -> (State, String) {
     let mut steps = Vec::new();
     let found: Result<Found, std::fmt::Error> = search(1000.0, 1e6, |rate| {
         let run = &runs[steps.len().min(runs.len() - 1)];
-        let step = Step::of(rate, &report(run.clone()), &OBJECTIVES);
+        let step = KneeStep::of(rate, &report(run.clone()), &OBJECTIVES);
         let outcome = step.outcome;
         steps.push(step);
         Ok(outcome)

@@ -1,7 +1,7 @@
 //! A measurement whose figures can be worked out by hand.
 
 use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
-use bench::knee::{End, Found, KneeReport, Objective, Outcome, Step};
+use bench::knee::{End, Found, KneeFound, KneeReport, KneeStep, Objective};
 use bench::report::{
     ClockUse, Ended, HoldReport, Measured, Percentile, PlanReport, Report, RunMeasured,
     StageReport, TargetReport,
@@ -181,9 +181,9 @@ pub(crate) fn knee() -> KneeReport {
     let objectives = [objective(Percentile::P50, 1_000_000), objective(Percentile::P99, 5_000_000)];
     let step = |rate_per_s: f64, p99_ns: u64| {
         let holds = p99_ns <= 5_000_000;
-        Step {
+        KneeStep {
             rate_per_s,
-            outcome: if holds { Outcome::Held } else { Outcome::Broken },
+            outcome: if holds { KneeFound::Held } else { KneeFound::Broken },
             reasons: (!holds)
                 .then(|| "p99 8.00 ms (at most 5.00 ms)".to_owned())
                 .into_iter()

@@ -48,7 +48,7 @@ pub(crate) struct Order {
 }
 
 /// What came of it.
-pub(crate) struct Outcome {
+pub(crate) struct Counted {
     /// From sent to wholly received, of every request answered after the warm-up.
     pub(crate) latencies: Histogram,
     /// How long was measured.
@@ -91,7 +91,7 @@ struct Client {
 }
 
 /// Does it.
-pub(crate) fn run(order: &Order) -> Result<Outcome, String> {
+pub(crate) fn run(order: &Order) -> Result<Counted, String> {
     let mut client = Client::open(order)?;
     client.run_until(order.waiting, Instant::now() + order.warm_up)?;
     client.latencies = Histogram::new();
@@ -102,7 +102,7 @@ pub(crate) fn run(order: &Order) -> Result<Outcome, String> {
     let latencies = std::mem::replace(&mut client.latencies, Histogram::new());
     let looks_in_vain = client.looks_in_vain;
     client.await_the_last();
-    Ok(Outcome { latencies, measured, errors: client.errors, looks_in_vain })
+    Ok(Counted { latencies, measured, errors: client.errors, looks_in_vain })
 }
 
 /// The request, byte for byte what wrk sends.

@@ -26,7 +26,7 @@ mod histogram;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use client::{Order, Outcome, Waiting};
+use client::{Counted, Order, Waiting};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -70,7 +70,7 @@ fn read_order(words: &[String]) -> Option<Order> {
     })
 }
 
-fn line(order: &Order, outcome: &Outcome) -> String {
+fn line(order: &Order, outcome: &Counted) -> String {
     let latencies = &outcome.latencies;
     let requests = latencies.total();
     let seconds = outcome.measured.as_secs_f64();

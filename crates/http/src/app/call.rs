@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use wire::http::status::Status;
 
 use super::message::{AppMessage, Work};
-use super::{Failure, Outcome};
+use super::{Failure, HandlerResult};
 use crate::Request;
 
 /// A request on its way through a handler.
@@ -52,9 +52,9 @@ pub struct Call<'c, S> {
 pub(super) type Values = Vec<Box<dyn Any + Send>>;
 
 /// What follows a wait.
-pub(super) type Then<S> = Box<dyn FnOnce(&mut Call<'_, S>) -> Outcome>;
+pub(super) type Then<S> = Box<dyn FnOnce(&mut Call<'_, S>) -> HandlerResult>;
 
-pub(super) type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> Outcome>;
+pub(super) type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> HandlerResult>;
 
 /// One wait.
 pub(super) enum Wait<S> {
@@ -109,8 +109,8 @@ impl<S: 'static> Call<'_, S> {
     pub fn after(
         &mut self,
         duration: Duration,
-        then: impl FnOnce(&mut Call<'_, S>) -> Outcome + 'static,
-    ) -> Outcome {
+        then: impl FnOnce(&mut Call<'_, S>) -> HandlerResult + 'static,
+    ) -> HandlerResult {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let due_ns = self.now.monotonic_ns.saturating_add(nanoseconds);
         self.waiting.until(self.id, due_ns, Box::new(then))
@@ -129,8 +129,8 @@ impl<S: 'static> Call<'_, S> {
         &mut self,
         scheduler: Endpoint,
         work: impl Fn(&mut S) -> T + Send + Sync + 'static,
-        then: impl FnOnce(&mut Call<'_, S>, T) -> Outcome + 'static,
-    ) -> Outcome {
+        then: impl FnOnce(&mut Call<'_, S>, T) -> HandlerResult + 'static,
+    ) -> HandlerResult {
         let work: Work<S> = Arc::new(move |state| Box::new(work(state)));
         self.waiting.ask(self.id, self.mail, &[scheduler], &work)?;
         let then = move |call: &mut Call<'_, S>, values: Vec<Box<dyn Any + Send>>| {
@@ -147,8 +147,8 @@ impl<S: 'static> Call<'_, S> {
     pub fn ask_all<T: Send + 'static>(
         &mut self,
         work: impl Fn(&mut S) -> T + Send + Sync + 'static,
-        then: impl FnOnce(&mut Call<'_, S>, Vec<T>) -> Outcome + 'static,
-    ) -> Outcome {
+        then: impl FnOnce(&mut Call<'_, S>, Vec<T>) -> HandlerResult + 'static,
+    ) -> HandlerResult {
         let own: Box<dyn Any + Send> = Box::new(work(self.state));
         let work: Work<S> = Arc::new(move |state| Box::new(work(state)));
         let others = self.others();

@@ -27,9 +27,9 @@ use crate::{Http, Settings};
 use call::Waiting;
 
 /// What a handler returns. `?` turns every error into a [`Failure`].
-pub type Outcome = Result<Response, Failure>;
+pub type HandlerResult = Result<Response, Failure>;
 
-type Handler<S> = Box<dyn FnMut(&mut Call<'_, S>) -> Outcome>;
+type Handler<S> = Box<dyn FnMut(&mut Call<'_, S>) -> HandlerResult>;
 
 /// The routes of one scheduler, with the state `S` that its handlers share.
 ///
@@ -98,7 +98,7 @@ impl<S: 'static> App<S> {
     pub fn get(
         self,
         path: &str,
-        handler: impl FnMut(&mut Call<'_, S>) -> Outcome + 'static,
+        handler: impl FnMut(&mut Call<'_, S>) -> HandlerResult + 'static,
     ) -> Self {
         self.route(Method::Get, path, handler)
     }
@@ -107,7 +107,7 @@ impl<S: 'static> App<S> {
     pub fn post(
         self,
         path: &str,
-        handler: impl FnMut(&mut Call<'_, S>) -> Outcome + 'static,
+        handler: impl FnMut(&mut Call<'_, S>) -> HandlerResult + 'static,
     ) -> Self {
         self.route(Method::Post, path, handler)
     }
@@ -116,7 +116,7 @@ impl<S: 'static> App<S> {
     pub fn put(
         self,
         path: &str,
-        handler: impl FnMut(&mut Call<'_, S>) -> Outcome + 'static,
+        handler: impl FnMut(&mut Call<'_, S>) -> HandlerResult + 'static,
     ) -> Self {
         self.route(Method::Put, path, handler)
     }
@@ -125,7 +125,7 @@ impl<S: 'static> App<S> {
     pub fn delete(
         self,
         path: &str,
-        handler: impl FnMut(&mut Call<'_, S>) -> Outcome + 'static,
+        handler: impl FnMut(&mut Call<'_, S>) -> HandlerResult + 'static,
     ) -> Self {
         self.route(Method::Delete, path, handler)
     }
@@ -138,7 +138,7 @@ impl<S: 'static> App<S> {
         mut self,
         method: Method,
         path: &str,
-        handler: impl FnMut(&mut Call<'_, S>) -> Outcome + 'static,
+        handler: impl FnMut(&mut Call<'_, S>) -> HandlerResult + 'static,
     ) -> Self {
         let known = self.routes.iter().position(|route| route.pattern == path);
         let number = known.unwrap_or_else(|| {

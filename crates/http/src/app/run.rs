@@ -14,7 +14,7 @@ use wire::http::target;
 use super::message::{AppMessage, Kind as MessageKind};
 use super::response::{Kind, Response};
 use super::waiting::Asked;
-use super::{App, Call, Failure, Outcome};
+use super::{App, Call, Failure, HandlerResult};
 use crate::limits::DRAIN_IDLE_GRACE;
 use crate::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
@@ -101,7 +101,7 @@ impl<S: 'static> App<S> {
         &mut self,
         request: &Request<'_>,
         context: &mut AnswerContext<'_, AppMessage<S>>,
-    ) -> Outcome {
+    ) -> HandlerResult {
         let asked = self.waiting.take(context.id);
         if matches!(asked, Asked::Still) {
             return Ok(Response::later());

@@ -16,7 +16,7 @@ use wire::http::status::Status;
 use super::call::{Then, ThenWith, Values, Wait, Waiting};
 use super::message::{AppMessage, Kind, Work};
 use super::response::Response;
-use super::{Failure, Outcome};
+use super::{Failure, HandlerResult};
 use crate::limits::{ASKED_UNSENT_MAX, STALE_TIMES};
 
 /// What a call is found to be when it is asked again.
@@ -34,7 +34,7 @@ impl<S: 'static> Waiting<S> {
         Self { calls: HashMap::default(), times: BinaryHeap::new(), unsent: VecDeque::new() }
     }
 
-    pub(super) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> Outcome {
+    pub(super) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> HandlerResult {
         self.calls.insert(id, Wait::Until { due_ns, then });
         self.times.push(Reverse((due_ns, id)));
         if self.times.len() > 2 * self.calls.len() + STALE_TIMES {
@@ -71,7 +71,7 @@ impl<S: 'static> Waiting<S> {
         values: Values,
         missing: usize,
         then: ThenWith<S>,
-    ) -> Outcome {
+    ) -> HandlerResult {
         self.calls.insert(id, Wait::Answers { missing, values, then });
         Ok(Response::later())
     }

@@ -6,8 +6,8 @@ use runtime::service::{Context, Next};
 use wire::http::head::{self, FieldSlots, Head};
 use wire::http::status::Status;
 
-use super::{Connection, Phase, Step};
-use crate::answering::Outcome;
+use super::{Connection, Phase, Taken};
+use crate::answering::Answered;
 use crate::application::Application;
 use crate::framing::StreamFraming;
 use crate::pending::{BodyRest, Pending};
@@ -21,8 +21,8 @@ impl Connection {
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
-        let Some(pending) = self.pending.take() else { return Step::Partial };
+    ) -> Taken {
+        let Some(pending) = self.pending.take() else { return Taken::Partial };
         let mut slots = FieldSlots::new();
         let Ok(Head::Complete { request, .. }) =
             head::parse(&pending.head, &http.settings().head, &mut slots)
@@ -39,12 +39,12 @@ impl Connection {
             (None, BodyRest::Read) => http.answer(&asked, &pending.head, context),
             (None, BodyRest::Unread) => http.answer_and_close(&asked, &pending.head, context),
         };
-        if outcome != Outcome::Wait {
+        if outcome != Answered::Wait {
             self.omit_lead(start, context);
         }
-        if matches!(outcome, Outcome::Wait | Outcome::Part) {
+        if matches!(outcome, Answered::Wait | Answered::Part) {
             self.ask_later(pending, outcome, http, context);
-            return Step::Stop { consumed, next: Next::Park };
+            return Taken::Stop { consumed, next: Next::Park };
         }
         if pending.rest == BodyRest::Unread {
             return self.after_unread(http, outcome, &[], available, context);
@@ -56,11 +56,11 @@ impl Connection {
     pub(super) fn ask_later<A: Application>(
         &mut self,
         pending: Box<Pending>,
-        outcome: Outcome,
+        outcome: Answered,
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) {
-        if outcome == Outcome::Part {
+        if outcome == Answered::Part {
             self.send_part(pending, http, context);
         } else {
             self.pending = Some(pending);
@@ -102,15 +102,15 @@ impl Connection {
         status: Status,
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
-        let Some(pending) = &self.pending else { return Step::Partial };
+    ) -> Taken {
+        let Some(pending) = &self.pending else { return Taken::Partial };
         let (body_use, begun) = (pending.body_use(), pending.begun);
         self.leave(http);
         let Some(begun) = begun else {
             return self.refuse_with(http, (status, body_use), &[], consumed, context);
         };
         self.phase = Phase::Over;
-        Step::Stop { consumed, next: StreamFraming::cut(begun.framing) }
+        Taken::Stop { consumed, next: StreamFraming::cut(begun.framing) }
     }
 
     /// Whether the application has to be asked again.

@@ -9,8 +9,8 @@ use wire::http::head::{self, Framing};
 use wire::http::refusal::Refusal;
 use wire::http::status::Status;
 
-use super::{Connection, Phase, Step};
-use crate::answering::Outcome;
+use super::{Connection, Phase, Taken};
+use crate::answering::Answered;
 use crate::application::{Application, BodyPolicy};
 use crate::pending::{BodyRest, Pending};
 use crate::reply::BodyUse;
@@ -25,7 +25,7 @@ impl Connection {
         input: &[u8],
         length: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         let asked = self.asked(request, &[]);
         let policy = http.application_mut().body_policy(&asked.request);
         let limit = match policy {
@@ -71,7 +71,7 @@ impl Connection {
         self.pending = Some(Box::new(pending));
         self.phase = Phase::Body;
         context.set_deadline_after_ms(http.settings().body_idle_ms);
-        Step::Consumed(length)
+        Taken::Consumed(length)
     }
 
     /// What follows an answer to a request whose body stays unread: what comes behind its head is never taken for
@@ -79,24 +79,24 @@ impl Connection {
     pub(super) fn after_unread<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        outcome: Outcome,
+        outcome: Answered,
         head: &[u8],
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         let next = match outcome {
-            Outcome::Wait | Outcome::Part => {
+            Answered::Wait | Answered::Part => {
                 let pending = Pending::new(head, context.id, context.now);
                 let pending = Box::new(Pending { rest: BodyRest::Unread, ..pending });
                 self.ask_later(pending, outcome, http, context);
-                return Step::Stop { consumed: head.len(), next: Next::Park };
+                return Taken::Stop { consumed: head.len(), next: Next::Park };
             }
-            Outcome::Cut(next) => next,
+            Answered::Cut(next) => next,
             // A request with a body that no handler reads is not upgraded: it is the last one of its connection.
-            Outcome::Kept | Outcome::Closed | Outcome::Upgraded => Next::Linger,
+            Answered::Kept | Answered::Closed | Answered::Upgraded => Next::Linger,
         };
         self.phase = Phase::Over;
-        Step::Stop { consumed: available, next }
+        Taken::Stop { consumed: available, next }
     }
 
     /// Body bytes: decode and keep them; at the end answer.
@@ -105,9 +105,9 @@ impl Connection {
         http: &mut Http<A>,
         input: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         let Some(pending) = &mut self.pending else {
-            return Step::Stop { consumed: 0, next: Next::Abort };
+            return Taken::Stop { consumed: 0, next: Next::Abort };
         };
         if pending.is_handed_over() {
             return self.hand_over_body(http, input, context);
@@ -133,8 +133,8 @@ impl Connection {
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
-        let Some(pending) = &mut self.pending else { return Step::Partial };
+    ) -> Taken {
+        let Some(pending) = &mut self.pending else { return Taken::Partial };
         match ended {
             Ok(true) => {
                 pending.decoder = None;
@@ -152,9 +152,9 @@ impl Connection {
                 }
                 context.set_deadline_after_ms(settings.body_idle_ms);
                 if consumed < available {
-                    Step::Consumed(consumed)
+                    Taken::Consumed(consumed)
                 } else {
-                    Step::Stop { consumed, next: Next::Read }
+                    Taken::Stop { consumed, next: Next::Read }
                 }
             }
             Err(refusal) => self.refuse(http, refusal.status(), &[], available, context),

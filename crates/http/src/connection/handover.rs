@@ -7,7 +7,7 @@ use runtime::service::{Context, Next};
 use wire::http::body::{BodyDecoder, Piece};
 use wire::http::head;
 
-use super::{Connection, Phase, Step};
+use super::{Connection, Phase, Taken};
 use crate::application::{Application, Intake};
 use crate::pending::{BodyRest, Delivery, Pending};
 use crate::service::Http;
@@ -21,7 +21,7 @@ impl Connection {
         decoder: BodyDecoder,
         (input, length): (&[u8], usize),
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         let (head, body) = input.split_at(length);
         let intake = http.begin_body(&self.asked(request, &[]).request, context);
         self.pending = Some(Box::new(Pending {
@@ -40,9 +40,9 @@ impl Connection {
             Intake::Enough => self.leave_rest(http, 0, body.len(), context),
         };
         match step {
-            Step::Consumed(count) => Step::Consumed(length + count),
-            Step::Stop { consumed, next } => Step::Stop { consumed: length + consumed, next },
-            Step::Partial => Step::Consumed(length),
+            Taken::Consumed(count) => Taken::Consumed(length + count),
+            Taken::Stop { consumed, next } => Taken::Stop { consumed: length + consumed, next },
+            Taken::Partial => Taken::Consumed(length),
         }
     }
 
@@ -52,12 +52,12 @@ impl Connection {
         http: &mut Http<A>,
         input: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         let Some(pending) = &mut self.pending else {
-            return Step::Stop { consumed: 0, next: Next::Abort };
+            return Taken::Stop { consumed: 0, next: Next::Abort };
         };
         if pending.is_paused() {
-            return Step::Stop { consumed: 0, next: Next::Park };
+            return Taken::Stop { consumed: 0, next: Next::Park };
         }
         let mut consumed = 0;
         let mut intake = Intake::More;
@@ -86,13 +86,13 @@ impl Connection {
         http: &Http<A>,
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         if let Some(pending) = &mut self.pending {
             pending.delivery = Delivery::Paused { since_ns: context.now.monotonic_ns };
         }
         // The sender is not to blame for this time: the deadline is that of an answer.
         context.set_deadline_after_ms(http.settings().answer_deadline_ms);
-        Step::Stop { consumed, next: Next::Park }
+        Taken::Stop { consumed, next: Next::Park }
     }
 
     /// The application wants no more at all: it is asked for its answer, after which the connection ends.
@@ -102,7 +102,7 @@ impl Connection {
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         if let Some(pending) = &mut self.pending {
             pending.decoder = None;
             pending.rest = BodyRest::Unread;
@@ -127,8 +127,8 @@ impl Connection {
             }
         };
         match step {
-            Step::Stop { next, .. } => next,
-            Step::Consumed(_) | Step::Partial => Next::Read,
+            Taken::Stop { next, .. } => next,
+            Taken::Consumed(_) | Taken::Partial => Next::Read,
         }
     }
 

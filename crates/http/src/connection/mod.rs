@@ -20,7 +20,7 @@ use wire::http::status::Status;
 use wire::proxy::{self, Parsed, Source};
 
 use self::probe::Lead;
-use crate::answering::{Asked, Outcome};
+use crate::answering::{Answered, Asked};
 use crate::application::{Application, Interest};
 use crate::limits;
 use crate::pending::Pending;
@@ -62,7 +62,7 @@ pub struct Connection {
 const _: () = assert!(size_of::<Connection>() <= 48);
 
 /// What the bytes of one head came to.
-enum Step {
+enum Taken {
     /// So many bytes were used; go on with the rest.
     Consumed(usize),
     /// More bytes are needed.
@@ -144,13 +144,13 @@ impl Connection {
                 Phase::Proxy => self.take_proxy_header(http, rest),
                 Phase::Idle | Phase::Head(_) => self.take_head(http, rest, slots, context),
                 Phase::Body => self.take_body(http, rest, context),
-                Phase::Waiting | Phase::Sending => Step::Stop { consumed: 0, next: Next::Park },
-                Phase::Over => Step::Stop { consumed: 0, next: Next::Linger },
+                Phase::Waiting | Phase::Sending => Taken::Stop { consumed: 0, next: Next::Park },
+                Phase::Over => Taken::Stop { consumed: 0, next: Next::Linger },
             };
             match step {
-                Step::Consumed(count) => consumed += count,
-                Step::Partial => break,
-                Step::Stop { consumed: count, next } => {
+                Taken::Consumed(count) => consumed += count,
+                Taken::Partial => break,
+                Taken::Stop { consumed: count, next } => {
                     return Progress { consumed: consumed + count, next };
                 }
             }
@@ -158,19 +158,19 @@ impl Connection {
         Progress { consumed, next: Next::Read }
     }
 
-    fn take_proxy_header<A: Application>(&mut self, http: &mut Http<A>, input: &[u8]) -> Step {
+    fn take_proxy_header<A: Application>(&mut self, http: &mut Http<A>, input: &[u8]) -> Taken {
         match proxy::parse(input) {
-            Ok(Parsed::Partial) => Step::Partial,
+            Ok(Parsed::Partial) => Taken::Partial,
             Ok(Parsed::Complete { length, source }) => {
                 if let Source::Inet { source, .. } = source {
                     (self.address, self.port) = (source.ip().to_canonical(), source.port());
                 }
                 self.phase = Phase::Idle;
-                Step::Consumed(length)
+                Taken::Consumed(length)
             }
             Err(_) => {
                 http.stats_mut().proxy_refused += 1;
-                Step::Stop { consumed: input.len(), next: Next::Abort }
+                Taken::Stop { consumed: input.len(), next: Next::Abort }
             }
         }
     }
@@ -182,14 +182,14 @@ impl Connection {
         input: &[u8],
         slots: &mut FieldSlots,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         let limits = http.settings().head;
         if let Phase::Head(seen) = self.phase {
             // A head that is dripped in is not parsed again for each drop.
             let fresh = input.get(seen as usize..).unwrap_or_default();
             if input.len() < limits.head_size && !head::may_complete(fresh) {
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
-                return Step::Partial;
+                return Taken::Partial;
             }
         }
         // Looked at in place: moving a parsed head out would copy it.
@@ -209,7 +209,7 @@ impl Connection {
                     context.set_deadline_after_ms(head_deadline_ms(http, context));
                 }
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
-                Step::Partial
+                Taken::Partial
             }
             Err(refusal) => self.refuse(http, refusal.status(), input, input.len(), context),
         }
@@ -226,42 +226,42 @@ impl Connection {
     fn after_answer<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        outcome: Outcome,
+        outcome: Answered,
         head: &[u8],
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         match outcome {
-            Outcome::Kept => {
+            Answered::Kept => {
                 self.requests += 1;
                 self.become_idle(http, context);
-                Step::Consumed(consumed)
+                Taken::Consumed(consumed)
             }
-            Outcome::Closed => {
+            Answered::Closed => {
                 self.phase = Phase::Over;
                 // Unread bytes would turn our close into a reset, and the reply could be lost.
                 let next = if consumed < available { Next::Linger } else { Next::Finish };
-                Step::Stop { consumed, next }
+                Taken::Stop { consumed, next }
             }
-            Outcome::Upgraded => {
+            Answered::Upgraded => {
                 self.phase = Phase::Over;
-                Step::Stop { consumed, next: Next::Changed }
+                Taken::Stop { consumed, next: Next::Changed }
             }
-            Outcome::Wait => {
+            Answered::Wait => {
                 let pending = Pending::new(head, context.id, context.now);
                 self.pending = Some(Box::new(pending));
                 self.wait(http, context);
-                Step::Stop { consumed, next: Next::Park }
+                Taken::Stop { consumed, next: Next::Park }
             }
-            Outcome::Part => {
+            Answered::Part => {
                 let pending = Pending::new(head, context.id, context.now);
                 self.send_part(Box::new(pending), http, context);
-                Step::Stop { consumed, next: Next::Park }
+                Taken::Stop { consumed, next: Next::Park }
             }
-            Outcome::Cut(next) => {
+            Answered::Cut(next) => {
                 self.phase = Phase::Over;
-                Step::Stop { consumed: available, next }
+                Taken::Stop { consumed: available, next }
             }
         }
     }
@@ -378,7 +378,7 @@ impl Connection {
     }
 }
 
-impl Step {
+impl Taken {
     /// What an event that led to it leads to.
     fn next(&self) -> Next {
         match self {

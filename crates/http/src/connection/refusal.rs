@@ -5,7 +5,7 @@
 use runtime::service::{Context, Next};
 use wire::http::status::Status;
 
-use super::{Connection, Phase, Step};
+use super::{Connection, Phase, Taken};
 use crate::application::Application;
 use crate::reply::BodyUse;
 use crate::service::Http;
@@ -19,7 +19,7 @@ impl Connection {
         seen: &[u8],
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         let body_use = self.pending.as_ref().map_or(BodyUse::Send, |pending| pending.body_use());
         self.refuse_with(http, (status, body_use), seen, consumed, context)
     }
@@ -32,7 +32,7 @@ impl Connection {
         seen: &[u8],
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Step {
+    ) -> Taken {
         self.leave_body(http);
         let pending = self.pending.take();
         let seen = pending.as_ref().map_or(seen, |pending| &pending.head);
@@ -40,7 +40,7 @@ impl Connection {
         let start = context.output.buffer().len();
         http.refuse(self.peer(), (status, body_use), seen, context);
         self.omit_lead(start, context);
-        Step::Stop { consumed, next: Next::Linger }
+        Taken::Stop { consumed, next: Next::Linger }
     }
 
     /// Refuses a request whose time is up.

@@ -28,7 +28,7 @@ use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES};
 pub struct Number(pub u64);
 
 /// What came of a fetch.
-pub type Outcome = (Number, Result<Got, Failure>);
+pub type FetchResult = (Number, Result<Got, Failure>);
 
 /// What came of another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub struct Client {
     /// Idle connections that are about to begin with a fetch.
     pub(super) assigned: HashMap<ProcessId, Number>,
     pub(super) commands: Vec<Command>,
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<FetchResult>,
     held_bytes: usize,
     last: u64,
 }
@@ -172,7 +172,7 @@ impl Client {
     }
 
     /// Ends what has taken too long, and gives what has come of all that ended since the last call.
-    pub fn outcomes(&mut self, now_ns: u64) -> Vec<Outcome> {
+    pub fn outcomes(&mut self, now_ns: u64) -> Vec<FetchResult> {
         while let Some((due_ns, number)) = self.deadlines.first().copied()
             && due_ns <= now_ns
         {

@@ -18,7 +18,7 @@ mod url;
 mod way;
 
 pub use answer::Answer;
-pub use client::{Client, Got, Number, Outcome};
+pub use client::{Client, FetchResult, Got, Number};
 pub use failure::Failure;
 pub use helper::{Looked, NameHelper};
 pub use names::{Found, Question};

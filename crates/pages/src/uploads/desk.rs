@@ -17,13 +17,13 @@ use wire::http::status::Status;
 use super::fault::told;
 use super::form::{Form, Storage};
 use super::names;
-use super::order::{Act, FormId, Order, Outcome, Report};
+use super::order::{Act, FormId, Order, OrderResult, Report};
 use crate::limits;
 use http::Intake;
 
 /// How a form stands that a request came with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum UploadState {
     /// Its files are being written: the process is resumed.
     Coming,
     /// It is whole.
@@ -129,7 +129,7 @@ impl Desk {
     }
 
     /// How the form of a request stands, of which no more comes; `None` where there is none.
-    pub fn standing(&mut self, process: ProcessId) -> Option<Standing> {
+    pub fn standing(&mut self, process: ProcessId) -> Option<UploadState> {
         let held = self.held.get_mut(&process)?;
         held.form.end();
         if let Some(fault) = held.form.fault() {
@@ -141,14 +141,14 @@ impl Desk {
                     format_args!("{path}: the upload is refused: {fault}"),
                 );
             }
-            return Some(Standing::Refused(fault.status()));
+            return Some(UploadState::Refused(fault.status()));
         }
         if held.turn == Turn::Runs {
-            return Some(Standing::Whole);
+            return Some(UploadState::Whole);
         }
         let is_written = held.form.is_written();
         held.turn = if is_written { Turn::Runs } else { Turn::WaitsForEnd };
-        Some(if is_written { Standing::Whole } else { Standing::Coming })
+        Some(if is_written { UploadState::Whole } else { UploadState::Coming })
     }
 
     /// The form of a request.
@@ -202,17 +202,17 @@ impl Desk {
         let held = self.held.get_mut(&process).filter(|held| held.form.id() == form)?;
         held.form.with_helper = held.form.with_helper.saturating_sub(1);
         let answered = match outcome {
-            Outcome::Written(block) => {
+            OrderResult::Written(block) => {
                 held.form.take_back(block);
                 None
             }
-            Outcome::Lost(fault) => {
+            OrderResult::Lost(fault) => {
                 held.form.lose(fault);
                 None
             }
-            Outcome::Saved(Ok(name)) => Some((Ok(None), Some(name))),
-            Outcome::Saved(Err(fault)) => Some((Err(spoken(fault)), None)),
-            Outcome::Read(read) => Some((read.map(Some).map_err(spoken), None)),
+            OrderResult::Saved(Ok(name)) => Some((Ok(None), Some(name))),
+            OrderResult::Saved(Err(fault)) => Some((Err(spoken(fault)), None)),
+            OrderResult::Read(read) => Some((read.map(Some).map_err(spoken), None)),
         };
         self.is_stalled |= !held.send(process, context.mail);
         let goes_on = match held.turn {

@@ -13,7 +13,7 @@ mod place;
 mod room;
 mod writer;
 
-pub use desk::{Desk, Standing, Told};
+pub use desk::{Desk, Told, UploadState};
 pub use form::Form;
 pub use order::{Order, Report};
 pub use room::Room;

@@ -47,12 +47,12 @@ pub(super) enum After {
 pub struct Report {
     pub(super) form: FormId,
     pub(super) process: ProcessId,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: OrderResult,
 }
 
 /// What became of it.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum OrderResult {
     /// It is written; the buffer comes back empty, to be used again.
     Written(Vec<u8>),
     /// It could not be written.

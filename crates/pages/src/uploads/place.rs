@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use sys::spool::{Spool, SpoolFault, SpoolFile};
 
 /// The directory.
-pub(super) struct Place {
+pub(super) struct UploadPlace {
     directory: PathBuf,
     spool: Option<Spool>,
 }
 
-impl Place {
+impl UploadPlace {
     pub(super) fn new(directory: PathBuf) -> Self {
         Self { directory, spool: None }
     }
@@ -66,7 +66,7 @@ mod tests {
         let own = format!("uploads-place-{}", std::process::id());
         let directory = std::env::temp_dir().join(own);
         fs::create_dir(&directory).unwrap();
-        let mut place = Place::new(directory.clone());
+        let mut place = UploadPlace::new(directory.clone());
         let _open = place.create("a").unwrap();
         fs::remove_dir_all(&directory).unwrap();
         assert_eq!(place.create("b").map(drop), Err(SpoolFault::NotFound));

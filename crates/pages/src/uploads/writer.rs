@@ -15,8 +15,8 @@ use sys::spool::{Holders, Identity, Spool, SpoolFault, SpoolFile};
 
 use super::fault::Fault;
 use super::names;
-use super::order::{Act, After, FormId, Order, Outcome, Report};
-use super::place::Place;
+use super::order::{Act, After, FormId, Order, OrderResult, Report};
+use super::place::UploadPlace;
 use super::room::Room;
 
 /// Holds the directory for this process, and takes away what servers left that ended in the middle of a form.
@@ -74,7 +74,7 @@ enum State {
 
 /// One upload helper.
 pub struct UploadWriter {
-    place: Place,
+    place: UploadPlace,
     unique: u64,
     made: u64,
     forms: HashMap<(Endpoint, FormId), Vec<Stored>>,
@@ -86,7 +86,7 @@ impl UploadWriter {
     /// nor had.
     #[must_use]
     pub fn new(directory: PathBuf, unique: u64, room: Arc<Room>) -> Self {
-        let place = Place::new(directory);
+        let place = UploadPlace::new(directory);
         Self { place, unique, made: 0, forms: HashMap::default(), room }
     }
 
@@ -99,9 +99,9 @@ impl UploadWriter {
             Act::Write { file, mut bytes, after } => match self.write(key, file, &bytes, after) {
                 Ok(()) => {
                     bytes.clear();
-                    Outcome::Written(bytes)
+                    OrderResult::Written(bytes)
                 }
-                Err(fault) => Outcome::Lost(fault),
+                Err(fault) => OrderResult::Lost(fault),
             },
             Act::Save { file, name, existing } => {
                 let saved = self.stored(key, file).and_then(|(spool, stored)| {
@@ -110,13 +110,13 @@ impl UploadWriter {
                     Ok(std::mem::take(&mut stored.size))
                 });
                 let saved = saved.map(|size| self.room.give_back(size));
-                Outcome::Saved(saved.map(|()| name).map_err(fault))
+                OrderResult::Saved(saved.map(|()| name).map_err(fault))
             }
             Act::Read { file, most } => {
                 let read = self
                     .stored(key, file)
                     .and_then(|(spool, stored)| spool.read(&stored.name, stored.identity, most));
-                Outcome::Read(read.map_err(fault))
+                OrderResult::Read(read.map_err(fault))
             }
             Act::Forget => {
                 self.forget(key);

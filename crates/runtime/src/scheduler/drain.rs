@@ -13,7 +13,7 @@ use crate::service::{CloseReason, ListenerIndex, Service};
 
 /// How far a drain has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum DrainStep {
     /// Nobody new joins the queues; who is on the way is accepted.
     Doors,
     /// The listeners are closed, processes are told.
@@ -25,7 +25,7 @@ enum Step {
 /// A drain under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drain {
-    step: Step,
+    step: DrainStep,
     /// When the listeners are closed.
     doors_until_ns: u64,
     /// How long after that idle connections are closed.
@@ -38,7 +38,7 @@ impl Drain {
     /// Whether the listeners are closed and processes know that it ends.
     #[inline]
     pub(super) fn is_told(&self) -> bool {
-        self.step != Step::Doors
+        self.step != DrainStep::Doors
     }
 
     /// Whether everything is closed: there is nothing to begin any more.
@@ -53,9 +53,9 @@ impl Drain {
     /// When something is to be done next.
     pub(super) fn due_ns(&self) -> u64 {
         let next_ns = match self.step {
-            Step::Doors => self.doors_until_ns,
-            Step::Idle => self.idle_until_ns(),
-            Step::Rest => self.deadline_ns,
+            DrainStep::Doors => self.doors_until_ns,
+            DrainStep::Idle => self.idle_until_ns(),
+            DrainStep::Rest => self.deadline_ns,
         };
         next_ns.min(self.deadline_ns)
     }
@@ -73,7 +73,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let doors_until_ns = now_ns.saturating_add(DRAIN_DOORS_NS);
-        let step = Step::Doors;
+        let step = DrainStep::Doors;
         self.drain = Some(Drain { step, doors_until_ns, idle_grace_ns, deadline_ns });
         if self.gates.iter().all(|gate| gate.listener().is_none()) {
             // Nobody can be on the way to a listener that is not there.
@@ -98,7 +98,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             gate.shut();
         }
         if let Some(drain) = &mut self.drain {
-            drain.step = Step::Idle;
+            drain.step = DrainStep::Idle;
         }
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {
@@ -125,7 +125,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     pub(super) fn check_drain(&mut self) {
         let now_ns = self.clock.now().monotonic_ns;
         let Some(drain) = self.drain else { return };
-        if drain.step == Step::Doors && now_ns >= drain.due_ns() {
+        if drain.step == DrainStep::Doors && now_ns >= drain.due_ns() {
             self.close_doors();
         }
         let Some(drain) = self.drain else { return };
@@ -134,14 +134,14 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             for id in ids {
                 self.close(id, CloseReason::Stopped);
             }
-        } else if drain.step == Step::Idle && now_ns >= drain.idle_until_ns() {
+        } else if drain.step == DrainStep::Idle && now_ns >= drain.idle_until_ns() {
             self.close_idle();
         }
     }
 
     fn close_idle(&mut self) {
         if let Some(drain) = &mut self.drain {
-            drain.step = Step::Rest;
+            drain.step = DrainStep::Rest;
         }
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {

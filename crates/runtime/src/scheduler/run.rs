@@ -23,7 +23,7 @@ pub(super) enum Drained {
 }
 
 /// What one receive came to.
-enum Step {
+enum RunStep {
     /// Bytes were given to the process; more may wait.
     More,
     /// The socket was emptied, or the process wants no input.
@@ -73,13 +73,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,
             };
             match step {
-                Step::More => {}
-                Step::Done => break,
-                Step::Ended => {
+                RunStep::More => {}
+                RunStep::Done => break,
+                RunStep::Ended => {
                     self.on_input_ended(id);
                     break;
                 }
-                Step::Gone => {
+                RunStep::Gone => {
                     self.close(id, CloseReason::Failed);
                     return;
                 }
@@ -93,26 +93,26 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// One receive, given to the process.
     #[inline]
-    fn receive_once(&mut self, id: ProcessId) -> Step {
+    fn receive_once(&mut self, id: ProcessId) -> RunStep {
         if self.is_starving(id) {
-            return Step::Done;
+            return RunStep::Done;
         }
         // Before the bytes are lent: they came no later than that.
         self.read_clock_for_run();
-        let Some(process) = self.table.lookup(id) else { return Step::Done };
+        let Some(process) = self.table.lookup(id) else { return RunStep::Done };
         let received = self.pollset.receive(&process.socket);
         self.sampler.lap(&mut self.stats.sampled.receive_ticks);
         let (bytes, rest) = match received {
             Received::Bytes(bytes, rest) => (bytes, rest),
             Received::Blocked => {
                 process.flags.take(Flags::READABLE);
-                return Step::Done;
+                return RunStep::Done;
             }
-            Received::End => return Step::Ended,
-            Received::Failed(_) => return Step::Gone,
+            Received::End => return RunStep::Ended,
+            Received::Failed(_) => return RunStep::Gone,
         };
         if P::LAYERED && bytes.is_empty() {
-            return Step::More;
+            return RunStep::More;
         }
         self.stats.receives += 1;
         self.spin.note_run(id.index());
@@ -152,7 +152,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.stats.count_buffered(before, after);
         }
         self.finish_run(id, progress.next);
-        Step::More
+        RunStep::More
     }
 
     /// Gives a process what is left in its inbox.
@@ -361,23 +361,23 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     /// One receive whose bytes nobody wants.
-    fn discard_once(&mut self, id: ProcessId) -> Step {
-        let Some(process) = self.table.lookup(id) else { return Step::Done };
+    fn discard_once(&mut self, id: ProcessId) -> RunStep {
+        let Some(process) = self.table.lookup(id) else { return RunStep::Done };
         match self.pollset.receive(&process.socket) {
             Received::Bytes(bytes, _) => {
                 let count = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
                 if process.linger_left < count {
-                    return Step::Gone;
+                    return RunStep::Gone;
                 }
                 process.linger_left -= count;
-                Step::More
+                RunStep::More
             }
             Received::Blocked => {
                 process.flags.take(Flags::READABLE);
-                Step::Done
+                RunStep::Done
             }
-            Received::End => Step::Ended,
-            Received::Failed(_) => Step::Gone,
+            Received::End => RunStep::Ended,
+            Received::Failed(_) => RunStep::Gone,
         }
     }
 }

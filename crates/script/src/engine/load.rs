@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use crate::engine::error::{Fault, ScriptError};
-use crate::engine::ffi::{CallFault, Coroutine, Outcome, Reference};
+use crate::engine::ffi::{CallFault, Coroutine, Reference, Resumed};
 use crate::engine::host::Host;
 use crate::engine::library;
 use crate::engine::report;
@@ -80,7 +80,7 @@ impl State {
         let mut passed = 4;
         loop {
             let (coroutine, outcome) = self.advance(&mut run, passed, host)?;
-            if outcome == Outcome::Sliced {
+            if outcome == Resumed::Sliced {
                 run.coroutine = Some(coroutine);
                 passed = 0;
                 continue;

@@ -3,7 +3,7 @@
 //! Owns which are kept for the next runs, and that these hold nothing of the last. Never runs a page.
 
 use crate::engine::error::ScriptError;
-use crate::engine::ffi::{Coroutine, Outcome};
+use crate::engine::ffi::{Coroutine, Resumed};
 use crate::engine::library::NoHost;
 use crate::engine::report;
 use crate::engine::run::{Output, Run, Step};
@@ -53,7 +53,7 @@ impl State {
             _ => {
                 let (outcome, _) = self.lua.resume(&coroutine, 0, &mut NoHost, &mut run.meter);
                 coroutine.stack.truncate(0);
-                outcome == Outcome::Yielded
+                outcome == Resumed::Yielded
             }
         };
         if is_idle {

@@ -3,7 +3,7 @@
 //! Owns who holds too much. Never runs a page.
 
 use crate::engine::error::ScriptError;
-use crate::engine::ffi::{Coroutine, Outcome};
+use crate::engine::ffi::{Coroutine, Resumed};
 use crate::engine::report;
 use crate::engine::run::{Review, Run};
 use crate::engine::state::State;
@@ -16,7 +16,7 @@ impl State {
         &mut self,
         run: &mut Run,
         review: Review,
-    ) -> Result<(Coroutine, Outcome), Box<ScriptError>> {
+    ) -> Result<(Coroutine, Resumed), Box<ScriptError>> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let ticks = self.collect_step();
         self.use_ticks(run, ticks);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::engine::error::ScriptError;
 use crate::engine::fetch::Fetch;
-use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Outcome, Reference};
+use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Reference, Resumed};
 use crate::engine::lost::Seen;
 
 /// What handles leave behind when they are dropped; the state takes it away at its next call.
@@ -104,7 +104,7 @@ pub(super) struct Review {
     /// The end of a cycle at which all that was garbage is gone.
     pub(super) until: u64,
     /// How the run came back before.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: Resumed,
 }
 
 /// What memory a run may hold.

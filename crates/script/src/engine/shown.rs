@@ -2,7 +2,7 @@
 //!
 //! Owns the one slice that there is for that. Never fails: who says nothing is told by its type.
 
-use crate::engine::ffi::{Coroutine, Outcome};
+use crate::engine::ffi::{Coroutine, Resumed};
 use crate::engine::host::Host;
 use crate::engine::report::shortened;
 use crate::engine::run::Run;
@@ -34,7 +34,7 @@ impl State {
         self.lua.pass_number(&coroutine, SHOW);
         let (outcome, ticks) = self.lua.resume(&coroutine, 2, host, &mut run.meter);
         self.use_ticks(run, ticks);
-        let is_shown = outcome == Outcome::Yielded && coroutine.stack.number_at(1) as u8 == LOADED;
+        let is_shown = outcome == Resumed::Yielded && coroutine.stack.number_at(1) as u8 == LOADED;
         if !is_shown {
             self.lua.drop_coroutine(coroutine);
             return None;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::engine::collection::{CYCLES, Collection};
 use crate::engine::error::{EngineError, Fault, ScriptError};
-use crate::engine::ffi::{CallFault, Coroutine, Lua, MemorySizes, Meter, Outcome, Reference};
+use crate::engine::ffi::{CallFault, Coroutine, Lua, MemorySizes, Meter, Reference, Resumed};
 use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
 use crate::engine::library;
@@ -263,14 +263,14 @@ impl State {
         };
         // One that is done gives back all it can.
         let tag = match outcome {
-            Outcome::Yielded => coroutine.stack.number_at(1) as u8,
+            Resumed::Yielded => coroutine.stack.number_at(1) as u8,
             _ => 0,
         };
         let is_done = matches!(tag, DONE | EXIT);
         if self.held > run.review_above && !is_done && run.review.is_none() {
             run.review = Some(Review { until: self.collection.cycles + CYCLES, outcome });
         }
-        if outcome == Outcome::Sliced || run.review.is_some() {
+        if outcome == Resumed::Sliced || run.review.is_some() {
             run.coroutine = Some(coroutine);
             return Step::Sliced(run);
         }
@@ -301,7 +301,7 @@ impl State {
         run: &mut Run,
         passed: i32,
         host: &mut dyn Host,
-    ) -> Result<(Coroutine, Outcome), Box<ScriptError>> {
+    ) -> Result<(Coroutine, Resumed), Box<ScriptError>> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let before = run.meter.allocated();
         let (outcome, ticks) = self.lua.resume(&coroutine, passed, host, &mut run.meter);
@@ -309,22 +309,22 @@ impl State {
         self.held = self.lua.held(&run.meter);
         self.use_ticks(run, ticks);
         let error = match outcome {
-            Outcome::Yielded | Outcome::Sliced if ticks > self.uninterrupted_ticks => {
+            Resumed::Yielded | Resumed::Sliced if ticks > self.uninterrupted_ticks => {
                 report::stalled(&run.name, coroutine.stack)
             }
-            Outcome::Yielded => return Ok((coroutine, outcome)),
-            Outcome::Sliced if run.ticks <= self.ticks_max => {
+            Resumed::Yielded => return Ok((coroutine, outcome)),
+            Resumed::Sliced if run.ticks <= self.ticks_max => {
                 run.seen = Seen::of(coroutine.stack);
                 return Ok((coroutine, outcome));
             }
-            Outcome::Sliced => report::out_of_time(&run.name, coroutine.stack, self.cpu_budget),
-            Outcome::Stalled => report::stalled(&run.name, coroutine.stack),
-            Outcome::Raised => {
+            Resumed::Sliced => report::out_of_time(&run.name, coroutine.stack, self.cpu_budget),
+            Resumed::Stalled => report::stalled(&run.name, coroutine.stack),
+            Resumed::Raised => {
                 let message = self.message_of(run, &coroutine, host);
                 let fault = self.fault_of(&coroutine, &message);
                 report::raised(fault, &run.name, (coroutine.stack, &self.lost(&coroutine)), message)
             }
-            Outcome::OutOfMemory => {
+            Resumed::OutOfMemory => {
                 let seen = run.seen.as_deref();
                 let largest = self.lua.was_table_refused().then_some(self.table_bytes);
                 if largest.is_none() {

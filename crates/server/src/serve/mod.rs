@@ -60,7 +60,7 @@ pub use paths::{control_directory, control_sockets};
 ///
 /// # Errors
 /// Everything that keeps the server from standing, with its place and the mend.
-pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), ServeError> {
+pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), ServeError> {
     sys::signal::block_all();
     sys::signal::ignore_broken_pipe();
     sys::signal::ignore_file_size();
@@ -91,7 +91,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
     let mut crew = Crew::plan(schedulers, log.is_some(), upload_helpers)?;
     let (mut launched, watch) =
         launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
-    let standing = Standing::of(&data, &launched, sandbox);
+    let standing = Started::of(&data, &launched, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
     let helpers = crew.start_helpers(log, uploads.map(|directory| (directory, room)))?;
@@ -121,7 +121,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Standing)) -> Result<(), Se
 
 /// What stands once everything is open.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct Started {
     /// The served directory.
     pub directory: String,
     /// Where it listens.
@@ -131,7 +131,7 @@ pub struct Standing {
     facts: Facts,
 }
 
-impl Standing {
+impl Started {
     fn of(data: &SiteData, launched: &Launched, sandbox: Sandbox) -> Self {
         let addresses: Vec<String> = launched.addresses.iter().map(ToString::to_string).collect();
         let directory = data.config.default_host.files.root.display().to_string();
@@ -334,7 +334,7 @@ fn format_of(format: LogFormat) -> http::LogFormat {
 fn launch_control(
     data: &Arc<SiteData>,
     crew: &mut Crew,
-    standing: &Standing,
+    standing: &Started,
     socket: Option<PathBuf>,
 ) -> Result<Option<Launched>, ServeError> {
     let configured = data.config.admin.socket.is_some();

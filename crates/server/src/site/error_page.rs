@@ -117,7 +117,7 @@ impl Site {
         // Percent-encoded by whoever made it: there is nothing in it to refuse.
         let _valid = exchange.reply.field("Location", location.as_bytes());
         exchange.configured_fields_under(policy::ERROR_PAGE, b"");
-        finish_page(&self.pages.redirect(status.code(), location), exchange.reply)
+        finish_page(&self.error_pages.redirect(status.code(), location), exchange.reply)
     }
 
     /// The built-in page of a status with the route's fields.
@@ -136,7 +136,7 @@ impl Site {
             return finish(problem.as_bytes(), error_page::PROBLEM_TYPE, exchange.reply);
         }
         exchange.configured_fields_under(policy::ERROR_PAGE, fields);
-        finish_page(self.pages.page(status.code()), exchange.reply)
+        finish_page(self.error_pages.page(status.code()), exchange.reply)
     }
 
     /// A page for the author of one that failed.
@@ -162,7 +162,7 @@ impl Site {
         reply.begin(status);
         reply.prepared_fields(fields);
         let _valid = reply.field(policy::FIELD, policy::ERROR_PAGE.as_bytes());
-        finish_page(self.pages.page(status.code()), reply)
+        finish_page(self.error_pages.page(status.code()), reply)
     }
 }
 

@@ -23,9 +23,9 @@ use wire::http::status::Status;
 
 use super::endpoints::Helpers;
 use super::engine::runner_of;
+use super::error_page::Refusal;
 use super::file::remember;
 use super::packer::Packer;
-use super::page::Refusal;
 use super::waiting::Waiting;
 use crate::limits;
 use crate::message::{FoundFile, LookUp, Message, ToFileHelper, WarmFor};
@@ -43,7 +43,7 @@ pub struct Site {
     pub(super) cache: Cache,
     pub(super) roots: Roots,
     pub(super) waiting: Waiting,
-    pub(super) pages: ErrorPages,
+    pub(super) error_pages: ErrorPages,
     /// Which root a rule serves, found once.
     pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
     /// Decoded paths are made here.
@@ -83,7 +83,7 @@ impl Site {
             cache: Cache::new(size),
             roots,
             waiting: Waiting::default(),
-            pages: ErrorPages::new(),
+            error_pages: ErrorPages::new(),
             root_of_rule: Vec::new(),
             path: Vec::new(),
             unique,
@@ -305,7 +305,7 @@ impl Application for Site {
     }
 
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
-        body.extend_from_slice(self.pages.page(status.code()));
+        body.extend_from_slice(self.error_pages.page(status.code()));
         error_page::MEDIA_TYPE
     }
 

@@ -6,13 +6,13 @@
 mod answer;
 mod endpoints;
 mod engine;
+mod error_page;
 mod explain;
 mod file;
 mod form;
 mod handle;
 mod pack;
 mod packer;
-mod page;
 mod script;
 mod turn;
 mod waiting;

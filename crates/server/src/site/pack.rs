@@ -11,7 +11,7 @@ use wire::http::encoding::{Accepted, Coding};
 use wire::http::status::Status;
 
 use super::answer::Exchange;
-use super::packer::{CODINGS, Packed, Packer, Standing};
+use super::packer::{CODINGS, PackState, Packed, Packer};
 use super::script::{status_set, write_fields};
 use crate::limits::PACK_FROM;
 
@@ -63,12 +63,12 @@ pub(super) fn go_on(
     reply: &mut Reply<'_>,
 ) -> Option<Answer> {
     Some(match packer.standing(process)? {
-        Standing::Queued => Answer::Wait,
-        Standing::Done(packed) => {
+        PackState::Queued => Answer::Wait,
+        PackState::Done(packed) => {
             reply.part(&packed);
             Answer::Done
         }
-        Standing::Failed => Answer::Cut,
+        PackState::Failed => Answer::Cut,
     })
 }
 

@@ -38,7 +38,7 @@ pub(super) enum Packed {
 
 /// How an answer stands that was to be compressed later.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum PackState {
     Queued,
     Done(Vec<u8>),
     /// The encoder has no memory, or was wrong: the rest of the answer will not come.
@@ -56,7 +56,7 @@ pub(super) struct Packer {
     /// Bytes of those in the queue.
     queued: usize,
     /// The number in the queue of each process's answer, and how it stands.
-    answers: HashMap<ProcessId, (u64, Standing)>,
+    answers: HashMap<ProcessId, (u64, PackState)>,
     last: u64,
     /// Bytes that may be compressed in this turn still.
     left: usize,
@@ -104,19 +104,19 @@ impl Packer {
         self.queued += body.len();
         self.last += 1;
         let (number, body, packed) = (self.last, body.to_vec(), Vec::new());
-        self.answers.insert(process, (number, Standing::Queued));
+        self.answers.insert(process, (number, PackState::Queued));
         self.queue.push_back(Packing { process, number, coding, body, read: 0, packed });
         Packed::Later
     }
 
     /// How the answer of a process stands, where it is one of these. One that is over is given out.
     #[inline]
-    pub(super) fn standing(&mut self, process: ProcessId) -> Option<Standing> {
+    pub(super) fn standing(&mut self, process: ProcessId) -> Option<PackState> {
         if self.answers.is_empty() {
             return None;
         }
         match self.answers.get(&process)? {
-            (_, Standing::Queued) => Some(Standing::Queued),
+            (_, PackState::Queued) => Some(PackState::Queued),
             _ => self.answers.remove(&process).map(|(_, standing)| standing),
         }
     }
@@ -169,10 +169,10 @@ impl Packer {
             packing.read += part.len();
             *standing = match (run, end) {
                 (Some(()), End::Partial) => continue,
-                (Some(()), End::Whole) => Standing::Done(std::mem::take(&mut packing.packed)),
+                (Some(()), End::Whole) => PackState::Done(std::mem::take(&mut packing.packed)),
                 (None, _) => {
                     self.parts.reset(packing.coding);
-                    Standing::Failed
+                    PackState::Failed
                 }
             };
             over.push(packing.process);
@@ -337,11 +337,11 @@ mod tests {
             let done = packer.go_on();
             if done.contains(&of) {
                 match packer.standing(of) {
-                    Some(Standing::Done(packed)) => return (turn, packed),
+                    Some(PackState::Done(packed)) => return (turn, packed),
                     other => panic!("{other:?}"),
                 }
             }
-            assert_eq!(packer.standing(of), Some(Standing::Queued));
+            assert_eq!(packer.standing(of), Some(PackState::Queued));
         }
         unreachable!("it is done or in the queue")
     }
@@ -363,7 +363,7 @@ mod tests {
             assert_eq!(packer.pack(process(3), coding, &large), Packed::Later);
             let (turns, packed) = wait(&mut packer, process(3));
             assert_eq!((turns, unpacked(coding, &packed)), (4, large));
-            assert!(matches!(packer.standing(process(2)), Some(Standing::Done(_))));
+            assert!(matches!(packer.standing(process(2)), Some(PackState::Done(_))));
             assert_eq!((packer.standing(process(3)), packer.queued), (None, 0));
         }
     }

@@ -11,7 +11,7 @@ use config::RouteAction;
 use config::route::Found;
 use files::RootIndex;
 use http::{Added, Answer, AnswerContext, Request};
-use pages::uploads::Standing;
+use pages::uploads::UploadState;
 use pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
@@ -83,11 +83,11 @@ impl Site {
     ) -> Answer {
         if !self.uploads.is_empty() {
             match self.uploads.standing(context.id) {
-                Some(Standing::Coming) => return Answer::Wait,
-                Some(Standing::Refused(status)) => {
+                Some(UploadState::Coming) => return Answer::Wait,
+                Some(UploadState::Refused(status)) => {
                     return self.refuse(status, fields_of(status), found, exchange, context);
                 }
-                Some(Standing::Whole) | None => {}
+                Some(UploadState::Whole) | None => {}
             }
         }
         if let Some(page) = self.broken_module((set, index), context.id) {

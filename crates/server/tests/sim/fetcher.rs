@@ -17,13 +17,13 @@ use sys::connect::RemoteAddress;
 use sys::socket::Peer;
 use world::{ClientId, Faults, Sim, World};
 
-use pages::fetch::{Answer, Asked, Client, Failure, Got, Number, Outbound, Outcome, Wanted};
+use pages::fetch::{Answer, Asked, Client, Failure, FetchResult, Got, Number, Outbound, Wanted};
 
 /// A service that only fetches, and keeps the results.
 #[derive(Default)]
 pub(crate) struct Fetcher {
     client: Client,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<FetchResult>,
     commands: Vec<Command>,
 }
 
@@ -295,7 +295,7 @@ impl Stage {
         }
         client.questions().retain(|name| **name != *"probe.test");
         let is_of_probe =
-            |(number, _): &Outcome| probes.first().is_some_and(|first| number >= first);
+            |(number, _): &FetchResult| probes.first().is_some_and(|first| number >= first);
         let (refused, others): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(is_of_probe);
         assert!(refused.iter().all(|(_, outcome)| *outcome == Err(Failure::TooMany)));
         self.scheduler.service().outcomes.extend(others);

@@ -43,7 +43,7 @@ pub enum Piece<'b> {
 
 /// A place in the grammar of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum BodyState {
     /// `remaining` bytes of a body with a length.
     Counted,
     /// The first digit of a chunk size.
@@ -126,7 +126,7 @@ pub struct BodyDecoder {
     extension_allowance: u16,
     trailer_allowance: u16,
     size_digits: u8,
-    place: Place,
+    place: BodyState,
 }
 
 impl BodyDecoder {
@@ -134,12 +134,12 @@ impl BodyDecoder {
     #[inline]
     pub fn new(framing: Framing, limits: &BodyLimits) -> Result<BodyDecoder, Refusal> {
         let (remaining, place) = match framing {
-            Framing::None | Framing::Length(0) => (0, Place::Over),
+            Framing::None | Framing::Length(0) => (0, BodyState::Over),
             Framing::Length(length) if length > limits.body_size => {
                 return Err(Reason::BodyTooLarge.into());
             }
-            Framing::Length(length) => (length, Place::Counted),
-            Framing::Chunked => (0, Place::SizeBegin),
+            Framing::Length(length) => (length, BodyState::Counted),
+            Framing::Chunked => (0, BodyState::SizeBegin),
         };
         Ok(BodyDecoder {
             remaining,
@@ -154,7 +154,7 @@ impl BodyDecoder {
     /// Whether the body is over.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.place == Place::Over
+        self.place == BodyState::Over
     }
 
     /// Takes the next piece off the front of the input; gives how many bytes were consumed for it. Call
@@ -163,11 +163,11 @@ impl BodyDecoder {
     pub fn next<'b>(&mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), Refusal> {
         let mut at = 0;
         loop {
-            if matches!(self.place, Place::Counted | Place::Chunk) {
+            if matches!(self.place, BodyState::Counted | BodyState::Chunk) {
                 let (end, piece) = self.take_data(input, at);
                 return Ok((end, piece));
             }
-            if self.place == Place::Over {
+            if self.place == BodyState::Over {
                 return Ok((at, Piece::End));
             }
             let Some(&byte) = input.get(at) else { return Ok((at, Piece::NeedMore)) };
@@ -184,32 +184,36 @@ impl BodyDecoder {
         let size = usize::try_from(self.remaining).map_or(rest.len(), |most| rest.len().min(most));
         self.remaining -= size as u64;
         if self.remaining == 0 {
-            self.place = if self.place == Place::Chunk { Place::ChunkReturn } else { Place::Over };
+            self.place = if self.place == BodyState::Chunk {
+                BodyState::ChunkReturn
+            } else {
+                BodyState::Over
+            };
         }
         (at + size, Piece::Data(rest.get(..size).unwrap_or_default()))
     }
 
     /// Takes one byte of framing; gives the place behind it.
-    fn step(&mut self, byte: u8) -> Result<Place, Reason> {
+    fn step(&mut self, byte: u8) -> Result<BodyState, Reason> {
         match self.place {
-            Place::SizeBegin | Place::Size => self.step_size(byte),
-            Place::Extension(at) => self.step_extension(at, byte),
-            Place::SizeLineFeed => self.end_size_line(byte),
-            Place::ChunkReturn if byte == b'\r' => Ok(Place::ChunkLineFeed),
-            Place::ChunkReturn if byte == b'\n' => Err(Reason::BareLineFeed),
-            Place::ChunkReturn => Err(Reason::InvalidChunkEnd),
-            Place::ChunkLineFeed => line_feed(byte, Place::SizeBegin),
-            Place::TrailerBegin
-            | Place::TrailerName
-            | Place::TrailerValue
-            | Place::TrailerLineFeed => self.step_trailer(byte),
-            Place::LastLineFeed => line_feed(byte, Place::Over),
-            Place::Counted | Place::Chunk | Place::Over => Ok(self.place),
+            BodyState::SizeBegin | BodyState::Size => self.step_size(byte),
+            BodyState::Extension(at) => self.step_extension(at, byte),
+            BodyState::SizeLineFeed => self.end_size_line(byte),
+            BodyState::ChunkReturn if byte == b'\r' => Ok(BodyState::ChunkLineFeed),
+            BodyState::ChunkReturn if byte == b'\n' => Err(Reason::BareLineFeed),
+            BodyState::ChunkReturn => Err(Reason::InvalidChunkEnd),
+            BodyState::ChunkLineFeed => line_feed(byte, BodyState::SizeBegin),
+            BodyState::TrailerBegin
+            | BodyState::TrailerName
+            | BodyState::TrailerValue
+            | BodyState::TrailerLineFeed => self.step_trailer(byte),
+            BodyState::LastLineFeed => line_feed(byte, BodyState::Over),
+            BodyState::Counted | BodyState::Chunk | BodyState::Over => Ok(self.place),
         }
     }
 
     /// Hexadecimal digits alone: no sign, prefix, underscore or blank, which parsers read differently.
-    fn step_size(&mut self, byte: u8) -> Result<Place, Reason> {
+    fn step_size(&mut self, byte: u8) -> Result<BodyState, Reason> {
         if let Some(digit) = char::from(byte).to_digit(16) {
             if self.size_digits == limits::CHUNK_SIZE_DIGITS {
                 return Err(Reason::ChunkSizeTooLong);
@@ -217,54 +221,55 @@ impl BodyDecoder {
             self.size_digits += 1;
             // Sixteen digits of four bits fit exactly.
             self.remaining = self.remaining << 4 | u64::from(digit);
-            return Ok(Place::Size);
+            return Ok(BodyState::Size);
         }
         match byte {
             b'\n' => Err(Reason::BareLineFeed),
-            _ if self.place == Place::SizeBegin => Err(Reason::InvalidChunkSize),
-            b'\r' => Ok(Place::SizeLineFeed),
+            _ if self.place == BodyState::SizeBegin => Err(Reason::InvalidChunkSize),
+            b'\r' => Ok(BodyState::SizeLineFeed),
             b';' => self.step_extension(Extension::ValueEnd, byte),
             _ => Err(Reason::InvalidChunkSize),
         }
     }
 
     /// Extensions are ignored (RFC 9112, 7.1.1), but they are not free, and have to be what other parsers take for extensions.
-    fn step_extension(&mut self, at: Extension, byte: u8) -> Result<Place, Reason> {
+    fn step_extension(&mut self, at: Extension, byte: u8) -> Result<BodyState, Reason> {
         match byte {
             b'\n' => return Err(Reason::BareLineFeed),
-            b'\r' if at.may_end() => return Ok(Place::SizeLineFeed),
+            b'\r' if at.may_end() => return Ok(BodyState::SizeLineFeed),
             _ => {}
         }
         let next = at.step(byte).ok_or(Reason::InvalidChunkExtension)?;
         let rest = self.extension_allowance.checked_sub(1);
         self.extension_allowance = rest.ok_or(Reason::ChunkExtensionsTooLarge)?;
-        Ok(Place::Extension(next))
+        Ok(BodyState::Extension(next))
     }
 
-    fn end_size_line(&mut self, byte: u8) -> Result<Place, Reason> {
+    fn end_size_line(&mut self, byte: u8) -> Result<BodyState, Reason> {
         let size = self.remaining;
-        let place = line_feed(byte, if size == 0 { Place::TrailerBegin } else { Place::Chunk })?;
+        let place =
+            line_feed(byte, if size == 0 { BodyState::TrailerBegin } else { BodyState::Chunk })?;
         self.allowance = self.allowance.checked_sub(size).ok_or(Reason::BodyTooLarge)?;
         self.size_digits = 0;
         Ok(place)
     }
 
-    fn step_trailer(&mut self, byte: u8) -> Result<Place, Reason> {
+    fn step_trailer(&mut self, byte: u8) -> Result<BodyState, Reason> {
         let rest = self.trailer_allowance.checked_sub(1);
         self.trailer_allowance = rest.ok_or(Reason::TrailersTooLarge)?;
         match (self.place, byte) {
-            (Place::TrailerBegin, b'\r') => Ok(Place::LastLineFeed),
-            (Place::TrailerLineFeed, _) => line_feed(byte, Place::TrailerBegin),
+            (BodyState::TrailerBegin, b'\r') => Ok(BodyState::LastLineFeed),
+            (BodyState::TrailerLineFeed, _) => line_feed(byte, BodyState::TrailerBegin),
             (_, b'\n') => Err(Reason::BareLineFeed),
-            (Place::TrailerValue, b'\r') => Ok(Place::TrailerLineFeed),
-            (Place::TrailerValue, _) if scan::is_value(byte) => Ok(Place::TrailerValue),
-            (Place::TrailerValue, _) => Err(Reason::InvalidFieldValue),
-            (Place::TrailerName, b':') => Ok(Place::TrailerValue),
-            (Place::TrailerBegin, b':') => Err(Reason::EmptyFieldName),
-            (Place::TrailerBegin, b' ' | b'\t') => Err(Reason::ObsoleteFold),
+            (BodyState::TrailerValue, b'\r') => Ok(BodyState::TrailerLineFeed),
+            (BodyState::TrailerValue, _) if scan::is_value(byte) => Ok(BodyState::TrailerValue),
+            (BodyState::TrailerValue, _) => Err(Reason::InvalidFieldValue),
+            (BodyState::TrailerName, b':') => Ok(BodyState::TrailerValue),
+            (BodyState::TrailerBegin, b':') => Err(Reason::EmptyFieldName),
+            (BodyState::TrailerBegin, b' ' | b'\t') => Err(Reason::ObsoleteFold),
             (_, b' ' | b'\t') => Err(Reason::BlankInFieldName),
             (_, b'\r') => Err(Reason::FieldWithoutColon),
-            _ if scan::is_token(byte) => Ok(Place::TrailerName),
+            _ if scan::is_token(byte) => Ok(BodyState::TrailerName),
             _ => Err(Reason::InvalidFieldName),
         }
     }
@@ -275,7 +280,7 @@ fn narrow(bound: u32) -> u16 {
     u16::try_from(bound).unwrap_or(limits::CHUNK_OVERHEAD_SIZE_MAX)
 }
 
-fn line_feed(byte: u8, next: Place) -> Result<Place, Reason> {
+fn line_feed(byte: u8, next: BodyState) -> Result<BodyState, Reason> {
     if byte == b'\n' { Ok(next) } else { Err(Reason::BareCarriageReturn) }
 }
 

@@ -132,7 +132,7 @@ impl<'a> Preconditions<'a> {
 
 /// What the preconditions say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Precondition {
     /// Do what the method asks.
     Proceed {
         /// Whether the `Range` field may be used.
@@ -162,17 +162,17 @@ pub fn evaluate(
     preconditions: &Preconditions<'_>,
     validators: Option<&Validators<'_>>,
     now: u64,
-) -> Outcome {
+) -> Precondition {
     if !may_act(preconditions, validators) {
-        return Outcome::Failed;
+        return Precondition::Failed;
     }
     if !is_wanted(method, preconditions, validators) {
         return match method {
-            SafeMethod::Get | SafeMethod::Head => Outcome::NotModified,
-            SafeMethod::Other => Outcome::Failed,
+            SafeMethod::Get | SafeMethod::Head => Precondition::NotModified,
+            SafeMethod::Other => Precondition::Failed,
         };
     }
-    Outcome::Proceed { use_range: range_use(method, preconditions, validators, now) }
+    Precondition::Proceed { use_range: range_use(method, preconditions, validators, now) }
 }
 
 /// Steps 1 and 2: `If-Match`, or else `If-Unmodified-Since`.

@@ -79,7 +79,7 @@ pub enum Piece<'b> {
 
 /// A place in the grammar of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum FormState {
     /// Before the first delimiter: what stands there means nothing.
     Preamble,
     /// Behind a delimiter.
@@ -102,7 +102,7 @@ enum Place {
 pub struct MultipartDecoder {
     /// Finds CR LF, two dashes and the boundary.
     delimiter: Finder<'static>,
-    place: Place,
+    place: FormState,
     /// How much of the delimiter the input has ended with.
     matched: usize,
     /// How much of that was lent by what stood before: it counts for the delimiter, but is no data.
@@ -135,7 +135,7 @@ impl MultipartDecoder {
         let delimiter = [b"\r\n--", boundary.as_bytes()].concat();
         Self {
             delimiter: Finder::new(&delimiter).into_owned(),
-            place: Place::Preamble,
+            place: FormState::Preamble,
             // The first delimiter may stand at the very beginning, without the line end that belongs to it.
             matched: 2,
             lent: 2,
@@ -147,7 +147,7 @@ impl MultipartDecoder {
     /// Whether the form is over.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.place == Place::Over
+        self.place == FormState::Over
     }
 
     /// Takes the next piece off the front of the input; gives how many bytes were consumed for it. Call again with the
@@ -160,21 +160,21 @@ impl MultipartDecoder {
         loop {
             let rest = input.get(at..).unwrap_or_default();
             match self.place {
-                Place::Over => return Ok((at, Piece::End)),
+                FormState::Over => return Ok((at, Piece::End)),
                 _ if rest.is_empty() => return Ok((at, Piece::NeedMore)),
-                Place::Preamble | Place::Data => match self.seek(rest) {
+                FormState::Preamble | FormState::Data => match self.seek(rest) {
                     Sought::Held => return Ok((input.len(), Piece::NeedMore)),
                     Sought::Found(end) => {
                         at += end;
-                        let had_part = self.place == Place::Data;
-                        self.place = Place::Delimited;
+                        let had_part = self.place == FormState::Data;
+                        self.place = FormState::Delimited;
                         if had_part {
                             return Ok((at, Piece::PartEnd));
                         }
                     }
                     Sought::Data { from, size, consumed } => {
                         at += consumed;
-                        if self.place == Place::Data && size > 0 {
+                        if self.place == FormState::Data && size > 0 {
                             let data = match from {
                                 Source::Input => rest.get(..size),
                                 Source::Delimiter(begin) => {
@@ -185,7 +185,7 @@ impl MultipartDecoder {
                         }
                     }
                 },
-                Place::Head => {
+                FormState::Head => {
                     let (consumed, is_whole) = self.head.take(rest)?;
                     at += consumed;
                     if is_whole {
@@ -193,7 +193,10 @@ impl MultipartDecoder {
                         return Ok((at, Piece::Part(self.head.read()?)));
                     }
                 }
-                Place::Delimited | Place::Dash | Place::Padding | Place::LineFeed => {
+                FormState::Delimited
+                | FormState::Dash
+                | FormState::Padding
+                | FormState::LineFeed => {
                     self.step(rest.first().copied().unwrap_or_default())?;
                     at += 1;
                 }
@@ -209,20 +212,20 @@ impl MultipartDecoder {
             return Err(MultipartError::TooManyParts);
         }
         (self.matched, self.lent) = (2, 2);
-        self.place = Place::Data;
+        self.place = FormState::Data;
         Ok(())
     }
 
     /// Takes one byte behind a delimiter.
     fn step(&mut self, byte: u8) -> Result<(), MultipartError> {
         self.place = match (self.place, byte) {
-            (Place::Delimited, b'-') => Place::Dash,
-            (Place::Dash, b'-') => Place::Over,
-            (Place::Delimited | Place::Padding, b' ' | b'\t') => Place::Padding,
-            (Place::Delimited | Place::Padding, b'\r') => Place::LineFeed,
-            (Place::LineFeed, b'\n') => {
+            (FormState::Delimited, b'-') => FormState::Dash,
+            (FormState::Dash, b'-') => FormState::Over,
+            (FormState::Delimited | FormState::Padding, b' ' | b'\t') => FormState::Padding,
+            (FormState::Delimited | FormState::Padding, b'\r') => FormState::LineFeed,
+            (FormState::LineFeed, b'\n') => {
                 self.head.clear();
-                Place::Head
+                FormState::Head
             }
             _ => return Err(MultipartError::InvalidDelimiter),
         };

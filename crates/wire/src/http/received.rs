@@ -59,7 +59,7 @@ enum Content {
 
 /// What one read took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step<'b> {
+pub struct Reading<'b> {
     /// Bytes of the input that are done with. Those behind them are to be given again, first.
     pub consumed: usize,
     /// Content of the response, which stands at the end of what was consumed; often empty.
@@ -124,12 +124,14 @@ impl ResponseReader {
     /// Takes what it can off the front of the input, with at most one piece of content. After an error or the
     /// end of the response nothing more can be read.
     #[inline]
-    pub fn read<'b>(&mut self, input: &'b [u8]) -> Result<Step<'b>, ResponseError> {
+    pub fn read<'b>(&mut self, input: &'b [u8]) -> Result<Reading<'b>, ResponseError> {
         match self.phase {
             Phase::Head(lines) => self.read_head(lines, input),
             Phase::Body(_) => self.read_body(input, 0),
-            Phase::UntilClose => Ok(Step { consumed: input.len(), body: input, then: Then::Wait }),
-            Phase::Over => Ok(Step { consumed: 0, body: &[], then: Then::Finish }),
+            Phase::UntilClose => {
+                Ok(Reading { consumed: input.len(), body: input, then: Then::Wait })
+            }
+            Phase::Over => Ok(Reading { consumed: 0, body: &[], then: Then::Finish }),
         }
     }
 
@@ -159,7 +161,7 @@ impl ResponseReader {
         &mut self,
         mut lines: Lines,
         input: &'b [u8],
-    ) -> Result<Step<'b>, ResponseError> {
+    ) -> Result<Reading<'b>, ResponseError> {
         let mut at = 0;
         loop {
             let (taken, extent) =
@@ -167,7 +169,7 @@ impl ResponseReader {
             at += taken;
             if extent == Extent::Partial {
                 self.phase = Phase::Head(lines);
-                return Ok(Step { consumed: at, body: &[], then: Then::Wait });
+                return Ok(Reading { consumed: at, body: &[], then: Then::Wait });
             }
             if self.status >= 200 {
                 return self.begin_body(&lines, input, at);
@@ -198,7 +200,7 @@ impl ResponseReader {
         lines: &Lines,
         input: &'b [u8],
         at: usize,
-    ) -> Result<Step<'b>, ResponseError> {
+    ) -> Result<Reading<'b>, ResponseError> {
         self.persistent = lines.are_persistent();
         let has_none = self.content == Content::Never || matches!(self.status, 204 | 304);
         let framing = match lines.framing() {
@@ -210,7 +212,7 @@ impl ResponseReader {
                     usize::try_from(length).ok().and_then(|size| input.get(at..)?.get(..size));
                 if let Some(body) = here {
                     self.phase = Phase::Over;
-                    return Ok(Step { consumed: at + body.len(), body, then: Then::Finish });
+                    return Ok(Reading { consumed: at + body.len(), body, then: Then::Finish });
                 }
                 BodyFraming::Length(length)
             }
@@ -218,7 +220,7 @@ impl ResponseReader {
                 self.persistent = false;
                 self.phase = Phase::UntilClose;
                 let body = input.get(at..).unwrap_or_default();
-                return Ok(Step { consumed: input.len(), body, then: Then::Wait });
+                return Ok(Reading { consumed: input.len(), body, then: Then::Wait });
             }
         };
         self.phase = Phase::Body(BodyDecoder::new(framing, &BODY_LIMITS)?);
@@ -227,9 +229,9 @@ impl ResponseReader {
 
     /// Takes one piece of content that begins at `at` or behind it.
     #[inline(never)]
-    fn read_body<'b>(&mut self, input: &'b [u8], at: usize) -> Result<Step<'b>, ResponseError> {
+    fn read_body<'b>(&mut self, input: &'b [u8], at: usize) -> Result<Reading<'b>, ResponseError> {
         let Phase::Body(decoder) = &mut self.phase else {
-            return Ok(Step { consumed: at, body: &[], then: Then::Wait });
+            return Ok(Reading { consumed: at, body: &[], then: Then::Wait });
         };
         let (used, piece) = decoder.next(input.get(at..).unwrap_or_default())?;
         let consumed = at + used;
@@ -242,6 +244,6 @@ impl ResponseReader {
         } else {
             Then::ReadRest
         };
-        Ok(Step { consumed, body, then })
+        Ok(Reading { consumed, body, then })
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wire::http::conditional::{
-    Outcome, Preconditions, RangeUse, SafeMethod, Validators, evaluate, write_etag,
+    Precondition, Preconditions, RangeUse, SafeMethod, Validators, evaluate, write_etag,
 };
 use wire::http::date;
 use wire::http::encoding::Coding;
@@ -15,12 +15,12 @@ const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
 const SAME: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 const AFTER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
 
-const PROCEED: Outcome = Outcome::Proceed { use_range: RangeUse::Ignore };
-const WITH_RANGE: Outcome = Outcome::Proceed { use_range: RangeUse::Apply };
+const PROCEED: Precondition = Precondition::Proceed { use_range: RangeUse::Ignore };
+const WITH_RANGE: Precondition = Precondition::Proceed { use_range: RangeUse::Apply };
 
 type Fields<'a> = &'a [(&'a str, &'a str)];
 
-fn outcome(method: SafeMethod, fields: Fields<'_>, file: Option<&Validators<'_>>) -> Outcome {
+fn outcome(method: SafeMethod, fields: Fields<'_>, file: Option<&Validators<'_>>) -> Precondition {
     let mut preconditions = Preconditions::default();
     for (name, value) in fields {
         preconditions.note(name.as_bytes(), value.as_bytes());
@@ -28,11 +28,11 @@ fn outcome(method: SafeMethod, fields: Fields<'_>, file: Option<&Validators<'_>>
     evaluate(method, &preconditions, file, NOW)
 }
 
-fn get(fields: Fields<'_>) -> Outcome {
+fn get(fields: Fields<'_>) -> Precondition {
     outcome(SafeMethod::Get, fields, Some(&FILE))
 }
 
-fn put(fields: Fields<'_>) -> Outcome {
+fn put(fields: Fields<'_>) -> Precondition {
     outcome(SafeMethod::Other, fields, Some(&FILE))
 }
 
@@ -49,15 +49,15 @@ fn rfc_9110_13_1_1_if_match_compares_strongly() {
     assert_eq!(put(&[("If-Match", "\"b\", \"a\"")]), PROCEED);
     assert_eq!(put(&[("If-Match", "*")]), PROCEED);
     for value in ["\"b\"", "W/\"a\"", "a", "", "\"a", "\"A\"", "**", "\"b\"; \"a\""] {
-        assert_eq!(put(&[("If-Match", value)]), Outcome::Failed, "{value}");
-        assert_eq!(get(&[("If-Match", value)]), Outcome::Failed, "{value}");
+        assert_eq!(put(&[("If-Match", value)]), Precondition::Failed, "{value}");
+        assert_eq!(get(&[("If-Match", value)]), Precondition::Failed, "{value}");
     }
 }
 
 #[test]
 fn rfc_9110_13_1_1_if_match_without_representation_fails() {
-    assert_eq!(outcome(SafeMethod::Other, &[("If-Match", "*")], None), Outcome::Failed);
-    assert_eq!(outcome(SafeMethod::Other, &[("If-Match", "\"a\"")], None), Outcome::Failed);
+    assert_eq!(outcome(SafeMethod::Other, &[("If-Match", "*")], None), Precondition::Failed);
+    assert_eq!(outcome(SafeMethod::Other, &[("If-Match", "\"a\"")], None), Precondition::Failed);
 }
 
 #[test]
@@ -65,13 +65,13 @@ fn rfc_9110_13_1_4_if_unmodified_since() {
     let field = "If-Unmodified-Since";
     assert_eq!(put(&[(field, SAME)]), PROCEED);
     assert_eq!(put(&[(field, AFTER)]), PROCEED);
-    assert_eq!(put(&[(field, BEFORE)]), Outcome::Failed);
-    assert_eq!(get(&[(field, BEFORE)]), Outcome::Failed);
+    assert_eq!(put(&[(field, BEFORE)]), Precondition::Failed);
+    assert_eq!(get(&[(field, BEFORE)]), Precondition::Failed);
     assert_eq!(put(&[(field, "yesterday")]), PROCEED);
     assert_eq!(outcome(SafeMethod::Other, &[(field, BEFORE)], None), PROCEED);
     // 13.2.2 step 2: only when If-Match is not there.
     assert_eq!(put(&[(field, BEFORE), ("If-Match", "\"a\"")]), PROCEED);
-    assert_eq!(put(&[(field, AFTER), ("If-Match", "\"b\"")]), Outcome::Failed);
+    assert_eq!(put(&[(field, AFTER), ("If-Match", "\"b\"")]), Precondition::Failed);
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn rfc_9110_13_1_2_if_none_match_compares_weakly() {
     for value in
         ["\"a\"", "W/\"a\"", "\"b\", W/\"a\"", "\"b\",,\"a\" , \"c\"", "*", " * ", "\"x,y\",\"a\""]
     {
-        assert_eq!(get(&[("If-None-Match", value)]), Outcome::NotModified, "{value}");
+        assert_eq!(get(&[("If-None-Match", value)]), Precondition::NotModified, "{value}");
         assert_eq!(
             outcome(SafeMethod::Head, &[("If-None-Match", value)], Some(&FILE)),
-            Outcome::NotModified
+            Precondition::NotModified
         );
-        assert_eq!(put(&[("If-None-Match", value)]), Outcome::Failed, "{value}");
+        assert_eq!(put(&[("If-None-Match", value)]), Precondition::Failed, "{value}");
         assert_eq!(outcome(SafeMethod::Get, &[("If-None-Match", value)], None), PROCEED, "{value}");
     }
     for value in ["\"b\"", "a", "", "w/\"a\"", "\"b, \"a\"", "\"a", "\"b\" \"a\"", "*, \"b\""] {
@@ -97,20 +97,20 @@ fn rfc_9110_13_1_2_if_none_match_compares_weakly() {
 fn rfc_9110_13_1_2_a_weak_tag_of_ours_matches_weakly_only() {
     let weak = Validators { etag: b"W/\"a\"", ..FILE };
     let ask = |field| outcome(SafeMethod::Get, &[(field, "W/\"a\"")], Some(&weak));
-    assert_eq!(ask("If-None-Match"), Outcome::NotModified);
-    assert_eq!(ask("If-Match"), Outcome::Failed);
+    assert_eq!(ask("If-None-Match"), Precondition::NotModified);
+    assert_eq!(ask("If-Match"), Precondition::Failed);
     let strong = outcome(SafeMethod::Get, &[("If-Match", "\"a\"")], Some(&weak));
-    assert_eq!(strong, Outcome::Failed);
+    assert_eq!(strong, Precondition::Failed);
 }
 
 #[test]
 fn rfc_9110_13_1_3_if_modified_since() {
     let field = "If-Modified-Since";
-    assert_eq!(get(&[(field, SAME)]), Outcome::NotModified);
-    assert_eq!(get(&[(field, AFTER)]), Outcome::NotModified);
+    assert_eq!(get(&[(field, SAME)]), Precondition::NotModified);
+    assert_eq!(get(&[(field, AFTER)]), Precondition::NotModified);
     assert_eq!(get(&[(field, BEFORE)]), PROCEED);
-    assert_eq!(outcome(SafeMethod::Head, &[(field, SAME)], Some(&FILE)), Outcome::NotModified);
-    assert_eq!(get(&[(field, "Sunday, 06-Nov-94 08:49:37 GMT")]), Outcome::NotModified);
+    assert_eq!(outcome(SafeMethod::Head, &[(field, SAME)], Some(&FILE)), Precondition::NotModified);
+    assert_eq!(get(&[(field, "Sunday, 06-Nov-94 08:49:37 GMT")]), Precondition::NotModified);
     for invalid in ["", "now", "Mon, 06 Nov 1994 08:49:37 GMT", "784111777"] {
         assert_eq!(get(&[(field, invalid)]), PROCEED, "{invalid}");
     }
@@ -122,11 +122,14 @@ fn rfc_9110_13_1_3_if_modified_since() {
 
 #[test]
 fn rfc_9110_13_2_2_if_match_comes_before_if_none_match() {
-    assert_eq!(get(&[("If-None-Match", "\"a\""), ("If-Match", "\"b\"")]), Outcome::Failed);
-    assert_eq!(get(&[("If-None-Match", "\"a\""), ("If-Match", "\"a\"")]), Outcome::NotModified);
+    assert_eq!(get(&[("If-None-Match", "\"a\""), ("If-Match", "\"b\"")]), Precondition::Failed);
+    assert_eq!(
+        get(&[("If-None-Match", "\"a\""), ("If-Match", "\"a\"")]),
+        Precondition::NotModified
+    );
     assert_eq!(
         get(&[("If-Unmodified-Since", BEFORE), ("If-None-Match", "\"a\"")]),
-        Outcome::Failed
+        Precondition::Failed
     );
 }
 
@@ -176,8 +179,8 @@ fn without_validators_only_the_star_matches() {
         outcome(SafeMethod::Get, &[("Range", "bytes=0-0"), (field, value)], Some(&bare))
     };
     assert_eq!(ask("If-None-Match", "\"\""), WITH_RANGE);
-    assert_eq!(ask("If-None-Match", "*"), Outcome::NotModified);
-    assert_eq!(ask("If-Match", "\"a\""), Outcome::Failed);
+    assert_eq!(ask("If-None-Match", "*"), Precondition::NotModified);
+    assert_eq!(ask("If-Match", "\"a\""), Precondition::Failed);
     assert_eq!(ask("If-Modified-Since", SAME), WITH_RANGE);
     assert_eq!(ask("If-Unmodified-Since", BEFORE), WITH_RANGE);
     assert_eq!(ask("If-Range", "Thu, 01 Jan 1970 00:00:00 GMT"), PROCEED);
@@ -187,10 +190,10 @@ fn without_validators_only_the_star_matches() {
 fn rfc_9110_5_3_several_lines_of_tags_are_one() {
     assert_eq!(
         get(&[("If-None-Match", "\"b\""), ("if-none-match", "\"a\"")]),
-        Outcome::NotModified
+        Precondition::NotModified
     );
     assert_eq!(put(&[("If-Match", "\"b\""), ("IF-MATCH", "\"a\"")]), PROCEED);
-    assert_eq!(put(&[("If-Match", "\"b\""), ("If-Match", "\"c\"")]), Outcome::Failed);
+    assert_eq!(put(&[("If-Match", "\"b\""), ("If-Match", "\"c\"")]), Precondition::Failed);
 }
 
 #[test]
@@ -214,13 +217,13 @@ fn too_many_lines_are_judged_for_safety() {
         fields.push((name, last));
         fields
     };
-    assert_eq!(put(&with("If-Match", "\"a\"")), Outcome::Failed);
-    assert_eq!(put(&with("If-None-Match", "\"c\"")), Outcome::Failed);
+    assert_eq!(put(&with("If-Match", "\"a\"")), Precondition::Failed);
+    assert_eq!(put(&with("If-None-Match", "\"c\"")), Precondition::Failed);
     assert_eq!(get(&with("If-None-Match", "\"a\"")), PROCEED);
     assert_eq!(outcome(SafeMethod::Other, &with("If-None-Match", "*"), None), PROCEED);
     let mut read = with("If-None-Match", "\"c\"");
     read[0].1 = "\"a\"";
-    assert_eq!(get(&read), Outcome::NotModified);
+    assert_eq!(get(&read), Precondition::NotModified);
 }
 
 fn etag(nanoseconds: i128, size: u64, inode: u64, coding: Coding) -> String {
@@ -300,7 +303,7 @@ proptest! {
         let file = Validators { etag: tag.as_bytes(), last_modified: MODIFIED };
         let ask = |fields: Fields<'_>| outcome(SafeMethod::Get, fields, Some(&file));
         let cached = ask(&[("If-None-Match", &before), ("If-None-Match", &tag)]);
-        prop_assert_eq!(cached, Outcome::NotModified);
+        prop_assert_eq!(cached, Precondition::NotModified);
         let resumed = ask(&[("Range", "bytes=0-"), ("If-Range", &tag), ("If-Match", &tag)]);
         prop_assert_eq!(resumed, WITH_RANGE);
     }
@@ -314,19 +317,19 @@ proptest! {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let has = |name| fields.iter().any(|field| field.0 == name);
         match outcome(method, &fields, is_there.then_some(&FILE)) {
-            Outcome::NotModified => {
+            Precondition::NotModified => {
                 prop_assert!(method != SafeMethod::Other && is_there);
                 prop_assert!(has("If-None-Match") || has("If-Modified-Since"));
             }
-            Outcome::Failed => {
+            Precondition::Failed => {
                 let may_fail = has("If-Match") || has("If-Unmodified-Since");
                 prop_assert!(may_fail || (method == SafeMethod::Other && has("If-None-Match")));
                 prop_assert!(is_there || has("If-Match"));
             }
-            Outcome::Proceed { use_range: RangeUse::Apply } => {
+            Precondition::Proceed { use_range: RangeUse::Apply } => {
                 prop_assert!(method == SafeMethod::Get && is_there && has("Range"));
             }
-            Outcome::Proceed { use_range: RangeUse::Ignore } => {
+            Precondition::Proceed { use_range: RangeUse::Ignore } => {
                 let could_apply = method == SafeMethod::Get && is_there && has("Range");
                 prop_assert!(!could_apply || has("If-Range"));
             }

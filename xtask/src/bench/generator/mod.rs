@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::bench::contender::{FLOOR_KEPT, SERVE};
 use crate::bench::host::Cores;
-use crate::bench::report::{self, Outcome};
+use crate::bench::report::{self, Comparison};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
 use crate::bench::{ROUNDS, SECONDS, host};
@@ -94,8 +94,8 @@ fn compare(
     duration: Duration,
     site: &Site,
     cores: &Cores,
-) -> Outcome {
-    let mut outcome = Outcome::new(&scenario.workload);
+) -> Comparison {
+    let mut outcome = Comparison::new(&scenario.workload);
     let mut pairs = Vec::new();
     for contender in scenario.workload.contenders {
         let name = contender.name;

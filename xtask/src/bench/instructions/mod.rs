@@ -37,14 +37,14 @@ const FUNCTIONS: usize = 10;
 const NAME_CHARACTERS: usize = 96;
 
 /// What one workload took.
-struct Outcome {
+struct Difference {
     name: &'static str,
     /// With our service, and with one that does nothing.
     ours: Shares,
     twin: Shares,
 }
 
-impl Outcome {
+impl Difference {
     fn figures(&self) -> Figures {
         Figures { total: self.ours.total, simulator: self.twin.total }
     }
@@ -81,7 +81,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         }
         let measured = |name: &str| measure(&program, name, requests, folder.path());
         match measured(name).and_then(|ours| Ok((ours, measured(&format!("null-{name}"))?))) {
-            Ok((ours, twin)) => outcomes.push(Outcome { name, ours, twin }),
+            Ok((ours, twin)) => outcomes.push(Difference { name, ours, twin }),
             // Older versions of valgrind lack system calls that serving files takes.
             Err(failure) => left_out.push_str(&format!("{name} left out: {failure}\n")),
         }
@@ -127,7 +127,7 @@ fn heading(requests: u64) -> String {
     )
 }
 
-fn tables(outcomes: &[Outcome], kept: &Baseline) -> String {
+fn tables(outcomes: &[Difference], kept: &Baseline) -> String {
     let names = ["workload", "total", "", "simulator", "server", ""];
     let mut rows = vec![names.map(str::to_owned).to_vec()];
     for outcome in outcomes {
@@ -156,7 +156,7 @@ fn tables(outcomes: &[Outcome], kept: &Baseline) -> String {
     text
 }
 
-fn to_json(outcomes: &[Outcome], kept: &Baseline, requests: u64) -> Value {
+fn to_json(outcomes: &[Difference], kept: &Baseline, requests: u64) -> Value {
     let workloads = outcomes.iter().map(|outcome| {
         let figures = outcome.figures();
         json!({
@@ -194,7 +194,7 @@ mod tests {
             of_functions: [("work".to_owned(), work), ("world".to_owned(), world)].into(),
         };
         let outcome =
-            Outcome { name: "json", ours: shares(300.0, 100.0), twin: shares(0.0, 100.0) };
+            Difference { name: "json", ours: shares(300.0, 100.0), twin: shares(0.0, 100.0) };
         let kept = [("json".to_owned(), Figures { total: 420.0, simulator: 120.0 })].into();
         let text = tables(&[outcome], &kept);
         let words: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();

@@ -16,7 +16,7 @@ use crate::bench::ours;
 use crate::bench::pages::Conditions;
 use crate::bench::pages::collision;
 use crate::bench::pages::scenario::{BESIDE_PER_SECOND, Harm, HarmBody};
-use crate::bench::report::Outcome;
+use crate::bench::report::Comparison;
 use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::{Load, Workload};
@@ -28,8 +28,8 @@ pub(crate) fn compare(
     workload: &'static Workload,
     harm: &Harm,
     conditions: &Conditions,
-) -> Outcome {
-    let mut outcome = Outcome::new(workload);
+) -> Comparison {
+    let mut outcome = Comparison::new(workload);
     let mut running: Vec<(Contender, Running)> = Vec::new();
     for contender in workload.contenders {
         match conditions.start(contender, workload.path) {

@@ -9,7 +9,7 @@ use crate::bench::contender::OURS;
 use crate::bench::generator::trial;
 use crate::bench::pages::Conditions;
 use crate::bench::pages::scenario::{BYTE_CODE, C_OPTIMISED, C_PLAIN};
-use crate::bench::report::Outcome;
+use crate::bench::report::Comparison;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::bench::workload::Workload;
@@ -50,8 +50,12 @@ fn place_of(name: &str, site: &Site) -> PathBuf {
 }
 
 /// Runs the programs in turn, each so many times the function.
-pub(crate) fn compare(workload: &'static Workload, times: u32, conditions: &Conditions) -> Outcome {
-    let mut outcome = Outcome::new(workload);
+pub(crate) fn compare(
+    workload: &'static Workload,
+    times: u32,
+    conditions: &Conditions,
+) -> Comparison {
+    let mut outcome = Comparison::new(workload);
     let mut programs = Vec::new();
     for contender in workload.contenders {
         let name = contender.name;

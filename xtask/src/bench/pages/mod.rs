@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::bench::contender::Contender;
 use crate::bench::host::Cores;
-use crate::bench::report::{self, Outcome};
+use crate::bench::report::{self, Comparison};
 use crate::bench::running::Running;
 use crate::bench::site::Site;
 use crate::bench::{ROUNDS, SECONDS, host};
@@ -127,7 +127,7 @@ fn choose(only: &[String]) -> Result<Vec<&'static Scenario>, Failure> {
     Ok(SCENARIOS.iter().filter(is_chosen).collect())
 }
 
-fn compare(scenario: &'static Scenario, conditions: &Conditions) -> Outcome {
+fn compare(scenario: &'static Scenario, conditions: &Conditions) -> Comparison {
     let workload = &scenario.workload;
     match scenario.task {
         Task::Page(fields) => steady::compare(workload, fields, conditions),

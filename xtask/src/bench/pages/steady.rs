@@ -9,7 +9,7 @@ use crate::bench::contender::Contender;
 use crate::bench::load;
 use crate::bench::measure::Measuring;
 use crate::bench::pages::{Conditions, answer, folder};
-use crate::bench::report::Outcome;
+use crate::bench::report::Comparison;
 use crate::bench::running::Running;
 use crate::bench::sample::Sample;
 use crate::bench::workload::Workload;
@@ -24,8 +24,8 @@ pub(crate) fn compare(
     workload: &'static Workload,
     fields: Fields,
     conditions: &Conditions,
-) -> Outcome {
-    let mut outcome = Outcome::new(workload);
+) -> Comparison {
+    let mut outcome = Comparison::new(workload);
     if let Some(reason) = load::missing(workload.load) {
         outcome.skip_all(&format!("SKIPPED: {reason}"));
         return outcome;
@@ -53,7 +53,7 @@ pub(crate) fn compare(
 fn start_all(
     workload: &'static Workload,
     conditions: &Conditions,
-    outcome: &mut Outcome,
+    outcome: &mut Comparison,
 ) -> Vec<(Contender, Running)> {
     let mut running = Vec::new();
     for contender in workload.contenders {
@@ -73,7 +73,7 @@ fn agree(
     running: &mut Vec<(Contender, Running)>,
     workload: &Workload,
     fields: Fields,
-    outcome: &mut Outcome,
+    outcome: &mut Comparison,
 ) {
     let mut wanted: Option<(String, SocketAddr)> = None;
     keep(running, outcome, |contender, server| {

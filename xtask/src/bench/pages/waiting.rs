@@ -13,7 +13,7 @@ use crate::bench::accounting;
 use crate::bench::contender::Contender;
 use crate::bench::pages::scenario::WaitsFor;
 use crate::bench::pages::{Conditions, folder};
-use crate::bench::report::Outcome;
+use crate::bench::report::Comparison;
 use crate::bench::running::Running;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::{Load, Workload};
@@ -42,8 +42,8 @@ pub(crate) fn compare(
     workload: &'static Workload,
     waits_for: WaitsFor,
     conditions: &Conditions,
-) -> Outcome {
-    let mut outcome = Outcome::new(workload);
+) -> Comparison {
+    let mut outcome = Comparison::new(workload);
     let Load::Idle { connections } = workload.load else {
         unreachable!("pages wait on connections that are held")
     };

@@ -53,7 +53,7 @@ pub(in crate::engine) struct Coroutine {
 
 /// How a resumed coroutine came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Outcome {
+pub(in crate::engine) enum Resumed {
     /// It yielded values.
     Yielded,
     /// Its slice is over.
@@ -327,7 +327,7 @@ impl Lua {
         count: i32,
         host: &mut dyn Host,
         meter: &mut Meter,
-    ) -> (Outcome, u32) {
+    ) -> (Resumed, u32) {
         let context = self.context();
         // The lifetime is taken away for the time of this call, at whose end the pointer goes.
         let host: *mut (dyn Host + '_) = host;
@@ -348,12 +348,12 @@ impl Lua {
             resume_unwind(panic);
         }
         let outcome = match status {
-            _ if used.stalled => Outcome::Stalled,
-            Status::Yielded if coroutine.stack.count() == 0 => Outcome::Sliced,
-            Status::Yielded => Outcome::Yielded,
-            Status::OutOfMemory => Outcome::OutOfMemory,
+            _ if used.stalled => Resumed::Stalled,
+            Status::Yielded if coroutine.stack.count() == 0 => Resumed::Sliced,
+            Status::Yielded => Resumed::Yielded,
+            Status::OutOfMemory => Resumed::OutOfMemory,
             // The body never returns: it is a loop of the library's.
-            Status::Returned | Status::Raised => Outcome::Raised,
+            Status::Returned | Status::Raised => Resumed::Raised,
         };
         (outcome, used.ticks)
     }

@@ -27,6 +27,6 @@ mod tick;
 pub(in crate::engine) use calls::Fault as CallFault;
 pub(in crate::engine) use context::{MemorySizes, Traces};
 pub(in crate::engine) use ledger::{AccountNumber, Meter};
-pub(in crate::engine) use lua::{Argument, Coroutine, Lua, Outcome};
+pub(in crate::engine) use lua::{Argument, Coroutine, Lua, Resumed};
 pub(in crate::engine) use reference::Reference;
 pub(in crate::engine) use stack::{NATIVE, Stack};
