@@ -76,7 +76,40 @@ pub enum Intake {
     Enough,
 }
 
-/// Who answers the requests of one scheduler.
+/// Who answers the requests of one scheduler. [`App`](crate::App) is one with routes; this is for what it cannot do.
+///
+/// ```
+/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings};
+/// use world::Stage;
+///
+/// /// Counts requests.
+/// struct Counter(u64);
+///
+/// impl Application for Counter {
+///     type Message = ();
+///
+///     fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+///         BodyPolicy::Ignore
+///     }
+///
+///     fn on_request(
+///         &mut self,
+///         _request: &Request<'_>,
+///         reply: &mut Reply<'_>,
+///         _context: &mut AnswerContext<'_, ()>,
+///     ) -> Answer {
+///         self.0 += 1;
+///         reply.json(&self.0);
+///         Answer::Done
+///     }
+/// }
+///
+/// let mut stage = Stage::new(1, || Http::new(Counter(0), Settings::default().into(), None));
+/// let client = stage.connect();
+/// let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+/// assert!(stage.exchange(client, request).ends_with("\r\n\r\n1"));
+/// assert!(stage.exchange(client, request).ends_with("\r\n\r\n2"));
+/// ```
 pub trait Application: Sized {
     /// What crosses schedulers for its sake: a closed enum.
     type Message: Send;

@@ -43,6 +43,17 @@ impl<F: FnMut(&Request<'_>, &mut Reply<'_>)> Application for Function<F> {
 /// Serves HTTP at an address such as `127.0.0.1:8080` until the process is ended: one scheduler for each CPU
 /// it may use, each with its own function made by `make`.
 ///
+/// ```no_run
+/// http::serve("127.0.0.1:8080", || {
+///     let mut visits = 0;
+///     move |_request, reply| {
+///         visits += 1;
+///         reply.text(&format!("visit {visits} on this scheduler"));
+///     }
+/// })?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
 /// # Errors
 /// When the address cannot be resolved or listened on, or a thread cannot be started.
 pub fn serve<F, M>(address: &str, make: M) -> io::Result<()>

@@ -112,6 +112,24 @@ impl ReplyParts {
 }
 
 /// One reply. Exactly one of its sending methods is called, once.
+///
+/// ```
+/// use http::{Function, Http, Reply, Request, Settings, Status};
+/// use world::Stage;
+///
+/// fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
+///     match request.path() {
+///         "/" => reply.text("hello"),
+///         "/json" => reply.json(&[1, 2, 3]),
+///         _ => reply.empty(Status::NOT_FOUND),
+///     }
+/// }
+///
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), None));
+/// let client = stage.connect();
+/// let text = stage.exchange(client, "GET /json HTTP/1.1\r\nHost: a\r\n\r\n");
+/// assert!(text.ends_with("\r\n\r\n[1,2,3]"), "{text}");
+/// ```
 pub struct Reply<'a> {
     pub(super) output: &'a mut Output,
     pub(super) parts: &'a mut ReplyParts,

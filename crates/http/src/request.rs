@@ -8,6 +8,22 @@ use wire::http::method::Method;
 use wire::http::target;
 
 /// One request: head, whole body, and who sent it.
+///
+/// ```
+/// use http::{Function, Http, Reply, Request, Settings};
+/// use world::Stage;
+///
+/// fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
+///     let host = request.host().unwrap_or("-");
+///     let query = request.query().unwrap_or("-");
+///     reply.text(&format!("{} {} {query} {host}", request.method().as_str(), request.path()));
+/// }
+///
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), None));
+/// let client = stage.connect();
+/// let text = stage.exchange(client, "GET /a?b=1 HTTP/1.1\r\nHost: example.org\r\n\r\n");
+/// assert!(text.ends_with("GET /a b=1 example.org"), "{text}");
+/// ```
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The head, valid by every rule.

@@ -10,6 +10,13 @@ use wire::network::Network;
 use crate::limits;
 
 /// Limits and deadlines of every connection of a server.
+///
+/// ```
+/// use http::Settings;
+///
+/// let settings = Settings { requests_per_connection: Some(1_000), ..Settings::default() };
+/// assert_eq!(settings.keep_alive_ms, Some(75_000));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Bounds of a request head.

@@ -103,6 +103,22 @@ pub enum Added {
 }
 
 /// A body in the making. Dropped, it is ended without trailers.
+///
+/// ```
+/// use http::{Function, Http, Reply, Request, Settings, Status};
+/// use world::Stage;
+///
+/// fn answer(_request: &Request<'_>, reply: &mut Reply<'_>) {
+///     let mut stream = reply.stream(Status::OK, "text/plain");
+///     stream.write(b"one,");
+///     stream.write(b"two");
+/// }
+///
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), None));
+/// let client = stage.connect();
+/// let text = stage.exchange(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+/// assert!(text.ends_with("\r\n\r\n4\r\none,\r\n3\r\ntwo\r\n0\r\n\r\n"), "{text}");
+/// ```
 pub struct Stream<'r> {
     output: &'r mut Output,
     framing: StreamFraming,

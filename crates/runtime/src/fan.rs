@@ -15,6 +15,9 @@ use crate::slots::ProcessId;
 pub struct Seat(u32);
 
 /// Processes of one scheduler that get the same bytes.
+///
+/// A service lets processes [`join`](Self::join) when they are accepted and [`leave`](Self::leave) when they are closed, appends to
+/// [`buffer`](Self::buffer) while it runs, and calls [`send`](Self::send) at the end of the turn. `examples/chat.rs` is a whole service.
 #[derive(Debug, Default)]
 pub struct Fan {
     seats: Vec<Option<ProcessId>>,

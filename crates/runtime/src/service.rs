@@ -232,6 +232,46 @@ impl<M> ServiceContext<'_, M> {
 }
 
 /// An application on one scheduler. Each scheduler has its own; nothing in it is shared.
+///
+/// ```
+/// use runtime::Peer;
+/// use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
+/// use world::Stage;
+///
+/// /// Sends everything back in capital letters.
+/// struct Upper;
+///
+/// impl Service for Upper {
+///     type Process = ();
+///     type Message = ();
+///     const KINDS: &'static [&'static str] = &["upper"];
+///
+///     fn kind(_: &()) -> usize {
+///         0
+///     }
+///
+///     fn is_idle(_: &()) -> bool {
+///         true
+///     }
+///
+///     fn on_accept(&mut self, _: ListenerIndex, _: Peer, _: &mut Context<'_, ()>) -> Option<()> {
+///         Some(())
+///     }
+///
+///     fn on_input(&mut self, _: &mut (), input: &[u8], context: &mut Context<'_, ()>) -> Progress {
+///         context.output.put(&input.to_ascii_uppercase());
+///         Progress { consumed: input.len(), next: Next::Read }
+///     }
+///
+///     fn on_event(&mut self, _: &mut (), event: Event, _: &mut Context<'_, ()>) -> Next {
+///         if event == Event::InputEnded { Next::Finish } else { Next::Read }
+///     }
+/// }
+///
+/// let mut stage = Stage::new(1, || Upper);
+/// let client = stage.connect();
+/// assert_eq!(stage.exchange(client, "abc"), "ABC");
+/// ```
 pub trait Service {
     /// The states of a process: a closed enum, kept in the process's slot.
     type Process;

@@ -38,6 +38,14 @@ pub fn app() -> App<Notes> {
         .get("/count", count)
         .get("/slow/{milliseconds}", slow)
         .get("/up", |call| Response::json(&call.state().seconds))
+        .get("/abandoned", |call| {
+            // A wait that is not returned has no effect.
+            let _later = call.after(Duration::from_secs(1), |_call| Ok(Response::text("late")));
+            let _asked =
+                call.ask_all(|notes| notes.seconds, |_call, _all| Ok(Response::text("late")));
+            Ok(Response::text("now"))
+        })
+        .get("/empty", |_call| Ok(Response::text("unseen").status(Status::NO_CONTENT)))
         .get("/config", |_call| {
             let port: u16 = "no number".parse()?;
             Response::json(&port)

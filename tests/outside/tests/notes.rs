@@ -75,6 +75,32 @@ fn a_wait_holds_up_nobody_and_ends_in_time() {
 }
 
 #[test]
+fn a_wait_that_a_handler_does_not_return_is_forgotten() {
+    let mut stage = stage(2);
+    let client = stage.connect();
+    for _ in 0..3 {
+        assert_eq!(ask(&mut stage, client, "GET /abandoned", ""), (200, "now".to_owned()));
+    }
+    assert_eq!(ask(&mut stage, client, "GET /count", ""), (200, "0".to_owned()));
+    stage.pass(Duration::from_secs(3));
+    assert_eq!(stage.received(client), "");
+    let waiting = |stage: &mut NotesStage| {
+        let schedulers = stage.schedulers().iter_mut();
+        schedulers.map(|scheduler| scheduler.service().application().waiting()).sum::<usize>()
+    };
+    assert_eq!(waiting(&mut stage), 0);
+}
+
+#[test]
+fn an_answer_without_content_has_none() {
+    let mut stage = stage(1);
+    let client = stage.connect();
+    let text = stage.exchange(client, "GET /empty HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(text.starts_with("HTTP/1.1 204 ") && text.ends_with("\r\n\r\n"), "{text}");
+    assert!(!text.contains("Content-Length") && !text.contains("unseen"), "{text}");
+}
+
+#[test]
 fn a_client_that_leaves_takes_its_wait_along() {
     let mut stage = stage(1);
     let client = stage.connect();

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ pub(super) type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> Handle
 /// One wait.
 pub(super) enum Wait<S> {
     Until { due_ns: u64, then: Then<S> },
-    Answers { missing: usize, values: Values, then: ThenWith<S> },
+    Answers { question: u64, missing: usize, values: Values, then: ThenWith<S> },
     Ready(Then<S>),
 }
 
@@ -68,7 +68,9 @@ pub(super) struct Waiting<S> {
     pub(super) calls: HashMap<ProcessId, Wait<S>>,
     /// A time whose call has ended stays until it comes, or until there are too many of them.
     pub(super) times: BinaryHeap<Reverse<(u64, ProcessId)>>,
-    pub(super) unsent: VecDeque<(Endpoint, AppMessage<S>)>,
+    pub(super) unsent: BTreeMap<Endpoint, VecDeque<AppMessage<S>>>,
+    /// How many questions were asked: each has a number, so that a late answer is not taken for another one's.
+    pub(super) questions: u64,
 }
 
 impl<S: 'static> Call<'_, S> {
@@ -113,7 +115,7 @@ impl<S: 'static> Call<'_, S> {
     ) -> HandlerResult {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let due_ns = self.now.monotonic_ns.saturating_add(nanoseconds);
-        self.waiting.until(self.id, due_ns, Box::new(then))
+        Ok(self.waiting.until(self.id, due_ns, Box::new(then)))
     }
 
     /// The other schedulers.
@@ -132,12 +134,12 @@ impl<S: 'static> Call<'_, S> {
         then: impl FnOnce(&mut Call<'_, S>, T) -> HandlerResult + 'static,
     ) -> HandlerResult {
         let work: Work<S> = Arc::new(move |state| Box::new(work(state)));
-        self.waiting.ask(self.id, self.mail, &[scheduler], &work)?;
+        let question = self.waiting.ask(self.id, self.mail, &[scheduler], &work)?;
         let then = move |call: &mut Call<'_, S>, values: Vec<Box<dyn Any + Send>>| {
             let value = results(values).next().ok_or_else(lost)?;
             then(call, value)
         };
-        self.waiting.answers(self.id, Vec::new(), 1, Box::new(then))
+        Ok(self.waiting.answers(self.id, question, Vec::new(), 1, Box::new(then)))
     }
 
     /// Runs `work` on every scheduler, this one included, and goes on with all results: this scheduler's first.
@@ -158,8 +160,8 @@ impl<S: 'static> Call<'_, S> {
         if others.is_empty() {
             return then(self, vec![own]);
         }
-        self.waiting.ask(self.id, self.mail, &others, &work)?;
-        self.waiting.answers(self.id, vec![own], others.len(), Box::new(then))
+        let question = self.waiting.ask(self.id, self.mail, &others, &work)?;
+        Ok(self.waiting.answers(self.id, question, vec![own], others.len(), Box::new(then)))
     }
 }
 

@@ -35,10 +35,13 @@ impl<S: 'static> Application for App<S> {
         match outcome {
             Ok(Response { kind: Kind::Later, .. }) => Answer::Wait,
             Ok(response) => {
+                // A wait that the handler began and did not return is over.
+                self.waiting.forget(context.id);
                 write(&response, reply);
                 Answer::Done
             }
             Err(failure) => {
+                self.waiting.forget(context.id);
                 self.failures.note(&failure, request.path(), context.now);
                 write(&Response::text(failure.text()).status(failure.status()), reply);
                 Answer::Done
@@ -66,13 +69,13 @@ impl<S: 'static> Application for App<S> {
     ) {
         let app = http.application_mut();
         match message.0 {
-            MessageKind::Ask { process, work } => {
+            MessageKind::Ask { process, question, work } => {
                 let value = work(&mut app.state);
-                let answer = AppMessage(MessageKind::Answered { process, value });
+                let answer = AppMessage(MessageKind::Answered { process, question, value });
                 app.waiting.send(context.mail, from, answer);
             }
-            MessageKind::Answered { process, value } => {
-                app.waiting.take_value(process, value, context);
+            MessageKind::Answered { process, question, value } => {
+                app.waiting.take_value(process, question, value, context);
             }
             MessageKind::Stop { deadline_ms } => {
                 let idle_grace_ms = u64::try_from(DRAIN_IDLE_GRACE.as_millis()).unwrap_or(u64::MAX);
@@ -86,9 +89,9 @@ impl<S: 'static> Application for App<S> {
         let now_ns = context.now.monotonic_ns;
         for job in &mut app.jobs {
             if job.due_ns <= now_ns {
-                (job.work)(&mut app.state);
-                // A job that is late is not made up for.
+                // A job that is late is not made up for. Set before it runs: one that panics has had its turn.
                 job.due_ns = now_ns.saturating_add(nanoseconds(job.every));
+                (job.work)(&mut app.state);
             }
             context.wake_at_ns(job.due_ns);
         }
@@ -147,10 +150,13 @@ impl<S: 'static> App<S> {
 }
 
 fn write(response: &Response, reply: &mut Reply<'_>) {
-    reply.begin(response.status);
+    // An interim status is no answer.
+    let status =
+        if response.status.code() < 200 { Status::INTERNAL_SERVER_ERROR } else { response.status };
+    reply.begin(status);
     reply.prepared_fields(&response.fields);
-    if response.content_type.is_empty() {
-        return reply.end_head_without_body(response.status);
+    if response.content_type.is_empty() || !Reply::has_length(status) {
+        return reply.end_head_without_body(status);
     }
     if reply.field("Content-Type", response.content_type.as_bytes()).is_err() {
         debug_assert!(false, "a media type of the program is no field value");

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -13,10 +13,10 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
+use super::Failure;
 use super::call::{Then, ThenWith, Values, Wait, Waiting};
 use super::message::{AppMessage, Kind, Work};
 use super::response::Response;
-use super::{Failure, HandlerResult};
 use crate::limits::{ASKED_UNSENT_MAX, STALE_TIMES};
 
 /// What a call is found to be when it is asked again.
@@ -31,10 +31,15 @@ pub(super) enum Asked<S> {
 
 impl<S: 'static> Waiting<S> {
     pub(super) fn new() -> Self {
-        Self { calls: HashMap::default(), times: BinaryHeap::new(), unsent: VecDeque::new() }
+        Self {
+            calls: HashMap::default(),
+            times: BinaryHeap::new(),
+            unsent: BTreeMap::new(),
+            questions: 0,
+        }
     }
 
-    pub(super) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> HandlerResult {
+    pub(super) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> Response {
         self.calls.insert(id, Wait::Until { due_ns, then });
         self.times.push(Reverse((due_ns, id)));
         if self.times.len() > 2 * self.calls.len() + STALE_TIMES {
@@ -43,37 +48,40 @@ impl<S: 'static> Waiting<S> {
                 matches!(calls.get(id), Some(Wait::Until { due_ns: due, .. }) if due == due_ns)
             });
         }
-        Ok(Response::later())
+        Response::later()
     }
 
-    /// Sends work to schedulers.
+    /// Sends work to schedulers; gives the number of the question.
     pub(super) fn ask(
         &mut self,
         process: ProcessId,
         mail: &mut Mailbox<AppMessage<S>>,
         schedulers: &[Endpoint],
         work: &Work<S>,
-    ) -> Result<(), Failure> {
-        if self.unsent.len() >= ASKED_UNSENT_MAX {
+    ) -> Result<u64, Failure> {
+        if self.unsent.values().map(VecDeque::len).sum::<usize>() >= ASKED_UNSENT_MAX {
             let message = "too much waits for other schedulers";
             return Err(Failure::new(Status::SERVICE_UNAVAILABLE, message));
         }
+        self.questions += 1;
+        let question = self.questions;
         for to in schedulers {
-            let message = AppMessage(Kind::Ask { process, work: Arc::clone(work) });
+            let message = AppMessage(Kind::Ask { process, question, work: Arc::clone(work) });
             self.send(mail, *to, message);
         }
-        Ok(())
+        Ok(question)
     }
 
     pub(super) fn answers(
         &mut self,
         id: ProcessId,
+        question: u64,
         values: Values,
         missing: usize,
         then: ThenWith<S>,
-    ) -> HandlerResult {
-        self.calls.insert(id, Wait::Answers { missing, values, then });
-        Ok(Response::later())
+    ) -> Response {
+        self.calls.insert(id, Wait::Answers { question, missing, values, then });
+        Response::later()
     }
 
     /// Sends a message, now or when there is room for it, in the order of all messages to that endpoint.
@@ -83,19 +91,28 @@ impl<S: 'static> Waiting<S> {
         to: Endpoint,
         message: AppMessage<S>,
     ) {
-        let behind = self.unsent.iter().any(|(other, _)| *other == to);
-        let refused = if behind { Some(message) } else { mail.send(to, message).err() };
-        self.unsent.extend(refused.map(|message| (to, message)));
+        let waits = self.unsent.contains_key(&to);
+        let refused = if waits { Some(message) } else { mail.send(to, message).err() };
+        if let Some(message) = refused {
+            self.unsent.entry(to).or_default().push_back(message);
+        }
     }
 
     /// A result for a call. One for a call that has ended is dropped.
     pub(super) fn take_value(
         &mut self,
         id: ProcessId,
+        question: u64,
         value: Box<dyn Any + Send>,
         context: &mut ServiceContext<'_, AppMessage<S>>,
     ) {
-        let Some(Wait::Answers { missing, values, .. }) = self.calls.get_mut(&id) else { return };
+        let Some(Wait::Answers { question: asked, missing, values, .. }) = self.calls.get_mut(&id)
+        else {
+            return;
+        };
+        if *asked != question {
+            return;
+        }
         values.push(value);
         *missing -= 1;
         if *missing > 0 {
@@ -125,9 +142,15 @@ impl<S: 'static> Waiting<S> {
                 context.command(Command::Resume(id));
             }
         }
-        for (to, message) in std::mem::take(&mut self.unsent) {
-            self.send(context.mail, to, message);
-        }
+        self.unsent.retain(|to, messages| {
+            while let Some(message) = messages.pop_front() {
+                if let Err(message) = context.mail.send(*to, message) {
+                    messages.push_front(message);
+                    return true;
+                }
+            }
+            false
+        });
         if !self.unsent.is_empty() {
             context.wake_after_ms(1);
         }
