@@ -65,7 +65,7 @@ pub(super) fn read(
 }
 
 fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<Listener> {
-    let Some(address) = section.item("address") else {
+    let Some(item) = section.item("address") else {
         problems.at(section.offset, "[[listener]] has no `address`; write \"127.0.0.1:8080\"");
         return None;
     };
@@ -74,8 +74,11 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
     let before = problems.len();
     section.apply(&mut config, base, problems);
     let listener = config.listeners.pop()?;
-    check_kind(section, &listener.address, problems);
-    let place = Some(problems.place(address.offset));
+    // Of an address that is wrong the kind is not known.
+    if address(&item).is_ok() {
+        check_kind(section, &listener.address, problems);
+    }
+    let place = Some(problems.place(item.offset));
     (problems.len() == before).then_some(Listener { place, ..listener })
 }
 

@@ -9,10 +9,12 @@ use super::keys::SECTIONS;
 /// The keys whose values differ and take effect with a restart only, as `section.key`.
 #[must_use]
 pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
+    // Copied once, because a row's place is lent for writing.
+    let (mut old, mut new) = (old.clone(), new.clone());
     let mut names = Vec::new();
     for section in SECTIONS {
         for key in section.keys().filter(|key| key.change == Change::Restart) {
-            if values(section, key, old) != values(section, key, new) {
+            if values(section, key, &mut old) != values(section, key, &mut new) {
                 names.push(full_name(section, key));
             }
         }
@@ -21,19 +23,18 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
 }
 
 /// The values of a key: one for each section of that name.
-fn values(section: &SectionKeys, key: &Key, config: &Config) -> Vec<Option<String>> {
-    let mut config = config.clone();
+fn values(section: &SectionKeys, key: &Key, config: &mut Config) -> Vec<Option<String>> {
     if section.name != super::listener::LISTENER.name {
-        return vec![key.show(&mut config)];
+        return vec![key.show(config)];
     }
     let listeners = std::mem::take(&mut config.listeners);
-    listeners
-        .into_iter()
-        .map(|listener| {
-            config.listeners = vec![listener];
-            key.show(&mut config)
-        })
-        .collect()
+    let values = listeners.iter().map(|listener| {
+        config.listeners = vec![listener.clone()];
+        key.show(config)
+    });
+    let values = values.collect();
+    config.listeners = listeners;
+    values
 }
 
 /// As it is named in messages: `limits.connections`.
