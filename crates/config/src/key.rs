@@ -41,7 +41,7 @@ pub struct Key {
     pub name: &'static str,
     pub(super) value: Value,
     pub(super) absent: Absent,
-    /// What a reload does with another value.
+    /// Whether another value takes effect with a reload or with a restart.
     pub change: Change,
     /// What it does: Markdown on one line.
     pub text: &'static str,
@@ -100,7 +100,7 @@ pub(super) enum Value {
     },
 }
 
-/// What the parsers of values need besides the value.
+/// The surroundings of a value: the directory of relative paths, and the problems found so far.
 pub(super) struct Reading<'r> {
     /// The directory that relative paths are meant from.
     pub(super) base: &'r Path,

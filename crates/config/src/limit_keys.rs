@@ -35,7 +35,7 @@ pub struct Limits {
     pub chunk_extension_size: u64,
     /// The trailer of a chunked body; more is 431.
     pub trailer_size: u64,
-    /// What is thrown away of a body nobody reads before the connection is closed instead.
+    /// Bytes of a request body that no handler reads which are discarded; with more the connection is closed.
     pub unread_body_size: u64,
     /// From the first byte of a head to its end.
     pub header_deadline: Duration,
@@ -43,7 +43,7 @@ pub struct Limits {
     pub body_idle: Duration,
     /// The slowest allowed sender in bytes a second; zero for any.
     pub body_rate: u64,
-    /// To throw away a body nobody reads.
+    /// The time to discard a request body that no handler reads.
     pub unread_body_deadline: Duration,
     /// Without the peer taking a byte of an answer.
     pub send_idle: Duration,

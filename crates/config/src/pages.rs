@@ -26,7 +26,7 @@ pub struct Pages {
     pub cpu_budget: Duration,
     /// From a page's start to its end, waits included; more is 503.
     pub deadline: Duration,
-    /// Memory for all pages of one scheduler, with their code; who asks for more gets 503.
+    /// Memory for all pages of one scheduler, with their code; a page that needs more is answered 503.
     pub memory: u64,
     /// How much of it one run may hold; more is 503.
     pub memory_per_request: u64,

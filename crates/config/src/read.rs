@@ -35,7 +35,7 @@ pub(super) fn config(
     let mut problems = Problems::new(file_name, text);
     let (document, errors) = DeTable::parse_recoverable(text);
     add_syntax(&errors, text, &mut problems);
-    // What was recovered from a broken text is not what was written: no problems that only follow.
+    // The parser guesses the rest of a broken text: problems of guesses would mislead.
     if !problems.is_empty() {
         return Err(problems.into_errors());
     }

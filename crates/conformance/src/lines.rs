@@ -31,7 +31,7 @@ pub(crate) enum Framing {
 /// Field lines in order: names as sent, values without surrounding blanks.
 pub type Fields = Vec<(String, Vec<u8>)>;
 
-/// What is wrong with a response. Always the fault of the server.
+/// A violation of the protocol by a response. The server is always at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseError {
     /// A line that ends in LF without CR, or has a CR inside.

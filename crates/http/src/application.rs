@@ -76,7 +76,7 @@ pub enum Intake {
     Enough,
 }
 
-/// Who answers the requests of one scheduler. [`App`](crate::App) is one with routes; this is for what it cannot do.
+/// The code that answers the requests of one scheduler. [`App`](crate::App) is one with routes; this is for what it cannot do.
 ///
 /// ```
 /// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings};

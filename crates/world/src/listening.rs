@@ -26,7 +26,7 @@ pub(super) struct Gate {
     pub(super) queue: VecDeque<u32>,
 }
 
-/// What a test listens at for schedulers.
+/// An address at which a test accepts connections of schedulers.
 #[derive(Debug)]
 pub(super) struct Remote {
     pub(super) address: RemoteAddress,

@@ -80,7 +80,7 @@ impl<S: Service> Stage<S> {
     /// A new client.
     ///
     /// # Panics
-    /// When nobody listens any more.
+    /// When all schedulers have closed their listeners.
     pub fn connect(&mut self) -> ClientId {
         let client = self.world.connect(&self.address).expect("somebody listens");
         self.rest();

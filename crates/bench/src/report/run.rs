@@ -42,7 +42,7 @@ pub struct RunReport {
     pub littles_law: LittlesLaw,
 }
 
-/// What became of the requests of a run.
+/// The requests of a run, by their result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
     /// Those that became due.
@@ -72,7 +72,7 @@ pub struct Requests {
     pub unsent_end: u64,
 }
 
-/// What became of the connections of a run.
+/// The connections of a run, by their result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionsReport {
     /// How many were to be open at once.
@@ -216,7 +216,7 @@ pub struct LittlesLaw {
     pub tolerance: Option<f64>,
 }
 
-/// What the check of Little's law came to.
+/// The result of the check of Little's law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {

@@ -51,7 +51,7 @@ pub struct Call<'c, S> {
 
 pub(super) type Values = Vec<Box<dyn Any + Send>>;
 
-/// What follows a wait.
+/// The closure that runs after a wait.
 pub(super) type Then<S> = Box<dyn FnOnce(&mut Call<'_, S>) -> HandlerResult>;
 
 pub(super) type ThenWith<S> = Box<dyn FnOnce(&mut Call<'_, S>, Values) -> HandlerResult>;

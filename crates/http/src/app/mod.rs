@@ -26,7 +26,7 @@ use crate::limits;
 use crate::{Http, Settings};
 use call::Waiting;
 
-/// What a handler returns. `?` turns every error into a [`Failure`].
+/// The result of a handler. `?` turns every error into a [`Failure`].
 pub type HandlerResult = Result<Response, Failure>;
 
 type Handler<S> = Box<dyn FnMut(&mut Call<'_, S>) -> HandlerResult>;

@@ -1,4 +1,4 @@
-//! What a handler answers with.
+//! The answer of a handler.
 //!
 //! Owns status, fields and body. Never writes: `run` does.
 
@@ -60,7 +60,7 @@ impl std::error::Error for OwnField {}
 pub(super) enum Kind {
     /// Yes.
     Whole,
-    /// What the call waits for comes first.
+    /// No: the call waits.
     Later,
 }
 

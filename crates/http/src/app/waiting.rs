@@ -19,7 +19,7 @@ use super::message::{AppMessage, Kind, Work};
 use super::response::Response;
 use crate::limits::{ASKED_UNSENT_MAX, STALE_TIMES};
 
-/// What a call is found to be when it is asked again.
+/// The state of a call when its connection asks for an answer.
 pub(super) enum Asked<S> {
     /// It is new.
     First,
@@ -132,13 +132,12 @@ impl<S: 'static> Waiting<S> {
                 break;
             }
             self.times.pop();
-            if let Some(wait) = self.calls.get_mut(&id)
-                && matches!(wait, Wait::Until { due_ns: due, .. } if *due == due_ns)
+            let is_due =
+                |wait: &Wait<S>| matches!(wait, Wait::Until { due_ns: due, .. } if *due == due_ns);
+            if self.calls.get(&id).is_some_and(is_due)
+                && let Some(Wait::Until { then, .. }) = self.calls.remove(&id)
             {
-                let refused: Then<S> = Box::new(|_| Err(Failure::not_found()));
-                if let Wait::Until { then, .. } = std::mem::replace(wait, Wait::Ready(refused)) {
-                    *wait = Wait::Ready(then);
-                }
+                self.calls.insert(id, Wait::Ready(then));
                 context.command(Command::Resume(id));
             }
         }
@@ -158,6 +157,10 @@ impl<S: 'static> Waiting<S> {
 
     /// A request is asked about, for the first time or again.
     pub(super) fn take(&mut self, id: ProcessId) -> Asked<S> {
+        // Most apps have no waits: they do not pay for hashing.
+        if self.calls.is_empty() {
+            return Asked::First;
+        }
         match self.calls.remove(&id) {
             None => Asked::First,
             Some(Wait::Ready(then)) => Asked::Again(then),
@@ -174,6 +177,8 @@ impl<S: 'static> Waiting<S> {
 
     /// A request is not asked about again.
     pub(super) fn forget(&mut self, id: ProcessId) {
-        self.calls.remove(&id);
+        if !self.calls.is_empty() {
+            self.calls.remove(&id);
+        }
     }
 }

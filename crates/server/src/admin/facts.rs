@@ -1,8 +1,8 @@
-//! What the answers of admin tell besides counters.
+//! Facts in the answers of admin, besides counters.
 //!
 //! Owns the facts of the start and the phase of the server. Never counts.
 
-/// What is known from the start and never changes.
+/// The facts of the start; they never change.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The served directory.
@@ -25,7 +25,7 @@ pub struct Facts {
     pub process: u32,
 }
 
-/// What the server is at.
+/// The phase of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It serves.
