@@ -22,14 +22,12 @@ use super::limits;
 
 /// What the cache says about a path.
 #[derive(Debug)]
-pub enum Looked<'c> {
+pub enum Looked {
     /// Answer with this.
-    Fresh(&'c Rc<Entry>),
+    Fresh(Rc<Entry>),
     /// Answer with this and send a job with the errand.
-    Refresh(&'c Rc<Entry>, Errand),
-    /// What is known is too old: send a job with the errand and park the request.
-    Stale(Errand),
-    /// Nothing is known: send a job with the errand and park the request.
+    Refresh(Rc<Entry>, Errand),
+    /// Nothing is known, or what is known is too old: send a job with the errand and park the request.
     Missing(Errand),
     /// A job is under way: park the request.
     Pending,
@@ -102,6 +100,43 @@ impl Slot {
         self.sent_ms.is_some_and(|sent| now_ms.saturating_sub(sent) < limits::ANSWER_WAIT_MS)
     }
 
+    fn may_send(&self, now_ms: u64, in_flight: usize) -> MaySend {
+        if self.is_under_way(now_ms) {
+            MaySend::UnderWay
+        } else if in_flight >= limits::IN_FLIGHT_MAX && self.sent_ms.is_none() {
+            MaySend::Full
+        } else {
+            MaySend::Yes
+        }
+    }
+
+    /// What to do for a request.
+    fn judge(&mut self, accepted: &Accepted, now_ms: u64, may_send: MaySend) -> Looked {
+        let age_ms = self.checked_ms.map_or(u64::MAX, |checked| now_ms.saturating_sub(checked));
+        let servable = self.entry.as_ref().filter(|_| age_ms < limits::SERVABLE_MS);
+        let wish = |entry: &Rc<Entry>| entry.wish(accepted);
+        let Some(entry) = servable else {
+            return match (may_send, &self.entry) {
+                (MaySend::UnderWay, _) => Looked::Pending,
+                (MaySend::Full, _) => Looked::Busy,
+                (MaySend::Yes, Some(entry)) => Looked::Missing(entry.errand(wish(entry))),
+                (MaySend::Yes, None) => Looked::Missing(first_errand(accepted)),
+            };
+        };
+        self.use_mark = UseMark::UsedSinceSwept;
+        let entry = Rc::clone(entry);
+        if may_send != MaySend::Yes {
+            return Looked::Fresh(entry);
+        }
+        match wish(&entry) {
+            None if age_ms < limits::FRESH_MS => Looked::Fresh(entry),
+            wish => {
+                let errand = entry.errand(wish);
+                Looked::Refresh(entry, errand)
+            }
+        }
+    }
+
     fn may_go(&self, now_ms: u64) -> bool {
         match self.entry {
             // The requests that waited for it run again in this turn.
@@ -109,15 +144,6 @@ impl Slot {
             None => !self.is_under_way(now_ms),
         }
     }
-}
-
-/// What `look` found out before it borrows the entry for the caller.
-enum Verdict {
-    Fresh,
-    Refresh(Errand),
-    Stale(Errand),
-    Pending,
-    Busy,
 }
 
 impl Cache {
@@ -139,76 +165,34 @@ impl Cache {
 
     /// What to do for a request for `key` by a client that accepts these codings.
     ///
-    /// After `Refresh`, `Stale` or `Missing` the caller has to send the job, and to give its result to
+    /// After `Refresh` or `Missing` the caller has to send the job, and to give its result to
     /// [`insert`](Self::insert), or else to call [`abandon`](Self::abandon).
-    pub fn look(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked<'_> {
+    pub fn look(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked {
         let Some(place) = self.place(key) else { return self.begin(key, accepted, now_ms) };
-        match self.judge(place, accepted, now_ms) {
-            Verdict::Busy => Looked::Busy,
-            Verdict::Pending => {
-                self.stats.misses += 1;
-                Looked::Pending
-            }
-            Verdict::Stale(errand) => {
-                self.stats.misses += 1;
-                self.mark_sent(place, now_ms);
-                if self.has_entry(Some(place)) {
-                    Looked::Stale(errand)
-                } else {
-                    Looked::Missing(errand)
-                }
-            }
-            Verdict::Refresh(errand) => {
+        let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
+            return Looked::Busy;
+        };
+        let may_send = slot.may_send(now_ms, self.in_flight);
+        let looked = slot.judge(accepted, now_ms, may_send);
+        match &looked {
+            Looked::Fresh(_) => self.stats.hits += 1,
+            Looked::Refresh(..) => {
+                self.stats.hits += 1;
                 self.stats.refreshes += 1;
-                self.stats.hits += 1;
                 self.mark_sent(place, now_ms);
-                self.used_entry(place).map_or(Looked::Busy, |entry| Looked::Refresh(entry, errand))
             }
-            Verdict::Fresh => {
-                self.stats.hits += 1;
-                self.used_entry(place).map_or(Looked::Busy, Looked::Fresh)
+            Looked::Missing(_) => {
+                self.stats.misses += 1;
+                self.mark_sent(place, now_ms);
             }
+            Looked::Pending => self.stats.misses += 1,
+            Looked::Busy => {}
         }
-    }
-
-    fn judge(&self, place: usize, accepted: &Accepted, now_ms: u64) -> Verdict {
-        let Some(slot) = self.slot(place) else { return Verdict::Busy };
-        let may_send = if slot.is_under_way(now_ms) {
-            MaySend::UnderWay
-        } else if self.in_flight >= limits::IN_FLIGHT_MAX && slot.sent_ms.is_none() {
-            MaySend::Full
-        } else {
-            MaySend::Yes
-        };
-        let Some(entry) = &slot.entry else {
-            return match may_send {
-                MaySend::UnderWay => Verdict::Pending,
-                MaySend::Full => Verdict::Busy,
-                MaySend::Yes => Verdict::Stale(first_errand(accepted)),
-            };
-        };
-        let age_ms = slot.checked_ms.map_or(u64::MAX, |checked| now_ms.saturating_sub(checked));
-        let is_servable = age_ms < limits::SERVABLE_MS;
-        match may_send {
-            MaySend::UnderWay | MaySend::Full if is_servable => Verdict::Fresh,
-            MaySend::UnderWay => Verdict::Pending,
-            MaySend::Full => Verdict::Busy,
-            MaySend::Yes if !is_servable => Verdict::Stale(entry.errand(entry.wish(accepted))),
-            MaySend::Yes => match entry.wish(accepted) {
-                None if age_ms < limits::FRESH_MS => Verdict::Fresh,
-                wish => Verdict::Refresh(entry.errand(wish)),
-            },
-        }
-    }
-
-    fn used_entry(&mut self, place: usize) -> Option<&Rc<Entry>> {
-        let slot = self.slots.get_mut(place)?.as_mut()?;
-        slot.use_mark = UseMark::UsedSinceSwept;
-        slot.entry.as_ref()
+        looked
     }
 
     /// The first request for a path.
-    fn begin(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked<'_> {
+    fn begin(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked {
         if self.in_flight >= limits::IN_FLIGHT_MAX {
             self.drop_lost(now_ms);
         }
@@ -341,7 +325,7 @@ impl Cache {
 }
 
 /// Whether a job for a path can be sent.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum MaySend {
     Yes,
     UnderWay,

@@ -13,10 +13,10 @@ use wire::http::status::Status;
 use super::application::{Answer, AnswerContext, Application, Intake};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
-use super::pending::Pending;
+use super::pending::{CutShort, Pending};
 use super::reply::{BodyUse, Persistence, Reply};
 use super::request::Request;
-use super::service::Http;
+use super::shared::Http;
 use super::stream::Begun;
 
 /// A request and its number on its connection.
@@ -40,13 +40,6 @@ pub(super) enum Answered {
     Upgraded,
     /// The rest will not come: the connection ends in this way.
     Cut(Next),
-}
-
-/// An answer that was cut with its connection.
-pub(super) struct CutShort {
-    pending: Box<Pending>,
-    begun: Begun,
-    peer: Peer,
 }
 
 impl<A: Application> Http<A> {

@@ -11,7 +11,7 @@ use wire::http::status::Status;
 
 use super::reply::Reply;
 use super::request::Request;
-use super::service::Http;
+use super::shared::Http;
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use sys::pollset::Speaks;
 use super::application::{Answer, AnswerContext, Application, BodyPolicy};
 use super::reply::Reply;
 use super::request::Request;
-use super::service::Http;
 use super::settings::Settings;
+use super::shared::Http;
 
 /// A function that answers every request at once.
 pub struct Function<F>(pub F);

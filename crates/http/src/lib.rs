@@ -16,6 +16,7 @@ mod reply;
 mod request;
 mod service;
 mod settings;
+mod shared;
 mod stats;
 mod stream;
 
@@ -26,8 +27,8 @@ pub use function::{Function, serve};
 pub use log::{AccessLine, AccessLog, LogFormat};
 pub use reply::Reply;
 pub use request::Request;
-pub use service::Http;
 pub use settings::{ListenerRules, Settings};
+pub use shared::Http;
 pub use stats::HttpStats;
 pub use stream::{Added, Stream};
 

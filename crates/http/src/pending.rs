@@ -4,6 +4,7 @@
 
 use runtime::clock::Now;
 use runtime::slots::ProcessId;
+use sys::socket::Peer;
 use wire::http::body::{BodyDecoder, Piece};
 use wire::http::refusal::Refusal;
 
@@ -31,6 +32,13 @@ pub(super) struct Pending {
     pub(super) received: u64,
     /// What was sent of its answer, when that is sent in parts.
     pub(super) begun: Option<Begun>,
+}
+
+/// An answer that was cut with its connection.
+pub(super) struct CutShort {
+    pub(super) pending: Box<Pending>,
+    pub(super) begun: Begun,
+    pub(super) peer: Peer,
 }
 
 /// Where a body goes as it comes.

@@ -5,7 +5,7 @@
 use ahash::HashMap;
 use script::engine::{Code, Fault, Step, Usage};
 
-use super::process::Budget;
+use super::family::Budget;
 use crate::limits::{COUNTED_PAGES_MAX, VISITS_AVERAGED};
 
 /// What is counted of a page, or of several.

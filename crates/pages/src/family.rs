@@ -11,6 +11,15 @@ use script::engine::Account;
 
 use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN, PAGE_FAMILY_MAX};
 
+/// Whose CPU budget a process uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Budget {
+    /// Its own: it answers a request.
+    Own,
+    /// That of its family: it was spawned.
+    Shared,
+}
+
 /// What the processes of one request have in common.
 pub(super) struct Family {
     members: Cell<usize>,

@@ -1,63 +1,12 @@
-//! What pages wait for from other servers.
+//! Which pages wait for which answers of other servers.
 //!
-//! Owns who waits for which fetch, and the form in which he gets its outcome. The client is met at the end of a turn.
-
-use std::time::Duration;
+//! Owns the two tables of that, and what is to be said to the client at the end of a turn. Never resumes a page.
 
 use ahash::HashMap;
-use script::engine::{BodyDelivery, Fetch, Reply};
+use script::engine::{BodyDelivery, Fetch};
 
-use super::process::{Delivery, Key, Life};
-use super::runner::{Moment, Runner};
-use super::waits::Met;
-use crate::fetch::{Answer, Asked, Client, Failure, Got, Number, Owner, Wanted};
-use crate::limits::FETCH_STREAMS_PER_PAGE;
-
-/// What a page is told that reads an answer which is over, or is another's.
-const CLOSED: &str = "the answer is closed";
-
-/// What came of a fetch, as its page gets it.
-pub(super) enum Fetched {
-    /// The status as text, and the rest of the answer.
-    Answer(String, Answer),
-    /// The same of an answer without its body, and the number by which that is read.
-    Stream(String, Answer, String),
-    /// A piece of it.
-    Piece(Vec<u8>),
-    /// The end of it.
-    End,
-    /// Why there is no answer.
-    Failure(String),
-}
-
-impl Fetched {
-    fn of(number: Number, result: Result<Got, Failure>) -> Self {
-        match result {
-            Ok(Got::Whole(answer)) => Self::Answer(answer.status.to_string(), answer),
-            Ok(Got::Head(answer)) => {
-                Self::Stream(answer.status.to_string(), answer, number.0.to_string())
-            }
-            Ok(Got::Piece(piece)) => Self::Piece(piece),
-            Ok(Got::End) => Self::End,
-            Err(failure) => Self::Failure(failure.to_string()),
-        }
-    }
-
-    /// As the engine takes it.
-    pub(super) fn reply_to<T>(&self, resume: impl FnOnce(Reply<'_>) -> T) -> T {
-        match self {
-            Self::Answer(status, answer) => {
-                resume(Reply::Texts(&[status.as_bytes(), &answer.fields, &answer.body]))
-            }
-            Self::Stream(status, answer, number) => {
-                resume(Reply::Texts(&[status.as_bytes(), &answer.fields, b"", number.as_bytes()]))
-            }
-            Self::Piece(piece) => resume(Reply::Texts(&[piece])),
-            Self::End => resume(Reply::Nothing),
-            Self::Failure(why) => resume(Reply::Failed(why)),
-        }
-    }
-}
+use super::process::Key;
+use crate::fetch::{Asked, Client, Number, Owner, Wanted};
 
 /// The fetches of pages, each of which waits for one at a time.
 #[derive(Default)]
@@ -73,7 +22,8 @@ pub(super) struct Fetches {
 }
 
 impl Fetches {
-    fn want(&mut self, key: Key, fetch: Fetch) {
+    /// Has something fetched, at the end of the turn.
+    pub(super) fn want(&mut self, key: Key, fetch: Fetch) {
         let Fetch { method, url, fields, body, timeout, delivery } = fetch;
         let wanted = match delivery {
             BodyDelivery::Whole => Wanted::Whole,
@@ -86,12 +36,34 @@ impl Fetches {
         self.wanted.push((key, Asked { method, url, fields, body, timeout, wanted, owner }));
     }
 
+    /// How many answers a page reads piece by piece.
+    pub(super) fn streams(&self, key: Key) -> usize {
+        self.streams.get(&key).map_or(0, Vec::len)
+    }
+
     fn has_stream(&self, key: Key, number: Number) -> bool {
         self.streams.get(&key).is_some_and(|numbers| numbers.contains(&number))
     }
 
+    /// A page wants the next piece of an answer. Whether there is such an answer, of this page.
+    pub(super) fn want_piece(&mut self, key: Key, number: Number) -> bool {
+        let has_stream = self.has_stream(key, number);
+        if has_stream {
+            self.wanted_pieces.push((key, number));
+        }
+        has_stream
+    }
+
+    /// A page does not want the rest of an answer.
+    pub(super) fn close(&mut self, key: Key, number: Number) {
+        if self.has_stream(key, number) {
+            self.forget_stream(key, number);
+            self.unwanted.push(number);
+        }
+    }
+
     /// A page has come to the end of an answer, or gives it up.
-    fn forget_stream(&mut self, key: Key, number: Number) {
+    pub(super) fn forget_stream(&mut self, key: Key, number: Number) {
         let Some(numbers) = self.streams.get_mut(&key) else { return };
         numbers.retain(|known| *known != number);
         if numbers.is_empty() {
@@ -114,7 +86,7 @@ impl Fetches {
     }
 
     /// Says what is wanted, and what is not any more.
-    fn tell(&mut self, client: &mut Client, now_ns: u64) {
+    pub(super) fn tell(&mut self, client: &mut Client, now_ns: u64) {
         for number in self.unwanted.drain(..) {
             client.give_up(number);
         }
@@ -134,68 +106,10 @@ impl Fetches {
         }
     }
 
-    fn settle(&mut self, number: Number) -> Option<Key> {
+    /// A fetch has an outcome: who waits for it, and does no more.
+    pub(super) fn settle(&mut self, number: Number) -> Option<Key> {
         let key = self.waiting.remove(&number)?;
         self.of.remove(&key);
         Some(key)
-    }
-}
-
-impl Runner {
-    /// Has something fetched, at the end of the turn.
-    pub(super) fn begin_fetch(
-        &mut self,
-        mut fetch: Fetch,
-        key: Key,
-        life: &Life,
-        moment: Moment,
-    ) -> Met {
-        let streams = self.fetches.streams.get(&key).map_or(0, Vec::len);
-        if fetch.delivery == BodyDelivery::Pieces && streams >= FETCH_STREAMS_PER_PAGE {
-            let failure = Fetched::Failure(Failure::TooMany.to_string());
-            return Met::Now(Delivery::Fetched(Box::new(failure)));
-        }
-        // With the page's own time the fetch ends, too.
-        let left_ns = life.deadline_ns.saturating_sub(moment.now_ns).saturating_add(1);
-        fetch.timeout = fetch.timeout.min(Duration::from_nanos(left_ns));
-        self.fetches.want(key, fetch);
-        Met::Later { due_ns: u64::MAX }
-    }
-
-    /// A page wants the next piece of an answer.
-    pub(super) fn read_fetched(&mut self, key: Key, number: u64) -> Met {
-        let number = Number(number);
-        if !self.fetches.has_stream(key, number) {
-            let failure = Fetched::Failure(CLOSED.to_owned());
-            return Met::Now(Delivery::Fetched(Box::new(failure)));
-        }
-        self.fetches.wanted_pieces.push((key, number));
-        Met::Later { due_ns: u64::MAX }
-    }
-
-    /// A page does not want the rest of an answer.
-    pub(super) fn close_fetched(&mut self, key: Key, number: u64) -> Met {
-        let number = Number(number);
-        if self.fetches.has_stream(key, number) {
-            self.fetches.forget_stream(key, number);
-            self.fetches.unwanted.push(number);
-        }
-        Met::Now(Delivery::Done)
-    }
-
-    /// At the end of a turn, behind all pages: what they want of other servers is begun.
-    pub fn begin_fetches(&mut self, client: &mut Client, now_ns: u64) {
-        self.fetches.tell(client, now_ns);
-    }
-
-    /// At the end of a turn: who has got what he waited for goes on.
-    pub fn take_fetched(&mut self, client: &mut Client, now_ns: u64) {
-        for (number, result) in client.outcomes(now_ns) {
-            let Some(key) = self.fetches.settle(number) else { continue };
-            if matches!(result, Ok(Got::End) | Err(_)) {
-                self.fetches.forget_stream(key, number);
-            }
-            self.hand_over(key, Delivery::Fetched(Box::new(Fetched::of(number, result))));
-        }
     }
 }

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 
-use super::process::Undelivered;
 use super::process_name::Token;
 
 /// Which letter a receipt is of: a sender may have given up one before.
@@ -40,6 +39,31 @@ pub enum Letter {
         /// Whether it is in the mailbox it was for.
         outcome: Result<(), Undelivered>,
     },
+}
+
+/// Why a message did not reach a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undelivered {
+    /// No process can have this name.
+    Nobody,
+    /// There is no such process any more.
+    Ended,
+    /// Its mailbox is full.
+    Full,
+    /// Its scheduler has not answered.
+    Unheard,
+}
+
+impl Undelivered {
+    /// As its sender is told.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nobody => "that is not the name of a process",
+            Self::Ended => "the process has ended",
+            Self::Full => "its mailbox is full",
+            Self::Unheard => "its scheduler does not answer: the message may arrive or not",
+        }
+    }
 }
 
 /// Letters that are to leave.

@@ -18,17 +18,18 @@ use script::engine::{
 use super::alarms::Alarms;
 use super::at_work::AtWork;
 use super::counts::{Counters, RowIndex};
+use super::delivery::{Delivery, Met};
 use super::fetches::Fetches;
 use super::load::SetIndex;
 use super::loaded::{self, Loaded, no_room};
 use super::log_gate::LogGate;
+use super::mailbox::{Awaits, Mailboxes};
 use super::nursery::Nursery;
 use super::post::Outgoing;
-use super::process::{Awaits, Delivery, Key, Life, Mailboxes, Progress, Underway, Work};
+use super::process::{Key, Life, Progress, Underway, Work};
 use super::ready::{Ready, Used};
 use super::set::{Page, PageSet};
 use super::toll::Toll;
-use super::waits::Met;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
 
 /// What became of a page for now.
@@ -398,8 +399,7 @@ impl Runner {
 mod tests {
     use script::engine::Settings;
 
-    use super::super::post::Letter;
-    use super::super::process::Undelivered;
+    use super::super::post::{Letter, Undelivered};
     use super::super::stage::{pages, run};
     use super::*;
 

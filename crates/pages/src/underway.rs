@@ -9,7 +9,9 @@ use script::engine::{Run, State};
 
 use super::counts::{PagesReport, RowIndex};
 use super::crowding::held_by_families;
-use super::process::{Budget, Delivery, Key, Life, Underway, Work};
+use super::delivery::Delivery;
+use super::family::Budget;
+use super::process::{Key, Life, Underway, Work};
 use super::runner::{Runner, Turnout};
 use super::set::Page;
 

@@ -1,4 +1,4 @@
-//! What pages wait for: time, messages, processes of their own. Other servers have a file of their own (`fetches`).
+//! What pages wait for: time, messages, processes of their own, other servers.
 //!
 //! Owns what each wait means. Never resumes a request: it says who is ready.
 
@@ -8,23 +8,18 @@ use std::time::Duration;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
-use script::engine::Wait;
+use script::engine::{BodyDelivery, Fetch, Wait};
 
-use super::family::Member;
-use super::post::Letter;
-use super::process::{Awaits, Budget, Delivery, Key, Life, Put, Undelivered};
+use super::delivery::{Delivery, Fetched, Met};
+use super::family::{Budget, Member};
+use super::mailbox::{Awaits, Put};
+use super::post::{Letter, Undelivered};
+use super::process::{Key, Life};
 use super::process_name::{Name, Token};
 use super::runner::{Moment, Runner};
-use crate::limits::{LETTER_WORD, PROCESSES_READY_MAX};
+use crate::fetch::{Client, Failure, Got, Number};
+use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD, PROCESSES_READY_MAX};
 use crate::uploads::Told;
-
-/// What becomes of a wait.
-pub(super) enum Met {
-    /// It is over.
-    Now(Delivery),
-    /// It ends at this time, or when there is something to hand over.
-    Later { due_ns: u64 },
-}
 
 impl Runner {
     /// Does what a page waits for, or sees to it that it hears of it.
@@ -46,7 +41,10 @@ impl Runner {
             Wait::Sleep(time) => Met::Later { due_ns: at(time) },
             Wait::Fetch(fetch) => self.begin_fetch(*fetch, key, life, moment),
             Wait::ReadFetched(number) => self.read_fetched(key, number),
-            Wait::CloseFetched(number) => self.close_fetched(key, number),
+            Wait::CloseFetched(number) => {
+                self.fetches.close(key, Number(number));
+                Met::Now(Delivery::Done)
+            }
             Wait::Spawn(body) => Met::Now(self.spawn(&body, life, moment)),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;
@@ -182,12 +180,54 @@ impl Runner {
         self.name_of(moment, mailbox)
     }
 
+    /// Has something fetched, at the end of the turn.
+    fn begin_fetch(&mut self, mut fetch: Fetch, key: Key, life: &Life, moment: Moment) -> Met {
+        let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
+        if fetch.delivery == BodyDelivery::Pieces && is_full {
+            let failure = Fetched::Failure(Failure::TooMany.to_string());
+            return Met::Now(Delivery::Fetched(Box::new(failure)));
+        }
+        // With the page's own time the fetch ends, too.
+        let left_ns = life.deadline_ns.saturating_sub(moment.now_ns).saturating_add(1);
+        fetch.timeout = fetch.timeout.min(Duration::from_nanos(left_ns));
+        self.fetches.want(key, fetch);
+        Met::Later { due_ns: u64::MAX }
+    }
+
+    /// A page wants the next piece of an answer.
+    fn read_fetched(&mut self, key: Key, number: u64) -> Met {
+        if !self.fetches.want_piece(key, Number(number)) {
+            let failure = Fetched::Failure(CLOSED.to_owned());
+            return Met::Now(Delivery::Fetched(Box::new(failure)));
+        }
+        Met::Later { due_ns: u64::MAX }
+    }
+
+    /// At the end of a turn, behind all pages: what they want of other servers is begun.
+    pub fn begin_fetches(&mut self, client: &mut Client, now_ns: u64) {
+        self.fetches.tell(client, now_ns);
+    }
+
+    /// At the end of a turn: who has got what he waited for goes on.
+    pub fn take_fetched(&mut self, client: &mut Client, now_ns: u64) {
+        for (number, result) in client.outcomes(now_ns) {
+            let Some(key) = self.fetches.settle(number) else { continue };
+            if matches!(result, Ok(Got::End) | Err(_)) {
+                self.fetches.forget_stream(key, number);
+            }
+            self.hand_over(key, Delivery::Fetched(Box::new(Fetched::of(number, result))));
+        }
+    }
+
     /// What a process is told of another's name, or its own.
     fn name_of(&mut self, moment: Moment, mailbox: ProcessId) -> Delivery {
         let token = self.mailboxes.token(mailbox).expect("it was opened, and its process lives");
         Delivery::Text(Name { endpoint: moment.endpoint, mailbox, token }.to_string().into_bytes())
     }
 }
+
+/// What a page is told that reads an answer which is over, or is another's.
+const CLOSED: &str = "the answer is closed";
 
 /// What a process is told that does what it has nothing to do it with: `spawn` copies no request, no response and no files.
 const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only what answers a request can do that");

@@ -9,53 +9,17 @@ use crate::tidy::Finding;
 use crate::tidy::source::Source;
 use crate::tidy::tree::Tree;
 
-/// Cycles that are still there: a parent module, and its children that need each other. The list gets shorter and never longer.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("crates/http/src", &["answering", "application", "connection", "service"]),
-    (
-        "crates/pages/src",
-        &["alarms", "counts", "fetches", "loaded", "post", "process", "ready", "runner", "waits"],
-    ),
-    ("crates/pages/src/fetch", &["client", "names", "outbound", "stream"]),
-    ("crates/script/src/engine", &["collection", "lost", "report", "run", "state"]),
-    (
-        "crates/server/src/site",
-        &["answer", "engine", "error_page", "file", "handle", "pack", "script"],
-    ),
-];
-
 /// The path of a module: the folder of its crate, then names.
 type Module = Vec<String>;
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    check_against(tree, KNOWN)
-}
-
-fn check_against(tree: &Tree, expected: &[(&str, &[&str])]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut found: BTreeSet<(String, Vec<String>)> = BTreeSet::new();
-    for (root, sources) in crates(tree) {
-        for (parent, group) in cycles(&root, &sources) {
-            found.insert((parent.clone(), group.clone()));
-            let known = expected.iter().any(|(name, names)| *name == parent && *names == group);
-            if !known {
-                findings.push(Finding::new(
-                    &parent,
-                    1,
-                    format!("{} import each other", group.join(", ")),
-                    "move what both need into a file of its own",
-                ));
-            }
-        }
-    }
-    for (parent, names) in expected {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        if !found.contains(&((*parent).to_owned(), names)) {
-            let mend = "take it out of the list in xtask/src/tidy/cycles.rs";
-            findings.push(Finding::new(parent, 1, "this cycle is gone", mend));
-        }
-    }
-    findings
+    let crates = crates(tree);
+    let groups = crates.iter().flat_map(|(root, sources)| cycles(root, sources));
+    let finding = |(parent, names): (String, Vec<String>)| {
+        let what = format!("{} import each other", names.join(", "));
+        Finding::new(&parent, 1, what, "move what both need into a file of its own")
+    };
+    groups.map(finding).collect()
 }
 
 /// The sources below each `src` folder.
@@ -213,7 +177,7 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        check_against(&Tree::of(files), &[]).iter().map(|finding| finding.to_string()).collect()
+        check(&Tree::of(files)).iter().map(|finding| finding.to_string()).collect()
     }
 
     #[test]
@@ -239,13 +203,5 @@ mod tests {
         ]);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert!(findings[0].starts_with("src:1: a, b import each other"), "{findings:?}");
-    }
-
-    #[test]
-    fn a_cycle_that_is_gone_leaves_the_list() {
-        let tree = Tree::of(&[("src/lib.rs", "//! x\n")]);
-        let findings = check_against(&tree, &[("src", &["a", "b"])]);
-        assert_eq!(findings.len(), 1);
-        assert!(findings[0].to_string().contains("this cycle is gone"));
     }
 }

@@ -20,7 +20,6 @@ fn missing() -> Found {
 enum Word {
     Fresh,
     Refresh,
-    Stale,
     Missing,
     Pending,
     Busy,
@@ -30,7 +29,6 @@ fn look(cache: &mut Cache, path: &str, now_ms: u64) -> Word {
     match cache.look(key(path), &Accepted::default(), now_ms) {
         Looked::Fresh(_) => Word::Fresh,
         Looked::Refresh(..) => Word::Refresh,
-        Looked::Stale(_) => Word::Stale,
         Looked::Missing(_) => Word::Missing,
         Looked::Pending => Word::Pending,
         Looked::Busy => Word::Busy,
@@ -62,7 +60,7 @@ fn a_result_is_fresh_then_refreshed_once_then_waited_for() {
         assert_eq!(look(&mut cache, "/a", now_ms), expected, "{now_ms}");
     }
     cache.insert(key("/a"), Found::Unchanged, 11_700);
-    assert_eq!(look(&mut cache, "/a", 13_000), Word::Stale);
+    assert_eq!(look(&mut cache, "/a", 13_000), Word::Missing);
     assert_eq!(look(&mut cache, "/a", 13_000), Word::Pending);
 }
 
@@ -80,9 +78,7 @@ fn a_changed_file_is_served_within_a_second() {
         }
         let errand = match cache.look(key("/a.txt"), &Accepted::default(), now_ms) {
             Looked::Fresh(_) => None,
-            Looked::Refresh(_, errand) | Looked::Missing(errand) | Looked::Stale(errand) => {
-                Some(errand)
-            }
+            Looked::Refresh(_, errand) | Looked::Missing(errand) => Some(errand),
             other => panic!("{other:?}"),
         };
         if let Some(errand) = errand {
@@ -110,11 +106,11 @@ fn failures_and_absences_are_forgotten_like_the_rest() {
     for content in
         [Content::Missing(Absence::Outside), Content::Failed(Failure::Exhausted), Content::Redirect]
     {
-        assert!(matches!(look(&mut cache, "/a", 1_000), Word::Missing | Word::Stale));
+        assert_eq!(look(&mut cache, "/a", 1_000), Word::Missing);
         cache.insert(key("/a"), Found::Content(content), 1_000);
         assert_eq!(look(&mut cache, "/a", 1_499), Word::Fresh);
         cache.expire(key("/a"));
-        assert_eq!(look(&mut cache, "/a", 1_499), Word::Stale);
+        assert_eq!(look(&mut cache, "/a", 1_499), Word::Missing);
         cache.abandon(key("/a"));
     }
     cache.clear();
@@ -260,7 +256,7 @@ fn a_coding_that_could_be_had_is_asked_for_once() {
     let mut run = |accept: &str, now_ms: u64| -> Option<Errand> {
         let errand = match cache.look(key("/a.txt"), &accepts(accept), now_ms) {
             Looked::Fresh(_) => return None,
-            Looked::Missing(errand) | Looked::Stale(errand) | Looked::Refresh(_, errand) => errand,
+            Looked::Missing(errand) | Looked::Refresh(_, errand) => errand,
             other => panic!("{other:?}"),
         };
         let job = Job::new(key("/a.txt"), &site.rules, errand.clone(), LATER_MS);

@@ -99,7 +99,7 @@ impl Site {
         let found = self.disk.look_up(&Job::new(key, &self.rules, errand, LATER_MS));
         cache.insert(key, found, 5_001);
         match cache.look(key, &accepted, 5_001) {
-            Looked::Fresh(entry) => Rc::clone(entry),
+            Looked::Fresh(entry) => entry,
             other => panic!("{other:?}"),
         }
     }

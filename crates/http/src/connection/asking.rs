@@ -11,7 +11,7 @@ use crate::answering::Answered;
 use crate::application::Application;
 use crate::framing::StreamFraming;
 use crate::pending::{BodyRest, Pending};
-use crate::service::Http;
+use crate::shared::Http;
 
 impl Connection {
     /// Asks the application about a request that was kept.

@@ -14,7 +14,7 @@ use crate::answering::Answered;
 use crate::application::{Application, BodyPolicy};
 use crate::pending::{BodyRest, Pending};
 use crate::reply::BodyUse;
-use crate::service::Http;
+use crate::shared::Http;
 
 impl Connection {
     /// A head with a body behind it: decide what becomes of the body, then read it.

@@ -10,7 +10,7 @@ use wire::http::head;
 use super::{Connection, Phase, Taken};
 use crate::application::{Application, Intake};
 use crate::pending::{BodyRest, Delivery, Pending};
-use crate::service::Http;
+use crate::shared::Http;
 
 impl Connection {
     /// A head came whose body is handed over; `length` bytes of the input are the head.

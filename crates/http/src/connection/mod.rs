@@ -25,7 +25,7 @@ use crate::application::{Application, Interest};
 use crate::limits;
 use crate::pending::Pending;
 use crate::request::Request;
-use crate::service::Http;
+use crate::shared::Http;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use wire::http::status::Status;
 use super::{Connection, Phase, Taken};
 use crate::application::Application;
 use crate::reply::BodyUse;
-use crate::service::Http;
+use crate::shared::Http;
 
 impl Connection {
     /// Refuses what cannot be read as a request or comes too late, and closes. The log has the begin of what was seen of it.

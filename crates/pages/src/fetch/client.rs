@@ -12,36 +12,17 @@ use runtime::clock::{milliseconds, nanoseconds};
 use runtime::service::{Command, Context, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::answer::{Answer, Cut, Extent, Reading};
+use super::answer::{Cut, Extent, Reading};
 use super::failure::Failure;
 use super::names::{Found, Names, Question};
-use super::outbound::{Outbound, Past};
+use super::outbound::{End, Outbound, Past};
+use super::outcome::{FetchResult, Got, Number};
 use super::pool::{Kept, Pool};
 use super::request::{Asked, Prepared, Repeatable, Wanted};
 use super::share::Share;
 use super::stream::Stream;
 use super::url::Host;
 use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES};
-
-/// A fetch, among those of its scheduler; no number is used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Number(pub u64);
-
-/// What came of a fetch.
-pub type FetchResult = (Number, Result<Got, Failure>);
-
-/// What came of another server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Got {
-    /// The whole answer.
-    Whole(Answer),
-    /// The head of one that is read piece by piece ([`Client::read_on`]).
-    Head(Answer),
-    /// A piece of its body.
-    Piece(Vec<u8>),
-    /// The end of it, which has come to its end.
-    End,
-}
 
 /// A fetch under way.
 #[derive(Debug)]
@@ -67,15 +48,6 @@ const _: () = assert!(size_of::<Fetch>() <= 120);
 enum After {
     Nothing,
     Bytes,
-}
-
-/// How a connection ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// The other side has said that nothing more comes.
-    Orderly,
-    /// It broke, or was closed here.
-    Broken,
 }
 
 /// The fetches of one scheduler.

@@ -6,10 +6,13 @@
 
 mod answer;
 mod client;
+mod events;
 mod failure;
 mod helper;
 mod names;
 mod outbound;
+mod outcome;
+mod pieces;
 mod pool;
 mod request;
 mod share;
@@ -18,9 +21,10 @@ mod url;
 mod way;
 
 pub use answer::Answer;
-pub use client::{Client, FetchResult, Got, Number};
+pub use client::Client;
 pub use failure::Failure;
 pub use helper::{Looked, NameHelper};
 pub use names::{Found, Question};
 pub use outbound::Outbound;
+pub use outcome::{FetchResult, Got, Number};
 pub use request::{Asked, Owner, Wanted};

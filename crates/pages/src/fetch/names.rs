@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ahash::HashMap;
 use runtime::clock::nanoseconds;
 
-use super::client::Number;
+use super::outcome::Number;
 use crate::limits::{
     FETCH_ADDRESSES, FETCH_NAME_AGE, FETCH_NAMES, FETCH_NO_NAME_AGE, FETCH_QUESTION_AGE,
 };

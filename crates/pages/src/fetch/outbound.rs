@@ -1,14 +1,12 @@
 //! A connection to another server, as a process.
 //!
-//! Owns what one connection remembers, and which event means what. The fetch it works for is the client's.
+//! Owns what one connection remembers. The fetch it works for is the client's; `events` says which event means what.
 
 use std::net::SocketAddr;
 
-use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
 
-use super::client::{Client, End, Number};
-use super::failure::Failure;
+use super::outcome::Number;
 
 /// A connection to another server.
 #[derive(Debug)]
@@ -33,79 +31,13 @@ impl Outbound {
     pub fn is_idle(&self) -> bool {
         self.fetch.is_none()
     }
+}
 
-    /// Bytes came.
-    pub fn on_input<M>(
-        &mut self,
-        client: &mut Client,
-        input: &[u8],
-        context: &mut Context<'_, M>,
-    ) -> Progress {
-        let Some(number) = self.fetch else {
-            // Nobody asked for this. What is asked next on such a connection could be answered with anything.
-            client.forget_idle(self);
-            return Progress { consumed: input.len(), next: Next::Abort };
-        };
-        client.take_input(number, self, input, context)
-    }
-
-    /// Something else happened.
-    pub fn on_event<M>(
-        &mut self,
-        client: &mut Client,
-        event: Event,
-        context: &mut Context<'_, M>,
-    ) -> Next {
-        match event {
-            Event::Connected => client.send(self, context),
-            Event::ConnectFailed(kind) => {
-                if let Some(number) = self.fetch.take() {
-                    client.connect_failed(number, Failure::of_connecting(kind));
-                }
-                Next::Abort
-            }
-            Event::Resumed => {
-                if self.fetch.is_none() {
-                    self.fetch = client.assigned_to(self.id);
-                }
-                client.send(self, context)
-            }
-            Event::OutputDrained => client.send_more(self, context),
-            Event::InputEnded => {
-                client.forget_idle(self);
-                if let Some(number) = self.fetch.take() {
-                    client.ended(number, self, End::Orderly);
-                }
-                Next::Finish
-            }
-            Event::DeadlineReached | Event::Draining if self.fetch.is_none() => {
-                client.forget_idle(self);
-                Next::Finish
-            }
-            // The time for this address is up; once it stands there is no such deadline.
-            Event::DeadlineReached => {
-                if let Some(number) = self.fetch.take() {
-                    client.connect_failed(number, Failure::Timeout);
-                }
-                Next::Abort
-            }
-            Event::Draining | Event::PeerFinished => {
-                self.fetch.map_or(Next::Read, |number| client.appetite(number))
-            }
-            // Only of those that were accepted.
-            Event::Overloaded => Next::Abort,
-        }
-    }
-
-    /// It has ended.
-    pub fn on_close(mut self, client: &mut Client, reason: CloseReason) {
-        client.forget_idle(&self);
-        let fetch = self.fetch.take().or_else(|| client.assigned_to(self.id));
-        let Some(number) = fetch else { return };
-        match reason {
-            CloseReason::Stopped => client.fail(number, Failure::Stopping),
-            CloseReason::InboxFull => client.fail(number, Failure::HeadTooLong),
-            _ => client.ended(number, &self, End::Broken),
-        }
-    }
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The other side has said that nothing more comes.
+    Orderly,
+    /// It broke, or was closed here.
+    Broken,
 }

@@ -1,28 +1,24 @@
-//! Answers that are read piece by piece.
+//! An answer that is read piece by piece.
 //!
-//! Owns the bytes of such an answer between its connection and its page, and that the connection is read no faster than the page reads.
-//! Never reads a connection itself.
+//! Owns what is known of one: what its page waits for, and whether more of it comes. Its bytes are the fetch's.
 
 use runtime::clock::nanoseconds;
-use runtime::service::{Command, Next};
 
-use super::client::{Client, Got, Number};
 use super::failure::Failure;
 use super::request::Asked;
-use crate::limits::FETCH_STREAM_BYTES;
 
 /// An answer that is read piece by piece.
 #[derive(Debug)]
 pub(super) struct Stream {
-    reader: Reader,
-    source: Source,
+    pub(super) reader: Reader,
+    pub(super) source: Source,
     /// How long a piece may take.
-    timeout_ns: u64,
+    pub(super) timeout_ns: u64,
 }
 
 /// What the page waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reader {
+pub(super) enum Reader {
     Head,
     Piece,
     /// Nothing: the page does something else.
@@ -31,7 +27,7 @@ enum Reader {
 
 /// Whether more of it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     Coming,
     /// All of it is here.
     Whole,
@@ -43,87 +39,5 @@ impl Stream {
     pub(super) fn of(asked: &Asked) -> Self {
         let timeout_ns = nanoseconds(asked.timeout);
         Self { reader: Reader::Head, source: Source::Coming, timeout_ns }
-    }
-}
-
-impl Client {
-    /// The page wants the next piece of an answer.
-    pub fn read_on(&mut self, number: Number, now_ns: u64) {
-        let Some(stream) = self.streams.get_mut(&number) else { return };
-        stream.reader = Reader::Piece;
-        let due_ns = now_ns.saturating_add(stream.timeout_ns);
-        let was_full = self.appetite(number) == Next::Park;
-        let connection = self.fetches.get(&number).and_then(|fetch| fetch.connection);
-        self.set_deadline(number, due_ns);
-        self.feed(number);
-        if let Some(connection) = connection.filter(|_| was_full) {
-            self.commands.push(Command::Resume(connection));
-        }
-    }
-
-    /// Gives the page what it waits for of an answer, if that is here. Whether the scheduler is to read its connection on.
-    pub(super) fn feed(&mut self, number: Number) -> Next {
-        let Some(stream) = self.streams.get_mut(&number) else { return Next::Read };
-        let Some(fetch) = self.fetches.get_mut(&number) else { return Next::Read };
-        let pending = fetch.reading.as_mut().filter(|reading| reading.body_bytes() > 0);
-        let got = match (stream.reader, pending, stream.source) {
-            (Reader::Nothing, ..) => None,
-            (Reader::Head, ..) => {
-                let head = fetch.reading.as_ref().and_then(|reading| reading.head());
-                head.map(|head| Ok(Got::Head(head)))
-            }
-            (Reader::Piece, Some(reading), _) => Some(Ok(Got::Piece(reading.take_body()))),
-            (Reader::Piece, None, Source::Coming) => None,
-            (Reader::Piece, None, Source::Whole) => Some(Ok(Got::End)),
-            (Reader::Piece, None, Source::Broken(failure)) => Some(Err(failure)),
-        };
-        if let Some(got) = got {
-            stream.reader = Reader::Nothing;
-            self.set_deadline(number, u64::MAX);
-            match &got {
-                Ok(Got::Piece(piece)) => self.release(number, piece.len()),
-                Ok(Got::End) | Err(_) => _ = self.remove(number),
-                Ok(Got::Head(_) | Got::Whole(_)) => {}
-            }
-            self.outcomes.push((number, got));
-        }
-        self.appetite(number)
-    }
-
-    /// All of an answer is here. False: it is not read piece by piece.
-    pub(super) fn end_stream(&mut self, number: Number) -> bool {
-        let Some(stream) = self.streams.get_mut(&number) else { return false };
-        stream.source = Source::Whole;
-        if let Some(fetch) = self.fetches.get_mut(&number) {
-            fetch.connection = None;
-        }
-        self.feed(number);
-        true
-    }
-
-    /// The end of an answer will not come: its page gets the bytes that are here, and then the failure. False: the page waits for the
-    /// head still.
-    pub(super) fn break_stream(&mut self, number: Number, failure: Failure) -> bool {
-        let Some(stream) = self.streams.get_mut(&number) else { return false };
-        if stream.reader == Reader::Head {
-            return false;
-        }
-        stream.source = Source::Broken(failure);
-        let connection = self.fetches.get_mut(&number).and_then(|fetch| fetch.connection.take());
-        if let Some(connection) = connection {
-            self.commands.push(Command::Close(connection));
-        }
-        self.feed(number);
-        true
-    }
-
-    /// Whether the connection of a fetch is to be read: not while enough of its answer waits.
-    pub(super) fn appetite(&self, number: Number) -> Next {
-        if !self.streams.contains_key(&number) {
-            return Next::Read;
-        }
-        let reading = self.fetches.get(&number).and_then(|fetch| fetch.reading.as_ref());
-        let is_full = reading.is_some_and(|reading| reading.body_bytes() >= FETCH_STREAM_BYTES);
-        if is_full { Next::Park } else { Next::Read }
     }
 }

@@ -8,10 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 use runtime::service::{Command, Connect, Context};
 use sys::connect::RemoteAddress;
 
-use super::client::{Client, Number};
+use super::client::Client;
 use super::failure::Failure;
 use super::names::Known;
 use super::outbound::{Outbound, Past};
+use super::outcome::Number;
 use super::url::Host;
 
 impl Client {

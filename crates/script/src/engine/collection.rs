@@ -1,10 +1,6 @@
-//! The collection of garbage beside what LuaJIT does by itself, what dropped handles left included.
+//! How far the collection of garbage is, beside what LuaJIT does by itself.
 //!
-//! Owns when it begins and how much of it is done at a time: at most one is under way, it is work in steps at the ends of turns, and
-//! none begins again before there may be something to find. Never runs a page, and never ends a run: it says when memory is short.
-
-use crate::engine::state::State;
-use crate::limits;
+//! Owns these numbers. Never collects: `garbage` does.
 
 /// How many collection cycles have to end before everything that is garbage now is free. The cycle under way may already have passed by
 /// some of it, so it takes one more.
@@ -16,156 +12,18 @@ pub(super) struct Collection {
     /// Ends of cycles so far.
     pub(super) cycles: u64,
     /// The number of the cycle with whose end the collection under way is over; when that has come, none is under way.
-    until: u64,
+    pub(super) until: u64,
     /// Bytes in use at the end of the last one.
-    left: usize,
+    pub(super) left: usize,
     /// A run was refused memory since the last one began.
-    is_refused: bool,
+    pub(super) is_refused: bool,
     /// Bytes that were missing when the last one was over, until somebody asks.
-    missing: u64,
+    pub(super) missing: u64,
 }
 
 impl Collection {
-    fn is_underway(&self) -> bool {
+    /// Whether one is under way.
+    pub(super) fn is_underway(&self) -> bool {
         self.cycles < self.until
     }
-}
-
-impl State {
-    /// Does one step; the ticks that it used.
-    pub(super) fn collect_step(&mut self) -> u32 {
-        let (is_cycle_over, ticks) = self.lua.collect_some();
-        let was_underway = self.collection.is_underway();
-        self.collection.cycles += u64::from(is_cycle_over);
-        if was_underway && !self.collection.is_underway() {
-            self.end_collection();
-        }
-        ticks
-    }
-
-    /// Begins a collection where little memory is left and some of what is used may be garbage: half of what was left at the
-    /// end of the last one was allocated since, or was held by runs that have ended.
-    fn collect_if_due(&mut self) {
-        let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
-        let (left, ended) = (self.collection.left, self.bin.borrow().held);
-        let worth = match self.collection.is_refused {
-            false => whole.saturating_sub(left) / limits::COLLECTED_AGAIN_PART,
-            true => whole / limits::COLLECTED_REFUSED_PART,
-        };
-        let is_worth_it = used >= left.saturating_add(worth) || ended >= worth as u64;
-        let is_due = used > whole / limits::COLLECTED_PART && is_worth_it;
-        if is_due && !self.collection.is_underway() {
-            self.collection.until = self.collection.cycles + CYCLES;
-            self.lua.set_collector_pace(limits::COLLECTOR_PACE_SHORT);
-            // After this first step every allocation does some of the work.
-            self.collect_step();
-        }
-    }
-
-    /// Does some of the collection that is under way: for the end of a turn, the more the less memory there is. Whether there is more
-    /// to do.
-    pub fn clear_away(&mut self) -> bool {
-        self.sweep();
-        self.collect_if_due();
-        let steps = match self.room() {
-            Room::Ample => 1,
-            Room::Little => limits::COLLECTOR_STEPS_LITTLE,
-            Room::Least => limits::COLLECTOR_STEPS_LEAST,
-        };
-        for _ in 0..steps {
-            if !self.collection.is_underway() {
-                break;
-            }
-            self.collect_step();
-        }
-        self.collection.is_underway()
-    }
-
-    fn end_collection(&mut self) {
-        self.lua.set_collector_pace(limits::COLLECTOR_PACE);
-        let (left, whole) = (self.lua.memory_used(), self.lua.memory_bound());
-        let mut missing = 0;
-        if self.room() != Room::Ample {
-            let free = whole / limits::ROOM_LITTLE_PART + whole / limits::ROOM_MORE_PART;
-            missing = (left + free).saturating_sub(whole) as u64;
-        } else if self.collection.is_refused && left > whole / limits::COLLECTED_PART {
-            // There is room, but not enough for what was wanted: the run that holds most has to make it.
-            missing = 1;
-        }
-        self.bin.borrow_mut().held = 0;
-        let Collection { cycles, until, .. } = self.collection;
-        self.collection = Collection { cycles, until, left, is_refused: false, missing };
-    }
-
-    /// Notes that a run was refused memory. A collection follows; if it frees too little, the run that holds most is ended.
-    pub(super) fn note_refused(&mut self) {
-        self.collection.is_refused = true;
-        self.collect_if_due();
-    }
-
-    /// Bytes that runs have to give back, so that there is room for others: all garbage was collected, and memory is short. Told
-    /// once for each collection.
-    pub fn take_shortage(&mut self) -> Option<u64> {
-        Some(std::mem::take(&mut self.collection.missing)).filter(|bytes| *bytes > 0)
-    }
-
-    /// Whether there is room for another process, which may live long and grow: not when memory may soon be short, even if only garbage
-    /// fills it.
-    pub(super) fn has_room_for_more(&self) -> bool {
-        self.lua.memory_used() < self.lua.memory_bound() / 8 * limits::SPAWNED_EIGHTHS
-    }
-
-    fn room(&self) -> Room {
-        let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
-        match whole.saturating_sub(used) {
-            free if free < whole / limits::ROOM_LEAST_PART => Room::Least,
-            free if free < whole / limits::ROOM_LITTLE_PART => Room::Little,
-            _ => Room::Ample,
-        }
-    }
-
-    /// Collects all garbage now, which takes time: for when there is nothing else to do.
-    pub fn collect_garbage(&mut self) {
-        while !self.bin.borrow().is_empty() {
-            self.sweep();
-        }
-        self.lua.collect();
-        self.collection.until = self.collection.cycles;
-        self.end_collection();
-    }
-
-    /// Whether a collection of all garbage may find any: something was allocated since the last one.
-    pub(super) fn may_have_garbage(&self) -> bool {
-        self.lua.memory_used() != self.collection.left || self.bin.borrow().held > 0
-    }
-
-    /// Takes away what dropped handles left, so much at a time.
-    pub(super) fn sweep(&mut self) {
-        if self.bin.borrow().is_empty() {
-            return;
-        }
-        let bin = self.bin.clone();
-        let mut leftovers = bin.borrow_mut();
-        let left = leftovers.coroutines.len().saturating_sub(limits::SWEPT_AT_ONCE);
-        for coroutine in leftovers.coroutines.drain(left..) {
-            self.lua.drop_coroutine(coroutine);
-        }
-        for reference in leftovers.references.drain(..) {
-            self.lua.release(&reference);
-        }
-        for account in std::mem::take(&mut leftovers.accounts) {
-            leftovers.held += self.lua.close_account(account);
-        }
-    }
-}
-
-/// How much memory is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
-    /// Enough.
-    Ample,
-    /// No more than is kept for those that hold little.
-    Little,
-    /// Hardly any.
-    Least,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::engine::error::{Fault, Frame, ScriptError};
 use crate::engine::ffi::{CallFault, NATIVE, Stack};
 use crate::engine::library;
-use crate::engine::lost::{LostCall, Seen};
+use crate::engine::seen::{LostCall, Seen};
 use crate::limits;
 
 /// An error without a place.

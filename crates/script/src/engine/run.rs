@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::engine::error::ScriptError;
 use crate::engine::fetch::Fetch;
 use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Reference, Resumed};
-use crate::engine::lost::Seen;
+use crate::engine::seen::Seen;
 
 /// What handles leave behind when they are dropped; the state takes it away at its next call.
 #[derive(Default)]

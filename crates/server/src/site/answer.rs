@@ -4,108 +4,20 @@
 
 use std::rc::Rc;
 
-use config::Header;
-use config::route::{Found, Refusal, RouteRequest};
+use config::route::{Found, Refusal};
 use config::{Respond, RouteAction};
-use files::{Key, policy};
 use http::{Answer, AnswerContext, Reply, Request};
 use pages::SetIndex;
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
-use wire::http::target::{self, Backslash, DotFiles, EncodedSlash, PathRules};
+use wire::http::target;
 
-use super::handle::Site;
+use super::exchange::{Asked, Exchange, PATH_RULES, route_request};
+use super::file::FILE_METHODS;
 use super::pack;
+use super::state::Site;
 use crate::message::Message;
-
-/// Methods that files take, as `Allow` names them.
-const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
-
-/// Dot files are hidden by the rules of the files, where they can be configured.
-pub(super) const PATH_RULES: PathRules = PathRules {
-    encoded_slash: EncodedSlash::Refuse,
-    backslash: Backslash::Refuse,
-    dot_files: DotFiles::Show,
-};
-
-/// What a route is found by.
-pub(super) fn route_request<'a>(
-    request: &Request<'a>,
-    path: &'a str,
-    query: Option<&'a [u8]>,
-) -> RouteRequest<'a> {
-    RouteRequest {
-        host: request.host(),
-        method: request.method().as_str(),
-        path,
-        query: query.and_then(|query| str::from_utf8(query).ok()),
-    }
-}
-
-/// The path of a request that a page or a module answers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
-    /// The whole path.
-    pub(super) path: &'a str,
-    /// What of it a module's routes are compared with.
-    pub(super) rest: &'a str,
-}
-
-impl<'a> Asked<'a> {
-    pub(super) fn whole(path: &'a str) -> Self {
-        Self { path, rest: path }
-    }
-
-    fn below(path: &'a str, rest: usize) -> Self {
-        let rest = path.get(rest..).filter(|rest| !rest.is_empty()).unwrap_or("/");
-        Self { path, rest }
-    }
-}
-
-/// What every step after the route needs.
-pub(super) struct Exchange<'a, 'r> {
-    pub(super) request: &'a Request<'a>,
-    pub(super) reply: &'a mut Reply<'r>,
-    pub(super) headers: &'a [Header],
-    pub(super) cache_control: Option<&'a str>,
-}
-
-impl Exchange<'_, '_> {
-    /// Adds what the configuration adds to every answer of the route.
-    pub(super) fn configured_fields(&mut self) {
-        self.configured_fields_but(|_| false);
-    }
-
-    /// The same for an answer with fields of its own, which go in the place of configured ones. Cookies are told apart by
-    /// their own names, so those of both are sent.
-    pub(super) fn configured_fields_but(&mut self, is_set: impl Fn(&str) -> bool) {
-        for header in self.headers {
-            if header.name.eq_ignore_ascii_case("set-cookie") || !is_set(&header.name) {
-                // Checked when the configuration was read.
-                let _valid = self.reply.field(&header.name, header.value.as_bytes());
-            }
-        }
-        if let Some(value) = self.cache_control
-            && !is_set("Cache-Control")
-        {
-            let _valid = self.reply.field("Cache-Control", value.as_bytes());
-        }
-    }
-
-    /// The same for an answer with these prepared fields.
-    pub(super) fn configured_fields_beside(&mut self, prepared: &[u8]) {
-        self.configured_fields_but(|name| is_among(prepared, name));
-    }
-
-    /// The same for a page of the server's own, whose policy goes in the place of a configured one.
-    pub(super) fn configured_fields_under(&mut self, policy: &str, prepared: &[u8]) {
-        self.configured_fields_but(|name| {
-            name.eq_ignore_ascii_case(policy::FIELD) || is_among(prepared, name)
-        });
-        let _valid = self.reply.field(policy::FIELD, policy.as_bytes());
-    }
-}
 
 impl Site {
     /// Answers a request, or has it wait.
@@ -189,17 +101,7 @@ impl Site {
         }
         match &found.action {
             Ok(RouteAction::Files { rules, .. }) => {
-                let path = &*found.path;
-                let Some(root) = self.root_of(found.rule, rules) else {
-                    return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
-                };
-                match self.page_at(root, path, context.id) {
-                    Some(page) => {
-                        let asked = Asked::whole(path);
-                        self.answer_with_page(page, asked, found, exchange, context)
-                    }
-                    None => self.answer_below(Key { root, path }, query, found, exchange, context),
-                }
+                self.answer_below(rules, query, found, exchange, context)
             }
             Ok(RouteAction::Module(name)) => match self.module_at(name, context.id) {
                 Some(module) => {
@@ -240,54 +142,6 @@ impl Site {
             }
         }
     }
-}
-
-impl Site {
-    /// Answers with a file below a root, by the methods that files take.
-    fn answer_below(
-        &mut self,
-        key: Key<'_>,
-        query: Option<&[u8]>,
-        found: &Found<'_>,
-        exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        if matches!(exchange.request.method(), Method::Get | Method::Head) {
-            return self.answer_file(key, query, found, exchange, context);
-        }
-        // What no file takes may be the main module's.
-        match self.main_module(found) {
-            Some(main) => {
-                self.answer_with_page(main, Asked::whole(key.path), found, exchange, context)
-            }
-            None => self.answer_other_method(found, exchange, context),
-        }
-    }
-
-    /// Answers a method that files do not take.
-    pub(super) fn answer_other_method(
-        &mut self,
-        found: &Found<'_>,
-        exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        if exchange.request.method() != Method::Options {
-            let status = Status::METHOD_NOT_ALLOWED;
-            return self.refuse(status, FILE_METHODS, found, exchange, context);
-        }
-        exchange.reply.begin(Status::NO_CONTENT);
-        exchange.reply.prepared_fields(FILE_METHODS);
-        exchange.configured_fields();
-        exchange.reply.end_head();
-        Answer::Done
-    }
-}
-
-/// Whether there is a field of this name among prepared lines.
-fn is_among(prepared: &[u8], name: &str) -> bool {
-    prepared.split(|byte| *byte == b'\n').filter_map(|line| line.split_at_checked(name.len())).any(
-        |(start, rest)| start.eq_ignore_ascii_case(name.as_bytes()) && rest.first() == Some(&b':'),
-    )
 }
 
 /// `OPTIONS *`: what the server as a whole can do (RFC 9110 section 9.3.7).

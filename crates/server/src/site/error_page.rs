@@ -16,20 +16,14 @@ use runtime::output::SharedBytes;
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
 
-use super::answer::Exchange;
-use super::file::NotNow;
-use super::handle::Site;
+use super::exchange::Exchange;
+use super::look::NotNow;
+use super::state::Site;
+use super::waiting::Refusal;
 use crate::message::Message;
 
 /// A page from the cache: its media type and bytes.
 type Page = (Arc<str>, Arc<[u8]>);
-
-/// What a request is refused with. It is decided: who waits for the page of it is not answered by other ways any more, such
-/// as by running what has failed once again.
-pub(super) struct Refusal {
-    status: Status,
-    fields: Vec<u8>,
-}
 
 impl Site {
     /// Answers with an error: its fields, and a page.

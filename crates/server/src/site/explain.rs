@@ -5,7 +5,7 @@
 use sys::clock;
 use wire::http::target;
 
-use super::answer::PATH_RULES;
+use super::exchange::PATH_RULES;
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
 use config::RouteAction;

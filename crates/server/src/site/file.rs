@@ -1,88 +1,59 @@
-//! Answering with a file: from the cache at once, or after a helper has looked.
+//! Answering with what is below a root: a page, or a file from the cache.
+//!
+//! Owns the way of a file request: the cache, the choice of the representation, the reply. Never looks at the disk.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
+use config::FileRules;
+use config::route::Found;
+use files::Key;
+use files::answer::{self, FileAnswer, FileRequest, Part};
+use http::{Answer, AnswerContext, Request};
 use runtime::output::{FileName, FileRegion, SharedBytes};
-use runtime::slots::ProcessId;
 use sys::file::FileHandle;
 use wire::http::conditional::{Preconditions, SafeMethod};
 use wire::http::encoding::Accepted;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::answer::{Asked, Exchange};
-use super::handle::Site;
+use super::exchange::{Asked, Exchange};
+use super::look::NotNow;
+use super::state::Site;
 use crate::message::Message;
-use config::FileRules;
-use config::route::{Found, RuleId};
-use files::answer::{self, FileAnswer, FileRequest, Part};
-use files::cache::Looked;
-use files::entry::Entry;
-use files::representation::Large;
-use files::roots::{LargeOpen, Patience};
-use files::{Key, RootIndex, Warm};
-use http::{Answer, AnswerContext, Request};
 
-/// Processes remembered as warmed or rewritten.
-///
-/// Limit: beyond it the oldest is forgotten; its request then waits for a helper once more.
-const REMEMBERED: usize = 1024;
-
-/// Why a file is not to be had now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotNow {
-    /// A helper looks; the request is asked again.
-    Wait,
-    /// No helper can: 503.
-    Busy,
-}
+/// Methods that files take, as `Allow` names them.
+pub(super) const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
 
 impl Site {
-    /// The root that a rule serves from.
-    pub(super) fn root_of(&mut self, rule: RuleId, rules: &FileRules) -> Option<RootIndex> {
-        if let Some((_, root)) = self.root_of_rule.iter().find(|(known, _)| *known == rule) {
-            return Some(*root);
-        }
-        let root = self.data.root_of(rules)?;
-        self.root_of_rule.push((rule, root));
-        Some(root)
-    }
-
-    /// The entry of a path, or that the request has to wait, or that it cannot.
-    pub(super) fn look(
+    /// Answers with what is below a root: a page, or a file by the methods that files take.
+    pub(super) fn answer_below(
         &mut self,
-        key: Key<'_>,
-        accepted: &Accepted,
+        rules: &FileRules,
+        query: Option<&[u8]>,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
-    ) -> Result<Rc<Entry>, NotNow> {
-        let now_ms = context.now.monotonic_ms();
-        let unix_ms = context.now.unix_seconds * 1000;
-        match self.cache.look(key, accepted, now_ms) {
-            Looked::Fresh(entry) => Ok(Rc::clone(entry)),
-            Looked::Refresh(entry, errand) => {
-                let entry = Rc::clone(entry);
-                // Not sent: what is served is still within its second, and the next request tries again.
-                let _later = self.send_look_up(key, errand, unix_ms, context.mail);
-                Ok(entry)
-            }
-            Looked::Stale(errand) | Looked::Missing(errand) => {
-                if !self.send_look_up(key, errand, unix_ms, context.mail) {
-                    return Err(NotNow::Busy);
-                }
-                self.waiting.add(key, context.id);
-                Err(NotNow::Wait)
-            }
-            Looked::Pending => {
-                self.waiting.add(key, context.id);
-                Err(NotNow::Wait)
-            }
-            Looked::Busy => Err(NotNow::Busy),
+    ) -> Answer {
+        let path = &*found.path;
+        let Some(root) = self.root_of(found.rule, rules) else {
+            return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
+        };
+        if let Some(page) = self.page_at(root, path, context.id) {
+            return self.answer_with_page(page, Asked::whole(path), found, exchange, context);
+        }
+        if matches!(exchange.request.method(), Method::Get | Method::Head) {
+            return self.answer_file(Key { root, path }, query, found, exchange, context);
+        }
+        // What no file takes may be the main module's.
+        match self.main_module(found) {
+            Some(main) => self.answer_with_page(main, Asked::whole(path), found, exchange, context),
+            None => self.answer_other_method(found, exchange, context),
         }
     }
 
     /// Answers with the file at a path.
-    pub(super) fn answer_file(
+    fn answer_file(
         &mut self,
         key: Key<'_>,
         query: Option<&[u8]>,
@@ -119,6 +90,24 @@ impl Site {
             _ => None,
         };
         write(&answer, key, file.as_ref(), exchange);
+        Answer::Done
+    }
+
+    /// Answers a method that files do not take.
+    pub(super) fn answer_other_method(
+        &mut self,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if exchange.request.method() != Method::Options {
+            let status = Status::METHOD_NOT_ALLOWED;
+            return self.refuse(status, FILE_METHODS, found, exchange, context);
+        }
+        exchange.reply.begin(Status::NO_CONTENT);
+        exchange.reply.prepared_fields(FILE_METHODS);
+        exchange.configured_fields();
+        exchange.reply.end_head();
         Answer::Done
     }
 
@@ -171,59 +160,6 @@ impl Site {
             query,
             unique: self.unique,
         }
-    }
-
-    /// Opens a file too large for memory, without waiting for the disk.
-    fn open_large(
-        &mut self,
-        key: Key<'_>,
-        large: &Large,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Result<Rc<FileHandle>, NotNow> {
-        let patience =
-            if forget(&mut self.warmed, context.id) { Patience::Warmed } else { Patience::None };
-        match self.roots.open_large(key.root, large, patience) {
-            LargeOpen::Ready(file) => Ok(Rc::new(file)),
-            LargeOpen::Written(file) if forget(&mut self.rewritten, context.id) => {
-                Ok(Rc::new(file))
-            }
-            LargeOpen::Written(_) | LargeOpen::Changed => {
-                remember(&mut self.rewritten, context.id);
-                self.cache.expire(key);
-                let accepted = Accepted::default();
-                Err(self.look(key, &accepted, context).err().unwrap_or(NotNow::Busy))
-            }
-            LargeOpen::Cold => {
-                let relative = Arc::clone(&large.relative);
-                let length = files::limits::WARM_FIRST_SIZE;
-                let warm = Warm { root: key.root, relative, offset: 0, length };
-                let sent = self.send_warm(context.id, warm, context.mail);
-                Err(if sent { NotNow::Wait } else { NotNow::Busy })
-            }
-            LargeOpen::Failed(_) => Err(NotNow::Busy),
-        }
-    }
-}
-
-/// Puts a process into a list, once: a long download of a cold file is warmed many times.
-pub(super) fn remember(list: &mut Vec<ProcessId>, process: ProcessId) {
-    if list.contains(&process) {
-        return;
-    }
-    if list.len() >= REMEMBERED {
-        list.remove(0);
-    }
-    list.push(process);
-}
-
-/// Whether a process was in a list; it is not afterwards.
-fn forget(list: &mut Vec<ProcessId>, process: ProcessId) -> bool {
-    match list.iter().position(|known| *known == process) {
-        Some(index) => {
-            list.swap_remove(index);
-            true
-        }
-        None => false,
     }
 }
 

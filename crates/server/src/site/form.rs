@@ -15,8 +15,8 @@ use wire::http::head::Framing;
 use wire::http::multipart::{Boundary, MultipartError};
 use wire::http::target;
 
-use super::answer::{PATH_RULES, route_request};
-use super::handle::Site;
+use super::exchange::{PATH_RULES, route_request};
+use super::state::Site;
 use crate::message::Message;
 
 impl Site {

@@ -1,21 +1,26 @@
 //! The site: what a configuration makes of requests, on one scheduler.
 //!
-//! Owns the route table in force, the cache of files and the requests that wait for one. `crate::site_data` is what all
-//! schedulers share and never change; `answer` turns a route's action into a reply; `waiting` keeps who waits.
+//! `state` is what it keeps, `application` what happens to it. A request goes through `answer` (its route) to what the route names:
+//! `file` -> `look` -> the cache, `script` (a page or module), or a reply that is written at once. `crate::site_data` is what all
+//! schedulers share and never change.
 
 mod answer;
+mod application;
 mod endpoints;
 mod engine;
 mod error_page;
+mod exchange;
 mod explain;
 mod file;
 mod form;
-mod handle;
+mod look;
 mod pack;
 mod packer;
+mod page_fields;
 mod script;
+mod state;
 mod turn;
 mod waiting;
 
 pub use endpoints::Helpers;
-pub use handle::Site;
+pub use state::Site;

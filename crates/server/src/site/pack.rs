@@ -10,9 +10,9 @@ use script::engine::Output;
 use wire::http::encoding::{Accepted, Coding};
 use wire::http::status::Status;
 
-use super::answer::Exchange;
+use super::exchange::Exchange;
 use super::packer::{CODINGS, PackState, Packed, Packer};
-use super::script::{status_set, write_fields};
+use super::page_fields::{status_set, write_fields};
 use crate::limits::PACK_FROM;
 
 /// Fields of a page with which its answer stays as it is: it is coded already, a part of something, or named by its bytes.

@@ -19,23 +19,12 @@ use script::engine::{Author, Fault, Output, ScriptError};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::answer::{Asked, Exchange};
-use super::handle::Site;
+use super::exchange::{Asked, Exchange};
 use super::pack;
+use super::page_fields::{is_of_page, status_set, write_fields};
+use super::state::Site;
 use crate::limits::APP_MAIN;
 use crate::message::Message;
-
-/// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
-const FRAMING: [&str; 8] = [
-    "connection",
-    "content-length",
-    "date",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 impl Site {
     /// The page that answers a path, if one does. Who has begun one goes on with it, whatever the path means now.
@@ -299,11 +288,6 @@ fn said_by_module(output: &Output) -> (Status, Vec<u8>) {
     (status, fields)
 }
 
-/// Whether a page may set this field.
-fn is_of_page(name: &str) -> bool {
-    !FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own))
-}
-
 /// The fields that belong to a status.
 fn fields_of(status: Status) -> &'static [u8] {
     let is_busy = status == Status::SERVICE_UNAVAILABLE;
@@ -363,33 +347,6 @@ fn write_part(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) -> 
         exchange.reply.end_head();
     }
     exchange.reply.part(&output.body)
-}
-
-pub(super) fn status_set(output: &Output) -> Status {
-    output.status.and_then(Status::from_code).unwrap_or(Status::OK)
-}
-
-/// The fields that the configuration and the page set, those of the page before those of the same name, and the type of a
-/// page that set none.
-pub(super) fn write_fields(
-    output: &Output,
-    typed_by: Option<&Page>,
-    exchange: &mut Exchange<'_, '_>,
-) {
-    exchange.configured_fields_but(|configured| {
-        output.fields().any(|(name, _)| name.eq_ignore_ascii_case(configured))
-    });
-    let mut typed = false;
-    for (name, value) in output.fields() {
-        typed |= name.eq_ignore_ascii_case("content-type");
-        if is_of_page(name) {
-            // Its form was looked at where the page set it.
-            let _valid = exchange.reply.field(name, value);
-        }
-    }
-    if let Some(page) = typed_by.filter(|_| !typed) {
-        let _valid = exchange.reply.field("Content-Type", page.media_type.as_bytes());
-    }
 }
 
 #[cfg(test)]

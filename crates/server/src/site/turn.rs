@@ -7,8 +7,8 @@ use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
 
-use super::handle::Site;
 use super::script;
+use super::state::Site;
 use crate::message::Message;
 
 impl Site {

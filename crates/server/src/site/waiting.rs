@@ -1,8 +1,9 @@
-//! Who waits for which file.
+//! Which requests wait for which file, and what is kept of them meanwhile.
 
 use ahash::HashMap;
 use files::{Key, RootIndex};
 use runtime::slots::ProcessId;
+use wire::http::status::Status;
 
 /// Processes that wait, by root and path.
 #[derive(Debug, Default)]
@@ -33,4 +34,11 @@ impl Waiting {
         let paths = std::mem::take(&mut self.by_root).into_values().flatten();
         paths.flat_map(|(_, processes)| processes).collect()
     }
+}
+
+/// What a request is refused with. It is decided: who waits for the page of it is not answered by other ways any more, such
+/// as by running what has failed once again.
+pub(super) struct Refusal {
+    pub(super) status: Status,
+    pub(super) fields: Vec<u8>,
 }

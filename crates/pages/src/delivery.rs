@@ -1,0 +1,85 @@
+//! What a page process waited for, when it is here.
+//!
+//! Owns the form in which the engine takes it. Never hands anything over.
+
+use script::engine::Reply;
+
+use crate::fetch::{Answer, Failure, Got, Number};
+
+/// What becomes of a wait.
+pub(super) enum Met {
+    /// It is over.
+    Now(Delivery),
+    /// It ends at this time, or when there is something to hand over.
+    Later { due_ns: u64 },
+}
+
+/// What a process waited for.
+pub(super) enum Delivery {
+    /// It is this text.
+    Text(Vec<u8>),
+    /// It has happened, which says it all.
+    Done,
+    /// It was refused, which the page may handle.
+    Refused(&'static str),
+    /// It failed.
+    Failed(&'static str),
+    /// Another server has answered, or has not.
+    Fetched(Box<Fetched>),
+}
+
+impl Delivery {
+    /// As the engine takes it.
+    pub(super) fn reply_to<T>(delivery: Option<&Self>, resume: impl FnOnce(Reply<'_>) -> T) -> T {
+        match delivery {
+            Some(Self::Text(text)) => resume(Reply::Texts(&[text])),
+            Some(Self::Refused(why)) => resume(Reply::Texts(&[b"", why.as_bytes()])),
+            Some(Self::Failed(why)) => resume(Reply::Failed(why)),
+            Some(Self::Fetched(fetched)) => fetched.reply_to(resume),
+            Some(Self::Done) | None => resume(Reply::Nothing),
+        }
+    }
+}
+
+/// What came of a fetch, as its page gets it.
+pub(super) enum Fetched {
+    /// The status as text, and the rest of the answer.
+    Answer(String, Answer),
+    /// The same of an answer without its body, and the number by which that is read.
+    Stream(String, Answer, String),
+    /// A piece of it.
+    Piece(Vec<u8>),
+    /// The end of it.
+    End,
+    /// Why there is no answer.
+    Failure(String),
+}
+
+impl Fetched {
+    pub(super) fn of(number: Number, result: Result<Got, Failure>) -> Self {
+        match result {
+            Ok(Got::Whole(answer)) => Self::Answer(answer.status.to_string(), answer),
+            Ok(Got::Head(answer)) => {
+                Self::Stream(answer.status.to_string(), answer, number.0.to_string())
+            }
+            Ok(Got::Piece(piece)) => Self::Piece(piece),
+            Ok(Got::End) => Self::End,
+            Err(failure) => Self::Failure(failure.to_string()),
+        }
+    }
+
+    /// As the engine takes it.
+    pub(super) fn reply_to<T>(&self, resume: impl FnOnce(Reply<'_>) -> T) -> T {
+        match self {
+            Self::Answer(status, answer) => {
+                resume(Reply::Texts(&[status.as_bytes(), &answer.fields, &answer.body]))
+            }
+            Self::Stream(status, answer, number) => {
+                resume(Reply::Texts(&[status.as_bytes(), &answer.fields, b"", number.as_bytes()]))
+            }
+            Self::Piece(piece) => resume(Reply::Texts(&[piece])),
+            Self::End => resume(Reply::Nothing),
+            Self::Failure(why) => resume(Reply::Failed(why)),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What an event of a connection to another server means for the fetch that it works for.
+//!
+//! Owns this choice. Never changes a fetch itself: the client does.
+
+use runtime::service::{CloseReason, Context, Event, Next, Progress};
+
+use super::client::Client;
+use super::failure::Failure;
+use super::outbound::{End, Outbound};
+
+impl Outbound {
+    /// Bytes came.
+    pub fn on_input<M>(
+        &mut self,
+        client: &mut Client,
+        input: &[u8],
+        context: &mut Context<'_, M>,
+    ) -> Progress {
+        let Some(number) = self.fetch else {
+            // Nobody asked for this. What is asked next on such a connection could be answered with anything.
+            client.forget_idle(self);
+            return Progress { consumed: input.len(), next: Next::Abort };
+        };
+        client.take_input(number, self, input, context)
+    }
+
+    /// Something else happened.
+    pub fn on_event<M>(
+        &mut self,
+        client: &mut Client,
+        event: Event,
+        context: &mut Context<'_, M>,
+    ) -> Next {
+        match event {
+            Event::Connected => client.send(self, context),
+            Event::ConnectFailed(kind) => {
+                if let Some(number) = self.fetch.take() {
+                    client.connect_failed(number, Failure::of_connecting(kind));
+                }
+                Next::Abort
+            }
+            Event::Resumed => {
+                if self.fetch.is_none() {
+                    self.fetch = client.assigned_to(self.id);
+                }
+                client.send(self, context)
+            }
+            Event::OutputDrained => client.send_more(self, context),
+            Event::InputEnded => {
+                client.forget_idle(self);
+                if let Some(number) = self.fetch.take() {
+                    client.ended(number, self, End::Orderly);
+                }
+                Next::Finish
+            }
+            Event::DeadlineReached | Event::Draining if self.fetch.is_none() => {
+                client.forget_idle(self);
+                Next::Finish
+            }
+            // The time for this address is up; once it stands there is no such deadline.
+            Event::DeadlineReached => {
+                if let Some(number) = self.fetch.take() {
+                    client.connect_failed(number, Failure::Timeout);
+                }
+                Next::Abort
+            }
+            Event::Draining | Event::PeerFinished => {
+                self.fetch.map_or(Next::Read, |number| client.appetite(number))
+            }
+            // Only of those that were accepted.
+            Event::Overloaded => Next::Abort,
+        }
+    }
+
+    /// It has ended.
+    pub fn on_close(mut self, client: &mut Client, reason: CloseReason) {
+        client.forget_idle(&self);
+        let fetch = self.fetch.take().or_else(|| client.assigned_to(self.id));
+        let Some(number) = fetch else { return };
+        match reason {
+            CloseReason::Stopped => client.fail(number, Failure::Stopping),
+            CloseReason::InboxFull => client.fail(number, Failure::HeadTooLong),
+            _ => client.ended(number, &self, End::Broken),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The mailboxes of page processes.
+//!
+//! Owns the messages that no process has taken yet, with their bounds, and which process waits for one. Never sends a message.
+
+use std::collections::VecDeque;
+
+use runtime::slots::{ProcessId, Slots};
+
+use super::post::{LetterNumber, Undelivered};
+use super::process::Key;
+use super::process_name::{Token, Tokens};
+use crate::limits::{
+    ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
+};
+
+/// What a process is ready to be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaits {
+    /// Nothing from outside.
+    Nothing,
+    /// A message.
+    Message,
+    /// Word of what became of this letter.
+    Word(LetterNumber),
+}
+
+struct Mailbox {
+    owner: Key,
+    token: Token,
+    awaits: Awaits,
+    messages: VecDeque<Vec<u8>>,
+    size: usize,
+}
+
+/// Where a message is now.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// It waits to be asked for.
+    Kept,
+    /// This process waits for it.
+    Awaited(Key, Vec<u8>),
+}
+
+/// The mailboxes of one scheduler.
+pub(super) struct Mailboxes {
+    table: Slots<Mailbox>,
+    tokens: Tokens,
+    size: usize,
+}
+
+impl Mailboxes {
+    /// None where the operating system has no random bytes for their names.
+    pub(super) fn new() -> Option<Self> {
+        Some(Self { table: Slots::new(PAGE_PROCESSES_MAX), tokens: Tokens::new()?, size: 0 })
+    }
+
+    /// The number of the mailbox that is opened next.
+    pub(super) fn next_id(&self) -> ProcessId {
+        self.table.next_id()
+    }
+
+    /// Opens a mailbox; none when there are too many.
+    pub(super) fn open(&mut self, owner: Key) -> Option<ProcessId> {
+        let (awaits, messages, size) = (Awaits::Nothing, VecDeque::new(), 0);
+        let token = self.tokens.next();
+        self.table.insert(Mailbox { owner, token, awaits, messages, size }).ok()
+    }
+
+    /// Its process has ended; nobody reads what is in it.
+    pub(super) fn close(&mut self, id: ProcessId) {
+        if let Some(mailbox) = self.table.remove(id) {
+            self.size -= mailbox.size;
+        }
+    }
+
+    /// Says what its process waits for.
+    pub(super) fn set_awaits(&mut self, id: ProcessId, awaits: Awaits) {
+        if let Some(mailbox) = self.table.lookup(id) {
+            mailbox.awaits = awaits;
+        }
+    }
+
+    /// What of its name nobody can guess.
+    pub(super) fn token(&mut self, id: ProcessId) -> Option<Token> {
+        self.table.lookup(id).map(|mailbox| mailbox.token)
+    }
+
+    /// A message has come, from one who knows the name. To whoever does not, there is nobody.
+    pub(super) fn put(
+        &mut self,
+        (id, token): (ProcessId, Token),
+        message: Vec<u8>,
+    ) -> Result<Put, Undelivered> {
+        let known = self.table.lookup(id).filter(|mailbox| mailbox.token == token);
+        let mailbox = known.ok_or(Undelivered::Ended)?;
+        if mailbox.awaits == Awaits::Message {
+            mailbox.awaits = Awaits::Nothing;
+            return Ok(Put::Awaited(mailbox.owner, message));
+        }
+        let size = message.len() + PAGE_MESSAGE_COST;
+        let is_full = mailbox.messages.len() == PAGE_MESSAGES_MAX
+            || mailbox.size + size > MAILBOX_SIZE
+            || self.size + size > ALL_MAILBOXES_SIZE;
+        if is_full {
+            return Err(Undelivered::Full);
+        }
+        mailbox.messages.push_back(message);
+        mailbox.size += size;
+        self.size += size;
+        Ok(Put::Kept)
+    }
+
+    /// The oldest message.
+    pub(super) fn take(&mut self, id: ProcessId) -> Option<Vec<u8>> {
+        let mailbox = self.table.lookup(id)?;
+        let message = mailbox.messages.pop_front()?;
+        let size = message.len() + PAGE_MESSAGE_COST;
+        mailbox.size -= size;
+        self.size -= size;
+        Some(message)
+    }
+
+    /// What its process waits for.
+    pub(super) fn awaits(&mut self, id: ProcessId) -> Awaits {
+        self.table.lookup(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)
+    }
+
+    /// Who waits for word of this letter here, and does no more.
+    pub(super) fn take_word(&mut self, id: ProcessId, number: LetterNumber) -> Option<Key> {
+        let word = Awaits::Word(number);
+        let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == word)?;
+        mailbox.awaits = Awaits::Nothing;
+        Some(mailbox.owner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner() -> Key {
+        Key::Request(ProcessId::from_bits(7))
+    }
+
+    /// From one who knows the name.
+    fn put(boxes: &mut Mailboxes, id: ProcessId, message: Vec<u8>) -> Result<Put, Undelivered> {
+        let token = boxes.token(id).ok_or(Undelivered::Ended)?;
+        boxes.put((id, token), message)
+    }
+
+    #[test]
+    fn without_the_token_there_is_nobody() {
+        let (mut boxes, id) = boxes();
+        let other = boxes.open(owner()).unwrap();
+        let token = boxes.token(other).unwrap();
+        assert_eq!(boxes.put((id, token), b"1".to_vec()), Err(Undelivered::Ended));
+        assert_eq!(boxes.take(id), None);
+        assert_eq!(boxes.put((other, token), b"1".to_vec()), Ok(Put::Kept));
+        // The slot is used again, the token is not.
+        boxes.close(other);
+        let next = boxes.open(owner()).unwrap();
+        assert_eq!(next.index(), other.index());
+        assert_ne!(boxes.token(next), Some(token));
+    }
+
+    fn boxes() -> (Mailboxes, ProcessId) {
+        let mut boxes = Mailboxes::new().unwrap();
+        let id = boxes.open(owner()).unwrap();
+        (boxes, id)
+    }
+
+    #[test]
+    fn messages_come_in_their_order_and_to_who_waits_at_once() {
+        let (mut boxes, id) = boxes();
+        assert_eq!(put(&mut boxes, id, b"1".to_vec()), Ok(Put::Kept));
+        assert_eq!(put(&mut boxes, id, b"2".to_vec()), Ok(Put::Kept));
+        assert_eq!(boxes.take(id), Some(b"1".to_vec()));
+        assert_eq!(boxes.take(id), Some(b"2".to_vec()));
+        assert_eq!(boxes.take(id), None);
+        boxes.set_awaits(id, Awaits::Message);
+        assert_eq!(put(&mut boxes, id, b"3".to_vec()), Ok(Put::Awaited(owner(), b"3".to_vec())));
+        assert_eq!(put(&mut boxes, id, b"4".to_vec()), Ok(Put::Kept));
+    }
+
+    #[test]
+    fn word_is_for_who_waits_for_it() {
+        let (mut boxes, id) = boxes();
+        let mut outgoing = super::super::post::Outgoing::default();
+        let (first, second) = (outgoing.number(), outgoing.number());
+        assert_eq!(boxes.take_word(id, first), None);
+        boxes.set_awaits(id, Awaits::Word(second));
+        assert_eq!(put(&mut boxes, id, b"1".to_vec()), Ok(Put::Kept));
+        assert_eq!(boxes.take_word(id, first), None, "of a letter that was given up");
+        assert_eq!(boxes.take_word(id, second), Some(owner()));
+        assert_eq!(boxes.take_word(id, second), None);
+    }
+
+    #[test]
+    fn a_mailbox_is_bounded_in_messages_and_in_bytes_and_closing_gives_them_back() {
+        let (mut boxes, id) = boxes();
+        for _ in 0..PAGE_MESSAGES_MAX {
+            assert_eq!(put(&mut boxes, id, Vec::new()), Ok(Put::Kept));
+        }
+        assert_eq!(put(&mut boxes, id, Vec::new()), Err(Undelivered::Full));
+        boxes.close(id);
+        assert_eq!(boxes.size, 0);
+        assert_eq!(put(&mut boxes, id, Vec::new()), Err(Undelivered::Ended));
+        let large = vec![0; MAILBOX_SIZE / 2];
+        let ids: Vec<_> = (0..100).map(|_| boxes.open(owner()).unwrap()).collect();
+        assert_eq!(put(&mut boxes, ids[0], large.clone()), Ok(Put::Kept));
+        assert_eq!(put(&mut boxes, ids[0], large.clone()), Err(Undelivered::Full));
+        let mut kept = 1;
+        for id in &ids[1..] {
+            kept += usize::from(put(&mut boxes, *id, large.clone()).is_ok());
+        }
+        assert_eq!(kept, ALL_MAILBOXES_SIZE / (large.len() + PAGE_MESSAGE_COST));
+        for id in ids {
+            boxes.close(id);
+        }
+        assert_eq!(boxes.size, 0);
+    }
+}

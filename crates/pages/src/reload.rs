@@ -1,0 +1,265 @@
+//! Putting other pages in the place of those that are loaded: at the begin, after an edit, at a reload.
+//!
+//! Owns which code answers, before and after. Never runs a page.
+
+use std::sync::Arc;
+
+use script::engine::{Purpose, ScriptError};
+
+use super::host::{LoadHost, LoadLog};
+use super::load::SetIndex;
+use super::loaded::{Code, Loaded};
+use super::nursery::provide;
+use super::runner::Runner;
+use super::set::{Page, PageSet};
+use crate::limits::PAGE_LOADS_FAILED_MAX;
+
+/// Pages that could not be loaded at one edit.
+#[derive(Default)]
+struct Shortage {
+    count: usize,
+}
+
+impl Shortage {
+    /// Whether there is any use in trying one more.
+    fn is_over(&self) -> bool {
+        self.count < PAGE_LOADS_FAILED_MAX
+    }
+}
+
+impl Runner {
+    /// Loads other pages in the place of those that are there. What is under way goes on with the old ones.
+    pub fn load(&mut self, sets: &[Arc<PageSet>]) {
+        let mut before = std::mem::take(&mut self.roots);
+        let mut shortage = Shortage::default();
+        for set in sets {
+            let mut known = before.iter_mut().find(|known| known.is_of(set));
+            let site = known.as_ref().map_or_else(|| self.new_site(), |known| known.site);
+            if set.is_app() {
+                let loaded = self.load_modules(set, site, known, &mut shortage);
+                self.roots.push(loaded);
+                continue;
+            }
+            if self.roots.is_empty() {
+                self.engine.lead(site);
+            }
+            let code = set.pages.iter().map(|page| {
+                match known.as_mut().and_then(|known| known.take(&page.name.file)) {
+                    Some(code) if Arc::ptr_eq(&code.page, page) => Some(code),
+                    older => self.load_page(site, page, older, &mut shortage),
+                }
+            });
+            let code = code.collect();
+            self.roots.push(Loaded::new(set, site, code));
+        }
+        let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
+        if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
+            // A set of none takes the place of what pages could require; without memory they go on finding that.
+            let _no_room = self.engine.adopt_modules();
+        }
+        for known in before.iter().filter(|known| !known.set.is_app()) {
+            let now = sets.iter().find(|set| known.is_of(set));
+            let is_gone = |file: &str| now.is_none_or(|set| set.index_of(file).is_none());
+            for page in known.set.pages.iter().filter(|page| is_gone(&page.name.file)) {
+                self.engine.withdraw(known.site, &page.name.file);
+            }
+        }
+        if !before.is_empty() {
+            self.engine.forget_native();
+        }
+    }
+
+    /// A number that no root has had.
+    fn new_site(&mut self) -> u16 {
+        let site = self.next_site;
+        self.next_site = site.wrapping_add(1);
+        site
+    }
+
+    fn load_page(
+        &mut self,
+        site: u16,
+        page: &Arc<Page>,
+        older: Option<Code>,
+        shortage: &mut Shortage,
+    ) -> Option<Code> {
+        let file = &page.name.file;
+        let Some(lua) = &page.lua else {
+            if let Some(problem) = &page.problem {
+                self.engine.refuse(site, file, &page.refusal(problem));
+            }
+            return None;
+        };
+        if !shortage.is_over() {
+            return older;
+        }
+        match self.engine.load(site, file, lua) {
+            Ok(handler) => Some(Code::new(page, handler)),
+            Err(error) => self.stay(page, older, error, shortage),
+        }
+    }
+
+    /// What could not be loaded was good where it was read: it has no room here, and what is older goes on.
+    fn stay(
+        &mut self,
+        page: &Arc<Page>,
+        older: Option<Code>,
+        mut error: Box<ScriptError>,
+        shortage: &mut Shortage,
+    ) -> Option<Code> {
+        shortage.count += 1;
+        let served = if older.is_some() { "the version before is served" } else { "it is not run" };
+        let what = &error.message;
+        error.message = format!(
+            "cannot be loaded: {what}; {served}, until it is loaded at an edit or a reload"
+        );
+        self.failures.push((Arc::clone(page), error));
+        older
+    }
+
+    /// Modules are loaded together: those of one set find each other. What is in force already stays.
+    fn load_modules(
+        &mut self,
+        set: &Arc<PageSet>,
+        site: u16,
+        mut before: Option<&mut Loaded>,
+        shortage: &mut Shortage,
+    ) -> Loaded {
+        let is_in_force = before.as_ref().is_some_and(|known| known.set.is_same_code(set));
+        if !is_in_force && let Err((page, error)) = self.take_over(set) {
+            let Some(known) = before else {
+                self.stay(&page, None, error, shortage);
+                return Loaded::new(set, site, set.pages.iter().map(|_| None).collect());
+            };
+            let code = std::mem::take(&mut known.code);
+            shortage.count += 1;
+            let what = "there is no memory for the app modules; those before stay in force, until an edit or a reload";
+            self.failures
+                .push((page, Box::new(ScriptError { message: what.to_owned(), ..*error })));
+            return Loaded::new(&known.set, site, code);
+        }
+        let mut host = LoadHost::new(set.read_at, LoadLog::Dropped);
+        let code = set.pages.iter().map(|page| {
+            page.lua.as_ref()?;
+            let (name, file) = (&page.name.full, &page.name.file);
+            let purpose = purpose_of(set, name);
+            // Routes may lead to it only now, while the same set stays in force.
+            let known = before.as_mut().filter(|known| purpose_of(&known.set, name) == purpose);
+            let older = known.and_then(|known| known.take(file));
+            if older.as_ref().is_some_and(|older| older.is_of(page)) || !shortage.is_over() {
+                return older;
+            }
+            match self.engine.load_module(name, file, purpose, &mut host) {
+                Ok(handler) => Some(Code::new(page, handler)),
+                Err(error) => self.stay(page, older, error, shortage),
+            }
+        });
+        let code = code.collect();
+        Loaded::new(set, site, code)
+    }
+
+    /// Puts a set of modules in force in both engines; or the page for which there was no room.
+    fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
+        provide(&mut self.engine, set)?;
+        if let Err((page, mut error)) = self.nursery.take_over(set) {
+            let told = "there is no memory for the app modules in the engine of processes; those before stay in force there";
+            told.clone_into(&mut error.message);
+            self.failures.push((page, error));
+        }
+        Ok(())
+    }
+
+    /// The page that answers a path of a root, or the module of that name.
+    #[inline]
+    pub fn find(&self, set: SetIndex, path: &str) -> Option<usize> {
+        self.roots.get(usize::from(set.0))?.set.find(path)
+    }
+
+    /// The pages of a root.
+    pub fn pages(&self, set: SetIndex) -> Option<&PageSet> {
+        Some(&self.roots.get(usize::from(set.0))?.set)
+    }
+
+    /// A page by its number.
+    pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
+        self.roots.get(usize::from(set.0))?.set.pages.get(index)
+    }
+}
+
+/// What a module of a set is loaded for.
+fn purpose_of(set: &PageSet, name: &str) -> Purpose {
+    if set.find(name).is_some() { Purpose::Answers } else { Purpose::Required }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use runtime::slots::ProcessId;
+    use script::engine::{Fault, Settings};
+
+    use super::super::runner::Turnout;
+    use super::super::stage::{pages, run};
+    use super::*;
+
+    /// Most of the memory.
+    const HOLDS: &str = "<% local texts = {}
+        for index = 1, 250 do texts[index] = ('x'):rep(20000) .. index end sleep(1) print(#texts) %>";
+
+    /// Little: beyond three quarters of the memory none may hold much.
+    const HOLDS_SOME: &str = "<% local texts = {}
+        for index = 1, 10 do texts[index] = ('x'):rep(20000) .. index .. tostring(texts) end sleep(1) print(#texts) %>";
+
+    fn body(runner: &mut Runner, index: usize) -> String {
+        assert!(matches!(run(runner, 9, index, 0), Turnout::Done(_)));
+        String::from_utf8_lossy(&runner.output().body).into_owned()
+    }
+
+    #[test]
+    fn where_there_is_no_memory_for_an_edit_the_page_stays_and_that_is_told() {
+        let slice = Duration::from_secs(3600);
+        let settings = Settings { memory_bytes: 8 << 20, slice, ..Settings::default() };
+        let mut runner = Runner::new(
+            &pages(&[
+                ("a.page.html", "old"),
+                ("holds.page.html", HOLDS),
+                ("some.page.html", HOLDS_SOME),
+            ]),
+            settings,
+            64 << 20,
+            u64::MAX,
+            1,
+        )
+        .unwrap();
+        assert!(matches!(run(&mut runner, 1, 1, 0), Turnout::Wait));
+        for process in 11..=17 {
+            assert!(matches!(run(&mut runner, process, 2, 0), Turnout::Wait));
+        }
+        let long = format!("new<% local text = '{}' %>", "y".repeat(1_000_000));
+        let added = ("b.page.html", long.as_str());
+        let edited = pages(&[("a.page.html", &long), added, ("holds.page.html", HOLDS)]);
+        runner.load(&edited);
+        assert_eq!(body(&mut runner, 0), "old");
+        let told: Vec<_> =
+            runner.take_failures().into_iter().map(|(_, error)| error.to_string()).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            told[0].starts_with(
+                "a.page.html: cannot be loaded: not enough memory; the version before"
+            )
+        );
+        assert!(told[1].contains("it is not run"), "{told:?}");
+        let Turnout::Failed(_, Some(error)) = run(&mut runner, 2, 1, 0) else { panic!("it ran") };
+        assert_eq!(error.fault, Fault::Memory);
+        // With room it is loaded, though nothing of it has changed.
+        for process in [1, 11, 12, 13, 14, 15, 16, 17] {
+            runner.forget(ProcessId::from_bits(process));
+        }
+        runner.load(&edited);
+        assert_eq!(
+            (body(&mut runner, 0), body(&mut runner, 1)),
+            ("new".to_owned(), "new".to_owned())
+        );
+        assert!(runner.take_failures().is_empty());
+    }
+}

@@ -1,0 +1,34 @@
+//! Places in pages and modules that Lua does not tell after a failure, because they were noted before.
+//!
+//! Owns the form of such a place. Never makes an error of it.
+
+use crate::engine::ffi::Stack;
+use crate::engine::library;
+use crate::limits;
+
+/// A function of a page or module that is not on the stack any more, as it ended with the call of another.
+pub(super) struct LostCall {
+    /// The level of the library that called it.
+    pub(super) level: i32,
+    pub(super) page: String,
+    /// The line of its last call; 0 where it may be one of several.
+    pub(super) line: u32,
+}
+
+/// A place that a run was at.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) page: String,
+    pub(super) line: u32,
+}
+
+impl Seen {
+    /// The innermost place of a coroutine that is in a page or module and has a line.
+    pub(super) fn of(stack: Stack) -> Option<Box<Self>> {
+        let points = (0..limits::TRACEBACK_LEVELS).map_while(|level| stack.trace_point(level));
+        let mut pages = points.filter(|point| !point.chunk.starts_with(library::MARK));
+        let point = pages.find(|point| point.line != 0)?;
+        let page = point.chunk.trim_start_matches(['=', '@']).to_owned();
+        Some(Box::new(Self { page, line: point.line }))
+    }
+}

@@ -1,0 +1,131 @@
+//! Looking up a file: from the cache at once, or after a helper has looked at the disk.
+//!
+//! Owns who waits for what, and why a file is not to be had now. Never writes a reply.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use config::FileRules;
+use config::route::RuleId;
+use files::cache::Looked;
+use files::entry::Entry;
+use files::representation::Large;
+use files::roots::{LargeOpen, Patience};
+use files::{Key, RootIndex, Warm};
+use http::AnswerContext;
+use runtime::slots::ProcessId;
+use sys::file::FileHandle;
+use wire::http::encoding::Accepted;
+
+use super::state::Site;
+use crate::message::Message;
+
+/// Processes remembered as warmed or rewritten.
+///
+/// Limit: beyond it the oldest is forgotten; its request then waits for a helper once more.
+const REMEMBERED: usize = 1024;
+
+/// Why a file is not to be had now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotNow {
+    /// A helper looks; the request is asked again.
+    Wait,
+    /// No helper can: 503.
+    Busy,
+}
+
+impl Site {
+    /// The root that a rule serves from.
+    pub(super) fn root_of(&mut self, rule: RuleId, rules: &FileRules) -> Option<RootIndex> {
+        if let Some((_, root)) = self.root_of_rule.iter().find(|(known, _)| *known == rule) {
+            return Some(*root);
+        }
+        let root = self.data.root_of(rules)?;
+        self.root_of_rule.push((rule, root));
+        Some(root)
+    }
+
+    /// The entry of a path, or that the request has to wait, or that it cannot.
+    pub(super) fn look(
+        &mut self,
+        key: Key<'_>,
+        accepted: &Accepted,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Result<Rc<Entry>, NotNow> {
+        let now_ms = context.now.monotonic_ms();
+        let unix_ms = context.now.unix_seconds * 1000;
+        match self.cache.look(key, accepted, now_ms) {
+            Looked::Fresh(entry) => Ok(entry),
+            Looked::Refresh(entry, errand) => {
+                // Not sent: what is served is still within its second, and the next request tries again.
+                let _later = self.send_look_up(key, errand, unix_ms, context.mail);
+                Ok(entry)
+            }
+            Looked::Missing(errand) => {
+                if !self.send_look_up(key, errand, unix_ms, context.mail) {
+                    return Err(NotNow::Busy);
+                }
+                self.waiting.add(key, context.id);
+                Err(NotNow::Wait)
+            }
+            Looked::Pending => {
+                self.waiting.add(key, context.id);
+                Err(NotNow::Wait)
+            }
+            Looked::Busy => Err(NotNow::Busy),
+        }
+    }
+
+    /// Opens a file too large for memory, without waiting for the disk.
+    pub(super) fn open_large(
+        &mut self,
+        key: Key<'_>,
+        large: &Large,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Result<Rc<FileHandle>, NotNow> {
+        let patience =
+            if forget(&mut self.warmed, context.id) { Patience::Warmed } else { Patience::None };
+        match self.roots.open_large(key.root, large, patience) {
+            LargeOpen::Ready(file) => Ok(Rc::new(file)),
+            LargeOpen::Written(file) if forget(&mut self.rewritten, context.id) => {
+                Ok(Rc::new(file))
+            }
+            LargeOpen::Written(_) | LargeOpen::Changed => {
+                remember(&mut self.rewritten, context.id);
+                self.cache.expire(key);
+                let accepted = Accepted::default();
+                Err(self.look(key, &accepted, context).err().unwrap_or(NotNow::Busy))
+            }
+            LargeOpen::Cold => {
+                let relative = Arc::clone(&large.relative);
+                let length = files::limits::WARM_FIRST_SIZE;
+                let warm = Warm { root: key.root, relative, offset: 0, length };
+                let sent = self.send_warm(context.id, warm, context.mail);
+                Err(if sent { NotNow::Wait } else { NotNow::Busy })
+            }
+            LargeOpen::Failed(_) => Err(NotNow::Busy),
+        }
+    }
+}
+
+/// Puts a process into a list, once: a long download of a cold file is warmed many times.
+pub(super) fn remember(list: &mut Vec<ProcessId>, process: ProcessId) {
+    if list.contains(&process) {
+        return;
+    }
+    if list.len() >= REMEMBERED {
+        list.remove(0);
+    }
+    list.push(process);
+}
+
+/// Whether a process was in a list; it is not afterwards.
+fn forget(list: &mut Vec<ProcessId>, process: ProcessId) -> bool {
+    match list.iter().position(|known| *known == process) {
+        Some(index) => {
+            list.swap_remove(index);
+            true
+        }
+        None => false,
+    }
+}

@@ -1,0 +1,54 @@
+//! The status and the fields of a page's answer.
+//!
+//! Owns which of them a page may set, and how they meet those of the configuration. Never runs a page.
+
+use pages::Page;
+use script::engine::Output;
+use wire::http::status::Status;
+
+use super::exchange::Exchange;
+
+/// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
+const FRAMING: [&str; 8] = [
+    "connection",
+    "content-length",
+    "date",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether a page may set this field.
+pub(super) fn is_of_page(name: &str) -> bool {
+    !FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
+/// The status that a page has set.
+pub(super) fn status_set(output: &Output) -> Status {
+    output.status.and_then(Status::from_code).unwrap_or(Status::OK)
+}
+
+/// The fields that the configuration and the page set, those of the page before those of the same name, and the type of a
+/// page that set none.
+pub(super) fn write_fields(
+    output: &Output,
+    typed_by: Option<&Page>,
+    exchange: &mut Exchange<'_, '_>,
+) {
+    exchange.configured_fields_but(|configured| {
+        output.fields().any(|(name, _)| name.eq_ignore_ascii_case(configured))
+    });
+    let mut typed = false;
+    for (name, value) in output.fields() {
+        typed |= name.eq_ignore_ascii_case("content-type");
+        if is_of_page(name) {
+            // Its form was looked at where the page set it.
+            let _valid = exchange.reply.field(name, value);
+        }
+    }
+    if let Some(page) = typed_by.filter(|_| !typed) {
+        let _valid = exchange.reply.field("Content-Type", page.media_type.as_bytes());
+    }
+}

@@ -1,0 +1,135 @@
+//! What the site of one scheduler keeps, and what it asks of helpers.
+//!
+//! Owns the route table in force, the cache of files, the requests that wait. Never answers.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ahash::HashMap;
+use config::route::RuleId;
+use files::cache::{Cache, CacheStats};
+use files::error_page::ErrorPages;
+use files::roots::Roots;
+use files::{Errand, Job, Key, Warm};
+use pages::uploads::Desk;
+use pages::{AtWork, PagesReport, Runner};
+use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::slots::ProcessId;
+
+use super::endpoints::Helpers;
+use super::packer::Packer;
+use super::waiting::{Refusal, Waiting};
+use crate::limits;
+use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
+use crate::site_data::SiteData;
+
+/// The site of one scheduler.
+pub struct Site {
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "this scheduler counts for itself: a request that holds on to \
+        the site must not write the count that all schedulers share"
+    )]
+    pub(super) data: Rc<Arc<SiteData>>,
+    pub(super) helpers: Helpers,
+    pub(super) cache: Cache,
+    pub(super) roots: Roots,
+    pub(super) waiting: Waiting,
+    pub(super) error_pages: ErrorPages,
+    /// Which root a rule serves, found once.
+    pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
+    /// Decoded paths are made here.
+    pub(super) path: Vec<u8>,
+    pub(super) unique: u128,
+    /// Processes whose file a helper has just warmed.
+    pub(super) warmed: Vec<ProcessId>,
+    /// Processes whose file was found changed once already.
+    pub(super) rewritten: Vec<ProcessId>,
+    /// Processes whose file is cold and whom no helper had room for, in the order in which they asked.
+    pub(super) postponed: VecDeque<ProcessId>,
+    /// Requests that are refused when the file of their error page was looked up.
+    pub(super) refused: HashMap<ProcessId, Refusal>,
+    /// Forms with files that are under way.
+    pub(super) uploads: Desk,
+    /// Answers of pages that are being compressed.
+    pub(super) packer: Packer,
+    /// Runs pages; none where there are none.
+    pub(super) runner: Option<Box<Runner>>,
+    /// Where another thread sees which page runs.
+    pub(super) at_work: Arc<AtWork>,
+}
+
+impl Site {
+    /// Sends a look-up to a helper. `false`: none takes it, and nobody needs to wait.
+    pub(super) fn send_look_up(
+        &mut self,
+        key: Key<'_>,
+        errand: Errand,
+        unix_ms: u64,
+        mail: &mut Mailbox<Message>,
+    ) -> bool {
+        let Some(rules) = self.data.rules.get(usize::from(key.root.0)) else { return false };
+        let job = Job::new(key, rules, errand, unix_ms);
+        let look_up = Box::new(LookUp { site: Arc::clone(&*self.data), job });
+        let sent = self.send_to_helper(ToFileHelper::LookUp(look_up), mail);
+        if !sent {
+            self.cache.abandon(key);
+        }
+        sent
+    }
+
+    /// Sends to the helper whose turn it is, or to any that has room.
+    fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox<Message>) -> bool {
+        let mut message = message;
+        for _ in 0..self.helpers.files.len() {
+            self.helpers.files.rotate_left(1);
+            let Some(helper) = self.helpers.files.first() else { return false };
+            match mail.send_part(*helper, message) {
+                Ok(()) => return true,
+                Err(back) => message = back,
+            }
+        }
+        false
+    }
+
+    /// Has a region read for a process.
+    pub(super) fn send_warm(
+        &mut self,
+        process: ProcessId,
+        warm: Warm,
+        mail: &mut Mailbox<Message>,
+    ) -> bool {
+        let warm = Box::new(WarmFor { site: Arc::clone(&*self.data), process, warm });
+        self.send_to_helper(ToFileHelper::Warm(warm), mail)
+    }
+
+    /// Lets a process wait for room with the helpers. `false`: there are too many, or no helper at all.
+    pub(super) fn postpone(&mut self, process: ProcessId) -> bool {
+        let waits = !self.helpers.files.is_empty() && self.postponed.len() < limits::POSTPONED_MAX;
+        if waits {
+            self.postponed.push_back(process);
+        }
+        waits
+    }
+
+    /// The writer of the access log.
+    pub(crate) fn log_writer(&self) -> Option<Endpoint> {
+        self.helpers.log
+    }
+
+    /// The counters of the file cache.
+    pub(crate) fn cache_stats(&self) -> CacheStats {
+        self.cache.stats()
+    }
+
+    /// The counters of pages; `None` where no page can run.
+    pub(crate) fn pages_report(&self) -> Option<PagesReport> {
+        self.runner.as_ref().map(|runner| runner.report())
+    }
+
+    /// Which configuration is in force, counted from 1.
+    pub(crate) fn generation(&self) -> u64 {
+        self.data.generation
+    }
+}
