@@ -25,23 +25,6 @@ pub(super) struct Asked<'r> {
     pub(super) number: u32,
 }
 
-/// What an answer means for the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answered {
-    /// The next request may follow.
-    Kept,
-    /// That was the last one.
-    Closed,
-    /// Nothing was written, or nothing more.
-    Wait,
-    /// A part was written; [`Http::take_begun`] has what was begun.
-    Part,
-    /// The bytes that follow belong to another protocol.
-    Upgraded,
-    /// The rest will not come: the connection ends in this way.
-    Cut(Next),
-}
-
 impl<A: Application> Http<A> {
     /// Tells the application of a body that is handed over to it.
     pub(super) fn begin_body(
@@ -65,14 +48,15 @@ impl<A: Application> Http<A> {
         self.application.on_body(piece, &mut context)
     }
 
-    /// Has a request answered.
+    /// Has a request answered. What its connection does next: `Park` where nothing was written ([`Answer::Wait`]) or a part
+    /// (`begun` has what was begun), `Linger` or `Abort` where the rest will not come.
     #[inline(always)]
     pub(super) fn answer(
         &mut self,
         asked: &Asked<'_>,
         head: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Answered {
+    ) -> Next {
         let full = self.settings.requests_per_connection.is_some_and(|most| asked.number >= most);
         let persistence = if !asked.request.head.persistent || full || context.is_draining() {
             Persistence::Closed
@@ -91,7 +75,7 @@ impl<A: Application> Http<A> {
         head: &[u8],
         begun: Begun,
         context: &mut Context<'_, A::Message>,
-    ) -> Answered {
+    ) -> Next {
         self.answer_with(asked, head, begun.persistence, Some(begun), context)
     }
 
@@ -101,7 +85,7 @@ impl<A: Application> Http<A> {
         asked: &Asked<'_>,
         head: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Answered {
+    ) -> Next {
         self.answer_with(asked, head, Persistence::Closed, None, context)
     }
 
@@ -113,7 +97,7 @@ impl<A: Application> Http<A> {
         persistence: Persistence,
         begun: Option<Begun>,
         context: &mut Context<'_, A::Message>,
-    ) -> Answered {
+    ) -> Next {
         self.parts.set_second(context.now.unix_seconds);
         let request = &asked.request;
         let body_use = BodyUse::of_method(request.method());
@@ -133,12 +117,12 @@ impl<A: Application> Http<A> {
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
-                return Answered::Wait;
+                return Next::Park;
             }
             Answer::Part => {
                 if let Some(status) = reply.status {
                     self.begun = Some(reply.begun(status));
-                    return Answered::Part;
+                    return Next::Park;
                 }
             }
             Answer::Done | Answer::Upgrade | Answer::Cut => {}
@@ -159,16 +143,11 @@ impl<A: Application> Http<A> {
             log.write(&AccessLine::of(request, head, status, body_bytes, context.now));
         }
         match answer {
-            Answer::Cut => Answered::Cut(StreamFraming::cut(framing)),
-            Answer::Upgrade if status == Status::SWITCHING_PROTOCOLS => Answered::Upgraded,
-            _ if closed => Answered::Closed,
-            _ => Answered::Kept,
+            Answer::Cut => StreamFraming::cut(framing),
+            Answer::Upgrade if status == Status::SWITCHING_PROTOCOLS => Next::Changed,
+            _ if closed => Next::Finish,
+            _ => Next::Read,
         }
-    }
-
-    /// What was begun by the part that was just written.
-    pub(super) fn take_begun(&mut self) -> Option<Begun> {
-        self.begun.take()
     }
 
     /// The client has taken a part: the next one is asked for when others had their turn.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use sys::pollset::{Follows, Pollset, Sent};
 
 use crate::limits::GATHER_PIECES;
-use crate::output::{Drained, FileRegion, Output, SharedBytes};
+use crate::output::{FileRegion, Leaving, Output, SharedBytes};
 use crate::uptake::Uptake;
 
 enum Piece {
@@ -126,12 +126,12 @@ impl Outbox {
     /// Queues everything an output holds.
     pub(crate) fn append(&mut self, output: &mut Output) {
         output.drain_into(|piece| match piece {
-            Drained::Copied(bytes) => self.push_bytes(bytes),
-            Drained::Shared(shared) => {
+            Leaving::Copied(bytes) => self.push_bytes(bytes),
+            Leaving::Shared(shared) => {
                 self.queued += PIECE_BYTES;
                 self.pieces.push_back(Piece::Shared(shared));
             }
-            Drained::File(region) => {
+            Leaving::File(region) => {
                 self.queued += PIECE_BYTES;
                 self.files += 1;
                 self.pieces.push_back(Piece::File(region));

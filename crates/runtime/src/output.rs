@@ -161,17 +161,17 @@ impl Output {
     }
 
     /// Hands each piece on, in order, and forgets everything.
-    pub(crate) fn drain_into(&mut self, mut take: impl FnMut(Drained<'_>)) {
+    pub(crate) fn drain_into(&mut self, mut take: impl FnMut(Leaving<'_>)) {
         self.claim();
         let mut start = 0;
         for piece in self.pieces.drain(..) {
             match piece {
                 Piece::CopiedTo(end) => {
-                    take(Drained::Copied(&self.bytes[start..end]));
+                    take(Leaving::Copied(&self.bytes[start..end]));
                     start = end;
                 }
-                Piece::Shared(shared) => take(Drained::Shared(shared)),
-                Piece::File(region) => take(Drained::File(region)),
+                Piece::Shared(shared) => take(Leaving::Shared(shared)),
+                Piece::File(region) => take(Leaving::File(region)),
             }
         }
         self.clear();
@@ -179,7 +179,7 @@ impl Output {
 }
 
 /// A piece on its way from the output to an outbox.
-pub(crate) enum Drained<'a> {
+pub(crate) enum Leaving<'a> {
     Copied(&'a [u8]),
     Shared(SharedBytes),
     File(FileRegion),

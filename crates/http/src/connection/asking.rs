@@ -2,12 +2,11 @@
 //!
 //! Owns the way from one call to the next, and what an end before the last one means. Never writes a reply.
 
-use runtime::service::{Context, Next};
+use runtime::service::{Context, Next, Progress};
 use wire::http::head::{self, FieldSlots, Head};
 use wire::http::status::Status;
 
-use super::{Connection, Phase, Taken};
-use crate::answering::Answered;
+use super::{Connection, NEEDS_MORE, Phase};
 use crate::application::Application;
 use crate::framing::StreamFraming;
 use crate::pending::{BodyRest, Pending};
@@ -21,8 +20,8 @@ impl Connection {
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
-        let Some(pending) = self.pending.take() else { return Taken::Partial };
+    ) -> Progress {
+        let Some(pending) = self.pending.take() else { return NEEDS_MORE };
         let mut slots = FieldSlots::new();
         let Ok(Head::Complete { request, .. }) =
             head::parse(&pending.head, &http.settings().head, &mut slots)
@@ -34,53 +33,41 @@ impl Connection {
         };
         let asked = self.asked(&request, &pending.body);
         let start = context.output.buffer().len();
-        let outcome = match (pending.begun, pending.rest) {
+        let next = match (pending.begun, pending.rest) {
             (Some(begun), _) => http.go_on(&asked, &pending.head, begun, context),
             (None, BodyRest::Read) => http.answer(&asked, &pending.head, context),
             (None, BodyRest::Unread) => http.answer_and_close(&asked, &pending.head, context),
         };
-        if outcome != Answered::Wait {
+        if next != Next::Park || http.begun.is_some() {
+            // Something was written.
             self.omit_lead(start, context);
         }
-        if matches!(outcome, Answered::Wait | Answered::Part) {
-            self.ask_later(pending, outcome, http, context);
-            return Taken::Stop { consumed, next: Next::Park };
+        if next == Next::Park {
+            self.ask_later(pending, http, context);
+            return Progress { consumed, next };
         }
         if pending.rest == BodyRest::Unread {
-            return self.after_unread(http, outcome, &[], available, context);
+            return self.after_unread(http, next, &[], available, context);
         }
-        self.after_answer(http, outcome, &[], consumed, available, context)
+        self.after_answer(http, next, &[], consumed, available, context)
     }
 
-    /// A request that is not answered, or not to its end, is kept.
+    /// A request that is not answered, or not to its end, is kept. Where a part was written the next one follows when it is sent, or
+    /// in the next turn where there was nothing to send.
     pub(super) fn ask_later<A: Application>(
-        &mut self,
-        pending: Box<Pending>,
-        outcome: Answered,
-        http: &mut Http<A>,
-        context: &mut Context<'_, A::Message>,
-    ) {
-        if outcome == Answered::Part {
-            self.send_part(pending, http, context);
-        } else {
-            self.pending = Some(pending);
-            self.wait(http, context);
-        }
-    }
-
-    /// A part was written: the next one follows when it is sent, or in the next turn where there was nothing to send.
-    pub(super) fn send_part<A: Application>(
         &mut self,
         mut pending: Box<Pending>,
         http: &mut Http<A>,
         context: &mut Context<'_, A::Message>,
     ) {
-        pending.begun = http.take_begun();
+        let begun = http.begun.take();
+        let has_part = begun.is_some();
+        pending.begun = begun.or(pending.begun);
         self.pending = Some(pending);
         self.wait(http, context);
-        if context.output.is_empty() {
+        if has_part && context.output.is_empty() {
             http.note_taken(context.id);
-        } else {
+        } else if has_part {
             self.phase = Phase::Sending;
         }
     }
@@ -102,15 +89,15 @@ impl Connection {
         status: Status,
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
-        let Some(pending) = &self.pending else { return Taken::Partial };
+    ) -> Progress {
+        let Some(pending) = &self.pending else { return NEEDS_MORE };
         let (body_use, begun) = (pending.body_use(), pending.begun);
         self.leave(http);
         let Some(begun) = begun else {
             return self.refuse_with(http, (status, body_use), &[], consumed, context);
         };
         self.phase = Phase::Over;
-        Taken::Stop { consumed, next: StreamFraming::cut(begun.framing) }
+        Progress { consumed, next: StreamFraming::cut(begun.framing) }
     }
 
     /// Whether the application has to be asked again.

@@ -3,14 +3,13 @@
 //! Owns the way from a head that announces a body to the answer; `handover` has that of a body the application is given
 //! piece by piece. Never interprets body bytes.
 
-use runtime::service::{Context, Next};
+use runtime::service::{Context, Next, Progress};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
 use wire::http::head::{self, Framing};
 use wire::http::refusal::Refusal;
 use wire::http::status::Status;
 
-use super::{Connection, Phase, Taken};
-use crate::answering::Answered;
+use super::{Connection, NEEDS_MORE, Phase};
 use crate::application::{Application, BodyPolicy};
 use crate::pending::{BodyRest, Pending};
 use crate::reply::BodyUse;
@@ -25,7 +24,7 @@ impl Connection {
         input: &[u8],
         length: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         let asked = self.asked(request, &[]);
         let policy = http.application_mut().body_policy(&asked.request);
         let limit = match policy {
@@ -38,8 +37,8 @@ impl Connection {
         let head = &input[..length];
         if unread {
             // RFC 9110 section 10.1.1: a final answer instead of 100, and the body is never read: close.
-            let outcome = http.answer_and_close(&asked, head, context);
-            return self.after_unread(http, outcome, head, input.len(), context);
+            let next = http.answer_and_close(&asked, head, context);
+            return self.after_unread(http, next, head, input.len(), context);
         }
         let limits = BodyLimits { body_size: limit, ..http.settings().body };
         let decoder = match BodyDecoder::new(request.framing, &limits) {
@@ -55,9 +54,9 @@ impl Connection {
         }
         if let Some(body) = whole_body(request.framing, &input[length..]) {
             let asked = self.asked(request, body);
-            let outcome = http.answer(&asked, head, context);
+            let next = http.answer(&asked, head, context);
             let consumed = length + body.len();
-            let step = self.after_answer(http, outcome, head, consumed, input.len(), context);
+            let step = self.after_answer(http, next, head, consumed, input.len(), context);
             if let Some(pending) = &mut self.pending {
                 pending.body = body.to_vec();
             }
@@ -71,7 +70,7 @@ impl Connection {
         self.pending = Some(Box::new(pending));
         self.phase = Phase::Body;
         context.set_deadline_after_ms(http.settings().body_idle_ms);
-        Taken::Consumed(length)
+        Progress { consumed: length, next: Next::Read }
     }
 
     /// What follows an answer to a request whose body stays unread: what comes behind its head is never taken for
@@ -79,24 +78,24 @@ impl Connection {
     pub(super) fn after_unread<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        outcome: Answered,
+        next: Next,
         head: &[u8],
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
-        let next = match outcome {
-            Answered::Wait | Answered::Part => {
+    ) -> Progress {
+        let next = match next {
+            Next::Park => {
                 let pending = Pending::new(head, context.id, context.now);
                 let pending = Box::new(Pending { rest: BodyRest::Unread, ..pending });
-                self.ask_later(pending, outcome, http, context);
-                return Taken::Stop { consumed: head.len(), next: Next::Park };
+                self.ask_later(pending, http, context);
+                return Progress { consumed: head.len(), next };
             }
-            Answered::Cut(next) => next,
+            Next::Abort => next,
             // A request with a body that no handler reads is not upgraded: it is the last one of its connection.
-            Answered::Kept | Answered::Closed | Answered::Upgraded => Next::Linger,
+            Next::Read | Next::Finish | Next::Changed | Next::Linger => Next::Linger,
         };
         self.phase = Phase::Over;
-        Taken::Stop { consumed: available, next }
+        Progress { consumed: available, next }
     }
 
     /// Body bytes: decode and keep them; at the end answer.
@@ -105,9 +104,9 @@ impl Connection {
         http: &mut Http<A>,
         input: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         let Some(pending) = &mut self.pending else {
-            return Taken::Stop { consumed: 0, next: Next::Abort };
+            return Progress { consumed: 0, next: Next::Abort };
         };
         if pending.is_handed_over() {
             return self.hand_over_body(http, input, context);
@@ -133,8 +132,8 @@ impl Connection {
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
-        let Some(pending) = &mut self.pending else { return Taken::Partial };
+    ) -> Progress {
+        let Some(pending) = &mut self.pending else { return NEEDS_MORE };
         match ended {
             Ok(true) => {
                 pending.decoder = None;
@@ -151,11 +150,7 @@ impl Connection {
                     return self.refuse(http, Status::REQUEST_TIMEOUT, &[], available, context);
                 }
                 context.set_deadline_after_ms(settings.body_idle_ms);
-                if consumed < available {
-                    Taken::Consumed(consumed)
-                } else {
-                    Taken::Stop { consumed, next: Next::Read }
-                }
+                Progress { consumed, next: Next::Read }
             }
             Err(refusal) => self.refuse(http, refusal.status(), &[], available, context),
         }

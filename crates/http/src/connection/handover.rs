@@ -3,11 +3,11 @@
 //! Owns when it is given more: as long as it says so. A connection whose application pauses reads nothing, so the
 //! sender is held up by the kernel; what is kept of the body is at most the rest of one receive.
 
-use runtime::service::{Context, Next};
+use runtime::service::{Context, Next, Progress};
 use wire::http::body::{BodyDecoder, Piece};
 use wire::http::head;
 
-use super::{Connection, Phase, Taken};
+use super::{Connection, Phase};
 use crate::application::{Application, Intake};
 use crate::pending::{BodyRest, Delivery, Pending};
 use crate::shared::Http;
@@ -21,7 +21,7 @@ impl Connection {
         decoder: BodyDecoder,
         (input, length): (&[u8], usize),
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         let (head, body) = input.split_at(length);
         let intake = http.begin_body(&self.asked(request, &[]).request, context);
         self.pending = Some(Box::new(Pending {
@@ -39,11 +39,7 @@ impl Connection {
             Intake::Pause => self.pause_body(http, 0, context),
             Intake::Enough => self.leave_rest(http, 0, body.len(), context),
         };
-        match step {
-            Taken::Consumed(count) => Taken::Consumed(length + count),
-            Taken::Stop { consumed, next } => Taken::Stop { consumed: length + consumed, next },
-            Taken::Partial => Taken::Consumed(length),
-        }
+        Progress { consumed: length + step.consumed, ..step }
     }
 
     /// Body bytes: hands them over until the application or the body says that it is enough.
@@ -52,12 +48,12 @@ impl Connection {
         http: &mut Http<A>,
         input: &[u8],
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         let Some(pending) = &mut self.pending else {
-            return Taken::Stop { consumed: 0, next: Next::Abort };
+            return Progress { consumed: 0, next: Next::Abort };
         };
         if pending.is_paused() {
-            return Taken::Stop { consumed: 0, next: Next::Park };
+            return Progress { consumed: 0, next: Next::Park };
         }
         let mut consumed = 0;
         let mut intake = Intake::More;
@@ -86,13 +82,13 @@ impl Connection {
         http: &Http<A>,
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         if let Some(pending) = &mut self.pending {
             pending.delivery = Delivery::Paused { since_ns: context.now.monotonic_ns };
         }
         // The sender is not to blame for this time: the deadline is that of an answer.
         context.set_deadline_after_ms(http.settings().answer_deadline_ms);
-        Taken::Stop { consumed, next: Next::Park }
+        Progress { consumed, next: Next::Park }
     }
 
     /// The application wants no more at all: it is asked for its answer, after which the connection ends.
@@ -102,7 +98,7 @@ impl Connection {
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         if let Some(pending) = &mut self.pending {
             pending.decoder = None;
             pending.rest = BodyRest::Unread;
@@ -126,10 +122,7 @@ impl Connection {
                 self.hand_over_body(http, &[], context)
             }
         };
-        match step {
-            Taken::Stop { next, .. } => next,
-            Taken::Consumed(_) | Taken::Partial => Next::Read,
-        }
+        step.next
     }
 
     /// Whether the application paused a body.

@@ -20,7 +20,7 @@ use wire::http::status::Status;
 use wire::proxy::{self, Parsed, Source};
 
 use self::probe::Lead;
-use crate::answering::{Answered, Asked};
+use crate::answering::Asked;
 use crate::application::{Application, Interest};
 use crate::limits;
 use crate::pending::Pending;
@@ -61,15 +61,8 @@ pub struct Connection {
 // An idle connection costs its slot and nothing else; the whole slot is checked where the runtime's part is known.
 const _: () = assert!(size_of::<Connection>() <= 48);
 
-/// What the bytes of one head came to.
-enum Taken {
-    /// So many bytes were used; go on with the rest.
-    Consumed(usize),
-    /// More bytes are needed.
-    Partial,
-    /// The connection enters another mode.
-    Stop { consumed: usize, next: Next },
-}
+/// More bytes are needed.
+const NEEDS_MORE: Progress = Progress { consumed: 0, next: Next::Read };
 
 impl Connection {
     /// A connection that was just accepted through this listener. `None`: it is to be closed at once.
@@ -144,33 +137,33 @@ impl Connection {
                 Phase::Proxy => self.take_proxy_header(http, rest),
                 Phase::Idle | Phase::Head(_) => self.take_head(http, rest, slots, context),
                 Phase::Body => self.take_body(http, rest, context),
-                Phase::Waiting | Phase::Sending => Taken::Stop { consumed: 0, next: Next::Park },
-                Phase::Over => Taken::Stop { consumed: 0, next: Next::Linger },
+                Phase::Waiting | Phase::Sending => Progress { consumed: 0, next: Next::Park },
+                Phase::Over => Progress { consumed: 0, next: Next::Linger },
             };
-            match step {
-                Taken::Consumed(count) => consumed += count,
-                Taken::Partial => break,
-                Taken::Stop { consumed: count, next } => {
-                    return Progress { consumed: consumed + count, next };
-                }
+            consumed += step.consumed;
+            if step.next != Next::Read {
+                return Progress { consumed, next: step.next };
+            }
+            if step == NEEDS_MORE {
+                break;
             }
         }
         Progress { consumed, next: Next::Read }
     }
 
-    fn take_proxy_header<A: Application>(&mut self, http: &mut Http<A>, input: &[u8]) -> Taken {
+    fn take_proxy_header<A: Application>(&mut self, http: &mut Http<A>, input: &[u8]) -> Progress {
         match proxy::parse(input) {
-            Ok(Parsed::Partial) => Taken::Partial,
+            Ok(Parsed::Partial) => NEEDS_MORE,
             Ok(Parsed::Complete { length, source }) => {
                 if let Source::Inet { source, .. } = source {
                     (self.address, self.port) = (source.ip().to_canonical(), source.port());
                 }
                 self.phase = Phase::Idle;
-                Taken::Consumed(length)
+                Progress { consumed: length, next: Next::Read }
             }
             Err(_) => {
                 http.stats_mut().proxy_refused += 1;
-                Taken::Stop { consumed: input.len(), next: Next::Abort }
+                Progress { consumed: input.len(), next: Next::Abort }
             }
         }
     }
@@ -182,14 +175,14 @@ impl Connection {
         input: &[u8],
         slots: &mut FieldSlots,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         let limits = http.settings().head;
         if let Phase::Head(seen) = self.phase {
             // A head that is dripped in is not parsed again for each drop.
             let fresh = input.get(seen as usize..).unwrap_or_default();
             if input.len() < limits.head_size && !head::may_complete(fresh) {
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
-                return Taken::Partial;
+                return NEEDS_MORE;
             }
         }
         // Looked at in place: moving a parsed head out would copy it.
@@ -197,8 +190,8 @@ impl Connection {
             Ok(Head::Complete { request, length }) => match request.framing {
                 Framing::None => {
                     let head = &input[..*length];
-                    let outcome = http.answer(&self.asked(request, &[]), head, context);
-                    self.after_answer(http, outcome, head, *length, input.len(), context)
+                    let next = http.answer(&self.asked(request, &[]), head, context);
+                    self.after_answer(http, next, head, *length, input.len(), context)
                 }
                 Framing::Length(_) | Framing::Chunked => {
                     self.begin_body(http, request, input, *length, context)
@@ -209,7 +202,7 @@ impl Connection {
                     context.set_deadline_after_ms(head_deadline_ms(http, context));
                 }
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
-                Taken::Partial
+                NEEDS_MORE
             }
             Err(refusal) => self.refuse(http, refusal.status(), input, input.len(), context),
         }
@@ -226,42 +219,36 @@ impl Connection {
     fn after_answer<A: Application>(
         &mut self,
         http: &mut Http<A>,
-        outcome: Answered,
+        next: Next,
         head: &[u8],
         consumed: usize,
         available: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
-        match outcome {
-            Answered::Kept => {
+    ) -> Progress {
+        match next {
+            Next::Read => {
                 self.requests += 1;
                 self.become_idle(http, context);
-                Taken::Consumed(consumed)
+                Progress { consumed, next }
             }
-            Answered::Closed => {
+            Next::Finish => {
                 self.phase = Phase::Over;
                 // Unread bytes would turn our close into a reset, and the reply could be lost.
-                let next = if consumed < available { Next::Linger } else { Next::Finish };
-                Taken::Stop { consumed, next }
+                let next = if consumed < available { Next::Linger } else { next };
+                Progress { consumed, next }
             }
-            Answered::Upgraded => {
+            Next::Changed => {
                 self.phase = Phase::Over;
-                Taken::Stop { consumed, next: Next::Changed }
+                Progress { consumed, next }
             }
-            Answered::Wait => {
+            Next::Park => {
                 let pending = Pending::new(head, context.id, context.now);
-                self.pending = Some(Box::new(pending));
-                self.wait(http, context);
-                Taken::Stop { consumed, next: Next::Park }
+                self.ask_later(Box::new(pending), http, context);
+                Progress { consumed, next }
             }
-            Answered::Part => {
-                let pending = Pending::new(head, context.id, context.now);
-                self.send_part(Box::new(pending), http, context);
-                Taken::Stop { consumed, next: Next::Park }
-            }
-            Answered::Cut(next) => {
+            Next::Linger | Next::Abort => {
                 self.phase = Phase::Over;
-                Taken::Stop { consumed: available, next }
+                Progress { consumed: available, next }
             }
         }
     }
@@ -293,7 +280,7 @@ impl Connection {
     ) -> Next {
         match event {
             Event::Resumed if self.phase == Phase::Waiting => {
-                self.ask_pending(http, 0, 0, context).next()
+                self.ask_pending(http, 0, 0, context).next
             }
             Event::Resumed if self.is_paused() => self.resume_body(http, context),
             Event::PeerFinished if self.is_asking() => {
@@ -371,19 +358,9 @@ impl Connection {
             }
             Phase::Waiting | Phase::Sending => {
                 http.stats_mut().waits_expired += 1;
-                self.give_up(http, Status::GATEWAY_TIMEOUT, 0, context).next()
+                self.give_up(http, Status::GATEWAY_TIMEOUT, 0, context).next
             }
             Phase::Over => Next::Finish,
-        }
-    }
-}
-
-impl Taken {
-    /// What an event that led to it leads to.
-    fn next(&self) -> Next {
-        match self {
-            Self::Stop { next, .. } => *next,
-            Self::Consumed(_) | Self::Partial => Next::Read,
         }
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Owns what such an answer means for the connection: it is the last one. Never writes it; that is `answering`.
 
-use runtime::service::{Context, Next};
+use runtime::service::{Context, Next, Progress};
 use wire::http::status::Status;
 
-use super::{Connection, Phase, Taken};
+use super::{Connection, Phase};
 use crate::application::Application;
 use crate::reply::BodyUse;
 use crate::shared::Http;
@@ -19,7 +19,7 @@ impl Connection {
         seen: &[u8],
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         let body_use = self.pending.as_ref().map_or(BodyUse::Send, |pending| pending.body_use());
         self.refuse_with(http, (status, body_use), seen, consumed, context)
     }
@@ -32,7 +32,7 @@ impl Connection {
         seen: &[u8],
         consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Taken {
+    ) -> Progress {
         self.leave_body(http);
         let pending = self.pending.take();
         let seen = pending.as_ref().map_or(seen, |pending| &pending.head);
@@ -40,7 +40,7 @@ impl Connection {
         let start = context.output.buffer().len();
         http.refuse(self.peer(), (status, body_use), seen, context);
         self.omit_lead(start, context);
-        Taken::Stop { consumed, next: Next::Linger }
+        Progress { consumed, next: Next::Linger }
     }
 
     /// Refuses a request whose time is up.
@@ -50,6 +50,6 @@ impl Connection {
         status: Status,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        self.refuse(http, status, &[], 0, context).next()
+        self.refuse(http, status, &[], 0, context).next
     }
 }

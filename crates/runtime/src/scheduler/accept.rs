@@ -11,6 +11,7 @@ use crate::diagnostic::{self, Level};
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
 use crate::service::{ListenerIndex, Service};
+use crate::slots::ProcessId;
 
 /// A listener and whether it is paused.
 pub(super) struct Gate<L> {
@@ -75,15 +76,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             }
             let Some(gate) = self.gates.get(usize::from(index.0)) else { return };
             let Some(listener) = &gate.listener else { return };
-            let accepted = self.pollset.accept(listener);
-            self.sampler.lap(&mut self.stats.sampled.accept_ticks);
+            let accepted = self.executor.pollset.accept(listener);
+            self.executor.sampler.lap(&mut self.executor.stats.sampled.accept_ticks);
             match accepted {
                 Ok((socket, peer)) => {
                     took_some = true;
                     self.open_process(index, socket, peer);
                 }
                 Err(AcceptError::Blocked) => return,
-                Err(AcceptError::Aborted) => self.stats.accepts_aborted += 1,
+                Err(AcceptError::Aborted) => self.executor.stats.accepts_aborted += 1,
                 Err(AcceptError::NoDescriptor) if took_some => return,
                 // One closed connection makes room for one, unless the shortage is the whole machine's: then
                 // closing more would not help.
@@ -107,16 +108,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn open_process(&mut self, index: ListenerIndex, socket: P::Socket, peer: Peer) {
-        self.stats.accepts += 1;
-        self.spin.note_accept();
+        self.executor.stats.accepts += 1;
+        self.executor.spin.note_accept();
         let Some(id) = self.insert_process(index, socket, peer) else {
-            self.stats.accepts_refused += 1;
+            self.executor.stats.accepts_refused += 1;
             return;
         };
-        if self.is_short_of_memory() {
-            self.turn_away(id);
-        }
-        self.receive(id);
+        self.visit(id, |executor, id, process| {
+            if !executor.output.is_empty() {
+                // The server speaks first on this connection. Output left here would go to the next process that runs.
+                executor.transmit(id, process)?;
+            }
+            if executor.is_short_of_memory() {
+                executor.turn_away(id, process)?;
+            }
+            executor.receive(id, process)
+        });
     }
 
     fn insert_process(
@@ -124,12 +131,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         index: ListenerIndex,
         socket: P::Socket,
         peer: Peer,
-    ) -> Option<crate::slots::ProcessId> {
+    ) -> Option<ProcessId> {
         let id = self.table.next_id();
-        self.read_clock_for_run();
-        let (service, mut context) = self.newcomer(id);
+        self.executor.read_clock_for_run();
+        let (service, mut context) = self.executor.newcomer(id);
         let Some(state) = service.on_accept(index, peer, &mut context) else {
-            self.output.clear();
+            self.executor.output.clear();
             return None;
         };
         let deadline = context.deadline;
@@ -138,29 +145,25 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         process.deadline = deadline;
         process.flags.set(Flags::READABLE);
         let Ok(inserted) = self.table.insert(process) else {
-            self.output.clear();
+            self.executor.output.clear();
             return None;
         };
         debug_assert_eq!(inserted, id, "the name that was announced");
-        self.stats.count_open(kind, self.table.len());
-        if !self.output.is_empty() {
-            // The server speaks first on this connection. Output left here would go to the next process that runs.
-            self.transmit(id);
-        }
+        self.executor.stats.count_open(kind, self.table.len());
         Some(id)
     }
 
     fn pause_gate(&mut self, index: ListenerIndex, why: &str) {
-        let now_ns = self.clock.now().monotonic_ns;
+        let now_ns = self.executor.clock.now().monotonic_ns;
         let gate = &mut self.gates[usize::from(index.0)];
         let Some(listener) = gate.listener.as_ref().filter(|_| gate.paused_until_ns.is_none())
         else {
             return;
         };
-        self.stats.accept_pauses += 1;
+        self.executor.stats.accept_pauses += 1;
         // A listener that cannot even be paused would be reported again at once: shutting it is the only way not
         // to spin, and with the kernel out of memory for a removal nothing else works either.
-        if let Err(error) = self.pollset.pause(listener, index.token()) {
+        if let Err(error) = self.executor.pollset.pause(listener, index.token()) {
             gate.shut();
             diagnostic::write(
                 Level::Error,
@@ -180,12 +183,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Tries paused listeners whose time has come.
     pub(super) fn reopen_gates(&mut self) {
-        let now_ns = self.clock.now().monotonic_ns;
+        let now_ns = self.executor.clock.now().monotonic_ns;
         for (number, gate) in self.gates.iter_mut().enumerate() {
             let due = gate.paused_until_ns.is_some_and(|until| until <= now_ns);
             let Some(listener) = gate.listener.as_ref().filter(|_| due) else { continue };
             let index = ListenerIndex(u16::try_from(number).expect("a few listeners"));
-            gate.paused_until_ns = match self.pollset.resume(listener, index.token()) {
+            gate.paused_until_ns = match self.executor.pollset.resume(listener, index.token()) {
                 Ok(()) => None,
                 Err(_) => Some(now_ns + ACCEPT_PAUSE_NS),
             };

@@ -8,6 +8,7 @@ use std::io;
 use sys::pollset::{ConnectOptions, Connecting, Pollset, Token};
 
 use super::Scheduler;
+use super::executor::{Executor, Lives, ProcessOf};
 use crate::limits::CONNECTS_PER_TURN;
 use crate::process::{Flags, Mode, Process};
 use crate::service::{CloseReason, Connect, Event, Next, Service};
@@ -25,77 +26,82 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     fn connect(&mut self, connect: Connect) {
         let Connect { to, from, ticket } = connect;
-        self.read_clock_for_run();
+        self.executor.read_clock_for_run();
         let id = self.table.next_id();
         // What runs may finish while the scheduler drains, which may take a connection.
-        let now_ns = self.clock.now().monotonic_ns;
-        let begun = if self.drain.is_some_and(|drain| drain.is_over(now_ns)) {
+        let now_ns = self.executor.clock.now().monotonic_ns;
+        let begun = if self.executor.drain.is_some_and(|drain| drain.is_over(now_ns)) {
             Err(io::ErrorKind::Interrupted)
         } else if self.table.is_full() {
             Err(io::ErrorKind::QuotaExceeded)
         } else {
-            self.pollset.connect(&ConnectOptions { to, from }, Token(id.to_bits()))
+            self.executor.pollset.connect(&ConnectOptions { to, from }, Token(id.to_bits()))
         };
-        self.sampler.lap(&mut self.stats.sampled.connect_ticks);
+        self.executor.sampler.lap(&mut self.executor.stats.sampled.connect_ticks);
         let (begun, outcome) = match begun {
             Ok(begun) => (Some(begun), Ok(())),
             Err(kind) => (None, Err(kind)),
         };
-        let (service, mut context) = self.newcomer(id);
+        let (service, mut context) = self.executor.newcomer(id);
         let state = service.on_connect(ticket, outcome, &mut context);
         let deadline = context.deadline;
-        self.output.clear();
+        self.executor.output.clear();
         let Some(((socket, connecting), state)) = begun.zip(state) else {
-            self.stats.connects_refused += 1;
+            self.executor.stats.connects_refused += 1;
             return;
         };
-        self.stats.connects += 1;
+        self.executor.stats.connects += 1;
         let kind = S::kind(&state);
         let mut process = Process::new(socket, state);
         process.deadline = deadline;
         process.mode = Mode::Connecting;
+        process.last_run = self.executor.clock.now().tick();
         if connecting == Connecting::Pending {
             process.flags.set(Flags::WATCHED);
             process.flags.set(Flags::ROOM_REPORTED);
         }
         let Ok(inserted) = self.table.insert(process) else { return };
         debug_assert_eq!(inserted, id, "the name that was announced");
-        self.stats.count_open(kind, self.table.len());
-        match connecting {
-            Connecting::Done => self.on_connected(id),
-            Connecting::Pending => self.arm(id),
-        }
+        self.executor.stats.count_open(kind, self.table.len());
+        self.visit(id, |executor, id, process| match connecting {
+            Connecting::Done => executor.on_connected(id, process),
+            Connecting::Pending => Ok(()),
+        });
     }
+}
 
+impl<P: Pollset, S: Service> Executor<P, S> {
     /// The pollset reported something of a connection that did not stand yet.
-    pub(super) fn conclude_connect(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    pub(super) fn conclude_connect(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+    ) -> Lives {
         match self.pollset.outcome(&process.socket) {
-            Ok(Connecting::Pending) => {}
-            Ok(Connecting::Done) => self.on_connected(id),
+            Ok(Connecting::Pending) => Ok(()),
+            Ok(Connecting::Done) => self.on_connected(id, process),
             Err(kind) => {
                 // Whatever it wants next: a run that leaves it as it is.
-                self.tell(id, Event::ConnectFailed(kind));
-                self.close(id, CloseReason::Failed);
+                self.tell(id, process, Event::ConnectFailed(kind))?;
+                Err(CloseReason::Failed)
             }
         }
     }
 
-    fn on_connected(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    fn on_connected(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         process.mode = Mode::Reading;
         self.spin.note_run(id.index());
-        self.tell(id, Event::Connected);
-        self.after_run(id);
+        self.tell(id, process, Event::Connected)?;
+        self.after_run(id, process)
     }
 
     /// A process ran whose connection does not stand yet: it goes on waiting, or gives up. What it produced has nowhere
     /// to go.
-    pub(super) fn finish_connecting_run(&mut self, id: ProcessId, next: Next) {
+    pub(super) fn finish_connecting_run(&mut self, next: Next) -> Lives {
         self.output.clear();
         match next {
-            Next::Read | Next::Changed | Next::Park => {}
-            Next::Finish | Next::Linger | Next::Abort => self.close(id, CloseReason::Finished),
+            Next::Read | Next::Changed | Next::Park => Ok(()),
+            Next::Finish | Next::Linger | Next::Abort => Err(CloseReason::Finished),
         }
     }
 }

@@ -6,55 +6,45 @@ use sys::pollset::Pollset;
 
 use super::Scheduler;
 use super::drain::Drain;
+use super::executor::{Executor, ProcessOf, Running};
 use crate::clock::Clock;
 use crate::mailbox::Mailbox;
 use crate::output::Output;
 use crate::post::Post;
-use crate::process::Process;
 use crate::service::{Context, Service, ServiceContext};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
 
-/// The process whose handler is being called.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Running {
-    pub(super) id: ProcessId,
-    pub(super) kind: usize,
-    /// Bytes of its inbox, which is lent to the handler meanwhile.
-    pub(super) lent_bytes: usize,
-}
-
-/// What a run of a process works on.
-pub(super) type Run<'a, P, S> = (
-    &'a mut S,
-    &'a mut Process<<P as Pollset>::Socket, <S as Service>::Process>,
-    Context<'a, <S as Service>::Message>,
-);
-
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// The service and what it may do besides running a process.
     pub(super) fn service_context(&mut self) -> (&mut S, ServiceContext<'_, S::Message>) {
-        self.stats.mail = self.mailbox.counters();
+        self.executor.stats.mail = self.executor.mailbox.counters();
         let context = ServiceContext {
-            now: self.clock.now(),
-            mail: &mut self.mailbox,
-            stats: &self.stats,
+            now: self.executor.clock.now(),
+            mail: &mut self.executor.mailbox,
+            stats: &self.executor.stats,
             processes: self.table.len(),
             post: Post {
                 lanes: &mut self.table,
-                spare_outboxes: &mut self.spare_outboxes,
+                spare_outboxes: &mut self.executor.spare_outboxes,
                 posted: &mut self.posted,
             },
             commands: &mut self.commands,
             alarm_ns: &mut self.alarm_ns,
         };
-        (&mut self.service, context)
+        (&mut self.executor.service, context)
     }
+}
 
-    /// Begins a run of a process: itself, the service and the context, which are disjoint parts of the scheduler. For
-    /// input the same is written out, as the bytes are lent by another part.
-    pub(super) fn begin_run(&mut self, id: ProcessId, lent_bytes: usize) -> Option<Run<'_, P, S>> {
-        let process = self.table.lookup(id)?;
+impl<P: Pollset, S: Service> Executor<P, S> {
+    /// Begins a run of a process: the service and the context, which are disjoint parts of the executor. For input the same is
+    /// written out, as the bytes are lent by another part.
+    pub(super) fn begin_run(
+        &mut self,
+        id: ProcessId,
+        process: &ProcessOf<P, S>,
+        lent_bytes: usize,
+    ) -> (&mut S, Context<'_, S::Message>) {
         self.running = Some(Running { id, kind: S::kind(&process.state), lent_bytes });
         let context = Self::context(
             id,
@@ -64,11 +54,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             &mut self.mailbox,
             &self.drain,
         );
-        Some((&mut self.service, process, context))
+        (&mut self.service, context)
     }
 
     /// The service and the context of a process that is not there yet.
     pub(super) fn newcomer(&mut self, id: ProcessId) -> (&mut S, Context<'_, S::Message>) {
+        let draining = self.is_draining();
         let context = Context {
             id,
             now: self.clock.now(),
@@ -77,16 +68,16 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             deadline: Tick::NEVER,
             queued_bytes: 0,
             queued_file: false,
-            draining: Self::is_draining(&self.drain),
+            draining,
         };
         (&mut self.service, context)
     }
 
-    /// The context of one run of a process, from disjoint parts of the scheduler.
+    /// The context of one run of a process, from disjoint parts of the executor.
     #[inline]
     pub(super) fn context<'a>(
         id: ProcessId,
-        process: &Process<P::Socket, S::Process>,
+        process: &ProcessOf<P, S>,
         clock: &Clock,
         output: &'a mut Output,
         mail: &'a mut Mailbox<S::Message>,
@@ -100,7 +91,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             deadline: process.deadline,
             queued_bytes: process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes()),
             queued_file: process.outbox.as_ref().is_some_and(|outbox| outbox.holds_file()),
-            draining: Self::is_draining(drain),
+            draining: drain.as_ref().is_some_and(Drain::is_told),
         }
     }
 }

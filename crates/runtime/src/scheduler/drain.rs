@@ -8,7 +8,7 @@ use sys::pollset::Pollset;
 
 use super::Scheduler;
 use crate::limits::{ACCEPTS_PER_TURN, DRAIN_DOORS_NS};
-use crate::process::{Mode, Process};
+use crate::process::Mode;
 use crate::service::{CloseReason, ListenerIndex, Service};
 
 /// How far a drain has come.
@@ -64,31 +64,25 @@ impl Drain {
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Begins to drain; a second call can only bring the deadline nearer.
     pub(super) fn begin_drain(&mut self, deadline_ms: u64, idle_grace_ms: u64) {
-        let now_ns = self.clock.now().monotonic_ns;
+        let now_ns = self.executor.clock.now().monotonic_ns;
         let deadline_ns = now_ns.saturating_add(deadline_ms.saturating_mul(1_000_000));
         let idle_grace_ns = idle_grace_ms.saturating_mul(1_000_000);
-        if let Some(drain) = &mut self.drain {
+        if let Some(drain) = &mut self.executor.drain {
             drain.deadline_ns = drain.deadline_ns.min(deadline_ns);
             drain.idle_grace_ns = drain.idle_grace_ns.min(idle_grace_ns);
             return;
         }
         let doors_until_ns = now_ns.saturating_add(DRAIN_DOORS_NS);
         let step = DrainStep::Doors;
-        self.drain = Some(Drain { step, doors_until_ns, idle_grace_ns, deadline_ns });
+        self.executor.drain = Some(Drain { step, doors_until_ns, idle_grace_ns, deadline_ns });
         if self.gates.iter().all(|gate| gate.listener().is_none()) {
             // Nobody can be on the way to a listener that is not there.
             self.close_doors();
             return;
         }
         for gate in &mut self.gates {
-            gate.refuse_new(&mut self.pollset);
+            gate.refuse_new(&mut self.executor.pollset);
         }
-    }
-
-    /// Whether processes are to know that the scheduler stops.
-    #[inline]
-    pub(super) fn is_draining(drain: &Option<Drain>) -> bool {
-        drain.as_ref().is_some_and(Drain::is_told)
     }
 
     /// Closes the listeners, behind everybody who waited there, and tells all processes.
@@ -97,12 +91,14 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         for gate in &mut self.gates {
             gate.shut();
         }
-        if let Some(drain) = &mut self.drain {
+        if let Some(drain) = &mut self.executor.drain {
             drain.step = DrainStep::Idle;
         }
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {
-            self.guarded(|scheduler| scheduler.tell_draining(id));
+            self.guarded(|scheduler| {
+                scheduler.visit(id, |executor, id, process| executor.tell_draining(id, process))
+            });
         }
     }
 
@@ -112,9 +108,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let index = ListenerIndex(u16::try_from(number).expect("a few listeners"));
             // Limit: a queue is at most net.core.somaxconn long; sixteen rounds empty 4,096.
             for _ in 0..4096 / ACCEPTS_PER_TURN {
-                let (accepts, panics) = (self.stats.accepts, self.stats.panics);
+                let (accepts, panics) = (self.executor.stats.accepts, self.executor.stats.panics);
                 self.guarded(|scheduler| scheduler.accept_waiting(index));
-                if self.stats.accepts == accepts && self.stats.panics == panics {
+                if self.executor.stats.accepts == accepts && self.executor.stats.panics == panics {
                     break;
                 }
             }
@@ -123,12 +119,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Takes the steps whose time has come.
     pub(super) fn check_drain(&mut self) {
-        let now_ns = self.clock.now().monotonic_ns;
-        let Some(drain) = self.drain else { return };
+        let now_ns = self.executor.clock.now().monotonic_ns;
+        let Some(drain) = self.executor.drain else { return };
         if drain.step == DrainStep::Doors && now_ns >= drain.due_ns() {
             self.close_doors();
         }
-        let Some(drain) = self.drain else { return };
+        let Some(drain) = self.executor.drain else { return };
         if now_ns >= drain.deadline_ns {
             let ids: Vec<_> = self.table.ids().collect();
             for id in ids {
@@ -140,20 +136,18 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn close_idle(&mut self) {
-        if let Some(drain) = &mut self.drain {
+        if let Some(drain) = &mut self.executor.drain {
             drain.step = DrainStep::Rest;
         }
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {
             // Who is being listened to after the last answer has a shorter deadline of its own.
-            let idle = |process: &mut Process<P::Socket, S::Process>| {
-                process.mode != Mode::Discarding
+            self.visit(id, |_, _, process| {
+                let is_idle = process.mode != Mode::Discarding
                     && process.outbox.is_none()
-                    && S::is_idle(&process.state)
-            };
-            if self.table.lookup(id).is_some_and(idle) {
-                self.close(id, CloseReason::Finished);
-            }
+                    && S::is_idle(&process.state);
+                if is_idle { Err(CloseReason::Finished) } else { Ok(()) }
+            });
         }
     }
 }

@@ -4,7 +4,8 @@
 
 use sys::pollset::Pollset;
 
-use super::{Running, Scheduler};
+use super::Scheduler;
+use super::executor::Running;
 use crate::process::Mode;
 use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
@@ -19,30 +20,30 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(mut process) = self.table.remove(id) else { return };
         let kind = S::kind(&process.state);
         if process.mode == Mode::Connecting {
-            self.stats.connects_failed += 1;
+            self.executor.stats.connects_failed += 1;
         }
         let buffered = process.buffered_bytes();
         if buffered > 0 {
-            self.stats.count_buffered(buffered, 0);
+            self.executor.stats.count_buffered(buffered, 0);
         }
         if let Some(outbox) = process.outbox.take() {
-            self.release_outbox(outbox);
+            self.executor.release_outbox(outbox);
         }
         for gate in &mut self.gates {
             gate.note_room();
         }
-        self.stats.count_close(kind, reason);
-        self.service.on_close(process.state, reason);
+        self.executor.stats.count_close(kind, reason);
+        self.executor.service.on_close(process.state, reason);
     }
 
     /// A handler panicked: its process ends, all others continue.
     pub(super) fn end_panicked(&mut self) {
-        self.stats.panics += 1;
-        self.output.clear();
-        if let Some(Running { id, lent_bytes, .. }) = self.running.take() {
-            self.stats.count_buffered(lent_bytes, 0);
+        self.executor.stats.panics += 1;
+        self.executor.output.clear();
+        if let Some(Running { id, lent_bytes, .. }) = self.executor.running.take() {
+            self.executor.stats.count_buffered(lent_bytes, 0);
             if let Some(process) = self.table.lookup(id) {
-                self.pollset.reset_on_close(&process.socket);
+                self.executor.pollset.reset_on_close(&process.socket);
             }
             self.close(id, CloseReason::Panicked);
         }

@@ -76,7 +76,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Closes a connection to make room for a new one: first one whose request is incomplete and got no byte in this tick, then the one
     /// that is idle for longest, then one whose request is incomplete. `false` when all are at work.
     pub(super) fn make_room(&mut self) -> bool {
-        let now = self.clock.now().tick();
+        let now = self.executor.clock.now().tick();
         let find = |scheduler: &mut Self| {
             scheduler.oldest_beginner(now).or_else(|| scheduler.longest_idle())
         };
@@ -130,7 +130,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Looks at the whole table for the longest idle. A large one is not swept again before sweeping has become a
     /// small part of the time that has passed.
     fn sweep(&mut self) {
-        let now_ns = self.clock.now().monotonic_ns;
+        let now_ns = self.executor.clock.now().monotonic_ns;
         if now_ns < self.idlers.sweeps_ns {
             return;
         }

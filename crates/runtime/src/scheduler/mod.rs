@@ -13,11 +13,13 @@ mod deadline;
 mod drain;
 mod end;
 mod eviction;
+mod executor;
 mod memory;
 mod run;
 mod settings;
 mod sleep;
 mod transmit;
+mod visit;
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,27 +28,20 @@ use std::sync::Arc;
 
 use sys::pollset::{ListenOptions, Pollset, Ready, Token};
 
-use crate::clock::Clock;
 use crate::limits;
 use crate::mailbox::Mailbox;
-use crate::outbox::Outbox;
-use crate::output::Output;
 use crate::process::{Flags, Table};
 use crate::pulse::Pulse;
-use crate::sampler::Sampler;
-use crate::service::{ClockUse, CloseReason, Command, Connect, ListenerIndex, Service};
+use crate::service::{CloseReason, Command, Connect, ListenerIndex, Service};
 use crate::slots::{ProcessId, Slots};
-use crate::spin::Spin;
 use crate::stats::{KINDS_MAX, Stats};
-use crate::timer::Wheel;
+use crate::timer::{Tick, Wheel};
 
 pub use settings::{Punctuality, Settings};
 
 use accept::Gate;
-use context::Running;
-use drain::Drain;
 use eviction::Idlers;
-use memory::Starved;
+use executor::Executor;
 
 /// Whether a turn may wait for something to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,80 +54,47 @@ pub enum Waiting {
 
 /// One scheduler.
 pub struct Scheduler<P: Pollset, S: Service> {
-    pollset: P,
-    service: S,
     table: Table<P::Socket, S::Process>,
+    executor: Executor<P, S>,
     wheel: Wheel,
     gates: Vec<Gate<P::Listener>>,
-    mailbox: Mailbox<S::Message>,
-    clock: Clock,
-    output: Output,
-    #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
-    spare_outboxes: Vec<Box<Outbox>>,
     /// Processes to which something was posted in this turn.
     posted: Vec<ProcessId>,
-    run_queue: VecDeque<ProcessId>,
-    starved: Starved,
     idlers: Idlers,
+    /// When an idle process was closed for want of memory.
+    shed: Tick,
     commands: Vec<Command>,
     /// Connections that are to be begun.
     connects: VecDeque<Connect>,
     /// What the service had done at the end of a turn may have consequences for it: it is asked again before a sleep.
     recalled: bool,
-    spin: Spin,
     /// The last turn had something to do.
     busy: bool,
     /// Since when the wait lasted that may have been a sleep.
     waits_since_ns: Option<u64>,
-    running: Option<Running>,
-    sampler: Sampler,
-    stats: Stats,
-    settings: Settings,
-    drain: Option<Drain>,
     /// When the service wants a turn, whatever happens.
     alarm_ns: Option<u64>,
-    /// Bytes of queued output that this turn may still send.
-    sends_left: usize,
     pulse: Arc<Pulse>,
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// A scheduler without listeners.
-    pub fn new(
-        mut pollset: P,
-        service: S,
-        mailbox: Mailbox<S::Message>,
-        settings: Settings,
-    ) -> Self {
+    pub fn new(pollset: P, service: S, mailbox: Mailbox<S::Message>, settings: Settings) -> Self {
         assert!(S::KINDS.len() <= KINDS_MAX, "a service names at most {KINDS_MAX} kinds");
-        let clock = Clock::new(&mut pollset);
         Self {
-            pollset,
-            service,
             table: Slots::new(settings.connections),
+            executor: Executor::new(pollset, service, mailbox, settings),
             wheel: Wheel::new(),
             gates: Vec::new(),
-            mailbox,
-            clock,
-            output: Output::default(),
-            spare_outboxes: Vec::new(),
             posted: Vec::new(),
-            run_queue: VecDeque::new(),
-            starved: Starved::none(),
             idlers: Idlers::new(),
+            shed: Tick::NEVER,
             commands: Vec::new(),
             connects: VecDeque::new(),
             recalled: false,
-            spin: Spin::new(settings.spin_ns),
             busy: true,
             waits_since_ns: None,
-            running: None,
-            sampler: Sampler::default(),
-            stats: Stats::default(),
-            settings,
-            drain: None,
             alarm_ns: None,
-            sends_left: limits::QUEUED_BYTES_SENT_PER_TURN,
             pulse: Arc::default(),
         }
     }
@@ -140,14 +102,14 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Opens the next listener; they are numbered in the order they are opened.
     pub fn listen(&mut self, options: &ListenOptions) -> io::Result<&P::Listener> {
         let index = ListenerIndex(u16::try_from(self.gates.len()).expect("a few listeners"));
-        let listener = self.pollset.listen(options, index.token())?;
+        let listener = self.executor.pollset.listen(options, index.token())?;
         self.gates.push(Gate::open(listener));
         Ok(self.gates.last().and_then(Gate::listener).expect("just pushed"))
     }
 
     /// What was counted.
     pub fn stats(&self) -> &Stats {
-        &self.stats
+        &self.executor.stats
     }
 
     /// Its pulse, for other threads to look at.
@@ -157,7 +119,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// The service.
     pub fn service(&mut self) -> &mut S {
-        &mut self.service
+        &mut self.executor.service
     }
 
     /// How many processes there are.
@@ -172,23 +134,23 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Whether it has been drained: nothing is left to turn for.
     pub fn is_finished(&self) -> bool {
-        Self::is_draining(&self.drain) && self.table.is_empty()
+        self.executor.is_draining() && self.table.is_empty()
     }
 
     /// One turn. Returns whether anything was done.
     pub fn turn(&mut self, waiting: Waiting) -> io::Result<bool> {
-        if self.stats.turns == 0 {
+        if self.executor.stats.turns == 0 {
             self.begin();
         }
         self.pulse.rest();
         let count = self.wait(waiting)?;
         self.recalled = false;
-        let started = self.clock.read(&mut self.pollset);
+        let started = self.executor.clock.read(&mut self.executor.pollset);
         self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
-        self.stats.turns += 1;
-        self.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
-        self.sampler.begin(self.stats.turns);
+        self.executor.stats.turns += 1;
+        self.executor.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
+        self.executor.sampler.begin(self.executor.stats.turns);
         let messages = self.take_messages();
         let expired = self.expire_deadlines();
         self.reopen_gates();
@@ -199,14 +161,18 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.check_drain();
         self.busy = count > 0 || messages || expired || ran || self.recalled;
         if self.busy {
-            self.sampler.end_turn(started.monotonic_ns, &mut self.stats, &mut self.pollset);
+            self.executor.sampler.end_turn(
+                started.monotonic_ns,
+                &mut self.executor.stats,
+                &mut self.executor.pollset,
+            );
         }
         Ok(self.busy)
     }
 
     /// The first words.
     fn begin(&mut self) {
-        self.clock.read(&mut self.pollset);
+        self.executor.clock.read(&mut self.executor.pollset);
         self.guarded(|scheduler| {
             let (service, mut context) = scheduler.service_context();
             service.on_start(&mut context);
@@ -217,33 +183,25 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Whether there is something to do that nothing from outside will tell of.
     #[inline]
     fn has_more_to_do(&self) -> bool {
-        !self.run_queue.is_empty() || self.recalled || !self.connects.is_empty()
-    }
-
-    /// Before every call of the service: it may want to know the time of it.
-    #[inline]
-    fn read_clock_for_run(&mut self) {
-        if S::CLOCK == ClockUse::PerRun {
-            self.clock.read(&mut self.pollset);
-        }
+        !self.executor.run_queue.is_empty() || self.recalled || !self.connects.is_empty()
     }
 
     /// The last words, once it is finished or given up: the service may send what it still holds.
     pub fn stop(&mut self) {
-        self.read_clock_for_run();
+        self.executor.read_clock_for_run();
         let (service, mut context) = self.service_context();
         service.on_stop(&mut context);
-        self.mailbox.flush();
+        self.executor.mailbox.flush();
     }
 
     fn handle_events(&mut self, count: usize) {
-        self.stats.events += count as u64;
-        self.stats.events_max = self.stats.events_max.max(count as u64);
+        self.executor.stats.events += count as u64;
+        self.executor.stats.events_max = self.executor.stats.events_max.max(count as u64);
         let mut index = 0;
         while index < count {
             let batch = catch_unwind(AssertUnwindSafe(|| {
                 while index < count {
-                    let ready = self.pollset.event(index);
+                    let ready = self.executor.pollset.event(index);
                     index += 1;
                     self.handle_event(ready);
                 }
@@ -264,25 +222,30 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let id = ProcessId::from_bits(ready.token.0);
-        if ready.writable {
-            self.on_room(id);
-        }
-        if ready.readable {
-            let ended = if ready.ended { Flags::ENDED } else { Flags::NONE };
-            self.on_readable(id, if ready.over { ended.and(Flags::OVER) } else { ended });
-        }
+        let ended = if ready.ended { Flags::ENDED } else { Flags::NONE };
+        let ended = if ready.over { ended.and(Flags::OVER) } else { ended };
+        self.visit(id, |executor, id, process| {
+            if ready.writable {
+                executor.on_room(id, process)?;
+            }
+            if ready.readable {
+                process.flags.set(Flags::READABLE.and(ended));
+                executor.receive(id, process)?;
+            }
+            Ok(())
+        });
     }
 
     /// Runs what was put into the queue before now; what is queued meanwhile waits for the next turn.
     fn run_queued(&mut self) -> bool {
-        let mut left = self.run_queue.len();
+        let mut left = self.executor.run_queue.len();
         let any = left > 0;
         while left > 0 {
             let batch = catch_unwind(AssertUnwindSafe(|| {
                 while left > 0 {
                     left -= 1;
-                    let Some(id) = self.run_queue.pop_front() else { return };
-                    self.run_again(id);
+                    let Some(id) = self.executor.run_queue.pop_front() else { return };
+                    self.visit(id, Executor::run_again);
                 }
             }));
             if batch.is_err() {
@@ -303,24 +266,25 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let mut from = 0;
         let mut taken = 0;
         while taken < limits::MESSAGES_PER_TURN {
-            let Some((sender, message)) = self.mailbox.take(&mut from) else { break };
+            let Some((sender, message)) = self.executor.mailbox.take(&mut from) else { break };
             taken += 1;
-            self.read_clock_for_run();
+            self.executor.read_clock_for_run();
             self.guarded(|scheduler| {
                 let (service, mut context) = scheduler.service_context();
                 service.on_message(sender, message, &mut context);
             });
         }
         if taken > 0 {
-            self.mailbox.count_taken(taken as u64);
+            self.executor.mailbox.count_taken(taken as u64);
             self.obey_commands();
         }
         taken > 0
     }
 
     fn end_turn(&mut self) {
-        self.read_clock_for_run();
-        if self.alarm_ns.is_some_and(|alarm_ns| alarm_ns <= self.clock.now().monotonic_ns) {
+        self.executor.read_clock_for_run();
+        if self.alarm_ns.is_some_and(|alarm_ns| alarm_ns <= self.executor.clock.now().monotonic_ns)
+        {
             self.alarm_ns = None;
         }
         self.guarded(|scheduler| {
@@ -332,7 +296,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
         self.begin_connects();
         self.send_posted();
-        self.mailbox.flush();
+        self.executor.mailbox.flush();
     }
 
     fn obey_commands(&mut self) {
@@ -342,7 +306,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Command::Resume(id) => self.queue_resumed(id),
                 Command::Run(id) => {
                     self.recalled = true;
-                    self.guarded(|scheduler| scheduler.run_now(id));
+                    self.guarded(|scheduler| scheduler.visit(id, Executor::run_now));
                 }
                 Command::Close(id) => self.close(id, CloseReason::Aborted),
                 Command::Connect(connect) => self.connects.push_back(connect),
@@ -357,17 +321,16 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn queue_resumed(&mut self, id: ProcessId) {
         if let Some(process) = self.table.lookup(id) {
             process.flags.set(Flags::RESUMED);
-            self.queue(id);
+            self.executor.queue(id, process);
         }
     }
 
-    /// Puts a process into the run queue, once.
-    fn queue(&mut self, id: ProcessId) {
-        if let Some(process) = self.table.lookup(id)
-            && !process.flags.has(Flags::QUEUED)
-        {
-            process.flags.set(Flags::QUEUED);
-            self.run_queue.push_back(id);
+    /// Sends all that was posted in this turn, one write for each process.
+    fn send_posted(&mut self) {
+        let mut posted = std::mem::take(&mut self.posted);
+        for id in posted.drain(..) {
+            self.visit(id, Executor::send_posted);
         }
+        self.posted = posted;
     }
 }

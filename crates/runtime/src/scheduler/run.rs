@@ -1,13 +1,12 @@
 //! Running a process: give it what came, send what it produced, do what it asked.
 //!
-//! Owns the order of those steps. Each function here works on one process; a process that ended on the way is
-//! simply not found by the next step.
+//! Owns the order of those steps, each of which works on one process.
 
-use sys::pollset::{Pollset, Received, Rest};
+use sys::pollset::{Pollset, Received, Rest, Token};
 
-use super::{Running, Scheduler};
+use super::executor::{Executor, Lives, ProcessOf, Running};
 use crate::limits::{INBOX_BYTES, RECEIVES_PER_TURN};
-use crate::process::{Flags, Mode, Process};
+use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
 
@@ -22,97 +21,66 @@ pub(super) enum Drained {
     AfterWaiting,
 }
 
-/// What one receive came to.
-enum RunStep {
-    /// Bytes were given to the process; more may wait.
-    More,
-    /// The socket was emptied, or the process wants no input.
-    Done,
-    /// The peer ended its output.
-    Ended,
-    /// The connection is gone.
-    Gone,
-}
-
-impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// The pollset reported bytes or an end.
-    #[inline]
-    pub(super) fn on_readable(&mut self, id: ProcessId, ended: Flags) {
-        let Some(process) = self.table.lookup(id) else { return };
-        process.flags.set(Flags::READABLE);
-        process.flags.set(ended);
-        self.receive(id);
-    }
-
+impl<P: Pollset, S: Service> Executor<P, S> {
     /// A parked process whose peer has ended something. It receives nothing, and would not see that, however early it was.
     #[cold]
-    fn look_after_parked(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    fn look_after_parked(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.flags.has(Flags::OVER) {
-            self.close(id, CloseReason::Failed);
-        } else if !process.flags.has(Flags::END_TOLD) {
-            process.flags.set(Flags::END_TOLD);
-            self.tell(id, Event::PeerFinished);
+            return Err(CloseReason::Failed);
         }
+        if process.flags.has(Flags::END_TOLD) {
+            return Ok(());
+        }
+        process.flags.set(Flags::END_TOLD);
+        self.tell(id, process, Event::PeerFinished)
     }
 
     /// Receives for a process until its socket is empty, it wants no more, or it had its share of the turn.
-    pub(super) fn receive(&mut self, id: ProcessId) {
+    pub(super) fn receive(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         for _ in 0..RECEIVES_PER_TURN {
-            let Some(process) = self.table.lookup(id) else { return };
-            if !process.flags.has(Flags::READABLE) {
+            // What is left in its inbox comes first, above all before an end of the input.
+            let inbox_is_next = process.inbox.is_some() && process.flags.has(Flags::QUEUED);
+            if !process.flags.has(Flags::READABLE) || inbox_is_next {
                 break;
             }
-            if process.inbox.is_some() && process.flags.has(Flags::QUEUED) {
-                // What is left in its inbox comes first, above all before an end of the input.
-                break;
-            }
-            let step = match process.mode {
-                Mode::Reading => self.receive_once(id),
-                Mode::Discarding => self.discard_once(id),
+            match process.mode {
+                Mode::Reading => {
+                    if self.is_starving(id, process) {
+                        break;
+                    }
+                    self.receive_once(id, process)?;
+                }
+                Mode::Discarding => self.discard_once(process)?,
                 Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,
-            };
-            match step {
-                RunStep::More => {}
-                RunStep::Done => break,
-                RunStep::Ended => {
-                    self.on_input_ended(id);
-                    break;
-                }
-                RunStep::Gone => {
-                    self.close(id, CloseReason::Failed);
-                    return;
-                }
             }
         }
         if P::LAYERED {
-            self.settle_layer(id);
+            self.settle_layer(id, process)?;
         }
-        self.after_run(id);
+        self.after_run(id, process)
     }
 
     /// One receive, given to the process.
     #[inline]
-    fn receive_once(&mut self, id: ProcessId) -> RunStep {
-        if self.is_starving(id) {
-            return RunStep::Done;
-        }
+    fn receive_once(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         // Before the bytes are lent: they came no later than that.
         self.read_clock_for_run();
-        let Some(process) = self.table.lookup(id) else { return RunStep::Done };
         let received = self.pollset.receive(&process.socket);
         self.sampler.lap(&mut self.stats.sampled.receive_ticks);
         let (bytes, rest) = match received {
             Received::Bytes(bytes, rest) => (bytes, rest),
             Received::Blocked => {
                 process.flags.take(Flags::READABLE);
-                return RunStep::Done;
+                return Ok(());
             }
-            Received::End => return RunStep::Ended,
-            Received::Failed(_) => return RunStep::Gone,
+            Received::End => {
+                process.flags.take(Flags::READABLE);
+                return self.tell(id, process, Event::InputEnded);
+            }
+            Received::Failed(_) => return Err(CloseReason::Failed),
         };
         if P::LAYERED && bytes.is_empty() {
-            return RunStep::More;
+            return Ok(());
         }
         self.stats.receives += 1;
         self.spin.note_run(id.index());
@@ -151,18 +119,16 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if before != after {
             self.stats.count_buffered(before, after);
         }
-        self.finish_run(id, progress.next);
-        RunStep::More
+        self.finish_run(id, process, progress.next)
     }
 
     /// Gives a process what is left in its inbox.
-    fn run_inbox(&mut self, id: ProcessId) {
+    fn run_inbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let Some(inbox) = process.inbox.take() else { return Ok(()) };
         self.read_clock_for_run();
-        let Some(process) = self.table.lookup(id) else { return };
-        let Some(inbox) = process.inbox.take() else { return };
         process.flags.take(Flags::END_TOLD);
         let before = inbox.capacity();
-        let Some((service, process, mut context)) = self.begin_run(id, before) else { return };
+        let (service, mut context) = self.begin_run(id, process, before);
         let Progress { consumed, next } =
             service.on_input(&mut process.state, &inbox, &mut context);
         process.deadline = context.deadline;
@@ -170,58 +136,47 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         process.consume(consumed);
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         self.stats.count_buffered(before, after);
-        self.finish_run(id, next);
+        self.finish_run(id, process, next)
     }
 
     /// Tells a process of something that is not input.
-    pub(super) fn tell(&mut self, id: ProcessId, event: Event) {
+    pub(super) fn tell(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        event: Event,
+    ) -> Lives {
         self.read_clock_for_run();
-        let Some((service, process, mut context)) = self.begin_run(id, 0) else { return };
+        let (service, mut context) = self.begin_run(id, process, 0);
         let next = service.on_event(&mut process.state, event, &mut context);
         process.deadline = context.deadline;
-        self.finish_run(id, next);
-    }
-
-    fn on_input_ended(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
-        process.flags.take(Flags::READABLE);
-        if process.mode == Mode::Discarding {
-            self.close(id, CloseReason::Finished);
-            return;
-        }
-        self.tell(id, Event::InputEnded);
+        self.finish_run(id, process, next)
     }
 
     /// Sends what the run produced and enters the mode it asked for.
-    fn finish_run(&mut self, id: ProcessId, next: Next) {
-        let Some(Running { kind, .. }) = self.running.take() else { return };
+    fn finish_run(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, next: Next) -> Lives {
+        let Some(Running { kind, .. }) = self.running.take() else { return Ok(()) };
         self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
         self.sampler.end_run(kind);
         if next == Next::Abort {
             self.output.clear();
-            if let Some(process) = self.table.lookup(id) {
-                self.pollset.reset_on_close(&process.socket);
-            }
-            self.close(id, CloseReason::Aborted);
-            return;
+            self.pollset.reset_on_close(&process.socket);
+            return Err(CloseReason::Aborted);
         }
-        let Some(process) = self.table.lookup(id) else { return };
         debug_assert!(
             next == Next::Changed || S::kind(&process.state) == kind,
             "a process says that it changed"
         );
         if process.mode == Mode::Connecting {
             self.stats.change_kind(kind, S::kind(&process.state));
-            self.finish_connecting_run(id, next);
-            return;
+            return self.finish_connecting_run(next);
         }
         process.mode = match next {
             Next::Read => Mode::Reading,
             Next::Changed => {
                 self.stats.change_kind(kind, S::kind(&process.state));
-                if process.inbox.is_some() && !process.flags.has(Flags::QUEUED) {
-                    process.flags.set(Flags::QUEUED);
-                    self.run_queue.push_back(id);
+                if process.inbox.is_some() {
+                    self.queue(id, process);
                 }
                 Mode::Reading
             }
@@ -231,94 +186,94 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         };
         if process.inbox.as_ref().is_some_and(|inbox| inbox.len() > INBOX_BYTES) {
             self.output.clear();
-            self.close(id, CloseReason::InboxFull);
-            return;
+            return Err(CloseReason::InboxFull);
         }
-        self.transmit(id);
+        self.transmit(id, process)
     }
 
     /// The service has a process run.
-    pub(super) fn run_now(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    pub(super) fn run_now(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         match process.mode {
             Mode::Connecting | Mode::Reading => {
-                self.tell(id, Event::Resumed);
-                self.after_run(id);
+                self.tell(id, process, Event::Resumed)?;
+                self.after_run(id, process)
             }
             Mode::Parked => {
-                self.tell(id, Event::Resumed);
-                self.go_on_reading(id);
+                self.tell(id, process, Event::Resumed)?;
+                self.go_on_reading(id, process)
             }
             // It ends already, and no sooner for being told so.
-            Mode::Finishing | Mode::Lingering | Mode::Discarding => {}
+            Mode::Finishing | Mode::Lingering | Mode::Discarding => Ok(()),
         }
     }
 
     /// A process was queued: it was resumed, or did not get through in its last turn.
-    pub(super) fn run_again(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    pub(super) fn run_again(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         process.flags.take(Flags::QUEUED);
         if process.flags.has(Flags::RESUMED) {
             process.flags.take(Flags::COLD);
         }
-        if process.outbox.is_some() {
-            // Tried whether room was reported or not: a turn's share that was used up, and a file that was read
-            // meanwhile, are not followed by a report.
-            self.transmit_outbox(id);
+        // Tried whether room was reported or not: a turn's share that was used up, and a file that was read
+        // meanwhile, are not followed by a report.
+        self.transmit_outbox(id, process)?;
+        if process.flags.take(Flags::RESUMED) && process.mode == Mode::Parked {
+            self.tell(id, process, Event::Resumed)?;
         }
-        let Some(process) = self.table.lookup(id) else { return };
-        let resumed = process.flags.take(Flags::RESUMED);
-        if resumed && process.mode == Mode::Parked {
-            self.tell(id, Event::Resumed);
+        self.go_on_reading(id, process)
+    }
+
+    /// Tells a process that the scheduler drains, when it may matter to it.
+    pub(super) fn tell_draining(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        if !matches!(process.mode, Mode::Connecting | Mode::Reading | Mode::Parked) {
+            // It ends already, and no sooner for being told so.
+            return Ok(());
         }
-        self.go_on_reading(id);
+        self.tell(id, process, Event::Draining)?;
+        self.go_on_reading(id, process)
     }
 
     /// What is left of the input first, then what waits in the socket.
-    pub(super) fn go_on_reading(&mut self, id: ProcessId) {
-        let reading = |process: &mut Process<_, _>| process.mode == Mode::Reading;
-        if self.table.lookup(id).is_some_and(|process| reading(process) && process.inbox.is_some())
-        {
-            self.run_inbox(id);
+    pub(super) fn go_on_reading(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        if process.mode == Mode::Reading {
+            self.run_inbox(id, process)?;
         }
-        self.receive(id);
+        self.receive(id, process)
     }
 
-    /// What every run of a live process ends with: it is watched, its deadline armed, and if it was not
-    /// finished in its share of the turn it is queued.
+    /// What every run ends with: the process is watched, and if it was not finished in its share of the turn it is queued.
     #[inline]
-    pub(super) fn after_run(&mut self, id: ProcessId) {
-        let Some(mut process) = self.table.lookup(id) else { return };
+    pub(super) fn after_run(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.mode == Mode::Parked && process.flags.has(Flags::ENDED.and(Flags::OVER)) {
-            self.look_after_parked(id);
-            let Some(left) = self.table.lookup(id) else { return };
-            process = left;
+            self.look_after_parked(id, process)?;
         }
         if !process.flags.has(Flags::WATCHED) {
             process.flags.set(Flags::WATCHED);
-            if self.pollset.watch(&process.socket, sys::pollset::Token(id.to_bits())).is_err() {
-                self.close(id, CloseReason::Failed);
-                return;
-            }
+            let watched = self.pollset.watch(&process.socket, Token(id.to_bits()));
+            watched.map_err(|_| CloseReason::Failed)?;
         }
         let wants_input = matches!(process.mode, Mode::Reading | Mode::Discarding);
-        if wants_input && process.flags.has(Flags::READABLE) && !self.is_waiting_for_memory(id) {
-            self.queue(id);
+        let is_readable = process.flags.has(Flags::READABLE) && !process.flags.has(Flags::STARVED);
+        if wants_input && is_readable {
+            self.queue(id, process);
         }
-        self.arm(id);
+        process.last_run = self.clock.now().tick();
+        Ok(())
     }
 
     /// All output was sent: closes, begins to discard, or tells a process that waited for it.
-    pub(super) fn on_sent(&mut self, id: ProcessId, output: Drained) {
-        let Some(process) = self.table.lookup(id) else { return };
+    pub(super) fn on_sent(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        output: Drained,
+    ) -> Lives {
         if P::LAYERED
             && matches!(process.mode, Mode::Finishing | Mode::Lingering)
             && self.pollset.take_leave(&process.socket)
-            && self.owes(id)
+            && self.owes(id, process)?
         {
-            return;
+            return Ok(());
         }
-        let Some(process) = self.table.lookup(id) else { return };
         match process.mode {
             Mode::Finishing => {
                 if P::LAYERED || output != Drained::Nothing {
@@ -326,30 +281,30 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                     // and lose the answer, if input came meanwhile that nobody reads.
                     self.pollset.end_output(&process.socket);
                 }
-                self.close(id, CloseReason::Finished);
+                Err(CloseReason::Finished)
             }
-            Mode::Lingering => self.begin_to_discard(id),
-            Mode::Connecting | Mode::Discarding => {}
-            Mode::Reading if output == Drained::AfterWaiting => self.tell_drained(id),
-            Mode::Parked if output != Drained::Nothing => self.tell_drained(id),
-            Mode::Reading | Mode::Parked => {}
+            Mode::Lingering => {
+                self.begin_to_discard(id, process);
+                Ok(())
+            }
+            Mode::Reading if output == Drained::AfterWaiting => self.tell_drained(id, process),
+            Mode::Parked if output != Drained::Nothing => self.tell_drained(id, process),
+            Mode::Connecting | Mode::Reading | Mode::Parked | Mode::Discarding => Ok(()),
         }
     }
 
     /// The process may want the input that it left.
-    fn tell_drained(&mut self, id: ProcessId) {
-        self.tell(id, Event::OutputDrained);
-        let reads = |process: &mut Process<_, _>| {
-            process.mode == Mode::Reading
-                && (process.inbox.is_some() || process.flags.has(Flags::READABLE))
-        };
-        if self.table.lookup(id).is_some_and(reads) {
-            self.queue(id);
+    fn tell_drained(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        self.tell(id, process, Event::OutputDrained)?;
+        if process.mode == Mode::Reading
+            && (process.inbox.is_some() || process.flags.has(Flags::READABLE))
+        {
+            self.queue(id, process);
         }
+        Ok(())
     }
 
-    fn begin_to_discard(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    fn begin_to_discard(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
         process.mode = Mode::Discarding;
         process.linger_left = self.settings.linger_bytes;
         process.flags.set(Flags::READABLE);
@@ -357,27 +312,24 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let before = process.inbox.take().map_or(0, |inbox| inbox.capacity());
         self.stats.count_buffered(before, 0);
         self.pollset.end_output(&process.socket);
-        self.queue(id);
+        self.queue(id, process);
     }
 
     /// One receive whose bytes nobody wants.
-    fn discard_once(&mut self, id: ProcessId) -> RunStep {
-        let Some(process) = self.table.lookup(id) else { return RunStep::Done };
+    fn discard_once(&mut self, process: &mut ProcessOf<P, S>) -> Lives {
         match self.pollset.receive(&process.socket) {
             Received::Bytes(bytes, _) => {
                 let count = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                if process.linger_left < count {
-                    return RunStep::Gone;
-                }
-                process.linger_left -= count;
-                RunStep::More
+                process.linger_left =
+                    process.linger_left.checked_sub(count).ok_or(CloseReason::Failed)?;
+                Ok(())
             }
             Received::Blocked => {
                 process.flags.take(Flags::READABLE);
-                RunStep::Done
+                Ok(())
             }
-            Received::End => RunStep::Ended,
-            Received::Failed(_) => RunStep::Gone,
+            Received::End => Err(CloseReason::Finished),
+            Received::Failed(_) => Err(CloseReason::Failed),
         }
     }
 }

@@ -32,26 +32,26 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// and a look beforehand would be one more call for every sleep.
     pub(super) fn wait(&mut self, waiting: Waiting) -> io::Result<usize> {
         let must_not_block = waiting == Waiting::Forbidden || self.has_more_to_do();
-        if must_not_block || self.mailbox.has_messages() {
+        if must_not_block || self.executor.mailbox.has_messages() {
             return self.look();
         }
-        let mut since_ns = self.pollset.monotonic_ns();
-        let allowance_ns = self.spin.allowance_ns(since_ns);
+        let mut since_ns = self.executor.pollset.monotonic_ns();
+        let allowance_ns = self.executor.spin.allowance_ns(since_ns);
         if allowance_ns > 0 {
             match self.spin(since_ns, allowance_ns)? {
                 Spun::Found(count) => return Ok(count),
                 Spun::InVainUntil(now_ns) => since_ns = now_ns,
             }
         }
-        match self.settings.punctuality {
+        match self.executor.settings.punctuality {
             Punctuality::Usual | Punctuality::Exact => self.sleep(since_ns),
             Punctuality::Spinning => self.sleep_and_poll(since_ns),
         }
     }
 
     fn look(&mut self) -> io::Result<usize> {
-        let count = self.pollset.wait(Patience::None)?;
-        self.sampler.lap(&mut self.stats.sampled.poll_ticks);
+        let count = self.executor.pollset.wait(Patience::None)?;
+        self.executor.sampler.lap(&mut self.executor.stats.sampled.poll_ticks);
         Ok(count)
     }
 
@@ -59,20 +59,20 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn spin(&mut self, since_ns: u64, allowance_ns: u64) -> io::Result<Spun> {
         let until_ns = since_ns + allowance_ns;
         loop {
-            let count = self.pollset.wait(Patience::None)?;
-            let now_ns = self.pollset.monotonic_ns();
-            let came = count > 0 || self.mailbox.has_messages();
+            let count = self.executor.pollset.wait(Patience::None)?;
+            let now_ns = self.executor.pollset.monotonic_ns();
+            let came = count > 0 || self.executor.mailbox.has_messages();
             let over = now_ns > until_ns;
             // The service is to be called at its time, which proves nothing about spinning.
             let called = self.is_punctual() && self.is_alarm_due(now_ns);
             if came || over || called {
-                self.stats.spun_ns += now_ns - since_ns;
+                self.executor.stats.spun_ns += now_ns - since_ns;
                 if came {
-                    self.stats.spin_hits += 1;
-                    self.spin.on_hit();
+                    self.executor.stats.spin_hits += 1;
+                    self.executor.spin.on_hit();
                 } else if over {
-                    self.stats.spin_misses += 1;
-                    self.spin.on_miss();
+                    self.executor.stats.spin_misses += 1;
+                    self.executor.spin.on_miss();
                 }
                 self.look_at_the_core(now_ns);
                 return Ok(if came || called {
@@ -88,14 +88,14 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Sleeps until shortly before the alarm, if one is set, and polls for what is left.
     fn sleep_and_poll(&mut self, since_ns: u64) -> io::Result<usize> {
         let Some(alarm_ns) = self.alarm_ns else { return self.sleep(since_ns) };
-        if alarm_ns.saturating_sub(since_ns) > self.settings.spin_ns {
+        if alarm_ns.saturating_sub(since_ns) > self.executor.settings.spin_ns {
             return self.sleep(since_ns);
         }
         loop {
-            let count = self.pollset.wait(Patience::None)?;
-            let now_ns = self.pollset.monotonic_ns();
-            if count > 0 || self.mailbox.has_messages() || now_ns >= alarm_ns {
-                self.stats.spun_ns += now_ns - since_ns;
+            let count = self.executor.pollset.wait(Patience::None)?;
+            let now_ns = self.executor.pollset.monotonic_ns();
+            if count > 0 || self.executor.mailbox.has_messages() || now_ns >= alarm_ns {
+                self.executor.stats.spun_ns += now_ns - since_ns;
                 return Ok(count);
             }
             std::hint::spin_loop();
@@ -103,7 +103,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn is_punctual(&self) -> bool {
-        self.settings.punctuality != Punctuality::Usual
+        self.executor.settings.punctuality != Punctuality::Usual
     }
 
     fn is_alarm_due(&self, now_ns: u64) -> bool {
@@ -112,22 +112,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Now and then: has the kernel given the core to somebody else against our will?
     fn look_at_the_core(&mut self, now_ns: u64) {
-        let spins = self.stats.spin_hits + self.stats.spin_misses;
+        let spins = self.executor.stats.spin_hits + self.executor.stats.spin_misses;
         if spins.is_multiple_of(SPINS_PER_LOOK) {
             let switches = sys::accounting::involuntary_switches();
-            if self.spin.on_switches(switches, now_ns) {
-                self.stats.spin_pauses += 1;
+            if self.executor.spin.on_switches(switches, now_ns) {
+                self.executor.stats.spin_pauses += 1;
             }
         }
     }
 
     fn sleep(&mut self, since_ns: u64) -> io::Result<usize> {
-        if !self.mailbox.prepare_to_sleep() {
+        if !self.executor.mailbox.prepare_to_sleep() {
             return self.look();
         }
         let patience = self.patience();
-        let waited = self.pollset.wait(patience);
-        self.mailbox.wake_up();
+        let waited = self.executor.pollset.wait(patience);
+        self.executor.mailbox.wake_up();
         self.waits_since_ns = Some(since_ns);
         waited
     }
@@ -137,9 +137,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Some(since_ns) = self.waits_since_ns.take() else { return };
         let slept_ns = now_ns - since_ns;
         if slept_ns >= SLEEP_MIN_NS {
-            self.stats.sleeps += 1;
-            self.stats.asleep_ns += slept_ns;
-            self.spin.on_sleep(slept_ns);
+            self.executor.stats.sleeps += 1;
+            self.executor.stats.asleep_ns += slept_ns;
+            self.executor.spin.on_sleep(slept_ns);
         }
     }
 
@@ -158,17 +158,17 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn due_without_alarm(&self) -> Option<u64> {
-        let timer = self.wheel.next_due().map(|tick| self.clock.ns_of(tick));
+        let timer = self.wheel.next_due().map(|tick| self.executor.clock.ns_of(tick));
         let gate = self.gates.iter().filter_map(|gate| gate.reopens_ns()).min();
-        let drain = self.drain.as_ref().map(super::drain::Drain::due_ns);
+        let drain = self.executor.drain.as_ref().map(super::drain::Drain::due_ns);
         [timer, gate, drain].into_iter().flatten().min()
     }
 
     /// When to end a sleep for an alarm.
     fn sleep_end_ns(&self, alarm_ns: u64) -> u64 {
-        match self.settings.punctuality {
+        match self.executor.settings.punctuality {
             Punctuality::Usual | Punctuality::Exact => alarm_ns,
-            Punctuality::Spinning => alarm_ns.saturating_sub(self.settings.spin_ns),
+            Punctuality::Spinning => alarm_ns.saturating_sub(self.executor.settings.spin_ns),
         }
     }
 

@@ -4,12 +4,12 @@
 
 use sys::pollset::{Interest, Pollset, Sent, Token};
 
-use super::Scheduler;
+use super::executor::{Executor, Lives, ProcessOf};
 use super::run::Drained;
 use crate::limits::{OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
 use crate::outbox::{Outbox, Transmitted};
 use crate::process::{Flags, Mode};
-use crate::service::{CloseReason, Event, Service};
+use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::uptake::Uptake;
 
@@ -18,119 +18,106 @@ use crate::uptake::Uptake;
 /// Limit: more are freed.
 const SPARE_OUTBOXES: usize = 4_096;
 
-impl<P: Pollset, S: Service> Scheduler<P, S> {
+impl<P: Pollset, S: Service> Executor<P, S> {
     /// Sends the turn's output for a process, behind what it has queued.
     #[inline]
-    pub(super) fn transmit(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else {
-            self.output.clear();
-            return;
-        };
+    pub(super) fn transmit(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.outbox.is_none()
             && let Some(bytes) = self.output.plain()
         {
             if bytes.is_empty() {
-                self.on_sent(id, Drained::Nothing);
-                return;
+                return self.on_sent(id, process, Drained::Nothing);
             }
             let follows = process.mode.follows();
             let sent = self.pollset.send_bytes(&process.socket, bytes, follows);
             self.stats.sends += 1;
-            let count = match sent {
+            return match sent {
                 Sent::All => {
                     self.stats.sent_bytes += bytes.len() as u64;
                     self.output.clear();
-                    if P::LAYERED && self.owes(id) {
-                        return;
+                    if P::LAYERED && self.owes(id, process)? {
+                        return Ok(());
                     }
                     self.sampler.lap(&mut self.stats.sampled.send_ticks);
-                    self.on_sent(id, Drained::AtOnce);
-                    return;
+                    self.on_sent(id, process, Drained::AtOnce)
                 }
-                Sent::Part(count) => count,
+                Sent::Part(count) => self.keep_rest(id, process, count),
                 Sent::Cold | Sent::Failed(_) => {
                     self.output.clear();
-                    self.close(id, CloseReason::Failed);
-                    return;
+                    Err(CloseReason::Failed)
                 }
             };
-            self.stats.sent_bytes += count as u64;
-            if !self.has_room_for(self.output.queued_bytes() - count) {
-                self.output.clear();
-                self.cut_for_want_of_memory(id);
-                return;
-            }
-            let Some(process) = self.table.lookup(id) else { return };
-            let Some(bytes) = self.output.plain() else { return };
-            let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-            outbox.push_bytes(&bytes[count..]);
-            self.output.clear();
-            self.stats.count_buffered(0, outbox.queued_bytes());
-            process.outbox = Some(outbox);
-            self.wait_for_room(id);
-            return;
         }
         let adds = !self.output.is_empty();
         let has_more = adds && process.outbox.is_some();
-        self.queue_output(id);
-        let Some(process) = self.table.lookup(id) else { return };
+        self.queue_output(process);
         // A peer without room: trying again before the pollset says otherwise would be a call in vain.
         if !process.flags.has(Flags::WANTS_ROOM) {
-            self.transmit_outbox(id);
+            self.transmit_outbox(id, process)?;
         }
-        if has_more {
-            self.check_outbox(id);
+        let Some(outbox) = process.outbox.as_ref().filter(|_| adds) else { return Ok(()) };
+        if has_more && outbox.queued_bytes() > OUTBOX_BYTES {
+            return Err(CloseReason::OutboxFull);
         }
         // Who adds nothing is not to blame: others may have received what fills the rest.
-        let is_over = adds && !self.has_room_for(0);
-        if is_over && self.table.lookup(id).is_some_and(|left| left.outbox.is_some()) {
-            self.cut_for_want_of_memory(id);
+        self.check_memory(process)
+    }
+
+    /// The peer has taken so many bytes of the output: the rest waits.
+    fn keep_rest(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, count: usize) -> Lives {
+        self.stats.sent_bytes += count as u64;
+        let rest = self.output.plain().and_then(|bytes| bytes.get(count..)).unwrap_or_default();
+        if !self.has_room_for(rest.len()) {
+            self.output.clear();
+            return Err(self.cut_for_want_of_memory(process));
         }
+        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        outbox.push_bytes(rest);
+        self.output.clear();
+        self.stats.count_buffered(0, outbox.queued_bytes());
+        process.outbox = Some(outbox);
+        self.wait_for_room(id, process)
+    }
+
+    /// Ends a process that has output waiting when there is no memory for it.
+    fn check_memory(&mut self, process: &ProcessOf<P, S>) -> Lives {
+        if process.outbox.is_none() || self.has_room_for(0) {
+            return Ok(());
+        }
+        Err(self.cut_for_want_of_memory(process))
     }
 
     /// What a process put out would have to wait, and there is no memory for that: its peer sees that it is cut.
-    fn cut_for_want_of_memory(&mut self, id: ProcessId) {
-        if let Some(process) = self.table.lookup(id) {
-            self.pollset.reset_on_close(&process.socket);
-        }
-        self.close(id, CloseReason::OutboxFull);
-    }
-
-    /// Holds an outbox to which more was added to its bound.
-    fn check_outbox(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
-        let queued = process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes());
-        if queued > OUTBOX_BYTES {
-            self.close(id, CloseReason::OutboxFull);
-        }
+    fn cut_for_want_of_memory(&mut self, process: &ProcessOf<P, S>) -> CloseReason {
+        self.pollset.reset_on_close(&process.socket);
+        CloseReason::OutboxFull
     }
 
     /// Moves the turn's output behind what the process has queued.
-    fn queue_output(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    fn queue_output(&mut self, process: &mut ProcessOf<P, S>) {
         if self.output.is_empty() {
             return;
         }
-        let mut outbox = match process.outbox.take() {
-            Some(outbox) => outbox,
-            None => {
-                let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-                outbox.uptake = Uptake::since(self.clock.now().monotonic_ns, 0);
-                outbox
-            }
-        };
+        let now_ns = self.clock.now().monotonic_ns;
+        let outbox = process.outbox.get_or_insert_with(|| {
+            let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+            outbox.uptake = Uptake::since(now_ns, 0);
+            outbox
+        });
         let before = outbox.queued_bytes();
         outbox.append(&mut self.output);
         self.stats.count_buffered(before, outbox.queued_bytes());
-        process.outbox = Some(outbox);
     }
 
     /// Sends what a process has queued.
-    pub(super) fn transmit_outbox(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
-        let Some(outbox) = &mut process.outbox else { return };
+    pub(super) fn transmit_outbox(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+    ) -> Lives {
+        let Some(outbox) = &mut process.outbox else { return Ok(()) };
         if process.flags.has(Flags::COLD) {
-            return;
+            return Ok(());
         }
         let before = outbox.counted_bytes();
         let waited = before > 0 || process.flags.has(Flags::WANTS_ROOM);
@@ -154,38 +141,32 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 if let Some(outbox) = process.outbox.take() {
                     self.release_outbox(outbox);
                 }
-                self.stop_waiting_for_room(id);
+                self.stop_waiting_for_room(id, process)?;
                 // Only posted bytes were waiting; the process did not ask to be told when they have left.
                 let output = if waited { Drained::AfterWaiting } else { Drained::Nothing };
-                self.on_sent(id, output);
+                self.on_sent(id, process, output)
             }
-            Transmitted::Blocked => self.wait_for_room(id),
-            Transmitted::Budget => self.queue(id),
+            Transmitted::Blocked => self.wait_for_room(id, process),
+            Transmitted::Budget => {
+                self.queue(id, process);
+                Ok(())
+            }
             Transmitted::Cold => {
                 process.flags.set(Flags::COLD);
                 self.stats.files_cold += 1;
-                self.ask_for_file(id);
+                self.ask_for_file(id, process)
             }
-            Transmitted::Failed(_) => self.close(id, CloseReason::Failed),
+            Transmitted::Failed(_) => Err(CloseReason::Failed),
         }
     }
 
-    /// A turn ends: sends all posted bytes, one write for each process.
-    pub(super) fn send_posted(&mut self) {
-        let mut posted = std::mem::take(&mut self.posted);
-        for id in posted.drain(..) {
-            self.send_posted_to(id);
-        }
-        self.posted = posted;
-    }
-
-    fn send_posted_to(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    /// A turn ends: sends what was posted to a process, in one write.
+    pub(super) fn send_posted(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if !process.flags.take(Flags::POSTED) {
-            return;
+            return Ok(());
         }
         // Its own run took it along.
-        let Some(outbox) = &mut process.outbox else { return };
+        let Some(outbox) = &mut process.outbox else { return Ok(()) };
         let counted = outbox.counted_bytes();
         if counted > 0 {
             // Its queue is already waiting for the peer, the next turn or a file.
@@ -194,107 +175,90 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.stats.count_buffered(counted, queued);
         } else {
             outbox.uptake = Uptake::since(self.clock.now().monotonic_ns, 0);
-            self.transmit_outbox(id);
+            self.transmit_outbox(id, process)?;
         }
-        if !self.has_room_for(0) && self.table.lookup(id).is_some_and(|left| left.outbox.is_some())
-        {
-            self.cut_for_want_of_memory(id);
-        }
+        self.check_memory(process)
     }
 
     /// Lets the service have a file read whose bytes are not in memory.
-    fn ask_for_file(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
-        let Some(outbox) = &process.outbox else { return };
-        let Some(region) = outbox.cold_region().cloned() else { return };
-        let Some((service, process, mut context)) = self.begin_run(id, 0) else { return };
+    fn ask_for_file(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let region = process.outbox.as_ref().and_then(|outbox| outbox.cold_region().cloned());
+        let Some(region) = region else { return Ok(()) };
+        let (service, mut context) = self.begin_run(id, process, 0);
         let is_asked_for = service.on_cold_file(&process.state, &region, &mut context);
         self.running = None;
-        if !is_asked_for {
-            self.close(id, CloseReason::Failed);
-        }
+        if is_asked_for { Ok(()) } else { Err(CloseReason::Failed) }
     }
 
-    fn wait_for_room(&mut self, id: ProcessId) {
+    fn wait_for_room(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         self.stats.sends_blocked += 1;
-        let Some(process) = self.table.lookup(id) else { return };
         if process.flags.has(Flags::WANTS_ROOM) {
-            return;
+            return Ok(());
         }
         process.flags.set(Flags::WANTS_ROOM);
+        let now = self.clock.now();
+        process.last_run = now.tick();
         if let Some(outbox) = &mut process.outbox {
             let outstanding = self.pollset.outstanding(&process.socket);
-            outbox.uptake = Uptake::since(self.clock.now().monotonic_ns, outstanding);
+            outbox.uptake = Uptake::since(now.monotonic_ns, outstanding);
         }
         if process.flags.has(Flags::ROOM_REPORTED) {
-            self.arm(id);
-            return;
+            return Ok(());
         }
         let token = Token(id.to_bits());
         let watched = process.flags.has(Flags::WATCHED);
         process.flags.set(Flags::WATCHED);
         let registered = if watched { Ok(()) } else { self.pollset.watch(&process.socket, token) };
-        let registered = registered
-            .and_then(|()| self.pollset.set_interest(&process.socket, token, Interest::ReadWrite));
-        if registered.is_err() {
-            self.close(id, CloseReason::Failed);
-            return;
-        }
-        self.arm(id);
+        registered
+            .and_then(|()| self.pollset.set_interest(&process.socket, token, Interest::ReadWrite))
+            .map_err(|_| CloseReason::Failed)
     }
 
-    fn stop_waiting_for_room(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
-        if process.flags.take(Flags::WANTS_ROOM)
-            && !process.flags.has(Flags::ROOM_REPORTED)
-            && self
-                .pollset
-                .set_interest(&process.socket, Token(id.to_bits()), Interest::Read)
-                .is_err()
-        {
-            self.close(id, CloseReason::Failed);
+    fn stop_waiting_for_room(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        if !process.flags.take(Flags::WANTS_ROOM) || process.flags.has(Flags::ROOM_REPORTED) {
+            return Ok(());
         }
+        let token = Token(id.to_bits());
+        let registered = self.pollset.set_interest(&process.socket, token, Interest::Read);
+        registered.map_err(|_| CloseReason::Failed)
     }
 
     /// The pollset reported room.
-    pub(super) fn on_room(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    pub(super) fn on_room(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.mode == Mode::Connecting {
-            self.conclude_connect(id);
-            return;
+            return self.conclude_connect(id, process);
         }
         if process.outbox.is_none() {
-            return;
+            return Ok(());
         }
-        self.transmit_outbox(id);
+        self.transmit_outbox(id, process)?;
         // Whoever parked until now has been told, and may want the input it left.
-        self.go_on_reading(id);
+        self.go_on_reading(id, process)
     }
 
     /// Whether a transport holds bytes back because the socket is full: the process waits for them as for output of its own.
-    pub(super) fn owes(&mut self, id: ProcessId) -> bool {
-        let Some(process) = self.table.lookup(id) else { return false };
+    pub(super) fn owes(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives<bool> {
         let owed = self.pollset.owed(&process.socket);
         if owed == 0 {
-            return false;
+            return Ok(false);
         }
         let spare = || self.spare_outboxes.pop().unwrap_or_default();
         let outbox = process.outbox.get_or_insert_with(spare);
         let before = outbox.counted_bytes();
         outbox.note_owed(owed);
         self.stats.count_buffered(before, outbox.counted_bytes());
-        self.wait_for_room(id);
-        true
+        self.wait_for_room(id, process)?;
+        Ok(true)
     }
 
     /// After a receive: a handshake may have bytes to send, and bytes that waited for its end may leave.
-    pub(super) fn settle_layer(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
+    pub(super) fn settle_layer(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.outbox.is_none() {
-            self.owes(id);
+            self.owes(id, process)?;
         } else if process.flags.has(Flags::WANTS_ROOM) && self.pollset.owed(&process.socket) == 0 {
-            self.transmit_outbox(id);
+            self.transmit_outbox(id, process)?;
         }
+        Ok(())
     }
 
     /// Keeps an emptied outbox for the next.
@@ -303,16 +267,5 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             outbox.clear();
             self.spare_outboxes.push(outbox);
         }
-    }
-
-    /// Tells a process something when it may matter to it at once.
-    pub(super) fn tell_draining(&mut self, id: ProcessId) {
-        let Some(process) = self.table.lookup(id) else { return };
-        if !matches!(process.mode, Mode::Connecting | Mode::Reading | Mode::Parked) {
-            // It ends already, and no sooner for being told so.
-            return;
-        }
-        self.tell(id, Event::Draining);
-        self.go_on_reading(id);
     }
 }

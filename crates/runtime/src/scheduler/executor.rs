@@ -1,0 +1,110 @@
+//! Everything of a scheduler that a run of a process works with: all but the table of processes.
+//!
+//! Owns these parts. A process is borrowed from the table once for all that is done to it, and lent to the functions of the executor
+//! together with its name. Never finds a process by its name, and never closes one: a function that ends its process says why.
+
+use std::collections::VecDeque;
+
+use sys::pollset::Pollset;
+
+use super::drain::Drain;
+use super::settings::Settings;
+use crate::clock::Clock;
+use crate::limits;
+use crate::mailbox::Mailbox;
+use crate::outbox::Outbox;
+use crate::output::Output;
+use crate::process::{Flags, Process};
+use crate::sampler::Sampler;
+use crate::service::{ClockUse, CloseReason, Service};
+use crate::slots::ProcessId;
+use crate::spin::Spin;
+use crate::stats::Stats;
+
+/// A process of a scheduler with these sockets and this service.
+pub(super) type ProcessOf<P, S> = Process<<P as Pollset>::Socket, <S as Service>::Process>;
+
+/// Whether a process lives on; if not, why it ends. Nothing more is done to it then.
+pub(super) type Lives<T = ()> = Result<T, CloseReason>;
+
+/// The process whose handler is being called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Running {
+    pub(super) id: ProcessId,
+    pub(super) kind: usize,
+    /// Bytes of its inbox, which is lent to the handler meanwhile.
+    pub(super) lent_bytes: usize,
+}
+
+/// What runs processes.
+pub(super) struct Executor<P: Pollset, S: Service> {
+    pub(super) pollset: P,
+    pub(super) service: S,
+    pub(super) mailbox: Mailbox<S::Message>,
+    pub(super) clock: Clock,
+    /// What the process that runs has put out.
+    pub(super) output: Output,
+    #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
+    pub(super) spare_outboxes: Vec<Box<Outbox>>,
+    pub(super) run_queue: VecDeque<ProcessId>,
+    /// Whoever was told to wait for memory since all were fed; some have ended or been read since.
+    pub(super) starved: Vec<ProcessId>,
+    pub(super) running: Option<Running>,
+    pub(super) spin: Spin,
+    pub(super) sampler: Sampler,
+    pub(super) stats: Stats,
+    pub(super) settings: Settings,
+    pub(super) drain: Option<Drain>,
+    /// Bytes of queued output that this turn may still send.
+    pub(super) sends_left: usize,
+}
+
+impl<P: Pollset, S: Service> Executor<P, S> {
+    pub(super) fn new(
+        mut pollset: P,
+        service: S,
+        mailbox: Mailbox<S::Message>,
+        settings: Settings,
+    ) -> Self {
+        let clock = Clock::new(&mut pollset);
+        Self {
+            pollset,
+            service,
+            mailbox,
+            clock,
+            output: Output::default(),
+            spare_outboxes: Vec::new(),
+            run_queue: VecDeque::new(),
+            starved: Vec::new(),
+            running: None,
+            spin: Spin::new(settings.spin_ns),
+            sampler: Sampler::default(),
+            stats: Stats::default(),
+            settings,
+            drain: None,
+            sends_left: limits::QUEUED_BYTES_SENT_PER_TURN,
+        }
+    }
+
+    /// Before every call of the service: it may want to know the time of it.
+    #[inline]
+    pub(super) fn read_clock_for_run(&mut self) {
+        if S::CLOCK == ClockUse::PerRun {
+            self.clock.read(&mut self.pollset);
+        }
+    }
+
+    /// Whether processes are to know that the scheduler stops.
+    #[inline]
+    pub(super) fn is_draining(&self) -> bool {
+        self.drain.as_ref().is_some_and(Drain::is_told)
+    }
+
+    /// Puts a process into the run queue, once.
+    pub(super) fn queue(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
+        if !process.flags.has(Flags::QUEUED) {
+            process.flags.set(Flags::QUEUED);
+            self.run_queue.push_back(id);
+        }
+    }
+}

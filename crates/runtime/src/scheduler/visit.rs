@@ -1,0 +1,27 @@
+//! A visit to a process: it is looked up, worked on, and then linked under its deadline, or closed.
+//!
+//! Owns that a process is looked up once for all that is done to it, and that one place closes what ended. Never works on it itself.
+
+use sys::pollset::Pollset;
+
+use super::Scheduler;
+use super::executor::{Executor, Lives, ProcessOf};
+use crate::service::Service;
+use crate::slots::ProcessId;
+
+impl<P: Pollset, S: Service> Scheduler<P, S> {
+    /// Works on a process, if it still lives. A later deadline costs nothing here.
+    #[inline]
+    pub(super) fn visit(
+        &mut self,
+        id: ProcessId,
+        work: impl FnOnce(&mut Executor<P, S>, ProcessId, &mut ProcessOf<P, S>) -> Lives,
+    ) {
+        let Some(process) = self.table.lookup(id) else { return };
+        match work(&mut self.executor, id, process) {
+            Ok(()) if process.outbox.is_none() && process.deadline >= process.link.linked() => {}
+            Ok(()) => self.link_in_time(id),
+            Err(reason) => self.close(id, reason),
+        }
+    }
+}
