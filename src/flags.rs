@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
+use crate::ctl::{self, Ctl};
 
 /// An application server that takes one Linux machine to its network limit and shows what stands in the way.
 #[derive(Debug, Parser)]
@@ -25,7 +26,7 @@ pub(crate) enum Verb {
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
     /// Talk to a running server over its control socket.
-    #[command(after_help = CTL_EXAMPLES)]
+    #[command(after_help = ctl::EXAMPLES)]
     Ctl(Ctl),
     /// Load servers and judge them.
     Bench(Bench),
@@ -48,14 +49,6 @@ const CHECK_EXAMPLES: &str = "Examples:
   velodrome check --definitions > velodrome.d.lua   for the Lua language server of an editor
 
 Exit status: 0 right, 1 wrong, 2 wrong use.";
-
-const CTL_EXAMPLES: &str = "Examples:
-  velodrome ctl status
-  velodrome ctl stats --json
-  velodrome ctl reload
-  velodrome ctl --socket /run/velodrome/8080.sock drain
-
-Without --socket the one server of this user is taken. Exit status: 0 done, 1 failed or refused, 2 wrong use.";
 
 fn schedulers() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=SCHEDULERS_MAX)
@@ -116,62 +109,4 @@ pub(crate) struct Check {
     /// The method of the request to explain.
     #[arg(long, value_name = "METHOD", default_value = "GET", requires = "explain")]
     pub(crate) method: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Ctl {
-    /// The control socket.
-    #[arg(long, value_name = "PATH", global = true)]
-    pub(crate) socket: Option<PathBuf>,
-    #[command(subcommand)]
-    pub(crate) command: CtlCommand,
-}
-
-/// What the rows are sorted by: the largest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    /// CPU time, of processes too.
-    Cpu,
-    /// Requests.
-    Requests,
-    /// Requests and processes that failed.
-    Failures,
-    /// Most memory that a request held.
-    Memory,
-    /// Memory that processes hold.
-    Processes,
-}
-
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum CtlCommand {
-    /// What an operator looks at first.
-    Status(Format),
-    /// Everything that is counted, by scheduler, and a table of what pages use.
-    Stats(Stats),
-    /// Read the configuration again; a bad one is refused and the old one stays.
-    Reload(Format),
-    /// Stop accepting, finish what runs, exit.
-    Drain,
-}
-
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Stats {
-    /// Only the table, and in it only pages with this in their names.
-    #[arg(long, value_name = "PART")]
-    pub(crate) page: Option<String>,
-    /// What the table of pages is sorted by, the largest first.
-    #[arg(long, value_name = "COLUMN", default_value = "cpu")]
-    pub(crate) sort: Order,
-    /// How many pages the table has.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) top: usize,
-    #[command(flatten)]
-    pub(crate) format: Format,
-}
-
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Format {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! The verb `ctl`: one request over the control socket, and its answer for people or programs.
+//! The verb `ctl`: what may be asked, one request over the control socket, and its answer for people or programs.
 
 pub(crate) mod pages;
 
@@ -6,12 +6,78 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::{Args, Subcommand, ValueEnum};
 use pages::Selection;
 use serde_json::Value;
 use server::serve::{control_directory, control_sockets};
 
 use crate::Failure;
-use crate::flags::{Ctl, CtlCommand, Format, Stats};
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  velodrome ctl status
+  velodrome ctl stats --json
+  velodrome ctl reload
+  velodrome ctl --socket /run/velodrome/8080.sock drain
+
+Without --socket the one server of this user is taken. Exit status: 0 done, 1 failed or refused, 2 wrong use.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Ctl {
+    /// The control socket.
+    #[arg(long, value_name = "PATH", global = true)]
+    socket: Option<PathBuf>,
+    #[command(subcommand)]
+    command: CtlCommand,
+}
+
+/// What the rows are sorted by: the largest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// CPU time, of processes too.
+    Cpu,
+    /// Requests.
+    Requests,
+    /// Requests and processes that failed.
+    Failures,
+    /// Most memory that a request held.
+    Memory,
+    /// Memory that processes hold.
+    Processes,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum CtlCommand {
+    /// What an operator looks at first.
+    Status(Format),
+    /// Everything that is counted, by scheduler, and a table of what pages use.
+    Stats(Stats),
+    /// Read the configuration again; a bad one is refused and the old one stays.
+    Reload(Format),
+    /// Stop accepting, finish what runs, exit.
+    Drain,
+}
+
+#[derive(Clone, Debug, Args)]
+struct Stats {
+    /// Only the table, and in it only pages with this in their names.
+    #[arg(long, value_name = "PART")]
+    page: Option<String>,
+    /// What the table of pages is sorted by, the largest first.
+    #[arg(long, value_name = "COLUMN", default_value = "cpu")]
+    sort: Order,
+    /// How many pages the table has.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+struct Format {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
 
 /// How long an answer may take: longer than the control scheduler waits for the others.
 const PATIENCE: Duration = Duration::from_secs(35);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::flags::Order;
+use super::Order;
 
 /// Which rows are shown.
 #[derive(Clone, Debug)]

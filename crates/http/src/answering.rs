@@ -34,7 +34,10 @@ impl<A: Application> Http<A> {
     ) -> Intake {
         let (id, now) = (context.id, context.now);
         let mut context = AnswerContext { id, now, mail: context.mail };
-        self.application.begin_body(request, &mut context)
+        self.asked = Some(id);
+        let intake = self.application.begin_body(request, &mut context);
+        self.asked = None;
+        intake
     }
 
     /// Hands a piece of a body over to the application.
@@ -113,7 +116,9 @@ impl<A: Application> Http<A> {
         };
         let mut answer_context =
             AnswerContext { id: context.id, now: context.now, mail: context.mail };
+        self.asked = Some(context.id);
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
+        self.asked = None;
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;

@@ -160,7 +160,7 @@ pub trait Application: Sized {
     }
 
     /// A request that waited, or whose body was handed over, is not asked about again: its connection has ended, or was
-    /// answered without the application.
+    /// answered without the application. The same after a panic of the application about a request.
     fn on_gone(&mut self, _process: ProcessId) {}
 
     /// The scheduler begins: before its first turn.

@@ -27,6 +27,8 @@ pub struct Http<A> {
     pub(super) stats: HttpStats,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
+    /// The process whose request the application is asked about; it stays here when the application panics.
+    pub(super) asked: Option<ProcessId>,
     /// What the part that was just written began. Not in the outcome, which every answer has.
     pub(super) begun: Option<Begun>,
     /// Processes whose client has taken a part.
@@ -45,6 +47,7 @@ impl<A> Http<A> {
             log,
             stats: HttpStats::default(),
             slots: None,
+            asked: None,
             begun: None,
             taken: Vec::new(),
             cut_short: Vec::new(),

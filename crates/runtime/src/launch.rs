@@ -7,8 +7,10 @@ use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,6 +19,7 @@ use sys::cpu::{CpuFacts, pin_current_thread, scheduler_count_default};
 use sys::pollset::ListenOptions;
 use sys::pollset::epoll::Epoll;
 use sys::socket::{ListenAddress, Listener};
+use sys::wake::Waker;
 
 use crate::diagnostic::{self, Level};
 use crate::mailbox::{Endpoint, Seat};
@@ -192,17 +195,19 @@ where
         private_tables: true,
         cpus: Vec::new(),
     };
+    let left = Arc::new(AtomicUsize::new(seats.len()));
     let mut plan = plan.clone();
     for (number, seat) in seats.into_iter().enumerate() {
         let (report, reported) = channel();
         let (start, started) = channel();
         let seat_plan = SeatPlan { plan: plan.clone(), number, cpu: cpus[number] };
+        let busy = Busy { left: Arc::clone(&left), wakers: seat.mailbox.wakers().collect() };
         let (make, lives) = (Arc::clone(&make), lives.clone());
         let thread = std::thread::Builder::new()
             .name(format!("{}-{number}", plan.name))
             .spawn(move || {
                 let _lives = lives;
-                run::<S, F>(&seat_plan, seat, &make, &report, &started)
+                run::<S, F>(&seat_plan, seat, busy, &make, &report, &started)
             })
             .map_err(LaunchError::Thread)?;
         let standing = match reported.recv() {
@@ -247,6 +252,7 @@ struct SeatPlan {
 fn run<S, F>(
     seat_plan: &SeatPlan,
     seat: Seat<S::Message>,
+    busy: Busy,
     make: &F,
     report: &Sender<Result<Prepared, LaunchError>>,
     started: &Receiver<()>,
@@ -266,11 +272,34 @@ where
         // The launch failed elsewhere: this one never turned.
         return Ok(Stats::default());
     }
-    while !scheduler.is_finished() {
+    // One that is drained goes on to turn until all are: requests that still run elsewhere may ask it something.
+    let left = Arc::clone(&busy.left);
+    let mut busy = Some(busy);
+    loop {
+        if scheduler.is_finished() {
+            drop(busy.take());
+        }
+        if left.load(SeqCst) == 0 {
+            break;
+        }
         scheduler.turn(Waiting::Allowed)?;
     }
     scheduler.stop();
     Ok(scheduler.stats().clone())
+}
+
+/// A scheduler of a launch that is not drained. The last one to be dropped, whatever ended it, wakes the others.
+struct Busy {
+    left: Arc<AtomicUsize>,
+    wakers: Vec<Waker>,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if self.left.fetch_sub(1, SeqCst) == 1 {
+            self.wakers.iter().for_each(Waker::wake);
+        }
+    }
 }
 
 fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
@@ -318,7 +347,8 @@ fn local_address(listener: &Listener, asked: &ListenAddress) -> io::Result<Liste
 /// Parts the table and closes what was copied into it. `false`: refused, the shared table serves.
 fn part_table<M: Send>(plan: &Plan, seat: &Seat<M>) -> bool {
     let Ok(table) = sys::thread::part_descriptor_table() else { return false };
-    let mut keep = seat.mailbox.wake_descriptors();
+    let wakers = seat.mailbox.wakers();
+    let mut keep: Vec<RawFd> = wakers.map(|waker| waker.as_raw_fd()).collect();
     keep.extend(&plan.keep);
     if let Err(error) = table.close_all_except(&keep) {
         diagnostic::write(

@@ -5,7 +5,6 @@
 //! endpoint is woken. Never blocks: a full ring gives the message back.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
 use sys::ring::{Consumer, Producer, ring};
@@ -162,10 +161,9 @@ impl<M: Send> Mailbox<M> {
         self.counters
     }
 
-    /// The wake descriptors of the whole mesh: what a thread keeps open when its table parts.
-    pub(crate) fn wake_descriptors(&self) -> Vec<RawFd> {
-        let wakers = self.neighbours.iter().filter_map(|neighbour| neighbour.waker.as_ref());
-        wakers.map(AsRawFd::as_raw_fd).collect()
+    /// What wakes each endpoint of the mesh.
+    pub(crate) fn wakers(&self) -> impl Iterator<Item = Waker> {
+        self.neighbours.iter().filter_map(|neighbour| neighbour.waker.clone())
     }
 
     /// Converts a part into a message and sends it, for a sender that does not know the whole message type; returns a refused part as [`send`](Self::send) does.

@@ -37,6 +37,10 @@ pub fn app() -> App<Notes> {
         })
         .get("/count", count)
         .get("/slow/{milliseconds}", slow)
+        .get("/count-after/{milliseconds}", |call| {
+            let milliseconds = call.parameter("milliseconds").parse()?;
+            call.after(Duration::from_millis(milliseconds), count)
+        })
         .get("/up", |call| Response::json(&call.state().seconds))
         .get("/abandoned", |call| {
             // A wait that is not returned has no effect.

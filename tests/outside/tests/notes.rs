@@ -153,3 +153,15 @@ fn a_server_on_a_port_of_the_kernel_s_choice_answers_and_stops() {
     client.read_to_string(&mut rest).unwrap();
     assert_eq!(answer(&rest), (200, "/slow/200 is done".to_owned()));
 }
+
+#[test]
+fn a_scheduler_that_has_nothing_left_answers_the_others_until_all_are_drained() {
+    let server = outside::start("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(server.address()).unwrap();
+    // The other scheduler has no connection: it is drained before this request asks it.
+    client.write_all(b"GET /count-after/1000 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    server.stop(Duration::from_secs(20)).unwrap();
+    let mut rest = String::new();
+    client.read_to_string(&mut rest).unwrap();
+    assert_eq!(answer(&rest), (200, "0".to_owned()));
+}

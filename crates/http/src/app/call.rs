@@ -126,7 +126,7 @@ impl<S: 'static> Call<'_, S> {
     /// Runs `work` on another scheduler, with the state there, and goes on with its result.
     ///
     /// # Errors
-    /// 503 when too much waits for other schedulers already.
+    /// 503 when too much waits for other schedulers already. 500 after the wait, when `work` panicked on another scheduler.
     pub fn ask<T: Send + 'static>(
         &mut self,
         scheduler: Endpoint,
@@ -145,7 +145,7 @@ impl<S: 'static> Call<'_, S> {
     /// Runs `work` on every scheduler, this one included, and goes on with all results: this scheduler's first.
     ///
     /// # Errors
-    /// 503 when too much waits for other schedulers already.
+    /// 503 when too much waits for other schedulers already. 500 after the wait, when `work` panicked on another scheduler.
     pub fn ask_all<T: Send + 'static>(
         &mut self,
         work: impl Fn(&mut S) -> T + Send + Sync + 'static,

@@ -16,8 +16,8 @@ pub struct AppMessage<S>(pub(super) Kind<S>);
 pub(super) enum Kind<S> {
     /// Do this, and send the result back for the process.
     Ask { process: ProcessId, question: u64, work: Work<S> },
-    /// The result.
-    Answered { process: ProcessId, question: u64, value: Box<dyn Any + Send> },
+    /// The result; none where the work panicked.
+    Answered { process: ProcessId, question: u64, value: Option<Box<dyn Any + Send>> },
     /// Drain, and end.
     Stop { deadline_ms: u64 },
 }

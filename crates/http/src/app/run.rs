@@ -2,6 +2,7 @@
 //!
 //! Owns what is answered without a handler: 404, 405, OPTIONS and malformed paths. Routes and handlers are the app's.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use runtime::mailbox::Endpoint;
@@ -70,9 +71,18 @@ impl<S: 'static> Application for App<S> {
         let app = http.application_mut();
         match message.0 {
             MessageKind::Ask { process, question, work } => {
-                let value = work(&mut app.state);
+                let state = &mut app.state;
+                let done = catch_unwind(AssertUnwindSafe(|| work(state)));
+                let (value, panic) = match done {
+                    Ok(value) => (Some(value), None),
+                    Err(panic) => (None, Some(panic)),
+                };
                 let answer = AppMessage(MessageKind::Answered { process, question, value });
                 app.waiting.send(context.mail, from, answer);
+                if let Some(panic) = panic {
+                    // Counted as any other.
+                    resume_unwind(panic);
+                }
             }
             MessageKind::Answered { process, question, value } => {
                 app.waiting.take_value(process, question, value, context);
@@ -86,16 +96,23 @@ impl<S: 'static> Application for App<S> {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, AppMessage<S>>) {
         let app = http.application_mut();
+        app.waiting.end_turn(context);
         let now_ns = context.now.monotonic_ns;
-        for job in &mut app.jobs {
-            if job.due_ns <= now_ns {
-                // A job that is late is not made up for. Set before it runs: one that panics has had its turn.
-                job.due_ns = now_ns.saturating_add(nanoseconds(job.every));
-                (job.work)(&mut app.state);
-            }
+        // The one that has been due for longest, so that each has its turn.
+        let due = (0..app.jobs.len()).filter(|index| app.jobs[*index].due_ns <= now_ns);
+        let due = due.min_by_key(|index| app.jobs[*index].due_ns);
+        if let Some(job) = due.and_then(|index| app.jobs.get_mut(index)) {
+            // A job that is late is not made up for.
+            job.due_ns = now_ns.saturating_add(nanoseconds(job.every));
+        }
+        // Others that are due run in the next turns, which begin at once.
+        for job in &app.jobs {
             context.wake_at_ns(job.due_ns);
         }
-        app.waiting.end_turn(context);
+        // The last thing of the turn: a job that panics keeps nothing from being done.
+        if let Some(job) = due.and_then(|index| app.jobs.get_mut(index)) {
+            (job.work)(&mut app.state);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 use std::any::Any;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::io;
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -103,7 +104,7 @@ impl<S: 'static> Waiting<S> {
         &mut self,
         id: ProcessId,
         question: u64,
-        value: Box<dyn Any + Send>,
+        value: Option<Box<dyn Any + Send>>,
         context: &mut ServiceContext<'_, AppMessage<S>>,
     ) {
         let Some(Wait::Answers { question: asked, missing, values, .. }) = self.calls.get_mut(&id)
@@ -113,6 +114,12 @@ impl<S: 'static> Waiting<S> {
         if *asked != question {
             return;
         }
+        let Some(value) = value else {
+            // For the operator's log: a client has no use for it.
+            let failed = || io::Error::other("work for another scheduler panicked");
+            self.calls.insert(id, Wait::Ready(Box::new(move |_call| Err(failed().into()))));
+            return context.command(Command::Resume(id));
+        };
         values.push(value);
         *missing -= 1;
         if *missing > 0 {

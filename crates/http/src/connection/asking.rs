@@ -108,6 +108,10 @@ impl Connection {
     /// It ends; nothing more is asked about a request that waits.
     pub fn leave<A: Application>(&mut self, http: &mut Http<A>) {
         self.leave_body(http);
+        if let Some(process) = http.asked.take() {
+            // It was closed because the application panicked.
+            http.application_mut().on_gone(process);
+        }
         if !self.is_asking() {
             return;
         }

@@ -160,7 +160,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn due_without_alarm(&self) -> Option<u64> {
         let timer = self.wheel.next_due().map(|tick| self.executor.clock.ns_of(tick));
         let gate = self.gates.iter().filter_map(|gate| gate.reopens_ns()).min();
-        let drain = self.executor.drain.as_ref().map(super::drain::Drain::due_ns);
+        let drain = self.executor.drain.as_ref().filter(|_| !self.is_finished());
+        let drain = drain.map(super::drain::Drain::due_ns);
         [timer, gate, drain].into_iter().flatten().min()
     }
 
