@@ -14,6 +14,58 @@ use super::request::Request;
 use super::shared::Http;
 
 /// What became of a request.
+///
+/// ```
+/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request, Settings};
+/// use runtime::service::{Command, ServiceContext};
+/// use runtime::slots::ProcessId;
+/// use world::Stage;
+///
+/// /// Answers each request a turn after it came.
+/// #[derive(Default)]
+/// struct Later(Vec<ProcessId>);
+///
+/// impl Application for Later {
+///     type Message = ();
+///
+///     fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+///         BodyPolicy::Ignore
+///     }
+///
+///     fn on_request(
+///         &mut self,
+///         _request: &Request<'_>,
+///         reply: &mut Reply<'_>,
+///         context: &mut AnswerContext<'_, ()>,
+///     ) -> Answer {
+///         if let Some(waits) = self.0.iter().position(|process| *process == context.id) {
+///             self.0.remove(waits);
+///             reply.text("later");
+///             return Answer::Done;
+///         }
+///         self.0.push(context.id);
+///         Answer::Wait
+///     }
+///
+///     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, ()>) {
+///         for process in &http.application().0 {
+///             context.command(Command::Resume(*process));
+///         }
+///     }
+///
+///     fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
+///         Interest::Kept
+///     }
+///
+///     fn on_gone(&mut self, process: ProcessId) {
+///         self.0.retain(|waits| *waits != process);
+///     }
+/// }
+///
+/// let mut stage = Stage::new(1, || Http::new(Later::default(), Settings::default().into(), None));
+/// let client = stage.connect();
+/// assert!(stage.exchange(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").ends_with("\r\n\r\nlater"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The reply is written.
@@ -37,6 +89,8 @@ pub enum Answer {
 }
 
 /// Whether an answer is still wanted by a client that has ended its side.
+///
+/// [`Application::on_peer_finished`] says it; there is one in the example of [`Answer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// It is: the answer will not be long in coming.
@@ -48,6 +102,44 @@ pub enum Interest {
 }
 
 /// What is to be done with a request's body.
+///
+/// ```
+/// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Reply, Request, Settings};
+/// use world::Stage;
+///
+/// /// Counts the bytes of a body and keeps none.
+/// #[derive(Default)]
+/// struct Length(usize);
+///
+/// impl Application for Length {
+///     type Message = ();
+///
+///     fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+///         BodyPolicy::Stream { limit: 1 << 30 }
+///     }
+///
+///     fn on_body(&mut self, piece: &[u8], _context: &mut AnswerContext<'_, ()>) -> Intake {
+///         self.0 += piece.len();
+///         Intake::More
+///     }
+///
+///     fn on_request(
+///         &mut self,
+///         _request: &Request<'_>,
+///         reply: &mut Reply<'_>,
+///         _context: &mut AnswerContext<'_, ()>,
+///     ) -> Answer {
+///         reply.json(&std::mem::take(&mut self.0));
+///         Answer::Done
+///     }
+/// }
+///
+/// let mut stage = Stage::new(1, || Http::new(Length::default(), Settings::default().into(), None));
+/// let client = stage.connect();
+/// let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
+/// assert_eq!(stage.exchange(client, &format!("{head}abc")), "");
+/// assert!(stage.exchange(client, "de").ends_with("\r\n\r\n5"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPolicy {
     /// Collect it, up to so many bytes; more is refused with 413.
@@ -66,6 +158,8 @@ pub enum BodyPolicy {
 }
 
 /// What an application says to a piece of a body that is handed over to it.
+///
+/// The example of [`BodyPolicy`] takes all of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intake {
     /// Go on.
@@ -192,6 +286,8 @@ pub trait Application: Sized {
 }
 
 /// What an application may use besides the reply.
+///
+/// The example of [`Answer`] keeps `id` for a request that waits.
 pub struct AnswerContext<'a, M> {
     /// The process that is to be resumed after [`Answer::Wait`].
     pub id: ProcessId,

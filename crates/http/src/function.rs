@@ -15,6 +15,8 @@ use super::settings::Settings;
 use super::shared::Http;
 
 /// A function that answers every request at once.
+///
+/// [`serve`] makes one; the example of [`AccessLog`](crate::AccessLog) makes one by hand.
 pub struct Function<F>(pub F);
 
 /// What never happens: a function gets no messages.

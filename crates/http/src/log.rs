@@ -13,6 +13,8 @@ use super::request::Request;
 use crate::limits::LOG_REFUSED_BYTES;
 
 /// How a line looks.
+///
+/// See [`AccessLog`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// The combined format that every log analyser reads.
@@ -22,6 +24,8 @@ pub enum LogFormat {
 }
 
 /// What one line says.
+///
+/// A connection makes one of each answer; [`AccessLog`] writes it.
 pub struct AccessLine<'a> {
     peer: Peer,
     now: Now,
@@ -80,6 +84,23 @@ impl<'a> AccessLine<'a> {
 }
 
 /// The lines of one scheduler that wait to be handed over.
+///
+/// ```
+/// use http::{AccessLog, Function, Http, LogFormat, Reply, Request, Settings};
+/// use world::Stage;
+///
+/// let answer = |_request: &Request<'_>, reply: &mut Reply<'_>| reply.text("hello");
+/// let log = || Some(AccessLog::new(LogFormat::Combined));
+/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), log()));
+/// let client = stage.connect();
+/// stage.exchange(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
+///
+/// let http = stage.schedulers()[0].service();
+/// assert_eq!(http.stats().requests, 1);
+/// let (lines, count) = http.log_mut().as_mut().expect("it was given one").take();
+/// assert_eq!(count, 1);
+/// assert!(String::from_utf8_lossy(&lines).contains("\"GET /a HTTP/1.1\" 200 5"));
+/// ```
 #[derive(Debug)]
 pub struct AccessLog {
     format: LogFormat,

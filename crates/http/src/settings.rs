@@ -42,6 +42,23 @@ pub struct Settings {
 }
 
 /// What a listener asks of its connections.
+///
+/// ```
+/// use http::{App, ListenerRules, Response, Settings};
+/// use world::Stage;
+///
+/// let from = |networks: &[&str]| {
+///     networks.iter().map(|network| network.parse().expect("a network")).collect()
+/// };
+/// let rules = ListenerRules { proxy_protocol_from: from(&["0.0.0.0/0"]) };
+/// let settings = Settings { listeners: vec![rules], ..Settings::default() };
+/// let app = || App::new(()).get("/", |call| Ok(Response::text(call.request().peer.address.to_string())));
+/// let mut stage = Stage::new(1, || http::Http::new(app(), settings.clone().into(), None));
+/// let client = stage.connect();
+/// let header = "PROXY TCP4 192.0.2.7 198.51.100.1 4242 80\r\n";
+/// let answer = stage.exchange(client, &format!("{header}GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+/// assert!(answer.contains("192.0.2.7"), "{answer}");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ListenerRules {
     /// Networks whose PROXY header is believed, and required. Empty: no header is expected.

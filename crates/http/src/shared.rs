@@ -19,6 +19,8 @@ use super::stream::Begun;
 
 /// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP connections
 /// to it.
+///
+/// The example of [`AccessLog`] makes one by hand; [`App::into_service`](crate::App::into_service) makes one of an app.
 pub struct Http<A> {
     pub(super) application: A,
     pub(super) settings: Arc<Settings>,

@@ -3,6 +3,18 @@
 use wire::http::status::Status;
 
 /// Requests and what became of them.
+///
+/// ```
+/// use http::{App, Response};
+/// use world::Stage;
+///
+/// let app = || App::new(()).get("/", |_call| Ok(Response::text("hello")));
+/// let mut stage = Stage::new(1, || app().into_service());
+/// let client = stage.connect();
+/// stage.exchange(client, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+/// let stats = stage.schedulers()[0].service().stats();
+/// assert_eq!((stats.requests, stats.by_class[4]), (1, 1));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpStats {
     /// Requests answered, refused ones included.

@@ -11,6 +11,8 @@ use crate::service::ServiceContext;
 use crate::slots::ProcessId;
 
 /// The place of a member: it keeps it, and gives it back when it leaves.
+///
+/// See [`Fan`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat(u32);
 
@@ -18,6 +20,60 @@ pub struct Seat(u32);
 ///
 /// A service lets processes [`join`](Self::join) when they are accepted and [`leave`](Self::leave) when they are closed, appends to
 /// [`buffer`](Self::buffer) while it runs, and calls [`send`](Self::send) at the end of the turn. `examples/chat.rs` is a whole service.
+///
+/// ```
+/// use runtime::Peer;
+/// use runtime::fan::{Fan, Seat};
+/// use runtime::service::{
+///     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+/// };
+/// use world::Stage;
+///
+/// /// Everybody hears everybody.
+/// #[derive(Default)]
+/// struct Room(Fan);
+///
+/// impl Service for Room {
+///     type Process = Seat;
+///     type Message = ();
+///     const KINDS: &'static [&'static str] = &["room"];
+///
+///     fn kind(_: &Seat) -> usize {
+///         0
+///     }
+///
+///     fn is_idle(_: &Seat) -> bool {
+///         true
+///     }
+///
+///     fn on_accept(&mut self, _: ListenerIndex, _: Peer, context: &mut Context<'_, ()>) -> Option<Seat> {
+///         Some(self.0.join(context.id))
+///     }
+///
+///     fn on_input(&mut self, _: &mut Seat, input: &[u8], _: &mut Context<'_, ()>) -> Progress {
+///         self.0.buffer().extend_from_slice(input);
+///         Progress { consumed: input.len(), next: Next::Read }
+///     }
+///
+///     fn on_event(&mut self, _: &mut Seat, _: Event, _: &mut Context<'_, ()>) -> Next {
+///         Next::Finish
+///     }
+///
+///     fn on_close(&mut self, seat: Seat, _: CloseReason) {
+///         self.0.leave(seat);
+///     }
+///
+///     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+///         // Nobody may be behind by more than a megabyte.
+///         self.0.send(context, 1 << 20, |_context, _process, _why| {});
+///     }
+/// }
+///
+/// let mut stage = Stage::new(1, Room::default);
+/// let (one, other) = (stage.connect(), stage.connect());
+/// stage.send(one, b"hello");
+/// assert_eq!((stage.received(one), stage.received(other)), ("hello".to_owned(), "hello".to_owned()));
+/// ```
 #[derive(Debug, Default)]
 pub struct Fan {
     seats: Vec<Option<ProcessId>>,

@@ -68,6 +68,17 @@ struct Neighbour<M> {
 }
 
 /// The mailbox of one endpoint.
+///
+/// ```
+/// use runtime::mailbox::{Endpoint, Role, Waking, mesh};
+///
+/// let seats = mesh::<&str>(&[Role::Scheduler, Role::Scheduler], Waking::Driven)?;
+/// let mut mailboxes = seats.into_iter().map(|seat| seat.mailbox);
+/// let (mut one, mut other) = (mailboxes.next().unwrap(), mailboxes.next().unwrap());
+/// assert_eq!(one.send(Endpoint(1), "hello"), Ok(()));
+/// assert_eq!(other.take(&mut 0), Some((Endpoint(0), "hello")));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Mailbox<M> {
     endpoint: Endpoint,
     neighbours: Vec<Neighbour<M>>,

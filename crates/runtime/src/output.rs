@@ -11,6 +11,15 @@ use sys::file::FileHandle;
 use crate::limits::COPY_BYTES;
 
 /// Bytes for one process, in order: copied, shared, or a region of a file.
+///
+/// ```
+/// # use runtime::output::{Output, SharedBytes};
+/// let mut output = Output::default();
+/// output.put(b"head ");
+/// let bytes = vec![b'x'; 100_000].into();
+/// output.put_shared(SharedBytes { bytes, start: 0, end: 100_000 });
+/// assert_eq!(output.queued_bytes(), 100_005);
+/// ```
 #[derive(Default)]
 pub struct Output {
     bytes: Vec<u8>,

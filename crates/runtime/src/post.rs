@@ -10,6 +10,8 @@ use crate::process::{Flags, Mode, Process};
 use crate::slots::{ProcessId, Slots};
 
 /// Why bytes were not queued.
+///
+/// [`ServiceContext::queue`](crate::service::ServiceContext::queue) and [`Fan::send`](crate::fan::Fan::send) give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The process has ended, or is about to.

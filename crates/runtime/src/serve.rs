@@ -27,6 +27,8 @@ pub struct Started<M> {
 /// Serves at an address such as `127.0.0.1:8080` until the process is ended, with one scheduler for each CPU the process may
 /// use. `make` makes each scheduler its own service, on its own thread.
 ///
+/// See [`start`] for an example.
+///
 /// # Errors
 /// When the address cannot be resolved or listened on, or a thread cannot be started.
 pub fn serve<S, F>(address: &str, first: Speaks, make: F) -> io::Result<()>
@@ -39,6 +41,42 @@ where
 }
 
 /// Starts to serve at an address, with so many schedulers.
+///
+/// ```
+/// # use runtime::Peer;
+/// # use runtime::service::{Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext};
+/// use runtime::Speaks;
+/// use std::io::Read;
+///
+/// # struct Once(bool);
+/// # impl Service for Once {
+/// #     type Process = ();
+/// #     type Message = ();
+/// #     const KINDS: &'static [&'static str] = &["once"];
+/// #     fn kind(_: &()) -> usize { 0 }
+/// #     fn is_idle(_: &()) -> bool { true }
+/// #     fn on_accept(&mut self, _: ListenerIndex, _: Peer, context: &mut Context<'_, ()>) -> Option<()> {
+/// #         context.output.put(b"hello");
+/// #         self.0 = true;
+/// #         Some(())
+/// #     }
+/// #     fn on_input(&mut self, _: &mut (), input: &[u8], _: &mut Context<'_, ()>) -> Progress {
+/// #         Progress { consumed: input.len(), next: Next::Read }
+/// #     }
+/// #     fn on_event(&mut self, _: &mut (), _: Event, _: &mut Context<'_, ()>) -> Next { Next::Finish }
+/// #     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+/// #         if self.0 { context.command(Command::Drain { deadline_ms: 100, idle_grace_ms: 0 }); }
+/// #     }
+/// # }
+/// // `Once` is a service that greets one client and ends.
+/// let started = runtime::serve::start("127.0.0.1:0", 1, Speaks::Either, || Once(false))?;
+/// let mut client = std::net::TcpStream::connect(started.address)?;
+/// let mut greeting = String::new();
+/// client.read_to_string(&mut greeting)?;
+/// assert_eq!(greeting, "hello");
+/// started.launched.join()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 /// When the address cannot be resolved or listened on, or a thread cannot be started.

@@ -1,26 +1,21 @@
 //! The service contract: what an application gives a scheduler, and what it is given.
 //!
 //! Handlers see no descriptors, and nothing here needs a system call of them: they borrow the bytes that came, put bytes into
-//! [`Output`], and say what is to happen next. Everything that can happen to a process is a method or an
+//! [`Output`](crate::output::Output), and say what is to happen next. Everything that can happen to a process is a method or an
 //! [`Event`]; the sets are closed.
 
-use std::io;
-use std::net::IpAddr;
-use std::rc::Rc;
+mod context;
 
-use sys::connect::RemoteAddress;
+use std::io;
+
 use sys::pollset::Token;
 use sys::socket::Peer;
 
 pub use crate::close_reason::CloseReason;
+pub use context::{Command, Connect, Context, ServiceContext};
 
-use crate::clock::Now;
-use crate::mailbox::{Endpoint, Mailbox};
-use crate::output::{FileRegion, Output};
-use crate::post::{Post, Refused};
-use crate::slots::ProcessId;
-use crate::stats::Stats;
-use crate::timer::Tick;
+use crate::mailbox::Endpoint;
+use crate::output::FileRegion;
 
 /// Which of the scheduler's listeners a connection came through, in the order they were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +33,8 @@ impl ListenerIndex {
 }
 
 /// What happened to a process besides bytes that came.
+///
+/// The examples of [`Service`], [`Context`] and [`Command`] handle some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The peer ended its output; what it sent before was given.
@@ -66,6 +63,8 @@ pub enum Event {
 }
 
 /// What is to happen to a process next.
+///
+/// See [`Service`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Give it input as it comes.
@@ -85,69 +84,14 @@ pub enum Next {
 }
 
 /// How much of its input a process took, and what is to happen next.
+///
+/// See [`Service`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes taken; the rest is kept and given again with what comes.
     pub consumed: usize,
     /// What is to happen next.
     pub next: Next,
-}
-
-/// One run of a process: its name, the time, its output, the way to other endpoints.
-pub struct Context<'a, M> {
-    /// The process's name, for messages that come back to it.
-    pub id: ProcessId,
-    /// The time of its turn, or of its run: as [`Service::CLOCK`] says.
-    pub now: Now,
-    /// Where its bytes go.
-    pub output: &'a mut Output,
-    /// The scheduler's mailbox.
-    pub mail: &'a mut Mailbox<M>,
-    pub(crate) deadline: Tick,
-    pub(crate) queued_bytes: usize,
-    pub(crate) queued_file: bool,
-    pub(crate) draining: bool,
-}
-
-impl<M> Context<'_, M> {
-    /// Sets the process's one deadline, so many milliseconds from now; the former one is forgotten.
-    #[inline]
-    pub fn set_deadline_after_ms(&mut self, milliseconds: u64) {
-        self.deadline = self.now.tick_after_ms(milliseconds);
-    }
-
-    /// Forgets the deadline.
-    #[inline]
-    pub fn clear_deadline(&mut self) {
-        self.deadline = Tick::NEVER;
-    }
-
-    /// Whether so much is queued, or a file, that the service should stop producing and park: it gets
-    /// [`Event::OutputDrained`].
-    #[inline]
-    pub fn output_is_full(&self) -> bool {
-        self.queued_file
-            || self.queued_bytes + self.output.queued_bytes()
-                > crate::limits::OUTBOX_HIGH_WATER_BYTES
-            || self.output.holds_file()
-    }
-
-    /// Whether the scheduler is shutting down.
-    #[inline]
-    pub fn is_draining(&self) -> bool {
-        self.draining
-    }
-}
-
-/// A connection to be begun.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connect {
-    /// Where it leads.
-    pub to: RemoteAddress,
-    /// The local address, for TCP: each has ports of its own. `None`: the kernel chooses.
-    pub from: Option<IpAddr>,
-    /// The service's name for it, given back with [`Service::on_connect`].
-    pub ticket: u64,
 }
 
 /// When the clock is read for the times that a service is told.
@@ -157,78 +101,6 @@ pub enum ClockUse {
     PerTurn,
     /// Before every call of the service, and before the bytes it is given are received: some 20 ns each.
     PerRun,
-}
-
-/// What a service asks of its scheduler outside the run of a process.
-#[derive(Clone, Debug)]
-pub enum Command {
-    /// Run a process that was parked; nothing happens when it has ended.
-    Resume(ProcessId),
-    /// Run a process: it gets [`Event::Resumed`] whether it is parked or not, at once. Nothing happens when it has ended
-    /// or is about to.
-    Run(ProcessId),
-    /// Close a process at once: what it waits for will not come.
-    Close(ProcessId),
-    /// Begin a connection, at the end of this turn or of one soon after: so many in one turn
-    /// ([`CONNECTS_PER_TURN`](crate::limits::CONNECTS_PER_TURN)), in the order in which they were asked for. The service
-    /// hears of each by [`Service::on_connect`], unless the scheduler stops before.
-    Connect(Connect),
-    /// Stop accepting and connecting, finish what runs, and stop after so many milliseconds whatever still runs. With 0
-    /// everything is closed in this turn, and the scheduler ends.
-    Drain {
-        /// How long what runs may go on.
-        deadline_ms: u64,
-        /// How long an idle connection is kept to learn that it is to close.
-        idle_grace_ms: u64,
-    },
-}
-
-/// The scheduler as a service sees it outside the run of a process.
-pub struct ServiceContext<'a, M> {
-    /// The time of the turn, or of this call: as [`Service::CLOCK`] says.
-    pub now: Now,
-    /// The scheduler's mailbox.
-    pub mail: &'a mut Mailbox<M>,
-    /// What was counted so far.
-    pub stats: &'a Stats,
-    /// How many processes there are.
-    pub processes: usize,
-    pub(crate) post: Post<'a>,
-    pub(crate) commands: &'a mut Vec<Command>,
-    pub(crate) alarm_ns: &'a mut Option<u64>,
-}
-
-impl<M> ServiceContext<'_, M> {
-    /// Queues bytes for a process of this scheduler. All that is queued for it in a turn leaves in one write. Processes of a
-    /// scheduler share the bytes; their counter is a plain one.
-    ///
-    /// # Errors
-    /// When the process is gone, or `bound` bytes and more would wait for its peer. Of a process for which nothing waits
-    /// everything is taken.
-    pub fn queue(&mut self, to: ProcessId, bytes: &Rc<[u8]>, bound: usize) -> Result<(), Refused> {
-        self.post.queue(to, bytes, bound)
-    }
-
-    /// Asks for something; it happens after the handler returned.
-    pub fn command(&mut self, command: Command) {
-        self.commands.push(command);
-    }
-
-    /// Has a turn made in so many milliseconds at the latest, even if nothing happens until then.
-    pub fn wake_after_ms(&mut self, milliseconds: u64) {
-        self.wake_at_ns(
-            self.now.monotonic_ns.saturating_add(milliseconds.saturating_mul(1_000_000)),
-        );
-    }
-
-    /// Has a turn made at this monotonic time at the latest, as exactly as the scheduler's
-    /// [`Punctuality`](crate::scheduler::Punctuality). Of several times the earliest counts; once it has come, none does.
-    pub fn wake_at_ns(&mut self, monotonic_ns: u64) {
-        let earlier = self.alarm_ns.is_none_or(|alarm_ns| monotonic_ns < alarm_ns);
-        if earlier {
-            *self.alarm_ns = Some(monotonic_ns);
-        }
-    }
 }
 
 /// An application on one scheduler. Each scheduler has its own; nothing in it is shared.

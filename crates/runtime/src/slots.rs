@@ -52,6 +52,19 @@ struct Slot<T> {
 }
 
 /// A table of processes, bounded.
+///
+/// ```
+/// use runtime::slots::Slots;
+///
+/// let mut slots = Slots::new(10);
+/// let first = slots.insert("a").expect("there is room");
+/// assert_eq!(slots.lookup(first), Some(&mut "a"));
+/// assert_eq!(slots.remove(first), Some("a"));
+/// let second = slots.insert("b").expect("there is room");
+/// // The slot is used again, the name is not.
+/// assert_eq!(first.index(), second.index());
+/// assert_eq!(slots.lookup(first), None);
+/// ```
 pub struct Slots<T> {
     slots: Vec<Slot<T>>,
     first_free: u32,

@@ -78,6 +78,19 @@ fn send_stop<S>(mail: &mut Mailbox<AppMessage<S>>, patience: Duration) {
 }
 
 /// A server that runs.
+///
+/// ```
+/// use http::{App, Response, Server};
+/// use std::time::Duration;
+///
+/// let app = || App::new(()).get("/", |_call| Ok(Response::text("hello")));
+/// let server = Server::listen("127.0.0.1:0").schedulers(1).start(app)?;
+/// assert_ne!(server.address().port(), 0);
+/// let handle = server.handle();
+/// std::thread::spawn(move || handle.stop(Duration::from_secs(5)));
+/// server.join()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Running {
     address: SocketAddr,
     launched: Launched,
@@ -114,6 +127,8 @@ impl Running {
 }
 
 /// Stops a server from any thread.
+///
+/// See [`Running`] for an example.
 #[derive(Clone, Debug)]
 pub struct Stop(Sender<Duration>);
 
