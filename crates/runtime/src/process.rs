@@ -67,6 +67,8 @@ impl Flags {
     pub(crate) const OVER: Flags = Flags(1024);
     /// Something was posted to it in this turn.
     pub(crate) const POSTED: Flags = Flags(2048);
+    /// All its output has left, and it has not been told.
+    pub(crate) const DRAINED: Flags = Flags(4096);
 
     #[inline]
     pub(crate) fn has(self, other: Flags) -> bool {

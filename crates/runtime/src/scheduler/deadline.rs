@@ -71,6 +71,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 return Err(CloseReason::SlowReader);
             }
         }
+        // Its deadline did not run while its output waited. It may set another one when it is told that this has left.
+        self.tell_drained(id, process)?;
         if process.outbox.is_some() || process.deadline > now.tick() {
             return Ok(());
         }

@@ -216,6 +216,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         // Tried whether room was reported or not: a turn's share that was used up, and a file that was read
         // meanwhile, are not followed by a report.
         self.transmit_outbox(id, process)?;
+        self.tell_drained(id, process)?;
         if process.flags.take(Flags::RESUMED) && process.mode == Mode::Parked {
             self.tell(id, process, Event::Resumed)?;
         }
@@ -260,7 +261,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Ok(())
     }
 
-    /// All output was sent: closes, begins to discard, or tells a process that waited for it.
+    /// All output was sent: closes, begins to discard, or queues a process that is to be told of it. It is told in a run of its own:
+    /// one that puts out more each time would have no end here, as long as its peer takes it.
     pub(super) fn on_sent(
         &mut self,
         id: ProcessId,
@@ -287,19 +289,23 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 self.begin_to_discard(id, process);
                 Ok(())
             }
-            Mode::Reading if output == Drained::AfterWaiting => self.tell_drained(id, process),
-            Mode::Parked if output != Drained::Nothing => self.tell_drained(id, process),
-            Mode::Connecting | Mode::Reading | Mode::Parked | Mode::Discarding => Ok(()),
+            Mode::Reading | Mode::Parked => {
+                let reads = process.mode == Mode::Reading;
+                if output == Drained::AfterWaiting || output == Drained::AtOnce && !reads {
+                    process.flags.set(Flags::DRAINED);
+                    self.queue(id, process);
+                }
+                Ok(())
+            }
+            Mode::Connecting | Mode::Discarding => Ok(()),
         }
     }
 
-    /// The process may want the input that it left.
-    fn tell_drained(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        self.tell(id, process, Event::OutputDrained)?;
-        if process.mode == Mode::Reading
-            && (process.inbox.is_some() || process.flags.has(Flags::READABLE))
-        {
-            self.queue(id, process);
+    /// Tells a process that all its output has left, if it was queued for that and it is still so.
+    pub(super) fn tell_drained(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let is_drained = process.flags.take(Flags::DRAINED) && process.outbox.is_none();
+        if is_drained && matches!(process.mode, Mode::Reading | Mode::Parked) {
+            self.tell(id, process, Event::OutputDrained)?;
         }
         Ok(())
     }
