@@ -24,8 +24,6 @@ pub const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 pub const FAILURES_LOGGED_PER_SECOND: u32 = 10;
 /// 4,096 messages of an app wait for room in the mailboxes of other schedulers; a call that asks them then is answered 503.
 pub const ASKED_UNSENT_MAX: usize = 4096;
-/// 64 times of calls that have ended are kept besides as many as there are calls; then they are dropped.
-pub const STALE_TIMES: usize = 64;
 
 /// 256 bytes of a malformed request line are written to the access log; the rest is left out.
 pub const LOG_REFUSED_BYTES: usize = 256;

@@ -4,7 +4,6 @@
 //! is the `script` crate's to say.
 
 mod absent;
-mod alarms;
 mod at_work;
 mod counts;
 mod crowding;

@@ -127,13 +127,8 @@ pub const TOLL_SPAN_NS: u64 = 10_000_000;
 pub const TOLL_MIN_NS: u64 = 250;
 /// 20 us that a step is charged at the most: beyond is the work for others, files and sleeping among it.
 pub const TOLL_MAX_NS: u64 = 20_000;
-/// 1,000 times that page processes wait for are looked at in one turn; the others in the next.
-pub const ALARMS_PER_TURN: usize = 1_000;
 /// 100 requests of a page to the server are answered at once, if they take no more than a slice; then others get their turn.
 pub const PAGE_ANSWERS_AT_ONCE: usize = 100;
-/// 64 times that nobody waits for any more are kept, and as many as there are processes that wait; more are looked
-/// for and dropped.
-pub const STALE_ALARMS: usize = 64;
 
 // ---- Fetches of pages ----
 

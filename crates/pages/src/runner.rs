@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
+use runtime::alarms::Alarms;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
@@ -15,7 +16,6 @@ use script::engine::{
     Wait,
 };
 
-use super::alarms::Alarms;
 use super::at_work::AtWork;
 use super::counts::{Counters, RowIndex};
 use super::delivery::{Delivery, Met};
@@ -70,7 +70,7 @@ pub struct Runner {
     pub(super) mailboxes: Mailboxes,
     /// Requests that have not begun, as pages had their time of a turn: they do when they go on.
     pub(super) put_off: HashMap<ProcessId, RowIndex>,
-    pub(super) alarms: Alarms,
+    pub(super) alarms: Alarms<Key>,
     /// Who goes on at the end of the turn.
     pub(super) ready: Ready,
     pub(super) outgoing: Outgoing,

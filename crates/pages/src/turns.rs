@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use runtime::limits::ALARMS_PER_TURN;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
@@ -14,9 +15,7 @@ use super::post::Letter;
 use super::process::{Key, ProcessState, Work};
 use super::ready::Used;
 use super::runner::{Moment, Runner, Turnout};
-use crate::limits::{
-    ALARMS_PER_TURN, LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART,
-};
+use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART};
 
 impl Runner {
     /// At the end of a turn: what was spawned goes on now, requests in the next turn.

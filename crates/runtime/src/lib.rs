@@ -4,6 +4,7 @@
 //! one scheduler for life. Owns the turn and everything in it. Never knows what bytes mean: that is the
 //! [`Service`](service::Service) it is given.
 
+pub mod alarms;
 pub mod clock;
 mod close_reason;
 pub mod diagnostic;

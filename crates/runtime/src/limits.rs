@@ -237,3 +237,8 @@ pub const OUTLET_END_TRIES: u32 = 100;
 ///
 /// Consequence: the end of the process may come so much later than the last line.
 pub const OUTLET_END_PAUSE: Duration = Duration::from_millis(10);
+
+/// 1,000 times that requests or page processes wait for are looked at in one turn; the others in the next.
+pub const ALARMS_PER_TURN: usize = 1_000;
+/// 64 times that nobody waits for any more are kept, and as many as there are waiters; more are looked for and dropped.
+pub const STALE_ALARMS: usize = 64;

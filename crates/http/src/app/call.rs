@@ -3,12 +3,12 @@
 //! Owns the way to the request, the state, and the waits of handlers. How a wait ends is in `waiting`. Never writes an answer.
 
 use std::any::Any;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
+use runtime::alarms::Alarms;
 use runtime::clock::Now;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
@@ -67,7 +67,7 @@ pub(super) enum Wait<S> {
 pub(super) struct Waiting<S> {
     pub(super) calls: HashMap<ProcessId, Wait<S>>,
     /// A time whose call has ended stays until it comes, or until there are too many of them.
-    pub(super) times: BinaryHeap<Reverse<(u64, ProcessId)>>,
+    pub(super) times: Alarms<ProcessId>,
     pub(super) unsent: BTreeMap<Endpoint, VecDeque<AppMessage<S>>>,
     /// How many questions were asked: each has a number, so that a late answer is not taken for another one's.
     pub(super) questions: u64,

@@ -3,12 +3,13 @@
 //! Owns when a wait is over, and messages that found no room. Never runs a closure.
 
 use std::any::Any;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use runtime::alarms::Alarms;
+use runtime::limits::ALARMS_PER_TURN;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -18,7 +19,7 @@ use super::Failure;
 use super::call::{Then, ThenWith, Values, Wait, Waiting};
 use super::message::{AppMessage, Kind, Work};
 use super::response::Response;
-use crate::limits::{ASKED_UNSENT_MAX, STALE_TIMES};
+use crate::limits::ASKED_UNSENT_MAX;
 
 /// The state of a call when its connection asks for an answer.
 pub(super) enum Asked<S> {
@@ -34,7 +35,7 @@ impl<S: 'static> Waiting<S> {
     pub(super) fn new() -> Self {
         Self {
             calls: HashMap::default(),
-            times: BinaryHeap::new(),
+            times: Alarms::default(),
             unsent: BTreeMap::new(),
             questions: 0,
         }
@@ -42,13 +43,12 @@ impl<S: 'static> Waiting<S> {
 
     pub(super) fn until(&mut self, id: ProcessId, due_ns: u64, then: Then<S>) -> Response {
         self.calls.insert(id, Wait::Until { due_ns, then });
-        self.times.push(Reverse((due_ns, id)));
-        if self.times.len() > 2 * self.calls.len() + STALE_TIMES {
-            let calls = &self.calls;
-            self.times.retain(|Reverse((due_ns, id))| {
-                matches!(calls.get(id), Some(Wait::Until { due_ns: due, .. }) if due == due_ns)
-            });
-        }
+        self.times.set(due_ns, id);
+        let calls = &self.calls;
+        self.times.tidy(calls.len(), |id| match calls.get(&id) {
+            Some(Wait::Until { due_ns, .. }) => Some(*due_ns),
+            _ => None,
+        });
         Response::later()
     }
 
@@ -133,20 +133,21 @@ impl<S: 'static> Waiting<S> {
 
     /// A turn ends: times that have come, and messages that find room now.
     pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, AppMessage<S>>) {
-        while let Some(Reverse((due_ns, id))) = self.times.peek().copied() {
-            if due_ns > context.now.monotonic_ns {
-                context.wake_at_ns(due_ns);
-                break;
-            }
-            self.times.pop();
+        let now_ns = context.now.monotonic_ns;
+        for _ in 0..ALARMS_PER_TURN {
+            let Some(id) = self.times.take_due(now_ns) else { break };
+            // One that has begun to wait for something else meanwhile is passed over.
             let is_due =
-                |wait: &Wait<S>| matches!(wait, Wait::Until { due_ns: due, .. } if *due == due_ns);
+                |wait: &Wait<S>| matches!(wait, Wait::Until { due_ns, .. } if *due_ns <= now_ns);
             if self.calls.get(&id).is_some_and(is_due)
                 && let Some(Wait::Until { then, .. }) = self.calls.remove(&id)
             {
                 self.calls.insert(id, Wait::Ready(then));
                 context.command(Command::Resume(id));
             }
+        }
+        if let Some(next_ns) = self.times.next_ns() {
+            context.wake_at_ns(next_ns);
         }
         self.unsent.retain(|to, messages| {
             while let Some(message) = messages.pop_front() {
