@@ -37,7 +37,8 @@ impl ListenerIndex {
 /// The examples of [`Service`], [`Context`] and [`Command`] handle some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The peer ended its output; what it sent before was given.
+    /// The peer ended its output; what it sent before was given. Output may still reach it. Where the connection is over in both
+    /// directions the process is closed behind this, whatever it wants next.
     InputEnded,
     /// The other side has ended its output, and the process is parked. Told once, and again when it has been given
     /// input since. There may be input before that end; it comes, and [`Event::InputEnded`] after it, once the process

@@ -22,17 +22,22 @@ pub(super) enum Drained {
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// A parked process whose peer has ended something. It receives nothing, and would not see that, however early it was.
+    /// The peer has ended something. A parked process receives nothing, and would not see that, however early it was. One that reads on
+    /// has been told; where the connection is over in both directions nothing will come for it any more.
     #[cold]
-    fn look_after_parked(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        if process.flags.has(Flags::OVER) {
-            return Err(CloseReason::Failed);
+    fn look_after_end(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let is_over = process.flags.has(Flags::OVER);
+        match process.mode {
+            Mode::Parked if is_over => Err(CloseReason::Failed),
+            Mode::Parked if !process.flags.has(Flags::END_TOLD) => {
+                process.flags.set(Flags::END_TOLD);
+                self.tell(id, process, Event::PeerFinished)
+            }
+            Mode::Reading if is_over && !process.flags.has(Flags::READABLE.and(Flags::QUEUED)) => {
+                Err(CloseReason::Failed)
+            }
+            _ => Ok(()),
         }
-        if process.flags.has(Flags::END_TOLD) {
-            return Ok(());
-        }
-        process.flags.set(Flags::END_TOLD);
-        self.tell(id, process, Event::PeerFinished)
     }
 
     /// Receives for a process until its socket is empty, it wants no more, or it had its share of the turn.
@@ -244,8 +249,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// What every run ends with: the process is watched, and if it was not finished in its share of the turn it is queued.
     #[inline]
     pub(super) fn after_run(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        if process.mode == Mode::Parked && process.flags.has(Flags::ENDED.and(Flags::OVER)) {
-            self.look_after_parked(id, process)?;
+        if process.flags.has(Flags::ENDED.and(Flags::OVER)) {
+            self.look_after_end(id, process)?;
         }
         if !process.flags.has(Flags::WATCHED) {
             process.flags.set(Flags::WATCHED);
