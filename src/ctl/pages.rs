@@ -43,7 +43,7 @@ const COLUMNS: [&str; 9] = [
     "hold",
 ];
 
-/// The table of a `/stats` answer; nothing where no page was asked for.
+/// The table of a `/stats` answer; nothing where no page was asked for, unless one is named.
 pub(crate) fn table(stats: &Value, selection: &Selection<'_>) -> String {
     let rows = rows(stats);
     let mut shown: Vec<(&str, Row)> = rows
@@ -53,6 +53,7 @@ pub(crate) fn table(stats: &Value, selection: &Selection<'_>) -> String {
         .collect();
     if shown.is_empty() {
         return match (rows.is_empty(), selection.part) {
+            (true, Some(_)) => "no page has been asked for since the start\n".to_owned(),
             (false, Some(part)) => format!("no page that was asked for has `{part}` in its name\n"),
             _ => String::new(),
         };
@@ -190,7 +191,8 @@ mod tests {
             ["no page that was asked for has `no` in its name"]
         );
         let nothing = json!({ "schedulers": [{ "answering": true }] });
-        let selection = Selection { part: Some("no"), order: Order::Cpu, most: 1 };
-        assert_eq!(table(&nothing, &selection), "");
+        let empty = |part| table(&nothing, &Selection { part, order: Order::Cpu, most: 1 });
+        assert_eq!(empty(None), "");
+        assert_eq!(empty(Some("no")), "no page has been asked for since the start\n");
     }
 }
