@@ -3,6 +3,7 @@
 //! Owns what every answer has in common: how it is asked for, counted and logged, and what it means for the connection. Never
 //! decides what is answered.
 
+use runtime::output::FileRegion;
 use runtime::service::{Command, Context, ListenerIndex, Next, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
@@ -34,10 +35,13 @@ impl<A: Application> Http<A> {
     ) -> Intake {
         let (id, now) = (context.id, context.now);
         let mut context = AnswerContext { id, now, mail: context.mail };
-        self.asked = Some(id);
-        let intake = self.application.begin_body(request, &mut context);
-        self.asked = None;
-        intake
+        self.application.begin_body(request, &mut context)
+    }
+
+    /// A file that a connection sends is not in memory: [`runtime::service::Service::on_cold_file`].
+    pub fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, A::Message>) -> bool {
+        self.last = context.id;
+        self.application.on_cold_file(region, context)
     }
 
     /// Hands a piece of a body over to the application.
@@ -116,9 +120,7 @@ impl<A: Application> Http<A> {
         };
         let mut answer_context =
             AnswerContext { id: context.id, now: context.now, mail: context.mail };
-        self.asked = Some(context.id);
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
-        self.asked = None;
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;

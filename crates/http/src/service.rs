@@ -67,11 +67,11 @@ impl<A: Application> Service for Http<A> {
         region: &FileRegion,
         context: &mut Context<'_, A::Message>,
     ) -> bool {
-        self.application.on_cold_file(region, context)
+        self.warm(region, context)
     }
 
-    fn on_close(&mut self, mut connection: Connection, _reason: CloseReason) {
-        connection.leave(self);
+    fn on_close(&mut self, connection: Connection, reason: CloseReason) {
+        connection.on_close(self, reason);
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, A::Message>) {

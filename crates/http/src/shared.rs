@@ -29,8 +29,8 @@ pub struct Http<A> {
     pub(super) stats: HttpStats,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
-    /// The process whose request the application is asked about; it stays here when the application panics.
-    pub(super) asked: Option<ProcessId>,
+    /// The process of the connection that ran last: when that ends with a panic, it is what the application was asked about.
+    pub(super) last: ProcessId,
     /// What the part that was just written began. Not in the outcome, which every answer has.
     pub(super) begun: Option<Begun>,
     /// Processes whose client has taken a part.
@@ -49,7 +49,7 @@ impl<A> Http<A> {
             log,
             stats: HttpStats::default(),
             slots: None,
-            asked: None,
+            last: ProcessId::from_bits(0),
             begun: None,
             taken: Vec::new(),
             cut_short: Vec::new(),

@@ -136,9 +136,9 @@ impl Service for Both {
         }
     }
 
-    fn on_close(&mut self, process: Process, _reason: CloseReason) {
-        if let Process::Http(mut connection) = process {
-            connection.leave(&mut self.http);
+    fn on_close(&mut self, process: Process, reason: CloseReason) {
+        if let Process::Http(connection) = process {
+            connection.on_close(&mut self.http, reason);
         }
     }
 

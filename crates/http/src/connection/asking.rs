@@ -2,7 +2,7 @@
 //!
 //! Owns the way from one call to the next, and what an end before the last one means. Never writes a reply.
 
-use runtime::service::{Context, Next, Progress};
+use runtime::service::{CloseReason, Context, Next, Progress};
 use wire::http::head::{self, FieldSlots, Head};
 use wire::http::status::Status;
 
@@ -105,13 +105,24 @@ impl Connection {
         matches!(self.phase, Phase::Waiting | Phase::Sending)
     }
 
-    /// It ends; nothing more is asked about a request that waits.
-    pub fn leave<A: Application>(&mut self, http: &mut Http<A>) {
-        self.leave_body(http);
-        if let Some(process) = http.asked.take() {
-            // It was closed because the application panicked.
-            http.application_mut().on_gone(process);
+    /// Its process has ended: [`runtime::service::Service::on_close`].
+    pub fn on_close<A: Application>(mut self, http: &mut Http<A>, reason: CloseReason) {
+        if reason != CloseReason::Panicked {
+            return self.leave(http);
         }
+        // The application may have been asked about a request that is not kept, or not yet.
+        let process = http.last;
+        http.application_mut().on_gone(process);
+        if let Some(pending) = self.pending.take()
+            && let Some(begun) = pending.begun
+        {
+            http.note_cut(pending, begun, self.peer());
+        }
+    }
+
+    /// Nothing more is asked about a request that waits.
+    pub(super) fn leave<A: Application>(&mut self, http: &mut Http<A>) {
+        self.leave_body(http);
         if !self.is_asking() {
             return;
         }

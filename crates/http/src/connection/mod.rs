@@ -114,6 +114,7 @@ impl Connection {
         input: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
+        http.last = context.id;
         let mut slots = http.lend_slots();
         let progress = self.take_input(http, input, &mut slots, context);
         http.return_slots(slots);
@@ -144,7 +145,8 @@ impl Connection {
             if step.next != Next::Read {
                 return Progress { consumed, next: step.next };
             }
-            if step == NEEDS_MORE {
+            if step.consumed == 0 {
+                // More bytes are needed.
                 break;
             }
         }
@@ -215,7 +217,7 @@ impl Connection {
     }
 
     /// What follows an answer: the next request, the end, or a wait.
-    #[inline]
+    #[inline(always)]
     fn after_answer<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -225,12 +227,25 @@ impl Connection {
         available: usize,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
+        if next == Next::Read {
+            self.requests += 1;
+            self.become_idle(http, context);
+            return Progress { consumed, next };
+        }
+        self.after_last_answer(http, next, head, (consumed, available), context)
+    }
+
+    /// What follows an answer behind which no request is taken, or not now.
+    fn after_last_answer<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        next: Next,
+        head: &[u8],
+        (consumed, available): (usize, usize),
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
         match next {
-            Next::Read => {
-                self.requests += 1;
-                self.become_idle(http, context);
-                Progress { consumed, next }
-            }
+            Next::Read => Progress { consumed, next },
             Next::Finish => {
                 self.phase = Phase::Over;
                 // Unread bytes would turn our close into a reset, and the reply could be lost.
@@ -278,6 +293,7 @@ impl Connection {
         event: Event,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
+        http.last = context.id;
         match event {
             Event::Resumed if self.phase == Phase::Waiting => {
                 self.ask_pending(http, 0, 0, context).next

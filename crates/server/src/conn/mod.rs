@@ -27,7 +27,7 @@ use self::log::When;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site_data::SiteData;
-use http::{AccessLog, Application, Connection, Http};
+use http::{AccessLog, Connection, Http};
 use pages::fetch::Client;
 
 // An idle connection costs its slot and nothing else (`tests/idle_memory.rs` counts the heap).
@@ -152,7 +152,7 @@ impl Service for Connections {
         region: &FileRegion,
         context: &mut Context<'_, Message>,
     ) -> bool {
-        self.http.application_mut().on_cold_file(region, context)
+        self.http.warm(region, context)
     }
 
     fn on_close(&mut self, process: Process, reason: CloseReason) {

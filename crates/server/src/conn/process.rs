@@ -74,7 +74,7 @@ impl Process {
 
     pub(super) fn on_close(self, connections: &mut Connections, reason: CloseReason) {
         match self {
-            Self::Http(mut connection) => connection.leave(&mut connections.http),
+            Self::Http(connection) => connection.on_close(&mut connections.http, reason),
             Self::Outbound(outbound) => outbound.on_close(&mut connections.client, reason),
         }
     }
