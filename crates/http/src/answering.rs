@@ -27,6 +27,13 @@ pub(super) struct Asked<'r> {
 }
 
 impl<A: Application> Http<A> {
+    /// A connection begins to run: whose it is, and the second that all its replies name.
+    #[inline]
+    pub(super) fn begin_event(&mut self, context: &Context<'_, A::Message>) {
+        self.last = context.id;
+        self.parts.set_second(context.now.unix_seconds);
+    }
+
     /// Tells the application of a body that is handed over to it.
     pub(super) fn begin_body(
         &mut self,
@@ -40,7 +47,7 @@ impl<A: Application> Http<A> {
 
     /// A file that a connection sends is not in memory: [`runtime::service::Service::on_cold_file`].
     pub fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, A::Message>) -> bool {
-        self.last = context.id;
+        self.begin_event(context);
         self.application.on_cold_file(region, context)
     }
 
@@ -105,7 +112,6 @@ impl<A: Application> Http<A> {
         begun: Option<Begun>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        self.parts.set_second(context.now.unix_seconds);
         let request = &asked.request;
         let body_use = BodyUse::of_method(request.method());
         let mut reply = Reply {
@@ -202,7 +208,6 @@ impl<A: Application> Http<A> {
         seen: &[u8],
         context: &mut Context<'_, A::Message>,
     ) {
-        self.parts.set_second(context.now.unix_seconds);
         self.stats.refused += 1;
         self.stats.count(status);
         let mut body = std::mem::take(&mut self.parts.body);

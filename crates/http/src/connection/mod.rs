@@ -114,7 +114,7 @@ impl Connection {
         input: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        http.last = context.id;
+        http.begin_event(context);
         let mut slots = http.lend_slots();
         let progress = self.take_input(http, input, &mut slots, context);
         http.return_slots(slots);
@@ -293,7 +293,7 @@ impl Connection {
         event: Event,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        http.last = context.id;
+        http.begin_event(context);
         match event {
             Event::Resumed if self.phase == Phase::Waiting => {
                 self.ask_pending(http, 0, 0, context).next
