@@ -35,21 +35,23 @@ pub enum Looked {
     Busy,
 }
 
-/// Counts since the cache was made, and its size now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheStats {
-    /// Answers given without a look at the disk.
-    pub hits: u64,
-    /// Requests that had to wait for the disk.
-    pub misses: u64,
-    /// Jobs sent while the answer was given at once.
-    pub refreshes: u64,
-    /// Results forgotten for want of room.
-    pub evictions: u64,
-    /// Bytes held.
-    pub bytes: usize,
-    /// Paths held.
-    pub paths: usize,
+metric::counted! {
+    /// Counts since the cache was made, and its size now.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct CacheStats {
+        /// Requests for files answered without a look at the disk.
+        pub hits: u64 = Counter(Count, "files.hits", "file_cache_hits"),
+        /// Requests for files that waited for the disk.
+        pub misses: u64 = Counter(Count, "files.misses", "file_cache_misses"),
+        /// Looks at the disk while the answer was given at once.
+        pub refreshes: u64 = Counter(Count, "files.refreshes", "file_cache_refreshes"),
+        /// Files that left for want of room.
+        pub evictions: u64 = Counter(Count, "files.evictions", "file_cache_evictions"),
+        /// Bytes of files held in memory.
+        pub bytes: usize = Gauge(Bytes, "files.bytes", "file_cache", metric::from_size),
+        /// Paths held.
+        pub paths: usize = Gauge(Count, "files.paths", "file_cache_paths", metric::from_size),
+    }
 }
 
 /// The results of one scheduler.

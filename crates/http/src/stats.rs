@@ -2,41 +2,43 @@
 
 use wire::http::status::Status;
 
-/// Requests and what became of them.
-///
-/// ```
-/// use http::{App, Response};
-/// use world::Stage;
-///
-/// let app = || App::new(()).get("/", |_call| Ok(Response::text("hello")));
-/// let mut stage = Stage::new(1, || app().into_service());
-/// let client = stage.connect();
-/// stage.exchange(client, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
-/// let stats = stage.schedulers()[0].service().stats();
-/// assert_eq!((stats.requests, stats.by_class[4]), (1, 1));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HttpStats {
-    /// Requests answered, refused ones included.
-    pub requests: u64,
-    /// Replies by the first digit of their status; index 0 is unused.
-    pub by_class: [u64; 6],
-    /// Requests refused by the connection itself: malformed, too large, too slow.
-    pub refused: u64,
-    /// Requests that had to wait for something.
-    pub waited: u64,
-    /// Waits that ended at their deadline.
-    pub waits_expired: u64,
-    /// Connections closed for want of a whole head in time.
-    pub header_timeouts: u64,
-    /// Connections closed for want of a body in time.
-    pub body_timeouts: u64,
-    /// Idle connections closed at the end of their keep-alive time.
-    pub keep_alive_timeouts: u64,
-    /// PROXY headers refused.
-    pub proxy_refused: u64,
-    /// Lines of the access log that were dropped because the disk could not follow.
-    pub log_dropped_lines: u64,
+metric::counted! {
+    /// Requests and what became of them.
+    ///
+    /// ```
+    /// use http::{App, Response};
+    /// use world::Stage;
+    ///
+    /// let app = || App::new(()).get("/", |_call| Ok(Response::text("hello")));
+    /// let mut stage = Stage::new(1, || app().into_service());
+    /// let client = stage.connect();
+    /// stage.exchange(client, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+    /// let stats = stage.schedulers()[0].service().stats();
+    /// assert_eq!((stats.requests, stats.by_class[4]), (1, 1));
+    /// ```
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct HttpStats {
+        /// Requests answered.
+        pub requests: u64 = Counter(Count, "http.requests", "requests"),
+        /// Replies by the first digit of their status; index 0 is unused.
+        pub by_class: [u64; 6] = Elsewhere("by class"),
+        /// Requests refused by the connection itself: malformed, too large, too slow.
+        pub refused: u64 = Counter(Count, "http.refused", "requests_refused"),
+        /// Requests that had to wait for something.
+        pub waited: u64 = Counter(Count, "http.waited", "requests_waited"),
+        /// Waits that ended at their deadline.
+        pub waits_expired: u64 = Counter(Count, "http.waits_expired", "waits_expired"),
+        /// Connections closed for want of a whole head in time.
+        pub header_timeouts: u64 = Counter(Count, "http.header_timeouts", "header_timeouts"),
+        /// Connections closed for want of a body in time.
+        pub body_timeouts: u64 = Counter(Count, "http.body_timeouts", "body_timeouts"),
+        /// Idle connections closed at the end of their keep-alive time.
+        pub keep_alive_timeouts: u64 = Counter(Count, "http.keep_alive_timeouts", "keep_alive_timeouts"),
+        /// PROXY headers refused.
+        pub proxy_refused: u64 = Counter(Count, "http.proxy_refused", "proxy_refused"),
+        /// Access log lines dropped because the writer could not follow.
+        pub log_dropped_lines: u64 = Counter(Count, "http.log_lines_dropped", "log_lines_dropped"),
+    }
 }
 
 impl HttpStats {

@@ -8,35 +8,43 @@ use script::engine::{Code, Fault, Step, Usage};
 use super::family::Budget;
 use crate::limits::{COUNTED_PAGES_MAX, VISITS_AVERAGED};
 
-/// What is counted of a page, or of several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PageCounts {
-    /// Runs begun.
-    pub requests: u64,
-    /// Runs that an error of the page ended, and requests for a page that was never good.
-    pub failures: u64,
-    /// Runs ended as their CPU time was used up.
-    pub over_budget: u64,
-    /// Runs ended for want of memory.
-    pub over_memory: u64,
-    /// Runs ended where they could not be interrupted.
-    pub stalled: u64,
-    /// Runs ended at their deadline.
-    pub late: u64,
-    /// Runs ended as their client sent what they cannot look at.
-    pub refused: u64,
-    /// Runs that ended with their client.
-    pub cancelled: u64,
-    /// Processes that were spawned.
-    pub spawned: u64,
-    /// Slices that were over before the page was.
-    pub slices: u64,
-    /// CPU time, allocated bytes, native code made.
-    pub used: Usage,
-    /// CPU time of spawned processes, which is a part of the whole.
-    pub spawned_cpu_ns: u64,
-    /// The most bytes that a run held when it came back.
-    pub held_max_bytes: u64,
+metric::counted! {
+    /// What is counted of a page, or of several.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct PageCounts {
+        /// Runs of pages begun.
+        pub requests: u64 = Counter(Count, "requests", "page_requests"),
+        /// Runs of pages ended by an error of the page.
+        pub failures: u64 = Counter(Count, "failures", "page_failures"),
+        /// Runs ended as their CPU time was used up.
+        pub over_budget: u64 = Elsewhere("as a kill, by reason"),
+        /// Runs ended for want of memory.
+        pub over_memory: u64 = Elsewhere("as a kill, by reason"),
+        /// Runs ended where they could not be interrupted.
+        pub stalled: u64 = Elsewhere("as a kill, by reason"),
+        /// Runs ended at their deadline.
+        pub late: u64 = Elsewhere("as a kill, by reason"),
+        /// Runs of pages ended because their client sent what no page can look at.
+        pub refused: u64 = Counter(Count, "refused", "page_refusals"),
+        /// Runs of pages that ended with their client.
+        pub cancelled: u64 = Counter(Count, "cancelled", "page_cancellations"),
+        /// Processes that pages spawned.
+        pub spawned: u64 = Counter(Count, "spawned", "page_spawned"),
+        /// Time slices that were over before their page was.
+        pub slices: u64 = Counter(Count, "slices", "page_slices"),
+        /// CPU time of pages, sampled.
+        pub cpu_ns: u64 = Counter(Microseconds, "cpu_us", "page_cpu", metric::microseconds),
+        /// Bytes that runs of pages allocated, most of them free again.
+        pub allocated_bytes: u64 = Counter(Bytes, "allocated_bytes", "page_allocated"),
+        /// Traces that became native code.
+        pub traces: u64 = Counter(Count, "traces", "page_traces"),
+        /// Traces that did not become native code.
+        pub traces_aborted: u64 = Counter(Count, "traces_aborted", "page_traces_aborted"),
+        /// CPU time of processes that pages spawned, a part of that of pages.
+        pub spawned_cpu_ns: u64 = Counter(Microseconds, "spawned_cpu_us", "page_spawned_cpu", metric::microseconds),
+        /// Most bytes that a run held when it came back.
+        pub held_max_bytes: u64 = Gauge(Bytes, "held_max_bytes", "page_held_max"),
+    }
 }
 
 impl PageCounts {
@@ -53,11 +61,11 @@ impl PageCounts {
     }
 
     #[inline]
-    fn add_usage(&mut self, other: Usage) {
-        self.used.cpu_ns += other.cpu_ns;
-        self.used.allocated_bytes += other.allocated_bytes;
-        self.used.traces += other.traces;
-        self.used.traces_aborted += other.traces_aborted;
+    fn add_usage(&mut self, used: Usage) {
+        self.cpu_ns += used.cpu_ns;
+        self.allocated_bytes += used.allocated_bytes;
+        self.traces += used.traces;
+        self.traces_aborted += used.traces_aborted;
     }
 
     pub(super) fn add_fault(&mut self, fault: Fault) {
@@ -93,7 +101,10 @@ impl PageCounts {
         self.cancelled += other.cancelled;
         self.spawned += other.spawned;
         self.slices += other.slices;
-        self.add_usage(other.used);
+        self.cpu_ns += other.cpu_ns;
+        self.allocated_bytes += other.allocated_bytes;
+        self.traces += other.traces;
+        self.traces_aborted += other.traces_aborted;
         self.spawned_cpu_ns += other.spawned_cpu_ns;
         self.held_max_bytes = self.held_max_bytes.max(other.held_max_bytes);
     }
@@ -220,19 +231,28 @@ impl Counters {
     }
 }
 
+metric::counted! {
+    /// The memory of the engines that run pages, garbage included.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct EngineMemory {
+        /// Memory of the page engine.
+        pub bytes: usize = Gauge(Bytes, "memory_bytes", "page_memory", metric::from_size),
+        /// Memory that the page engine may have.
+        pub max_bytes: usize = Gauge(Bytes, "memory_max_bytes", "page_memory_max", metric::from_size),
+        /// Memory of the engine that runs what pages spawned.
+        pub process_bytes: usize = Gauge(Bytes, "process_memory_bytes", "page_process_memory", metric::from_size),
+        /// Memory that the engine may have that runs what pages spawned.
+        pub process_max_bytes: usize = Gauge(Bytes, "process_memory_max_bytes", "page_process_memory_max", metric::from_size),
+    }
+}
+
 /// What a scheduler counted of its pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagesReport {
     /// How code is run.
     pub code: Code,
-    /// Bytes that Lua has, garbage included.
-    pub memory_bytes: usize,
-    /// Bytes that it may have.
-    pub memory_max_bytes: usize,
-    /// Bytes that Lua has for processes, garbage included.
-    pub process_memory_bytes: usize,
-    /// Bytes that it may have for them.
-    pub process_memory_max_bytes: usize,
+    /// The memory of Lua.
+    pub memory: EngineMemory,
     /// Pages under way that do not run now.
     pub waiting: usize,
     /// All pages together.
@@ -248,23 +268,25 @@ impl PagesReport {
     }
 }
 
-/// What was counted of one page.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PageReport {
-    /// Its file; `None` for all that have no row of their own.
-    pub page: Option<String>,
-    /// Runs under way that do not run now.
-    pub waiting: u64,
-    /// Those of them that were spawned.
-    pub spawned_waiting: u64,
-    /// Bytes that the others hold.
-    pub held_bytes: u64,
-    /// Requests of which processes live.
-    pub families: u64,
-    /// Bytes that those processes hold.
-    pub spawned_held_bytes: u64,
-    /// The numbers.
-    pub counts: PageCounts,
+metric::counted! {
+    /// What was counted of one page.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct PageReport {
+        /// Its file; `None` for all that have no row of their own.
+        pub page: Option<String> = Elsewhere("its name"),
+        /// Pages under way that wait.
+        pub waiting: u64 = Gauge(Count, "waiting", "pages_waiting"),
+        /// Processes under way that pages spawned.
+        pub spawned_waiting: u64 = Gauge(Count, "spawned_waiting", "page_processes"),
+        /// Bytes that requests of pages hold.
+        pub held_bytes: u64 = Gauge(Bytes, "held_bytes", "page_held"),
+        /// Requests whose spawned processes live.
+        pub families: u64 = Gauge(Count, "spawned_requests", "page_process_requests"),
+        /// Bytes that spawned processes hold.
+        pub spawned_held_bytes: u64 = Gauge(Bytes, "spawned_held_bytes", "page_process_held"),
+        /// The numbers.
+        pub counts: PageCounts = Elsewhere("rows of its own"),
+    }
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ mod waits;
 mod way;
 
 pub use at_work::AtWork;
-pub use counts::{PageCounts, PageReport, PagesReport};
+pub use counts::{EngineMemory, PageCounts, PageReport, PagesReport};
 pub use engine_settings::engine_settings;
 pub use error::PagesError;
 pub use fault_page::{FAULT_POLICY, FaultReport};

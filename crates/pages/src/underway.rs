@@ -7,7 +7,7 @@ use std::sync::Arc;
 use runtime::slots::ProcessId;
 use script::engine::{Run, State};
 
-use super::counts::{PagesReport, RowIndex};
+use super::counts::{EngineMemory, PagesReport, RowIndex};
 use super::crowding::held_by_families;
 use super::delivery::Delivery;
 use super::family::Budget;
@@ -91,10 +91,12 @@ impl Runner {
         let processes = self.nursery.engine();
         PagesReport {
             code: self.code,
-            memory_bytes: self.engine.memory_used(),
-            memory_max_bytes: self.engine.memory_bound(),
-            process_memory_bytes: processes.map_or(0, State::memory_used),
-            process_memory_max_bytes: self.nursery.memory_bound(),
+            memory: EngineMemory {
+                bytes: self.engine.memory_used(),
+                max_bytes: self.engine.memory_bound(),
+                process_bytes: processes.map_or(0, State::memory_used),
+                process_max_bytes: self.nursery.memory_bound(),
+            },
             waiting: self.underway.len(),
             total,
             pages,

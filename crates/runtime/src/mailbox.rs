@@ -40,21 +40,23 @@ pub enum Waking {
     Driven,
 }
 
-/// What an endpoint counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MailCounters {
-    /// Messages sent.
-    pub sent: u64,
-    /// Messages received.
-    pub received: u64,
-    /// Sends that met a full ring.
-    pub full: u64,
-    /// Wake-ups issued to sleeping endpoints.
-    pub wakes_issued: u64,
-    /// Flushes towards an endpoint that was awake or had been woken already.
-    pub wakes_coalesced: u64,
-    /// Most messages taken in one turn.
-    pub taken_max: u64,
+metric::counted! {
+    /// What an endpoint counted.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct MailCounters {
+        /// Messages sent to other threads.
+        pub sent: u64 = Counter(Count, "mail.sent", "mail_sent"),
+        /// Messages received from other threads.
+        pub received: u64 = Counter(Count, "mail.received", "mail_received"),
+        /// Messages for which another thread had no room.
+        pub full: u64 = Counter(Count, "mail.full", "mail_full"),
+        /// Times another thread was woken.
+        pub wakes_issued: u64 = Counter(Count, "mail.wakes_issued", "mail_wakes_issued"),
+        /// Times another thread was awake already.
+        pub wakes_coalesced: u64 = Counter(Count, "mail.wakes_coalesced", "mail_wakes_coalesced"),
+        /// Most messages taken in one turn.
+        pub taken_max: u64 = Gauge(Count, "mail.taken_max", "mail_taken_max"),
+    }
 }
 
 struct Neighbour<M> {

@@ -9,100 +9,104 @@ use crate::mailbox::MailCounters;
 /// Most kinds of process a service may name.
 pub const KINDS_MAX: usize = 8;
 
-/// Where the time of the sampled turns went, in ticks of [`sys::clock::tick_counter`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sampled {
-    /// Turns that were timed.
-    pub turns: u64,
-    /// In accept calls.
-    pub accept_ticks: u64,
-    /// In connect calls.
-    pub connect_ticks: u64,
-    /// In receive calls.
-    pub receive_ticks: u64,
-    /// In send calls.
-    pub send_ticks: u64,
-    /// In the pollset, without the time asleep.
-    pub poll_ticks: u64,
-    /// In handlers, by kind of process.
-    pub handler_ticks: [u64; KINDS_MAX],
+metric::counted! {
+    /// Where the time of the sampled turns went, in ticks of [`sys::clock::tick_counter`].
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Sampled {
+        /// Turns that were timed in full.
+        pub turns: u64 = Counter(Count, "time.sampled_turns", "sampled_turns"),
+        /// Of the time of sampled turns: accepting.
+        pub accept_ticks: u64 = Counter(Ticks, "time.sampled_us.accept", "sampled_accept"),
+        /// Of the time of sampled turns: connecting.
+        pub connect_ticks: u64 = Counter(Ticks, "time.sampled_us.connect", "sampled_connect"),
+        /// Of the time of sampled turns: receiving.
+        pub receive_ticks: u64 = Counter(Ticks, "time.sampled_us.receive", "sampled_receive"),
+        /// Of the time of sampled turns: sending.
+        pub send_ticks: u64 = Counter(Ticks, "time.sampled_us.send", "sampled_send"),
+        /// Of the time of sampled turns: looking for events, without the time asleep.
+        pub poll_ticks: u64 = Counter(Ticks, "time.sampled_us.poll", "sampled_poll"),
+        /// Of the time of sampled turns: in handlers, by kind of process.
+        pub handler_ticks: [u64; KINDS_MAX] = Elsewhere("by kind"),
+    }
 }
 
-/// Everything one scheduler counted since it started.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Turns.
-    pub turns: u64,
-    /// Times it blocked.
-    pub sleeps: u64,
-    /// Nanoseconds it was blocked.
-    pub asleep_ns: u64,
-    /// Nanoseconds it polled without blocking for want of work.
-    pub spun_ns: u64,
-    /// Spins that an event ended.
-    pub spin_hits: u64,
-    /// Spins that ended in a sleep.
-    pub spin_misses: u64,
-    /// Times another thread wanted the core while it was spinning, which switches spinning off for a while.
-    pub spin_pauses: u64,
-    /// Events taken from the pollset.
-    pub events: u64,
-    /// Most events in one turn.
-    pub events_max: u64,
-    /// Connections accepted.
-    pub accepts: u64,
-    /// Connections that died before they were accepted.
-    pub accepts_aborted: u64,
-    /// Connections closed at once for want of room or by the service.
-    pub accepts_refused: u64,
-    /// Connections that were told that there is no memory for them.
-    pub accepts_overloaded: u64,
-    /// Times accepting paused for want of descriptors.
-    pub accept_pauses: u64,
-    /// Connections begun by the service.
-    pub connects: u64,
-    /// Connections that could not be begun, or that the service gave up at once.
-    pub connects_refused: u64,
-    /// Connections that were begun and came to nothing before they stood.
-    pub connects_failed: u64,
-    /// Receive calls that gave bytes.
-    pub receives: u64,
-    /// Bytes received.
-    pub received_bytes: u64,
-    /// Writes that took bytes.
-    pub sends: u64,
-    /// Bytes sent.
-    pub sent_bytes: u64,
-    /// Writes that left something over.
-    pub sends_blocked: u64,
-    /// Waits for a file that was not in memory.
-    pub files_cold: u64,
-    /// Processes by kind that live.
-    pub processes: [u64; KINDS_MAX],
-    /// Most processes at one time.
-    pub processes_max: u64,
-    /// Processes ended, by reason.
-    pub closed: [u64; CloseReason::COUNT],
-    /// Processes ended by a panic of their handler.
-    pub panics: u64,
-    /// Bytes in inboxes and outboxes now.
-    pub buffered_bytes: u64,
-    /// Most bytes in inboxes and outboxes at one time.
-    pub buffered_bytes_max: u64,
-    /// Deadlines that were reached.
-    pub deadlines: u64,
-    /// Most nanoseconds by which a deadline was noticed late, beyond its tick.
-    pub timer_lag_max_ns: u64,
-    /// Longest single run of a process, in ticks of [`sys::clock::tick_counter`].
-    pub longest_run_ticks: u64,
-    /// The turn it was in, in nanoseconds.
-    pub longest_turn_ns: u64,
-    /// Kind of the process that caused it, as an index into the service's kinds.
-    pub longest_turn_kind: Option<usize>,
-    /// Mail.
-    pub mail: MailCounters,
-    /// Where time goes.
-    pub sampled: Sampled,
+metric::counted! {
+    /// Everything one scheduler counted since it started.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Stats {
+        /// Turns of the scheduler.
+        pub turns: u64 = Counter(Count, "turns.count", "turns"),
+        /// Times the scheduler was blocked.
+        pub sleeps: u64 = Counter(Count, "time.sleeps", "sleeps"),
+        /// Time the scheduler was blocked.
+        pub asleep_ns: u64 = Counter(Nanoseconds, "time.asleep_ns", "asleep"),
+        /// Time the scheduler polled for want of work before it blocked.
+        pub spun_ns: u64 = Counter(Nanoseconds, "time.spun_ns", "spun"),
+        /// Times that polling was ended by an event.
+        pub spin_hits: u64 = Counter(Count, "time.spin_hits", "spin_hits"),
+        /// Times that polling ended in a sleep.
+        pub spin_misses: u64 = Counter(Count, "time.spin_misses", "spin_misses"),
+        /// Times that another thread wanted the CPU while the scheduler polled, which ends polling for a while.
+        pub spin_pauses: u64 = Counter(Count, "time.spin_pauses", "spin_pauses"),
+        /// Events taken from the kernel.
+        pub events: u64 = Counter(Count, "turns.events", "events"),
+        /// Most events in one turn.
+        pub events_max: u64 = Gauge(Count, "turns.events_max", "events_max"),
+        /// Connections accepted.
+        pub accepts: u64 = Counter(Count, "network.accepts", "accepts"),
+        /// Connections that died before they were accepted.
+        pub accepts_aborted: u64 = Counter(Count, "network.accepts_aborted", "accepts_aborted"),
+        /// Connections closed at once.
+        pub accepts_refused: u64 = Counter(Count, "network.accepts_refused", "accepts_refused"),
+        /// Connections told that there is no memory for them.
+        pub accepts_overloaded: u64 = Counter(Count, "network.accepts_overloaded", "accepts_overloaded"),
+        /// Times accepting paused for want of descriptors or room.
+        pub accept_pauses: u64 = Counter(Count, "network.accept_pauses", "accept_pauses"),
+        /// Connections to other servers begun.
+        pub connects: u64 = Counter(Count, "network.connects", "connects"),
+        /// Connections to other servers that could not be begun.
+        pub connects_refused: u64 = Counter(Count, "network.connects_refused", "connects_refused"),
+        /// Connections to other servers that were begun and came to nothing.
+        pub connects_failed: u64 = Counter(Count, "network.connects_failed", "connects_failed"),
+        /// Receive calls that gave bytes.
+        pub receives: u64 = Counter(Count, "network.receives", "receives"),
+        /// Bytes received from clients.
+        pub received_bytes: u64 = Counter(Bytes, "network.received_bytes", "received"),
+        /// Writes to sockets.
+        pub sends: u64 = Counter(Count, "network.sends", "sends"),
+        /// Bytes sent to clients.
+        pub sent_bytes: u64 = Counter(Bytes, "network.sent_bytes", "sent"),
+        /// Writes that left something over.
+        pub sends_blocked: u64 = Counter(Count, "network.sends_blocked", "sends_blocked"),
+        /// Waits for a part of a large file that was not in memory.
+        pub files_cold: u64 = Counter(Count, "network.files_cold", "files_cold"),
+        /// Processes by kind that live.
+        pub processes: [u64; KINDS_MAX] = Elsewhere("by kind"),
+        /// Most connections at one time.
+        pub processes_max: u64 = Gauge(Count, "network.connections_max", "connections_max"),
+        /// Processes ended, by reason.
+        pub closed: [u64; CloseReason::COUNT] = Elsewhere("by reason"),
+        /// Processes ended by a panic of their handler.
+        pub panics: u64 = Counter(Count, "turns.panics", "panics"),
+        /// Bytes in inboxes and outboxes.
+        pub buffered_bytes: u64 = Gauge(Bytes, "network.buffered_bytes", "buffered"),
+        /// Most bytes in inboxes and outboxes at one time.
+        pub buffered_bytes_max: u64 = Gauge(Bytes, "network.buffered_bytes_max", "buffered_max"),
+        /// Deadlines that were reached.
+        pub deadlines: u64 = Counter(Count, "turns.deadlines", "deadlines"),
+        /// The longest time by which a deadline was noticed late.
+        pub timer_lag_max_ns: u64 = Gauge(Nanoseconds, "turns.timer_lag_max_ns", "timer_lag_max"),
+        /// The longest run of one process.
+        pub longest_run_ticks: u64 = Gauge(Ticks, "turns.longest_run_us", "longest_run"),
+        /// The longest turn since the start.
+        pub longest_turn_ns: u64 = Gauge(Nanoseconds, "turns.longest_ns", "longest_turn"),
+        /// Kind of the process that caused it, as an index into the service's kinds.
+        pub longest_turn_kind: Option<usize> = Elsewhere("beside the longest turn"),
+        /// Mail.
+        pub mail: MailCounters = Elsewhere("rows of its own"),
+        /// Where time goes.
+        pub sampled: Sampled = Elsewhere("rows of its own"),
+    }
 }
 
 impl Stats {

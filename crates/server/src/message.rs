@@ -195,21 +195,23 @@ pub struct PagesRead {
     pub problems: Vec<PageProblem>,
 }
 
-/// What a scheduler counted.
-#[derive(Clone, Debug)]
-pub struct SchedulerReport {
-    /// The runtime's numbers.
-    pub runtime: Stats,
-    /// The HTTP service's numbers.
-    pub http: HttpStats,
-    /// The file cache's numbers.
-    pub cache: CacheStats,
-    /// The pages' numbers; none where no page can be run.
-    pub pages: Option<PagesReport>,
-    /// Processes that live.
-    pub processes: usize,
-    /// Which configuration is in force, counted from 1.
-    pub generation: u64,
+metric::counted! {
+    /// What a scheduler counted.
+    #[derive(Clone, Debug, Default)]
+    pub struct SchedulerReport {
+        /// The runtime's numbers.
+        pub runtime: Stats = Elsewhere("rows of its own"),
+        /// The HTTP service's numbers.
+        pub http: HttpStats = Elsewhere("rows of its own"),
+        /// The file cache's numbers.
+        pub cache: CacheStats = Elsewhere("rows of its own"),
+        /// The pages' numbers; none where no page can be run.
+        pub pages: Option<PagesReport> = Elsewhere("rows of its own"),
+        /// Open connections.
+        pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
+        /// Which configuration is in force, counted from 1.
+        pub generation: u64 = Elsewhere("as `configuration`"),
+    }
 }
 
 /// What the log writer counted.

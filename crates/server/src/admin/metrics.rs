@@ -1,13 +1,16 @@
 //! Metrics in the Prometheus text format, version 0.0.4.
 //!
-//! Owns the format. The rows are in `numbers`: counters end in `_total`, units stand in the name, every metric has
+//! Owns the format. What is written comes from `numbers`: counters end in `_total`, units stand in the name, every metric has
 //! its help and type.
 
 use std::fmt::Write;
 
+use metric::{Kind, Metric, Unit};
+use pages::{EngineMemory, PageReport};
+
 use super::facts::Facts;
 use super::numbers::{
-    KILLS, Kind, LABELLED, Labelled, OF_ENGINES, OF_PAGES, OF_SCHEDULER, Row, together,
+    KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
@@ -18,21 +21,15 @@ pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Everything.
 pub(super) fn write(facts: &Facts, round: &Round) -> String {
     let mut out = String::with_capacity(32 * 1024);
-    for row in OF_SCHEDULER {
-        each(&mut out, row, answering(round).map(|(number, report)| (number, (row.read)(report))));
-    }
-    let pages = || answering(round).map(|(number, report)| (number, report.pages.as_ref()));
-    let sums: Vec<_> = pages().map(|(number, pages)| (number, pages.map(together))).collect();
-    for row in OF_PAGES {
-        let sums = sums.iter();
-        let values = sums.map(|(number, page)| (*number, page.as_ref().map_or(0, row.read)));
-        each(&mut out, row, values);
-    }
-    for row in OF_ENGINES {
-        each(&mut out, row, pages().map(|(number, pages)| (number, pages.map_or(0, row.read))));
-    }
-    for Labelled { label, row, read } in LABELLED {
-        labelled(&mut out, row, label, round, |report| read(facts, report));
+    each(&mut out, round, of_scheduler);
+    each(&mut out, round, |report| {
+        of_page(&report.pages.as_ref().map_or_else(PageReport::default, together))
+    });
+    each(&mut out, round, |report| {
+        of_engines(&report.pages.as_ref().map_or_else(EngineMemory::default, |pages| pages.memory))
+    });
+    for Labelled { label, metric, read } in LABELLED {
+        labelled(&mut out, metric, label, round, |report| read(facts, report));
     }
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
@@ -41,30 +38,60 @@ pub(super) fn write(facts: &Facts, round: &Round) -> String {
     out
 }
 
-/// A number of each scheduler.
-fn each<T>(out: &mut String, row: &Row<T>, values: impl Iterator<Item = (usize, u64)>) {
-    let name = row.name();
-    head(out, &name, row.kind, row.help);
-    for (scheduler, value) in values {
-        line(out, &name, &format!("scheduler=\"{scheduler}\""), row.scaled(value));
+/// The same numbers of each scheduler.
+fn each(out: &mut String, round: &Round, read: impl Fn(&SchedulerReport) -> Vec<Number>) {
+    let told: Vec<_> =
+        answering(round).map(|(scheduler, report)| (scheduler, read(report))).collect();
+    let Some((_, first)) = told.first() else { return };
+    for (place, Number { metric, .. }) in first.iter().enumerate() {
+        let name = name(metric);
+        head(out, &name, metric.kind, metric.help);
+        for (scheduler, numbers) in &told {
+            let value = scaled(metric, numbers[place].value);
+            line(out, &name, &format!("scheduler=\"{scheduler}\""), value);
+        }
     }
 }
 
 /// Numbers of each scheduler that have a label each.
-fn labelled<T>(
+fn labelled(
     out: &mut String,
-    row: &Row<T>,
+    metric: &Metric,
     label: &str,
     round: &Round,
     read: impl Fn(&SchedulerReport) -> Vec<(&'static str, u64)>,
 ) {
-    let name = row.name();
-    head(out, &name, row.kind, row.help);
+    let name = name(metric);
+    head(out, &name, metric.kind, metric.help);
     for (scheduler, report) in answering(round) {
         for (value, number) in read(report) {
             let labels = format!("scheduler=\"{scheduler}\",{label}=\"{value}\"");
-            line(out, &name, &labels, row.scaled(number));
+            line(out, &name, &labels, scaled(metric, number));
         }
+    }
+}
+
+/// The whole name of a number.
+fn name(metric: &Metric) -> String {
+    let unit = match metric.unit {
+        Unit::Count => "",
+        Unit::Bytes => "_bytes",
+        Unit::Nanoseconds | Unit::Microseconds | Unit::Ticks => "_seconds",
+    };
+    let kind = match metric.kind {
+        Kind::Counter => "_total",
+        Kind::Gauge => "",
+    };
+    format!("velodrome_{}{unit}{kind}", metric.name)
+}
+
+/// A number in the unit of its name.
+#[expect(clippy::cast_precision_loss, reason = "Prometheus values are doubles")]
+fn scaled(metric: &Metric, number: u64) -> f64 {
+    match metric.unit {
+        Unit::Count | Unit::Bytes => number as f64,
+        Unit::Nanoseconds => number as f64 / 1e9,
+        Unit::Microseconds | Unit::Ticks => number as f64 / 1e6,
     }
 }
 
@@ -86,11 +113,15 @@ fn answering(round: &Round) -> impl Iterator<Item = (usize, &SchedulerReport)> {
 }
 
 fn head(out: &mut String, name: &str, kind: Kind, help: &str) {
-    let kind = match kind {
+    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {}", word(kind))
+        .expect("a String takes every text");
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
         Kind::Counter => "counter",
         Kind::Gauge => "gauge",
-    };
-    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}").expect("a String takes every text");
+    }
 }
 
 fn line(out: &mut String, name: &str, labels: &str, value: f64) {
@@ -105,56 +136,35 @@ mod tests {
     const DOCUMENT: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
 
-    fn table<T>(rows: &[Row<T>], below: &str) -> String {
-        let one = |row: &Row<T>| {
-            let kind = if row.kind == Kind::Counter { "counter" } else { "gauge" };
-            format!("| `{}` | {kind} | `{below}{}` | {} |\n", row.name(), row.stats, row.help)
+    /// The lines of a table: a number each.
+    fn table(metrics: impl Iterator<Item = Metric>, below: &str, label: &str) -> String {
+        let one = |metric: Metric| {
+            let (name, Metric { stats, help, .. }) = (name(&metric), metric);
+            let kind = word(metric.kind);
+            format!("| `{name}`{label} | {kind} | `{below}{stats}` | {help} |\n")
         };
-        rows.iter().map(one).collect()
+        metrics.map(one).collect()
     }
 
     /// The table of docs/metrics.md. A failure prints the right table.
     #[test]
     fn every_number_is_documented_as_it_is() {
-        let mut rows = table(OF_SCHEDULER, "");
-        for Labelled { label, row, .. } in LABELLED {
-            let kind = if row.kind == Kind::Counter { "counter" } else { "gauge" };
-            let (name, stats, help) = (row.name(), row.stats, row.help);
-            rows += &format!("| `{name}`, label `{label}` | {kind} | `{stats}` | {help} |\n");
+        let plain = |numbers: Vec<Number>| numbers.into_iter().map(|number| number.metric);
+        let mut rows = table(plain(of_scheduler(&SchedulerReport::default())), "", "");
+        for Labelled { label, metric, .. } in LABELLED {
+            rows += &table([*metric].into_iter(), "", &format!(", label `{label}`"));
         }
-        rows += &table(OF_PAGES, "pages.");
-        rows += &table(&[KILLS], "pages.").replace("total` |", "total`, label `reason` |");
-        rows += &table(OF_ENGINES, "pages.");
+        rows += &table(plain(of_page(&PageReport::default())), "pages.", "");
+        rows += &table([KILLS].into_iter(), "pages.", ", label `reason`");
+        rows += &table(plain(of_engines(&EngineMemory::default())), "pages.", "");
         assert!(DOCUMENT.contains(&rows), "docs/metrics.md has to contain:\n{rows}");
-    }
-
-    /// Every number that is counted has a row: a struct's fields are read from how it is shown.
-    #[test]
-    fn whatever_is_counted_is_told() {
-        let source = include_str!("numbers.rs");
-        let counted = [
-            format!("{:?}", runtime::stats::Stats::default()),
-            format!("{:?}", http::HttpStats::default()),
-            format!("{:?}", files::cache::CacheStats::default()),
-            format!("{:?}", pages::PageReport::default()),
-        ]
-        .join(", ");
-        let words = counted.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
-        let fields: Vec<&str> = words.filter_map(|word| word.strip_suffix(':')).collect();
-        assert!(fields.len() > 60, "{fields:?}");
-        // Names, and parts of a sum that has its own row.
-        let others =
-            ["page", "longest_turn_kind", "mail", "sampled", "counts", "used", "over_budget"];
-        let kills = ["over_memory", "stalled", "late"];
-        let is_read = |field: &str| {
-            source
-                .split(&format!(".{field}"))
-                .skip(1)
-                .any(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+        let column = |number| -> Vec<&str> {
+            rows.lines().filter_map(|row| row.split(" | ").nth(number)).collect()
         };
-        for field in fields {
-            let is_told = is_read(field) || others.contains(&field);
-            assert!(is_told || kills.contains(&field), "`{field}` is counted and told nowhere");
+        for mut names in [column(0), column(2)] {
+            names.sort_unstable();
+            let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+            assert_eq!(twice, None, "two numbers have one name");
         }
     }
 }

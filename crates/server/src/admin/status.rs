@@ -7,7 +7,9 @@ use script::engine::Code;
 use serde_json::{Value, json};
 
 use super::facts::{Facts, Phase};
-use super::numbers::{KILLS, LABELLED, Labelled, OF_ENGINES, OF_PAGES, OF_SCHEDULER, together};
+use super::numbers::{
+    KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
+};
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 
@@ -106,15 +108,19 @@ fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Value {
         "turns": { "longest_by": culprit },
         "pages": report.pages.as_ref().map(pages),
     });
-    for row in OF_SCHEDULER {
-        put(&mut value, row.stats, json!((row.read)(report)));
-    }
-    for Labelled { row, read, .. } in LABELLED {
+    put_numbers(&mut value, of_scheduler(report));
+    for Labelled { metric, read, .. } in LABELLED {
         let named = read(facts, report).into_iter();
         let named = named.map(|(name, number)| (name.to_owned(), json!(number)));
-        put(&mut value, row.stats, Value::Object(named.collect()));
+        put(&mut value, metric.stats, Value::Object(named.collect()));
     }
     value
+}
+
+fn put_numbers(value: &mut Value, numbers: Vec<Number>) {
+    for Number { metric, value: number } in numbers {
+        put(value, metric.stats, json!(number));
+    }
 }
 
 /// Puts a number where its row says: keys with dots between.
@@ -129,13 +135,11 @@ fn put(value: &mut Value, stats: &str, number: Value) {
 /// All pages together, then each that was asked for.
 fn pages(report: &PagesReport) -> Value {
     let mut value = page(&together(report));
-    for row in OF_ENGINES {
-        value[row.stats] = json!((row.read)(report));
-    }
+    put_numbers(&mut value, of_engines(&report.memory));
     let one = |report: &PageReport| {
         let mut value = page(report);
         value["page"] = json!(report.page.as_deref().unwrap_or("others"));
-        value["native"] = json!(report.counts.used.traces > 0);
+        value["native"] = json!(report.counts.traces > 0);
         value
     };
     value["native"] = json!(report.code == Code::Native);
@@ -145,9 +149,7 @@ fn pages(report: &PagesReport) -> Value {
 
 fn page(report: &PageReport) -> Value {
     let mut value = json!({});
-    for row in OF_PAGES {
-        value[row.stats] = json!((row.read)(report));
-    }
+    put_numbers(&mut value, of_page(report));
     let kills = report.counts.kills().map(|(reason, count)| (reason.to_owned(), json!(count)));
     value[KILLS.stats] = Value::Object(kills.into_iter().collect());
     value
