@@ -11,7 +11,7 @@ use sys::pollset::{Follows, Pollset, Sent};
 
 use crate::limits::GATHER_PIECES;
 use crate::output::{FileRegion, Leaving, Output, SharedBytes};
-use crate::uptake::Uptake;
+use crate::uptake::{Floor, Uptake};
 
 enum Piece {
     Owned {
@@ -38,8 +38,8 @@ pub(crate) struct Outbox {
     owed: usize,
     /// File regions among the pieces.
     files: usize,
-    /// How the peer takes it.
-    pub(crate) uptake: Uptake,
+    /// How the peer takes it; `None` until the first try to send left something over.
+    pub(crate) uptake: Option<Uptake>,
 }
 
 /// What became of a try to send.
@@ -105,6 +105,11 @@ impl Outbox {
         self.pieces.push_back(Piece::Posted { bytes: Rc::clone(bytes), start: 0 });
     }
 
+    /// When to look at the peer next: at once, if nothing has been tried yet.
+    pub(crate) fn look_due_ns(&self, floor: Floor) -> u64 {
+        self.uptake.as_ref().map_or(0, |uptake| uptake.due_ns(floor))
+    }
+
     /// Whether a file is queued: each holds a descriptor, so one at a time is enough.
     pub(crate) fn holds_file(&self) -> bool {
         self.files > 0
@@ -112,9 +117,10 @@ impl Outbox {
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        *self = Self { pieces: std::mem::take(&mut self.pieces), ..Self::default() };
         self.pieces.clear();
         self.pieces.shrink_to(SPARE_PIECES);
+        (self.queued, self.uncounted, self.owed, self.files) = (0, 0, 0, 0);
+        self.uptake = None;
     }
 
     /// Queues bytes that were not taken.
@@ -174,7 +180,9 @@ impl Outbox {
                 Sent::Failed(kind) => return Transmitted::Failed(kind),
             };
             *sent_bytes += count;
-            self.uptake.note_sent(count as u64);
+            if let Some(uptake) = &mut self.uptake {
+                uptake.note_sent(count as u64);
+            }
             let was_file = matches!(self.pieces.front(), Some(Piece::File(_)));
             self.advance(count);
             left -= count;

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 
 use runtime::fan::{Fan, Seat};
+use runtime::limits::QUEUED_BYTES_SENT_PER_TURN;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::post::Refused;
 use runtime::scheduler::{Scheduler, Settings, Waiting};
@@ -18,7 +19,11 @@ use world::{ClientId, ClientState, Faults, Random, Sim, Stall, World};
 /// Bytes that may wait for a peer.
 const BOUND: usize = 100_000;
 
-/// Each line of a member goes to all, itself included. A member that sends `q` is closed.
+/// Of three hundred members more bytes than a scheduler sends in four turns, and of each less than its peer has room for.
+const MUCH: usize = QUEUED_BYTES_SENT_PER_TURN / 70;
+
+/// Each line of a member goes to all, itself included. A member that sends `q` is closed; one that sends `m` is put out much of its own
+/// after what it hears, in the same turn.
 #[derive(Default)]
 struct Room {
     fan: Fan,
@@ -26,6 +31,8 @@ struct Room {
     said: Vec<u8>,
     refused: Vec<(ProcessId, Refused)>,
     drained: u64,
+    greedy: Vec<ProcessId>,
+    closed: Vec<CloseReason>,
 }
 
 impl Service for Room {
@@ -55,15 +62,22 @@ impl Service for Room {
         &mut self,
         _seat: &mut Seat,
         input: &[u8],
-        _context: &mut Context<'_, ()>,
+        context: &mut Context<'_, ()>,
     ) -> Progress {
+        if input.contains(&b'm') {
+            self.greedy.push(context.id);
+        }
         let next = if input.contains(&b'q') { Next::Finish } else { Next::Read };
         self.fan.buffer().extend_from_slice(input);
         Progress { consumed: input.len(), next }
     }
 
-    fn on_event(&mut self, _seat: &mut Seat, event: Event, _context: &mut Context<'_, ()>) -> Next {
+    fn on_event(&mut self, _seat: &mut Seat, event: Event, context: &mut Context<'_, ()>) -> Next {
         match event {
+            Event::Resumed => {
+                context.output.put(&[b'M'; MUCH]);
+                Next::Read
+            }
             Event::InputEnded => Next::Finish,
             Event::OutputDrained => {
                 self.drained += 1;
@@ -73,7 +87,8 @@ impl Service for Room {
         }
     }
 
-    fn on_close(&mut self, seat: Seat, _reason: CloseReason) {
+    fn on_close(&mut self, seat: Seat, reason: CloseReason) {
+        self.closed.push(reason);
         self.fan.leave(seat);
     }
 
@@ -84,6 +99,9 @@ impl Service for Room {
             refused.push((process, why));
             context.command(Command::Close(process));
         });
+        for process in self.greedy.drain(..) {
+            context.command(Command::Run(process));
+        }
     }
 }
 
@@ -96,9 +114,9 @@ impl Stage {
     fn new(seed: u64, faults: Faults) -> Self {
         let world = World::new(seed, faults);
         let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
-        let settings = Settings { connections: 100, ..Settings::default() };
+        let settings = Settings { connections: 300, ..Settings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), Room::default(), mailbox, settings);
-        let listen = ListenOptions { address: address(), backlog: 100, first: Speaks::Either };
+        let listen = ListenOptions { address: address(), backlog: 300, first: Speaks::Either };
         scheduler.listen(&listen).unwrap();
         Self { world, scheduler }
     }
@@ -185,6 +203,25 @@ fn the_speaker_learns_at_once_of_a_member_that_is_behind() {
     stage.world.client_close(speaker);
     stage.rest();
     stage.assert_nothing_is_left();
+}
+
+#[test]
+fn members_that_put_out_more_than_the_next_turns_send_are_not_taken_for_slow_readers() {
+    let mut stage = Stage::new(1, Faults::none());
+    let members: Vec<ClientId> = (0..300).map(|_| stage.enter()).collect();
+    stage.world.advance(100_000_000_000);
+    stage.rest();
+    for client in &members {
+        stage.world.client_send(*client, b"m");
+    }
+    for _ in 0..100 {
+        stage.scheduler.turn(Waiting::Forbidden).unwrap();
+        stage.world.advance(100_000_000);
+    }
+    assert_eq!(stage.scheduler.service().closed, []);
+    for client in members {
+        assert_eq!(stage.world.client_received(client).len(), 300 + MUCH);
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let now = self.clock.now();
         match &process.outbox {
             Some(outbox) => {
-                let due_ns = outbox.uptake.due_ns(self.settings.floor());
+                let due_ns = outbox.look_due_ns(self.settings.floor());
                 now.tick_after_ms(due_ns.saturating_sub(now.monotonic_ns).div_ceil(1_000_000))
             }
             None => process.deadline,
@@ -60,7 +60,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let now = self.clock.now();
         let floor = self.settings.floor();
         if let Some(outbox) = &process.outbox
-            && now.monotonic_ns >= outbox.uptake.due_ns(floor)
+            && now.monotonic_ns >= outbox.look_due_ns(floor)
         {
             // Room is reported only when a good part of the socket's buffer is free. A peer that reads slowly but
             // steadily may take longer than its time for that much: what it took shows when we send.
@@ -91,11 +91,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn is_slow_reader(&mut self, process: &mut ProcessOf<P, S>) -> bool {
         let now_ns = self.clock.now().monotonic_ns;
         let floor = self.settings.floor();
-        let Some(outbox) = &mut process.outbox else { return false };
-        if now_ns < outbox.uptake.due_ns(floor) {
+        let Some(uptake) = process.outbox.as_mut().and_then(|outbox| outbox.uptake.as_mut()) else {
+            return false;
+        };
+        if now_ns < uptake.due_ns(floor) {
             return false;
         }
         let outstanding = self.pollset.outstanding(&process.socket);
-        outbox.uptake.look(now_ns, outstanding, floor) == Judgement::Slow
+        uptake.look(now_ns, outstanding, floor) == Judgement::Slow
     }
 }

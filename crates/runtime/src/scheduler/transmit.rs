@@ -98,12 +98,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if self.output.is_empty() {
             return;
         }
-        let now_ns = self.clock.now().monotonic_ns;
-        let outbox = process.outbox.get_or_insert_with(|| {
-            let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-            outbox.uptake = Uptake::since(now_ns, 0);
-            outbox
-        });
+        let spare = || self.spare_outboxes.pop().unwrap_or_default();
+        let outbox = process.outbox.get_or_insert_with(spare);
         let before = outbox.queued_bytes();
         outbox.append(&mut self.output);
         self.stats.count_buffered(before, outbox.queued_bytes());
@@ -136,6 +132,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let after = outbox.queued_bytes();
         self.stats.count_buffered(before, after);
         self.sampler.lap(&mut self.stats.sampled.send_ticks);
+        if outcome != Transmitted::All {
+            let begun = || Uptake::since(self.clock.now().monotonic_ns, sent as u64);
+            outbox.uptake.get_or_insert_with(begun);
+        }
         match outcome {
             Transmitted::All => {
                 if let Some(outbox) = process.outbox.take() {
@@ -174,7 +174,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             let queued = outbox.queued_bytes();
             self.stats.count_buffered(counted, queued);
         } else {
-            outbox.uptake = Uptake::since(self.clock.now().monotonic_ns, 0);
             self.transmit_outbox(id, process)?;
         }
         self.check_memory(process)
@@ -200,7 +199,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process.last_run = now.tick();
         if let Some(outbox) = &mut process.outbox {
             let outstanding = self.pollset.outstanding(&process.socket);
-            outbox.uptake = Uptake::since(now.monotonic_ns, outstanding);
+            outbox.uptake = Some(Uptake::since(now.monotonic_ns, outstanding));
         }
         if process.flags.has(Flags::ROOM_REPORTED) {
             return Ok(());
