@@ -18,6 +18,7 @@ pub mod outlet;
 pub mod output;
 pub mod panic;
 pub mod post;
+mod posted;
 mod process;
 pub mod pulse;
 mod sampler;

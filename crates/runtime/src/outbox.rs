@@ -100,14 +100,19 @@ impl Outbox {
 
     /// Queues bytes that others get as well.
     pub(crate) fn post(&mut self, bytes: &Rc<[u8]>) {
-        self.queued += bytes.len() + PIECE_BYTES;
         self.uncounted += bytes.len() + PIECE_BYTES;
-        self.pieces.push_back(Piece::Posted { bytes: Rc::clone(bytes), start: 0 });
+        self.post_rest(bytes, 0);
     }
 
     /// When to look at the peer next: at once, if nothing has been tried yet.
     pub(crate) fn look_due_ns(&self, floor: Floor) -> u64 {
         self.uptake.as_ref().map_or(0, |uptake| uptake.due_ns(floor))
+    }
+
+    /// Queues what is left of bytes that others get as well.
+    pub(crate) fn post_rest(&mut self, bytes: &Rc<[u8]>, start: usize) {
+        self.queued += bytes.len() + PIECE_BYTES;
+        self.pieces.push_back(Piece::Posted { bytes: Rc::clone(bytes), start });
     }
 
     /// Whether a file is queued: each holds a descriptor, so one at a time is enough.

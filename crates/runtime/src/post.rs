@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use crate::outbox::Outbox;
+use crate::posted::{PostNumber, Posted};
 use crate::process::{Flags, Mode, Process};
 use crate::slots::{ProcessId, Slots};
 
@@ -23,6 +24,7 @@ pub enum Refused {
 /// The part of a process that others may touch.
 pub(crate) struct Lane<'a> {
     outbox: &'a mut Option<Box<Outbox>>,
+    lone_post: &'a mut Option<PostNumber>,
     flags: &'a mut Flags,
 }
 
@@ -36,9 +38,11 @@ impl<K, T> Lanes for Slots<Process<K, T>> {
     fn lane(&mut self, id: ProcessId) -> Option<Lane<'_>> {
         let process = self.lookup(id)?;
         match process.mode {
-            Mode::Reading | Mode::Parked => {
-                Some(Lane { outbox: &mut process.outbox, flags: &mut process.flags })
-            }
+            Mode::Reading | Mode::Parked => Some(Lane {
+                outbox: &mut process.outbox,
+                lone_post: &mut process.lone_post,
+                flags: &mut process.flags,
+            }),
             Mode::Connecting | Mode::Finishing | Mode::Lingering | Mode::Discarding => None,
         }
     }
@@ -49,8 +53,7 @@ pub(crate) struct Post<'a> {
     pub(crate) lanes: &'a mut dyn Lanes,
     #[expect(clippy::vec_box, reason = "they go into slots as they are")]
     pub(crate) spare_outboxes: &'a mut Vec<Box<Outbox>>,
-    /// Processes to which something was posted in this turn.
-    pub(crate) posted: &'a mut Vec<ProcessId>,
+    pub(crate) posted: &'a mut Posted,
 }
 
 impl Post<'_> {
@@ -60,18 +63,24 @@ impl Post<'_> {
         bytes: &Rc<[u8]>,
         bound: usize,
     ) -> Result<(), Refused> {
-        let Lane { outbox, flags } = self.lanes.lane(to).ok_or(Refused::Gone)?;
-        let outbox = match outbox {
-            Some(outbox) if outbox.queued_bytes() + bytes.len() > bound => {
+        let Lane { outbox, lone_post, flags } = self.lanes.lane(to).ok_or(Refused::Gone)?;
+        let nothing_waits = outbox.is_none() && lone_post.is_none();
+        if nothing_waits && let Some(number) = self.posted.number(bytes) {
+            *lone_post = Some(number);
+        } else {
+            let spare = || self.spare_outboxes.pop().unwrap_or_default();
+            let outbox = outbox.get_or_insert_with(spare);
+            if let Some(number) = lone_post.take() {
+                outbox.post(self.posted.string(number));
+            }
+            if !nothing_waits && outbox.queued_bytes() + bytes.len() > bound {
                 return Err(Refused::Behind);
             }
-            Some(outbox) => outbox,
-            None => outbox.insert(self.spare_outboxes.pop().unwrap_or_default()),
-        };
-        outbox.post(bytes);
+            outbox.post(bytes);
+        }
         if !flags.has(Flags::POSTED) {
             flags.set(Flags::POSTED);
-            self.posted.push(to);
+            self.posted.processes.push(to);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 use sys::pollset::Follows;
 
 use crate::outbox::Outbox;
+use crate::posted::PostNumber;
 use crate::slots::{ProcessId, Slots};
 use crate::timer::{Link, Links, Tick};
 
@@ -106,6 +107,8 @@ pub(crate) struct Process<K, T> {
     pub(crate) linger_left: u32,
     pub(crate) mode: Mode,
     pub(crate) flags: Flags,
+    /// What was posted to it in this turn, if that is one string and nothing else waits: it needs no outbox.
+    pub(crate) lone_post: Option<PostNumber>,
     #[expect(clippy::box_collection, reason = "one word in each idle slot instead of three")]
     pub(crate) inbox: Option<Box<Vec<u8>>>,
     pub(crate) outbox: Option<Box<Outbox>>,
@@ -123,6 +126,7 @@ impl<K, T> Process<K, T> {
             linger_left: 0,
             mode: Mode::Reading,
             flags: Flags::NONE,
+            lone_post: None,
             inbox: None,
             outbox: None,
             state,

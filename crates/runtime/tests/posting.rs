@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 use runtime::fan::{Fan, Seat};
 use runtime::limits::QUEUED_BYTES_SENT_PER_TURN;
@@ -19,11 +20,14 @@ use world::{ClientId, ClientState, Faults, Random, Sim, Stall, World};
 /// Bytes that may wait for a peer.
 const BOUND: usize = 100_000;
 
+/// More strings than a turn has numbers for.
+const ANSWERS: usize = 300;
+
 /// Of three hundred members more bytes than a scheduler sends in four turns, and of each less than its peer has room for.
 const MUCH: usize = QUEUED_BYTES_SENT_PER_TURN / 70;
 
-/// Each line of a member goes to all, itself included. A member that sends `q` is closed; one that sends `m` is put out much of its own
-/// after what it hears, in the same turn.
+/// Each line of a member goes to all, itself included. A member that sends `q` is closed; one that sends `m` puts out much of its own
+/// after what it hears, in the same turn; one that sends `a` hears some answers besides.
 #[derive(Default)]
 struct Room {
     fan: Fan,
@@ -32,6 +36,7 @@ struct Room {
     refused: Vec<(ProcessId, Refused)>,
     drained: u64,
     greedy: Vec<ProcessId>,
+    asking: Vec<ProcessId>,
     closed: Vec<CloseReason>,
 }
 
@@ -67,6 +72,9 @@ impl Service for Room {
         if input.contains(&b'm') {
             self.greedy.push(context.id);
         }
+        if input.contains(&b'a') {
+            self.asking.push(context.id);
+        }
         let next = if input.contains(&b'q') { Next::Finish } else { Next::Read };
         self.fan.buffer().extend_from_slice(input);
         Progress { consumed: input.len(), next }
@@ -99,6 +107,12 @@ impl Service for Room {
             refused.push((process, why));
             context.command(Command::Close(process));
         });
+        for process in self.asking.drain(..) {
+            for number in 0..ANSWERS {
+                let answer: Rc<[u8]> = format!("{number} ").into_bytes().into();
+                context.queue(process, &answer, BOUND).unwrap();
+            }
+        }
         for process in self.greedy.drain(..) {
             context.command(Command::Run(process));
         }
@@ -219,9 +233,25 @@ fn members_that_put_out_more_than_the_next_turns_send_are_not_taken_for_slow_rea
         stage.world.advance(100_000_000);
     }
     assert_eq!(stage.scheduler.service().closed, []);
+    let heard = "m".repeat(300) + &"M".repeat(MUCH);
     for client in members {
-        assert_eq!(stage.world.client_received(client).len(), 300 + MUCH);
+        assert!(stage.heard(client) == heard, "first what it hears, then its own");
     }
+}
+
+#[test]
+fn what_is_posted_to_one_process_leaves_in_order_in_few_writes() {
+    let mut stage = Stage::new(1, Faults::none());
+    let (one, two, three) = (stage.enter(), stage.enter(), stage.enter());
+    let sends = stage.scheduler.stats().sends;
+    stage.world.client_send(one, b"a");
+    stage.world.client_send(two, b"a");
+    stage.rest();
+    let answers: String = (0..ANSWERS).map(|number| format!("{number} ")).collect();
+    let heard = [one, two, three].map(|client| stage.heard(client));
+    assert_eq!(heard, [format!("aa{answers}"), format!("aa{answers}"), "aa".to_owned()]);
+    assert_eq!(stage.scheduler.stats().sends - sends, 3, "each is sent to once");
+    assert_eq!(stage.scheduler.stats().buffered_bytes_max, 0, "nothing was kept");
 }
 
 #[test]

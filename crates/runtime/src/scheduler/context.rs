@@ -27,7 +27,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             post: Post {
                 lanes: &mut self.table,
                 spare_outboxes: &mut self.executor.spare_outboxes,
-                posted: &mut self.posted,
+                posted: &mut self.executor.posted,
             },
             commands: &mut self.commands,
             alarm_ns: &mut self.alarm_ns,

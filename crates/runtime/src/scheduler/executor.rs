@@ -14,6 +14,7 @@ use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::outbox::Outbox;
 use crate::output::Output;
+use crate::posted::Posted;
 use crate::process::{Flags, Process};
 use crate::sampler::Sampler;
 use crate::service::{ClockUse, CloseReason, Service};
@@ -46,6 +47,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) output: Output,
     #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
     pub(super) spare_outboxes: Vec<Box<Outbox>>,
+    pub(super) posted: Posted,
     pub(super) run_queue: VecDeque<ProcessId>,
     /// Whoever was told to wait for memory since all were fed; some have ended or been read since.
     pub(super) starved: Vec<ProcessId>,
@@ -74,6 +76,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             clock,
             output: Output::default(),
             spare_outboxes: Vec::new(),
+            posted: Posted::default(),
             run_queue: VecDeque::new(),
             starved: Vec::new(),
             running: None,

@@ -58,8 +58,6 @@ pub struct Scheduler<P: Pollset, S: Service> {
     executor: Executor<P, S>,
     wheel: Wheel,
     gates: Vec<Gate<P::Listener>>,
-    /// Processes to which something was posted in this turn.
-    posted: Vec<ProcessId>,
     idlers: Idlers,
     /// When an idle process was closed for want of memory.
     shed: Tick,
@@ -86,7 +84,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             executor: Executor::new(pollset, service, mailbox, settings),
             wheel: Wheel::new(),
             gates: Vec::new(),
-            posted: Vec::new(),
             idlers: Idlers::new(),
             shed: Tick::NEVER,
             commands: Vec::new(),
@@ -327,10 +324,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     /// Sends all that was posted in this turn, one write for each process.
     fn send_posted(&mut self) {
-        let mut posted = std::mem::take(&mut self.posted);
-        for id in posted.drain(..) {
+        let mut processes = std::mem::take(&mut self.executor.posted.processes);
+        for id in processes.drain(..) {
             self.visit(id, Executor::send_posted);
         }
-        self.posted = posted;
+        self.executor.posted.processes = processes;
+        self.executor.posted.forget_strings();
     }
 }

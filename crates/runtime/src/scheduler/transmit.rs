@@ -8,6 +8,7 @@ use super::executor::{Executor, Lives, ProcessOf};
 use super::run::Drained;
 use crate::limits::{OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
 use crate::outbox::{Outbox, Transmitted};
+use crate::posted::PostNumber;
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
@@ -22,6 +23,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// Sends the turn's output for a process, behind what it has queued.
     #[inline]
     pub(super) fn transmit(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        if process.lone_post.is_some() {
+            self.queue_lone_post(process);
+        }
         if process.outbox.is_none()
             && let Some(bytes) = self.output.plain()
         {
@@ -160,10 +164,55 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
+    /// What was posted has to wait, or leaves together with something else.
+    #[cold]
+    fn queue_lone_post(&mut self, process: &mut ProcessOf<P, S>) {
+        let Some(number) = process.lone_post.take() else { return };
+        let spare = || self.spare_outboxes.pop().unwrap_or_default();
+        process.outbox.get_or_insert_with(spare).post(self.posted.string(number));
+    }
+
+    /// Sends the one string that was posted to a process for which nothing waits.
+    fn send_lone_post(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        number: PostNumber,
+    ) -> Lives {
+        process.lone_post = None;
+        let bytes = self.posted.string(number);
+        let sent = self.pollset.send_bytes(&process.socket, bytes, process.mode.follows());
+        self.stats.sends += 1;
+        let count = match sent {
+            Sent::All => bytes.len(),
+            Sent::Part(count) => count,
+            Sent::Cold | Sent::Failed(_) => return Err(CloseReason::Failed),
+        };
+        self.stats.sent_bytes += count as u64;
+        self.sends_left -= count;
+        if sent == Sent::All {
+            self.sampler.lap(&mut self.stats.sampled.send_ticks);
+            return self.on_sent(id, process, Drained::Nothing);
+        }
+        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        outbox.post_rest(bytes, count);
+        self.stats.count_buffered(0, outbox.queued_bytes());
+        process.outbox = Some(outbox);
+        self.wait_for_room(id, process)?;
+        self.check_memory(process)
+    }
+
     /// A turn ends: sends what was posted to a process, in one write.
     pub(super) fn send_posted(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if !process.flags.take(Flags::POSTED) {
             return Ok(());
+        }
+        if let Some(number) = process.lone_post {
+            let fits = self.posted.string(number).len() <= self.sends_left;
+            if !P::LAYERED && process.outbox.is_none() && fits {
+                return self.send_lone_post(id, process, number);
+            }
+            self.queue_lone_post(process);
         }
         // Its own run took it along.
         let Some(outbox) = &mut process.outbox else { return Ok(()) };

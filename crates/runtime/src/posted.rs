@@ -1,0 +1,47 @@
+//! What was posted in this turn: the strings, and the processes that get some.
+//!
+//! Owns both until the end of the turn. Never touches a process.
+
+use std::num::NonZeroU8;
+use std::rc::Rc;
+
+use crate::slots::ProcessId;
+
+/// Which of the strings of this turn: a byte, so that it fits into a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PostNumber(NonZeroU8);
+
+/// What was posted in this turn.
+#[derive(Default)]
+pub(crate) struct Posted {
+    /// Each process once.
+    pub(crate) processes: Vec<ProcessId>,
+    strings: Vec<Rc<[u8]>>,
+}
+
+impl Posted {
+    /// The number of a string; `None` when so many others were posted in this turn that there is none left.
+    #[inline]
+    pub(crate) fn number(&mut self, bytes: &Rc<[u8]>) -> Option<PostNumber> {
+        // Broadcasts come one after the other: a string that was posted before is the last one.
+        if !self.strings.last().is_some_and(|last| Rc::ptr_eq(last, bytes)) {
+            if self.strings.len() == usize::from(u8::MAX) {
+                return None;
+            }
+            self.strings.push(Rc::clone(bytes));
+        }
+        let number = u8::try_from(self.strings.len()).ok()?;
+        NonZeroU8::new(number).map(PostNumber)
+    }
+
+    /// The string of a number.
+    #[inline]
+    pub(crate) fn string(&self, PostNumber(number): PostNumber) -> &Rc<[u8]> {
+        &self.strings[usize::from(number.get()) - 1]
+    }
+
+    /// The turn is over: everybody has got what was posted.
+    pub(crate) fn forget_strings(&mut self) {
+        self.strings.clear();
+    }
+}
