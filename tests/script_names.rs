@@ -68,7 +68,11 @@ return {
     for place in places {
         assert!(printed.contains(place), "no `{place}` in:\n{printed}");
     }
-    let known = problems(&server);
+    // The control scheduler learns of them by message, which may come after the first question.
+    let known = until("both problems", || {
+        let known = problems(&server);
+        (!known.is_empty()).then_some(known)
+    });
     assert_eq!(known.len(), 2, "{known:?}");
     assert_eq!((&known[0]["line"], &known[1]["line"]), (&5.into(), &4.into()));
     assert_eq!(known[1]["served"], "it is served, and fails there");
