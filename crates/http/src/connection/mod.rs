@@ -309,9 +309,9 @@ impl Connection {
             Event::Draining if self.is_beginning() => {
                 // Whoever has sent a part of a head may send the rest, soon.
                 context.set_deadline_after_ms(head_deadline_ms(http, context));
-                self.unchanged()
+                self.unchanged(context)
             }
-            Event::Resumed | Event::Draining | Event::PeerFinished => self.unchanged(),
+            Event::Resumed | Event::Draining | Event::PeerFinished => self.unchanged(context),
             Event::OutputDrained if self.phase == Phase::Sending => {
                 self.wait(http, context);
                 http.note_taken(context.id);
@@ -322,7 +322,7 @@ impl Connection {
                     // The keep-alive time begins when the reply has left.
                     self.become_idle(http, context);
                 }
-                self.unchanged()
+                self.unchanged(context)
             }
             Event::InputEnded if self.is_asking() => Next::Park,
             Event::InputEnded => Next::Finish,
@@ -337,9 +337,16 @@ impl Connection {
         }
     }
 
-    fn unchanged(&self) -> Next {
+    /// It goes on as it was. One that takes no input because its output is full does not take any now: to read on would be to park
+    /// again at once, be told again that the peer has ended, and so on without an end.
+    fn unchanged<M>(&self, context: &Context<'_, M>) -> Next {
         match self.phase {
             Phase::Waiting | Phase::Sending => Next::Park,
+            Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Body
+                if context.output_is_full() =>
+            {
+                Next::Park
+            }
             Phase::Body if self.is_paused() => Next::Park,
             Phase::Over => Next::Finish,
             Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Body => Next::Read,
