@@ -42,7 +42,7 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["fan", "floor", "generator", "instructions", "pages"],
+        sub_verbs: &["fan", "files", "floor", "generator", "instructions", "pages"],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
@@ -51,6 +51,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench fan [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "what a delivery costs in a room where everybody hears everybody, against a hub that does nothing else",
+            },
+            Form {
+                usage: "bench files [--only file-8,file-128] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "files by size, against nginx with sendfile",
             },
             Form {
                 usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] [--seconds S] [--report FILE]",

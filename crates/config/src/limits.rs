@@ -74,8 +74,8 @@ pub const UNIX_SOCKET_MODE: u32 = 0o660;
 pub const COMPRESS_FROM: u64 = KIB;
 /// 64 MiB of file content in memory for each scheduler; above it a file not used lately leaves.
 pub const CACHE_SIZE: u64 = 64 * MIB;
-/// 256 KiB: a longer file is never held in memory but sent from its descriptor.
-pub const CACHE_FILE_SIZE: u64 = 256 * KIB;
+/// 32 KiB: a longer file is never held in memory but sent from its descriptor.
+pub const CACHE_FILE_SIZE: u64 = 32 * KIB;
 
 // ---- Pages: the defaults of [pages] ----
 

@@ -17,6 +17,7 @@ mod compress;
 pub mod disk;
 pub mod entry;
 pub mod error_page;
+mod handles;
 pub mod job;
 pub mod limits;
 pub mod listing;

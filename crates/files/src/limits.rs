@@ -43,8 +43,16 @@ pub const WARM_FIRST_SIZE: u64 = 512 * 1024;
 /// 8 MiB of a file are warmed by one job; of a longer region only the first part is.
 pub const WARM_SIZE_MAX: u64 = 8 * 1024 * 1024;
 
-/// 256 KiB: a longer file is not held in memory but sent from its descriptor.
-pub const HELD_SIZE: u64 = 256 * 1024;
+/// 1,024 descriptors of large files that one scheduler keeps between requests; of more files each request opens its own.
+pub const HANDLES_MAX: usize = 1_024;
+
+/// 1 s: a kept descriptor that was not used for so long is closed. So the blocks of a deleted file are free, and its file system can be
+/// unmounted, a second after the last answer.
+pub const HANDLE_KEPT_MS: u64 = 1_000;
+
+/// 32 KiB: a longer file is not held in memory but sent from its descriptor. From there on `sendfile` costs less than a copy, as long as
+/// the descriptor is kept.
+pub const HELD_SIZE: u64 = 32 * 1024;
 
 /// 1 KiB: a shorter file is not compressed; what it saves is less than a packet.
 pub const COMPRESS_FROM: u64 = 1_024;

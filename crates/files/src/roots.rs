@@ -5,11 +5,13 @@
 
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use sys::file::{Directory, FileHandle, Kind, Metadata, Obstacle, look_at_root};
 
 use super::absence::{Absence, Failure};
+use super::handles::Handles;
 use super::representation::Large;
 use super::rules::{Root, RootIndex};
 
@@ -17,6 +19,7 @@ use super::rules::{Root, RootIndex};
 #[derive(Debug)]
 pub struct Roots {
     roots: Vec<OpenRoot>,
+    handles: Handles,
 }
 
 #[derive(Debug)]
@@ -44,7 +47,7 @@ impl Roots {
                 io::Error::new(error.kind(), format!("{}: {error}", root.path.display()))
             })
         });
-        Ok(Self { roots: roots.collect::<io::Result<_>>()? })
+        Ok(Self { roots: roots.collect::<io::Result<_>>()?, handles: Handles::default() })
     }
 
     /// The root as it is now: a deployment that puts another directory in its place is noticed here.
@@ -58,7 +61,29 @@ impl Roots {
     }
 
     /// Opens a large file on a scheduler, to be sent from its descriptor, and compares it with what was looked up.
-    pub fn open_large(&mut self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
+    pub fn open_large(
+        &mut self,
+        index: RootIndex,
+        large: &Large,
+        patience: Patience,
+        now_ms: u64,
+    ) -> LargeOpen {
+        if let Some(file) = self.handles.get(index, large, now_ms) {
+            return LargeOpen::Ready(file);
+        }
+        let opened = self.open_anew(index, large, patience);
+        if let LargeOpen::Ready(file) = &opened {
+            self.handles.keep(index, large, file, now_ms);
+        }
+        opened
+    }
+
+    /// Closes the large files that were not asked for lately. Returns when to call again.
+    pub fn close_unused(&mut self, now_ms: u64) -> Option<u64> {
+        self.handles.give_up_unused(now_ms)
+    }
+
+    fn open_anew(&mut self, index: RootIndex, large: &Large, patience: Patience) -> LargeOpen {
         let first = self.try_large(index, large, patience);
         if !matches!(first, LargeOpen::Changed) || self.current(index).is_err() {
             return first;
@@ -86,6 +111,7 @@ impl Roots {
 }
 
 fn compare(handle: FileHandle, now: &Metadata, then: &Metadata) -> LargeOpen {
+    let handle = Rc::new(handle);
     if now == then {
         return LargeOpen::Ready(handle);
     }
@@ -106,10 +132,10 @@ pub enum Patience {
 #[derive(Debug)]
 pub enum LargeOpen {
     /// The file that was looked up.
-    Ready(FileHandle),
+    Ready(Rc<FileHandle>),
     /// The same file and no shorter, but written to since. Expire the path and run the request again; if it comes to
     /// this a second time, send this one: a log that always grows is never the one that was looked up.
-    Written(FileHandle),
+    Written(Rc<FileHandle>),
     /// Another file, or none. Expire the path and run the request again.
     Changed,
     /// Opening it would wait for a disk. Send a [`Warm`](super::Warm), then try with [`Patience::Warmed`].

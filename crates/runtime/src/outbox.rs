@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use sys::pollset::{Follows, Pollset, Sent};
 
-use crate::limits::GATHER_PIECES;
+use crate::limits::{FILE_JOINED_BYTES, GATHER_PIECES};
 use crate::output::{FileRegion, Leaving, Output, SharedBytes};
 use crate::uptake::{Floor, Uptake};
 
@@ -65,6 +65,14 @@ impl Piece {
             Self::Shared(shared) => Some(shared.as_slice()),
             Self::Posted { bytes, start } => Some(&bytes[*start..]),
             Self::File(_) => None,
+        }
+    }
+
+    /// What the kernel is told of a head in front of this piece.
+    fn behind_a_head(&self) -> Follows {
+        match self {
+            Self::File(region) if region.length > FILE_JOINED_BYTES => Follows::Nothing,
+            _ => Follows::More,
         }
     }
 }
@@ -226,7 +234,7 @@ impl Outbox {
         let mut asked = 0;
         for piece in &self.pieces {
             let Some(bytes) = piece.in_memory() else {
-                follows = Follows::More;
+                follows = piece.behind_a_head();
                 break;
             };
             if count == GATHER_PIECES {

@@ -70,6 +70,8 @@ impl Flags {
     pub(crate) const POSTED: Flags = Flags(2048);
     /// All its output has left, and it has not been told.
     pub(crate) const DRAINED: Flags = Flags(4096);
+    /// Its peer takes what it gets at once: the kernel may hold much of its output.
+    pub(crate) const FAST: Flags = Flags(8192);
 
     #[inline]
     pub(crate) fn has(self, other: Flags) -> bool {

@@ -78,6 +78,8 @@ metric::counted! {
         pub sent_bytes: u64 = Counter(Bytes, "network.sent_bytes", "sent"),
         /// Writes that left something over.
         pub sends_blocked: u64 = Counter(Count, "network.sends_blocked", "sends_blocked"),
+        /// Connections of which the kernel may hold much output, because their peers take what they get at once.
+        pub fast_peers: u64 = Gauge(Count, "network.fast_peers", "fast_peers"),
         /// Waits for a part of a large file that was not in memory.
         pub files_cold: u64 = Counter(Count, "network.files_cold", "files_cold"),
         /// Processes by kind that live.

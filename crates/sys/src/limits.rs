@@ -25,6 +25,10 @@ pub const TICK_CALIBRATION_NS: u64 = 10_000_000;
 /// connection whose client does not read, and copying that for many of them holds up the others.
 pub const UNSENT_BYTES: u32 = 128 * 1024;
 
+/// The same for a connection whose peer takes what it gets at once, 4 MiB: as much as the kernel takes without a bound. Beyond: the same.
+/// The more waits there, the fewer wake-ups a large answer takes.
+pub const UNSENT_BYTES_OF_FAST: u32 = 4 * 1024 * 1024;
+
 /// How long a listener defers a connection that sends nothing, unless something else is asked for: 1 s. Then it is
 /// accepted without bytes, and meets the header deadline like any other.
 pub const DEFER_ACCEPT_NS: u64 = 1_000_000_000;

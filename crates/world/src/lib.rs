@@ -156,6 +156,9 @@ impl Pollset for Sim {
         world.set_interest(index, token, interest)
     }
 
+    /// A simulated connection has one bound, whatever its peer does.
+    fn note_fast_peer(&mut self, _socket: &Socket) {}
+
     fn receive(&mut self, socket: &Socket) -> Received<'_> {
         let index = self.look_up(socket).1;
         match self.world.borrow_mut().receive(index, &mut self.buffer) {

@@ -34,7 +34,7 @@ use report::Comparison;
 use running::Running;
 use sample::Sample;
 use site::Site;
-use workload::{Load, Runs, WORKLOADS, Workload};
+use workload::{Runs, WORKLOADS, Workload};
 
 /// Rounds unless `--rounds` says otherwise: the fewest a median is worth something for.
 const ROUNDS: u64 = 5;
@@ -70,7 +70,7 @@ struct Plan {
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some(name @ ("floor" | "fan")) => floor(name, read_plan(words, arguments)?),
+        Some(name @ ("floor" | "fan" | "files")) => floor(name, read_plan(words, arguments)?),
         Some("generator") => generator::run(arguments),
         Some("instructions") => instructions::run(arguments),
         Some("pages") => pages::run(words, arguments),
@@ -95,10 +95,16 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
             return Err(Failure::Usage(format!("no workload `{wanted}`; one of: {names}")));
         }
     }
-    let is_fan = words.first().is_some_and(|name| name == "fan");
+    let group = match words.first().map(String::as_str) {
+        Some("fan") => Some("fan-"),
+        Some("files") => Some("file-"),
+        _ => None,
+    };
     let chosen = |workload: &&Workload| {
-        if is_fan && only.is_empty() {
-            return matches!(workload.load, Load::Fan { .. });
+        if let Some(group) = group
+            && only.is_empty()
+        {
+            return workload.name.starts_with(group);
         }
         let by_itself = only.is_empty() && workload.runs == Runs::Always;
         by_itself || only.iter().any(|wanted| workload.answers_to(wanted))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::contender::{FILE_BYTES, Start};
-use crate::bench::workload::Workload;
+use crate::bench::workload::{FILES, Workload};
 use crate::failure::Failure;
 use crate::process;
 use crate::workspace;
@@ -23,7 +23,14 @@ impl Site {
     /// Builds what the workloads need and writes what the servers serve.
     pub(crate) fn prepare(workloads: &[&Workload]) -> Result<Site, Failure> {
         let contenders = workloads.iter().flat_map(|workload| workload.contenders);
-        Site::with_programs(contenders.map(|contender| contender.start))
+        let site = Site::with_programs(contenders.map(|contender| contender.start))?;
+        for (path, kib) in FILES {
+            if workloads.iter().any(|workload| workload.path == *path) {
+                let bytes: Vec<u8> = (0..kib * 1024).map(|place| (place % 251) as u8).collect();
+                std::fs::write(site.files().join(&path[1..]), bytes)?;
+            }
+        }
+        Ok(site)
     }
 
     /// The same for servers that are no part of a workload.

@@ -119,6 +119,44 @@ const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
     }
 }
 
+/// The files of workloads by size: their paths and their KiB.
+pub(crate) const FILES: &[(&str, usize)] = &[
+    ("/8.bin", 8),
+    ("/32.bin", 32),
+    ("/64.bin", 64),
+    ("/128.bin", 128),
+    ("/256.bin", 256),
+    ("/1024.bin", 1024),
+    ("/8192.bin", 8192),
+];
+
+const FILE_TARGETS: &[Target] = &[
+    Target {
+        metric: Metric::CpuMicros,
+        against: Against::Contender("nginx"),
+        bound: Bound::AtMost(0.8),
+    },
+    Target {
+        metric: Metric::Rate,
+        against: Against::Contender("nginx"),
+        bound: Bound::AtLeast(1.0),
+    },
+];
+
+/// A file of some size, against nginx with `sendfile`.
+const fn file(name: &'static str, title: &'static str, path: &'static str) -> Workload {
+    Workload {
+        name,
+        title,
+        path,
+        load: Load::Kept { connections: 32 },
+        runs: Runs::WhenNamed,
+        contenders: &[NGINX, SERVE],
+        main_metric: Metric::CpuMicros,
+        targets: FILE_TARGETS,
+    }
+}
+
 const KEPT_FIELD: &[Contender] = &[FLOOR_KEPT, JSON, NGINX];
 const SHORT_FIELD: &[Contender] = &[FLOOR_SHORT, JSON, NGINX];
 
@@ -286,6 +324,13 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         main_metric: Metric::LatencyP999,
         targets: &[ratio_to_floor(Metric::LatencyP999, 2.0)],
     },
+    file("file-8", "a file of 8 KiB kept alive, 32 connections", "/8.bin"),
+    file("file-32", "a file of 32 KiB", "/32.bin"),
+    file("file-64", "a file of 64 KiB", "/64.bin"),
+    file("file-128", "a file of 128 KiB", "/128.bin"),
+    file("file-256", "a file of 256 KiB", "/256.bin"),
+    file("file-1024", "a file of 1 MiB", "/1024.bin"),
+    file("file-8192", "a file of 8 MiB", "/8192.bin"),
     fan("fan-1", "a line to 1,000 members, one at a time: a delivery is a request", 1),
     fan("fan-16", "the same, 16 lines at a time", 16),
 ];
@@ -305,7 +350,10 @@ mod tests {
     #[test]
     fn every_target_names_a_contender_that_takes_part() {
         for workload in WORKLOADS {
-            assert_eq!(workload.contenders[0].name, "floor", "{}", workload.name);
+            let is_file = workload.name.starts_with("file-");
+            let first = if is_file { "nginx" } else { "floor" };
+            assert_eq!(workload.contenders[0].name, first, "{}", workload.name);
+            assert!(!is_file || FILES.iter().any(|(path, _)| *path == workload.path));
             for target in workload.targets {
                 if let Against::Contender(name) = target.against {
                     assert!(workload.contenders.iter().any(|contender| contender.name == name));

@@ -1,6 +1,7 @@
 //! Files that are sent from a descriptor: opened by the scheduler, warmed by a helper.
 
 use std::fs;
+use std::rc::Rc;
 
 use files::absence::Failure;
 use files::{Body, FileRules, Large, LargeOpen, Patience, RootIndex, Roots, Warm, Warmed, limits};
@@ -27,7 +28,9 @@ fn the_file_that_was_looked_up_is_opened() {
     let (site, large) = large_site();
     let mut roots = Roots::open(&[site.root()]).unwrap();
     for patience in [Patience::None, Patience::Warmed] {
-        let LargeOpen::Ready(handle) = roots.open_large(ROOT, &large, patience) else { panic!() };
+        let LargeOpen::Ready(handle) = roots.open_large(ROOT, &large, patience, 0) else {
+            panic!()
+        };
         let mut byte = [0];
         assert_eq!(handle.read_at(&mut byte, 999).unwrap(), 1);
         assert_eq!(byte, [1]);
@@ -38,7 +41,7 @@ fn the_file_that_was_looked_up_is_opened() {
 fn another_file_is_not_sent_in_its_place() {
     let (mut site, large) = large_site();
     let mut roots = Roots::open(&[site.root()]).unwrap();
-    let mut open = |large: &Large| roots.open_large(ROOT, large, Patience::Warmed);
+    let mut open = |large: &Large| roots.open_large(ROOT, large, Patience::Warmed, 0);
 
     fs::write(site.outside("other"), [2; 1000]).unwrap();
     fs::rename(site.outside("other"), site.file("a.bin")).unwrap();
@@ -51,7 +54,59 @@ fn another_file_is_not_sent_in_its_place() {
     assert!(matches!(open(&large), LargeOpen::Changed), "it is shorter");
     fs::remove_file(site.file("a.bin")).unwrap();
     assert!(matches!(open(&large), LargeOpen::Changed), "it is gone");
-    assert!(matches!(roots.open_large(RootIndex(9), &large, Patience::None), LargeOpen::Changed));
+    assert!(matches!(
+        roots.open_large(RootIndex(9), &large, Patience::None, 0),
+        LargeOpen::Changed
+    ));
+}
+
+#[test]
+fn a_file_that_is_asked_for_again_is_opened_once_and_closed_when_nobody_asks() {
+    let (mut site, large) = large_site();
+    let mut roots = Roots::open(&[site.root()]).unwrap();
+    let open = |roots: &mut Roots, large: &Large, now_ms| match roots.open_large(
+        ROOT,
+        large,
+        Patience::Warmed,
+        now_ms,
+    ) {
+        LargeOpen::Ready(file) => Some(file),
+        _ => None,
+    };
+    let kept = open(&mut roots, &large, 0).unwrap();
+    assert!(Rc::ptr_eq(&kept, &open(&mut roots, &large, 600).unwrap()));
+    assert_eq!(roots.close_unused(1_000), Some(1_600));
+    assert!(Rc::ptr_eq(&kept, &open(&mut roots, &large, 1_500).unwrap()));
+    assert_eq!(roots.close_unused(2_499), Some(2_500));
+    assert_eq!((roots.close_unused(2_500), Rc::strong_count(&kept)), (None, 1));
+
+    let kept = open(&mut roots, &large, 3_000).unwrap();
+    fs::write(site.outside("other"), [2; 1000]).unwrap();
+    fs::rename(site.outside("other"), site.file("a.bin")).unwrap();
+    assert!(open(&mut roots, &large, 3_001).is_none(), "it is another file by now");
+    assert_eq!(Rc::strong_count(&kept), 1, "the old one is not kept");
+    let large = look_up(&mut site);
+    assert!(!Rc::ptr_eq(&kept, &open(&mut roots, &large, 3_002).unwrap()));
+}
+
+#[test]
+fn so_many_descriptors_are_kept_and_no_more() {
+    let mut site = Site::new(FileRules { held_size: 10, ..FileRules::default() });
+    let mut roots = Roots::open(&[site.root()]).unwrap();
+    let opened: Vec<_> = (0..=limits::HANDLES_MAX)
+        .map(|number| {
+            let name = format!("{number}.bin");
+            site.write(&name, [1; 1000]);
+            let file = site.look_up_file(&format!("/{name}"));
+            let Body::Large(large) = &file.representations[0].body else { panic!() };
+            match roots.open_large(ROOT, large, Patience::Warmed, 0) {
+                LargeOpen::Ready(file) => file,
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    let kept = opened.iter().filter(|file| Rc::strong_count(file) == 2).count();
+    assert_eq!((kept, opened.len()), (limits::HANDLES_MAX, limits::HANDLES_MAX + 1));
 }
 
 #[test]
@@ -61,7 +116,7 @@ fn a_replaced_root_is_followed() {
     fs::rename(site.root().path, site.outside("old")).unwrap();
     site.write("a.bin", [2; 1000]);
     let large = look_up(&mut site);
-    let opened = roots.open_large(ROOT, &large, Patience::Warmed);
+    let opened = roots.open_large(ROOT, &large, Patience::Warmed, 0);
     assert!(matches!(opened, LargeOpen::Ready(_)), "{opened:?}");
 }
 

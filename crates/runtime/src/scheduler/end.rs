@@ -6,7 +6,7 @@ use sys::pollset::Pollset;
 
 use super::Scheduler;
 use super::executor::Running;
-use crate::process::Mode;
+use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 
@@ -29,6 +29,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if let Some(outbox) = process.outbox.take() {
             self.executor.release_outbox(outbox);
         }
+        self.executor.stats.fast_peers -= u64::from(process.flags.has(Flags::FAST));
         for gate in &mut self.gates {
             gate.note_room();
         }

@@ -6,7 +6,7 @@ use sys::pollset::{Interest, Pollset, Sent, Token};
 
 use super::executor::{Executor, Lives, ProcessOf};
 use super::run::Drained;
-use crate::limits::{OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
+use crate::limits::{FAST_PEER_TICKS, FAST_PEERS, OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
 use crate::outbox::{Outbox, Transmitted};
 use crate::posted::PostNumber;
 use crate::process::{Flags, Mode};
@@ -279,9 +279,21 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.outbox.is_none() {
             return Ok(());
         }
+        self.note_speed(process);
         self.transmit_outbox(id, process)?;
         // Whoever parked until now has been told, and may want the input it left.
         self.go_on_reading(id, process)
+    }
+
+    /// A peer whose socket was full has made room: if that was soon, more may wait for it in the kernel.
+    fn note_speed(&mut self, process: &mut ProcessOf<P, S>) {
+        let waited = process.flags.has(Flags::WANTS_ROOM) && !process.flags.has(Flags::FAST);
+        let soon = self.clock.now().tick() <= process.last_run.later(FAST_PEER_TICKS);
+        if waited && soon && self.stats.fast_peers < FAST_PEERS {
+            process.flags.set(Flags::FAST);
+            self.stats.fast_peers += 1;
+            self.pollset.note_fast_peer(&process.socket);
+        }
     }
 
     /// Whether a transport holds bytes back because the socket is full: the process waits for them as for output of its own.

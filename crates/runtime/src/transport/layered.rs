@@ -186,6 +186,10 @@ impl<P: Pollset, T: Transport> Pollset for Layered<P, T> {
         self.inner.set_interest(&socket.inner, token, interest)
     }
 
+    fn note_fast_peer(&mut self, socket: &Self::Socket) {
+        self.inner.note_fast_peer(&socket.inner);
+    }
+
     fn receive(&mut self, socket: &Self::Socket) -> Received<'_> {
         let Some(layer) = &socket.layer else { return self.inner.receive(&socket.inner) };
         let layer = &mut *layer.borrow_mut();

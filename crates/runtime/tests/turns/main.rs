@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 mod bench;
+mod fast_peers;
 mod memory;
 
 use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS};

@@ -85,11 +85,10 @@ impl Site {
     ) -> Result<Rc<FileHandle>, NotNow> {
         let patience =
             if forget(&mut self.warmed, context.id) { Patience::Warmed } else { Patience::None };
-        match self.roots.open_large(key.root, large, patience) {
-            LargeOpen::Ready(file) => Ok(Rc::new(file)),
-            LargeOpen::Written(file) if forget(&mut self.rewritten, context.id) => {
-                Ok(Rc::new(file))
-            }
+        let now_ms = context.now.monotonic_ms();
+        match self.roots.open_large(key.root, large, patience, now_ms) {
+            LargeOpen::Ready(file) => Ok(file),
+            LargeOpen::Written(file) if forget(&mut self.rewritten, context.id) => Ok(file),
             LargeOpen::Written(_) | LargeOpen::Changed => {
                 remember(&mut self.rewritten, context.id);
                 self.cache.expire(key);

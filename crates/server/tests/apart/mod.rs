@@ -138,6 +138,10 @@ impl Pollset for Apart {
         self.call(|sim| sim.set_interest(socket.socket(), token, interest))
     }
 
+    fn note_fast_peer(&mut self, socket: &ApartSocket) {
+        self.call(|sim| sim.note_fast_peer(socket.socket()));
+    }
+
     fn receive(&mut self, socket: &ApartSocket) -> Received<'_> {
         let before = Memory::now();
         let received = self.0.receive(socket.socket());

@@ -42,7 +42,7 @@ path = "/moved"
 redirect = { to = "/small.txt", status = 302 }
 "#;
 
-/// Names and sizes: those above 256 KiB are sent from their descriptor.
+/// Names and sizes: those above 32 KiB are sent from their descriptor.
 const FILES: [(&str, usize); 8] = [
     ("/small.txt", 100),
     ("/page.html", 1_406),

@@ -25,7 +25,9 @@ use super::{
 };
 use crate::clock;
 use crate::connect;
+use crate::descriptor::set_unsent_bound;
 use crate::file::FileHandle;
+use crate::limits::UNSENT_BYTES_OF_FAST;
 use crate::socket::{ListenAddress, Listener, Peer, Socket};
 use crate::wake::WakeSource;
 
@@ -199,6 +201,11 @@ impl Pollset for Epoll {
     ) -> io::Result<()> {
         let data = epoll::EventData::new_u64(token.0);
         Ok(epoll::modify(&self.epoll, socket, data, connection_flags(interest))?)
+    }
+
+    fn note_fast_peer(&mut self, socket: &Socket) {
+        // A Unix socket has no such bound.
+        let _unbounded = set_unsent_bound(socket.as_fd(), UNSENT_BYTES_OF_FAST);
     }
 
     #[inline]

@@ -244,6 +244,9 @@ pub trait Pollset {
         interest: Interest,
     ) -> io::Result<()>;
 
+    /// The peer takes what it gets at once: more of its output may wait below from now on, where there is a bound of it.
+    fn note_fast_peer(&mut self, socket: &Self::Socket);
+
     /// Receives into the pollset's buffer and lends it.
     fn receive(&mut self, socket: &Self::Socket) -> Received<'_>;
 
