@@ -9,6 +9,7 @@ mod application;
 mod connection;
 mod framing;
 mod function;
+mod json;
 pub mod limits;
 mod log;
 mod pending;

@@ -12,6 +12,7 @@ use wire::http::response::{HeadWriter, InvalidField, append_field};
 use wire::http::status::Status;
 
 use super::framing::StreamFraming;
+use super::json;
 
 /// Whether the client gets a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,23 @@ pub(super) struct ReplyParts {
     typed: Vec<(&'static str, Vec<u8>)>,
     date: [u8; 29],
     second: u64,
+    /// Digits of the length of the last body in JSON.
+    json_digits: usize,
     pub(super) body: Vec<u8>,
+}
+
+/// Digits of the longest length.
+const LENGTH_DIGITS_MAX: usize = 20;
+
+/// Writes a number into exactly so many digits; `false` when it has more or fewer.
+#[inline]
+fn put_number(digits: &mut [u8], number: usize) -> bool {
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    rest == 0 && (digits.len() == 1 || digits.first() != Some(&b'0'))
 }
 
 /// Media types for which a head is prepared.
@@ -65,6 +82,7 @@ impl ReplyParts {
             typed: Vec::new(),
             date: [b' '; 29],
             second: u64::MAX,
+            json_digits: 2,
             body: Vec::new(),
         };
         parts.set_second(0);
@@ -147,29 +165,32 @@ impl Reply<'_> {
     /// Sends a body of this media type.
     #[inline]
     pub fn send(&mut self, status: Status, content_type: &'static str, body: &[u8]) {
+        self.begin_typed(status, content_type, body.len());
+        self.end_head_after_field_name(body.len() as u64);
+        if self.body_use == BodyUse::Send {
+            self.output.put(body);
+        }
+    }
+
+    /// Begins a head up to the number of its `Content-Length`, with room for so many bytes of body.
+    #[inline]
+    fn begin_typed(&mut self, status: Status, content_type: &'static str, room: usize) {
         if status == Status::OK
             && self.persistence == Persistence::Kept
             && let Some(head) = self.parts.typed_head(content_type)
         {
             debug_assert!(self.status.is_none(), "one reply to one request");
             self.status = Some(status);
-            self.body_bytes = body.len() as u64;
             let out = self.output.buffer();
-            out.reserve(head.len() + 24 + body.len());
+            out.reserve(head.len() + 24 + room);
             out.extend_from_slice(head);
-            out.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
-            out.extend_from_slice(b"\r\n\r\n");
-        } else {
-            self.begin(status);
-            let out = self.output.buffer();
-            out.extend_from_slice(b"Content-Type: ");
-            out.extend_from_slice(content_type.as_bytes());
-            out.extend_from_slice(b"\r\n");
-            self.end_head_with_length(body.len() as u64);
+            return;
         }
-        if self.body_use == BodyUse::Send {
-            self.output.put(body);
-        }
+        self.begin(status);
+        let out = self.output.buffer();
+        out.extend_from_slice(b"Content-Type: ");
+        out.extend_from_slice(content_type.as_bytes());
+        out.extend_from_slice(b"\r\nContent-Length: ");
     }
 
     /// Sends text.
@@ -184,13 +205,38 @@ impl Reply<'_> {
     /// with 500; that is a mistake of the program.
     #[inline]
     pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
-        let mut body = std::mem::take(&mut self.parts.body);
-        body.clear();
-        match serde_json::to_writer(&mut body, value) {
-            Ok(()) => self.send(Status::OK, "application/json", &body),
-            Err(_) => self.empty(Status::INTERNAL_SERVER_ERROR),
+        let start = self.output.buffer().len();
+        self.begin_typed(Status::OK, "application/json", 0);
+        let digits = self.parts.json_digits;
+        let out = self.output.buffer();
+        let length_at = out.len();
+        // The length is known behind the body. It mostly has as many digits as the last one.
+        out.extend_from_slice(&[b'0'; LENGTH_DIGITS_MAX][..digits]);
+        out.extend_from_slice(b"\r\n\r\n");
+        let body_at = out.len();
+        if json::write(value, out).is_err() {
+            out.truncate(start);
+            self.status = None;
+            self.empty(Status::INTERNAL_SERVER_ERROR);
+            return;
         }
-        self.parts.body = body;
+        let length = out.len() - body_at;
+        self.body_bytes = length as u64;
+        if self.body_use == BodyUse::Omit {
+            out.truncate(body_at);
+        }
+        if !put_number(&mut out[length_at..length_at + digits], length) {
+            self.replace_length(length_at, digits, length);
+        }
+    }
+
+    /// The length of a body in JSON has more or fewer digits than were left for it.
+    #[cold]
+    fn replace_length(&mut self, at: usize, digits: usize, length: usize) {
+        let mut number = itoa::Buffer::new();
+        let number = number.format(length).as_bytes();
+        self.output.buffer().splice(at..at + digits, number.iter().copied());
+        self.parts.json_digits = number.len();
     }
 
     /// Sends a status without a body.
@@ -261,9 +307,14 @@ impl Reply<'_> {
     /// Ends the head of a reply whose body has so many bytes.
     #[inline]
     pub fn end_head_with_length(&mut self, length: u64) {
+        self.output.put(b"Content-Length: ");
+        self.end_head_after_field_name(length);
+    }
+
+    #[inline]
+    fn end_head_after_field_name(&mut self, length: u64) {
         self.body_bytes = length;
         let out = self.output.buffer();
-        out.extend_from_slice(b"Content-Length: ");
         out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
         out.extend_from_slice(b"\r\n\r\n");
     }

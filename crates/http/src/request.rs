@@ -5,7 +5,6 @@ use sys::socket::Peer;
 use sys::text::ascii;
 use wire::http::head::{self, Target, Version};
 use wire::http::method::Method;
-use wire::http::target;
 
 /// One request: head, whole body, and who sent it.
 ///
@@ -62,14 +61,14 @@ impl<'a> Request<'a> {
     #[inline]
     pub fn path(&self) -> &'a str {
         // The head parser lets visible ASCII through and nothing else.
-        let path = ascii(target::split(self.target()).0).unwrap_or_default();
+        let path = ascii(self.head.split_target().0).unwrap_or_default();
         if path.is_empty() { "/" } else { path }
     }
 
     /// The query as it was sent, without its question mark.
     #[inline]
     pub fn query(&self) -> Option<&'a str> {
-        target::split(self.target()).1.and_then(ascii)
+        self.head.split_target().1.and_then(ascii)
     }
 
     /// The value of the first field of that name, which is given in lower case.

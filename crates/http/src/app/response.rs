@@ -10,6 +10,7 @@ use wire::http::response::append_field;
 use wire::http::status::Status;
 
 use super::Failure;
+use crate::json;
 
 /// An answer.
 ///
@@ -91,7 +92,9 @@ impl Response {
     /// # Errors
     /// When the value cannot be written as JSON, such as a map whose keys are no strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Failure> {
-        Ok(Self::bytes("application/json", serde_json::to_vec(value)?))
+        let mut body = Vec::new();
+        json::write(value, &mut body)?;
+        Ok(Self::bytes("application/json", body))
     }
 
     /// A status without a body.

@@ -131,7 +131,7 @@ impl<S: 'static> App<S> {
         }
         let mut scratch = Vec::new();
         let path =
-            target::resolve(target::split(request.target()).0, &mut scratch).map_err(|error| {
+            target::resolve(request.head.split_target().0, &mut scratch).map_err(|error| {
                 let status = Status::from_code(error.status()).unwrap_or(Status::BAD_REQUEST);
                 Failure::new(status, error.to_string())
             })?;

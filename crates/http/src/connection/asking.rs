@@ -116,7 +116,7 @@ impl Connection {
         if let Some(pending) = self.pending.take()
             && let Some(begun) = pending.begun
         {
-            http.note_cut(pending, begun, self.peer());
+            http.note_cut(pending, begun, self.peer);
         }
     }
 
@@ -129,7 +129,7 @@ impl Connection {
         let Some(pending) = self.pending.take() else { return };
         http.application_mut().on_gone(pending.process);
         if let Some(begun) = pending.begun {
-            http.note_cut(pending, begun, self.peer());
+            http.note_cut(pending, begun, self.peer);
         }
     }
 }

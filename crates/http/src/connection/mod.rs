@@ -10,8 +10,6 @@ mod handover;
 mod probe;
 mod refusal;
 
-use std::net::IpAddr;
-
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use sys::socket::Peer;
@@ -50,8 +48,7 @@ enum Phase {
 #[derive(Debug)]
 pub struct Connection {
     pending: Option<Box<Pending>>,
-    address: IpAddr,
-    port: u16,
+    peer: Peer,
     listener: ListenerIndex,
     requests: u32,
     phase: Phase,
@@ -80,20 +77,7 @@ impl Connection {
             _ => return None,
         };
         context.set_deadline_after_ms(http.settings().header_deadline_ms);
-        let (address, port) = (peer.address, peer.port);
-        Some(Self {
-            pending: None,
-            address,
-            port,
-            listener,
-            requests: 0,
-            phase,
-            lead: Lead::Unsent,
-        })
-    }
-
-    fn peer(&self) -> Peer {
-        Peer { address: self.address, port: self.port }
+        Some(Self { pending: None, peer, listener, requests: 0, phase, lead: Lead::Unsent })
     }
 
     /// Whether it is between requests.
@@ -158,7 +142,7 @@ impl Connection {
             Ok(Parsed::Partial) => NEEDS_MORE,
             Ok(Parsed::Complete { length, source }) => {
                 if let Source::Inet { source, .. } = source {
-                    (self.address, self.port) = (source.ip().to_canonical(), source.port());
+                    self.peer = Peer { address: source.ip().to_canonical(), port: source.port() };
                 }
                 self.phase = Phase::Idle;
                 Progress { consumed: length, next: Next::Read }
@@ -178,7 +162,7 @@ impl Connection {
         slots: &mut FieldSlots,
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        let limits = http.settings().head;
+        let limits = &http.settings().head;
         if let Phase::Head(seen) = self.phase {
             // A head that is dripped in is not parsed again for each drop.
             let fresh = input.get(seen as usize..).unwrap_or_default();
@@ -188,7 +172,7 @@ impl Connection {
             }
         }
         // Looked at in place: moving a parsed head out would copy it.
-        match &head::parse(input, &limits, slots) {
+        match &head::parse(input, limits, slots) {
             Ok(Head::Complete { request, length }) => match request.framing {
                 Framing::None => {
                     let head = &input[..*length];
@@ -212,7 +196,7 @@ impl Connection {
 
     #[inline]
     fn asked<'r>(&self, head: &'r head::Request<'r, 'r>, body: &'r [u8]) -> Asked<'r> {
-        let request = Request { head, body, peer: self.peer(), listener: self.listener };
+        let request = Request { head, body, peer: self.peer, listener: self.listener };
         Asked { request, number: self.requests + 1 }
     }
 

@@ -38,7 +38,7 @@ impl Connection {
         let seen = pending.as_ref().map_or(seen, |pending| &pending.head);
         self.phase = Phase::Over;
         let start = context.output.buffer().len();
-        http.refuse(self.peer(), (status, body_use), seen, context);
+        http.refuse(self.peer, (status, body_use), seen, context);
         self.omit_lead(start, context);
         Progress { consumed, next: Next::Linger }
     }

@@ -36,11 +36,10 @@ impl Site {
             // Only pages answer in parts, and this one is gone.
             return Answer::Cut;
         }
-        let target = match request.head.target {
-            Target::Origin(target) => target,
-            Target::Asterisk => return answer_server_options(reply),
-        };
-        let (path, query) = target::split(target);
+        if request.head.target == Target::Asterisk {
+            return answer_server_options(reply);
+        }
+        let (path, query) = request.head.split_target();
         let mut scratch = std::mem::take(&mut self.path);
         let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => self.route(path, query, request, reply, context),

@@ -39,7 +39,7 @@ impl Site {
     /// How large a body may be whose request a page answers.
     fn body_size_of_page(&mut self, request: &Request<'_>) -> Option<u64> {
         self.runner.as_ref()?;
-        let (path, query) = target::split(request.target());
+        let (path, query) = request.head.split_target();
         let mut scratch = Vec::new();
         let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
         let data = Rc::clone(&self.data);

@@ -15,9 +15,10 @@ use super::method::Method;
 use super::refusal::{Reason, Refusal};
 use crate::limits;
 
-use fields::Slot;
 pub use fields::{FieldSlots, Fields};
-use meaning::Meaning;
+use fields::{Initials, Slot};
+use meaning::{Conclusion, Meaning};
+use request_line::RequestLine;
 
 /// Bounds of a head, in bytes and lines. The defaults are those of [`limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub struct Request<'b, 's> {
     pub method: Method,
     /// Of what it is asked.
     pub target: Target<'b>,
+    /// Bytes of the target before its query: see [`Request::split_target`].
+    path_size: usize,
     /// How the peer speaks.
     pub version: Version,
     /// All field lines in their order.
@@ -81,6 +84,20 @@ pub struct Request<'b, 's> {
     pub expects_continue: bool,
     /// The protocols of Upgrade, where the request may be upgraded at all (RFC 9110, 7.8).
     pub upgrade: Option<&'b [u8]>,
+}
+
+impl<'b> Request<'b, '_> {
+    /// The target's path and, without its question mark, its query. The path is empty for an absolute target that has none, which
+    /// [`resolve`](super::target::resolve) takes for `/`.
+    #[inline]
+    pub fn split_target(&self) -> (&'b [u8], Option<&'b [u8]>) {
+        let target = match self.target {
+            Target::Origin(target) => target,
+            Target::Asterisk => b"*",
+        };
+        let (path, rest) = target.split_at_checked(self.path_size).unwrap_or((target, b""));
+        (path, rest.get(1..))
+    }
 }
 
 /// The request target, visible ASCII without a number sign.
@@ -146,37 +163,50 @@ pub fn parse<'b, 's>(
     let bound = limits.head_size.min(limits::HEAD_SIZE_MAX);
     // What lies beyond the bound is never looked at, so the answer does not depend on how much there is.
     let window = input.get(..bound).unwrap_or(input);
-    match read(window, limits, slots) {
-        Ok((request, length)) => Ok(Head::Complete { request, length }),
-        Err(Stop::Refused(reason)) => Err(reason.into()),
-        Err(Stop::Partial) if window.len() == bound => Err(Reason::HeadTooLarge.into()),
-        Err(Stop::Partial) => Ok(Head::Partial),
-    }
+    let (line, fields, conclusion) = match read(window, limits, slots) {
+        Ok(read) => read,
+        Err(Stop::Refused(reason)) => return Err(reason.into()),
+        Err(Stop::Partial) if window.len() == bound => return Err(Reason::HeadTooLarge.into()),
+        Err(Stop::Partial) => return Ok(Head::Partial),
+    };
+    // Written where the caller wants it: what is put together elsewhere first is copied.
+    Ok(Head::Complete {
+        request: Request {
+            method: line.method,
+            target: line.target,
+            path_size: line.path_size,
+            version: line.version,
+            fields: slots.fields(window, fields.count, fields.initials),
+            host: conclusion.host,
+            framing: conclusion.framing,
+            persistent: conclusion.persistent,
+            expects_continue: conclusion.expects_continue,
+            upgrade: conclusion.upgrade,
+        },
+        length: fields.end,
+    })
 }
 
 #[inline(always)]
-fn read<'b, 's>(
+fn read<'b>(
     input: &'b [u8],
     limits: &HeadLimits,
-    slots: &'s mut FieldSlots,
-) -> Result<(Request<'b, 's>, usize), Stop> {
+    slots: &mut FieldSlots,
+) -> Result<(RequestLine<'b>, FieldLines, Conclusion<'b>), Stop> {
     let at = skip_empty_lines(input)?;
     let line = request_line::read(input, at, limits.target_size)?;
     let mut meaning = Meaning::new(line.version);
-    let (count, end) = read_fields(input, line.end, limits, slots, &mut meaning)?;
-    let conclusion = meaning.conclude(&line)?;
-    let request = Request {
-        method: line.method,
-        target: line.target,
-        version: line.version,
-        fields: slots.fields(input, count),
-        host: conclusion.host,
-        framing: conclusion.framing,
-        persistent: conclusion.persistent,
-        expects_continue: conclusion.expects_continue,
-        upgrade: conclusion.upgrade,
-    };
-    Ok((request, end))
+    let fields = read_fields(input, line.end, limits, slots, &mut meaning)?;
+    let conclusion = meaning.conclude(&line, fields.initials)?;
+    Ok((line, fields, conclusion))
+}
+
+/// What was seen of the field lines.
+struct FieldLines {
+    count: usize,
+    initials: Initials,
+    /// Index behind the empty line.
+    end: usize,
 }
 
 /// RFC 9112, 2.2: some clients send an empty line too many behind a body.
@@ -204,7 +234,7 @@ fn skip_some_empty_lines(input: &[u8]) -> Result<usize, Stop> {
     Err(Reason::TooManyEmptyLines.into())
 }
 
-/// Reads the field lines and the empty line behind them; gives their number and the index behind it all.
+/// Reads the field lines and the empty line behind them.
 #[inline(always)]
 fn read_fields<'b>(
     input: &'b [u8],
@@ -212,14 +242,16 @@ fn read_fields<'b>(
     limits: &HeadLimits,
     slots: &mut FieldSlots,
     meaning: &mut Meaning<'b>,
-) -> Result<(usize, usize), Stop> {
+) -> Result<FieldLines, Stop> {
     let most = limits.field_count.min(limits::FIELD_COUNT);
     let mut count = 0;
+    let mut initials = Initials::default();
     if let Some((value, next)) = usual_host(input, at, limits)
         && let Some(slot) = slots.slot(0)
     {
         *slot = Slot { begin: at as u16, name_size: 4 };
         meaning.note_first_host(value);
+        initials = const { Initials::of(b"Host") };
         count = 1;
         at = next;
     }
@@ -229,7 +261,7 @@ fn read_fields<'b>(
         };
         slot.begin = at as u16;
         if input.get(at) == Some(&b'\r') {
-            return Ok((count, line_end(input, at)?));
+            return Ok(FieldLines { count, initials, end: line_end(input, at)? });
         }
         let colon = scan::token(input, at);
         if count == most
@@ -246,6 +278,7 @@ fn read_fields<'b>(
         }
         let next = line_end(input, end)?;
         let name = input.get(at..colon).unwrap_or_default();
+        initials = initials.and(Initials::of(name));
         meaning.note(name, input.get(colon + 1..end).unwrap_or_default())?;
         count += 1;
         at = next;
@@ -264,16 +297,12 @@ fn usual_host<'b>(input: &'b [u8], at: usize, limits: &HeadLimits) -> Option<(&'
     }
     let begin = at + NAME.len();
     let name_end = scan::plain_host(input, begin);
-    let mut end = name_end;
-    if input.get(end) == Some(&b':') {
-        end += 1;
-        while input.get(end).is_some_and(u8::is_ascii_digit) {
-            end += 1;
-        }
-    }
-    let fits = name_end > begin
-        && authority::is_port(input.get(name_end + 1..end).unwrap_or_default())
-        && end - at <= limits.field_size;
+    let end = if input.get(name_end) == Some(&b':') {
+        authority::port_end(input, name_end + 1)?
+    } else {
+        name_end
+    };
+    let fits = name_end > begin && end - at <= limits.field_size;
     let ends = input.get(end..)?.starts_with(b"\r\n");
     if fits && ends { Some((input.get(begin..end)?, end + 2)) } else { None }
 }

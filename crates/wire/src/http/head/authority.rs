@@ -22,6 +22,21 @@ pub(super) fn is_port(digits: &[u8]) -> bool {
     digits.len() <= PORT_DIGITS && digits.iter().all(u8::is_ascii_digit) && is_in_range(digits)
 }
 
+/// Index behind the digits of a port, if they are one.
+#[inline(always)]
+pub(super) fn port_end(input: &[u8], begin: usize) -> Option<usize> {
+    let mut end = begin;
+    while input.get(end).is_some_and(u8::is_ascii_digit) {
+        end += 1;
+    }
+    let is_port = match end - begin {
+        0..PORT_DIGITS => true,
+        PORT_DIGITS => is_in_range(input.get(begin..end)?),
+        _ => false,
+    };
+    is_port.then_some(end)
+}
+
 /// Whether five digits are a port at all; fewer always are.
 #[inline(always)]
 fn is_in_range(digits: &[u8]) -> bool {

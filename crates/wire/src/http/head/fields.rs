@@ -12,6 +12,32 @@ pub(super) struct Slot {
     pub(super) name_size: u16,
 }
 
+/// With which letters names begin, a bit for each: a name that is not there is mostly known not to be by that alone.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Initials(u32);
+
+impl Initials {
+    /// Of one name. Upper and lower case are one; other bytes share bits with letters.
+    #[inline(always)]
+    pub(super) const fn of(name: &[u8]) -> Initials {
+        match name {
+            [first, ..] => Initials(1 << (*first & 31)),
+            [] => Initials(0),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) const fn and(self, other: Initials) -> Initials {
+        Initials(self.0 | other.0)
+    }
+
+    /// Whether a name of `other` may be among these.
+    #[inline(always)]
+    pub(super) const fn may_have(self, other: Initials) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// Room for the positions of the fields of one head, to be used again for the next one.
 pub struct FieldSlots {
     /// One more than there can be fields: the last one says where the last field ends.
@@ -32,8 +58,13 @@ impl FieldSlots {
 
     /// The first `count` fields, where the slot behind them says where the head ends.
     #[inline(always)]
-    pub(super) fn fields<'b>(&self, input: &'b [u8], count: usize) -> Fields<'b, '_> {
-        Fields { input, slots: self.slots.get(..=count).unwrap_or_default() }
+    pub(super) fn fields<'b>(
+        &self,
+        input: &'b [u8],
+        count: usize,
+        initials: Initials,
+    ) -> Fields<'b, '_> {
+        Fields { input, slots: self.slots.get(..=count).unwrap_or_default(), initials }
     }
 }
 
@@ -49,6 +80,7 @@ pub struct Fields<'b, 's> {
     input: &'b [u8],
     /// One for each field, and one for the end of the last.
     slots: &'s [Slot],
+    initials: Initials,
 }
 
 impl<'b, 's> Fields<'b, 's> {
@@ -67,13 +99,19 @@ impl<'b, 's> Fields<'b, 's> {
     /// The value of the first field of that name, which is given in lower case.
     #[inline]
     pub fn first(&self, name: &str) -> Option<&'b [u8]> {
+        if !self.may_have(name) {
+            return None;
+        }
         self.all(name).next()
     }
 
     /// The values of all fields of that name, which is given in lower case.
     #[inline]
     pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'b [u8]> + use<'b, 's, 'n> {
-        let fields = *self;
+        let mut fields = *self;
+        if !self.may_have(name) {
+            fields.slots = &[];
+        }
         fields
             .pairs()
             .filter(move |(slot, _)| {
@@ -89,6 +127,11 @@ impl<'b, 's> Fields<'b, 's> {
         fields.pairs().map(move |(slot, next)| {
             (str::from_utf8(fields.name(slot)).unwrap_or_default(), fields.value(slot, next))
         })
+    }
+
+    #[inline]
+    fn may_have(&self, name: &str) -> bool {
+        self.initials.may_have(Initials::of(name.as_bytes()))
     }
 
     fn pairs(self) -> impl Iterator<Item = (Slot, Slot)> + use<'s> {

@@ -4,6 +4,7 @@
 //! unread. Written for a server that nobody must be able to smuggle a request through: whatever two
 //! parsers could read differently is refused, or at least ends the connection.
 
+use super::fields::Initials;
 use super::request_line::RequestLine;
 use super::{Framing, Version, authority, trim};
 use crate::http::method::Method;
@@ -59,6 +60,13 @@ impl Connection {
         }
     }
 }
+
+/// Of the fields other than Host that mean something here.
+const UNUSUAL: Initials = Initials::of(b"content-length")
+    .and(Initials::of(b"connection"))
+    .and(Initials::of(b"transfer-encoding"))
+    .and(Initials::of(b"expect"))
+    .and(Initials::of(b"upgrade"));
 
 /// What the fields said together.
 pub(super) struct Conclusion<'b> {
@@ -177,7 +185,11 @@ impl<'b> Meaning<'b> {
 
     /// What follows from all fields and the request line together.
     #[inline(always)]
-    pub(super) fn conclude(self, line: &RequestLine<'b>) -> Result<Conclusion<'b>, Reason> {
+    pub(super) fn conclude(
+        self,
+        line: &RequestLine<'b>,
+        initials: Initials,
+    ) -> Result<Conclusion<'b>, Reason> {
         if self.host.is_none() && self.version == Version::Http11 {
             return Err(Reason::MissingHost);
         }
@@ -185,6 +197,15 @@ impl<'b> Meaning<'b> {
             && !authority::is_same(authority, host)
         {
             return Err(Reason::HostMismatch);
+        }
+        if !initials.may_have(UNUSUAL) {
+            return Ok(Conclusion {
+                host: line.authority.or(self.host),
+                framing: Framing::None,
+                persistent: self.version == Version::Http11,
+                expects_continue: false,
+                upgrade: None,
+            });
         }
         let framing = match (self.coding, self.length) {
             (Coding::Chunked, _) => Framing::Chunked,

@@ -12,6 +12,8 @@ use crate::http::url::{self, Scheme};
 pub(super) struct RequestLine<'b> {
     pub(super) method: Method,
     pub(super) target: Target<'b>,
+    /// Bytes of the target before its question mark.
+    pub(super) path_size: usize,
     pub(super) version: Version,
     /// The authority of an absolute target.
     pub(super) authority: Option<&'b [u8]>,
@@ -35,8 +37,12 @@ pub(super) fn read(input: &[u8], at: usize, target_size: usize) -> Result<Reques
         Some(b'/') => (Target::Origin(bytes), None),
         _ => other_form(method, bytes)?,
     };
+    let path_size = match target {
+        Target::Origin(path) if authority.is_some() => scan::path(path),
+        _ => scan::path_within(input, begin, blank) - begin,
+    };
     let (version, end) = read_version(input, blank + 1)?;
-    Ok(RequestLine { method, target, version, authority, end })
+    Ok(RequestLine { method, target, path_size, version, authority, end })
 }
 
 #[cold]

@@ -38,6 +38,23 @@ pub(super) fn target(input: &[u8], at: usize) -> usize {
     run(input, at, stops_in_target)
 }
 
+/// Index of the first question mark of the target between these two indices, or its end. Words are read beyond the target: its line
+/// goes on, so that the last one is there in full.
+#[inline(always)]
+pub(super) fn path_within(input: &[u8], mut at: usize, end: usize) -> usize {
+    while at < end {
+        let Some(bytes) = input.get(at..).and_then(<[u8]>::first_chunk) else {
+            return last_word(input, at, stops_in_path).min(end);
+        };
+        let found = stops_in_path(u64::from_le_bytes(*bytes));
+        if found != 0 {
+            return (at + lane(found)).min(end);
+        }
+        at += LANES;
+    }
+    end
+}
+
 /// Index of the first question mark, where the path of a request target ends and its query begins, or the
 /// length of the target.
 #[inline(always)]
@@ -143,8 +160,10 @@ fn run(input: &[u8], mut at: usize, stops: impl Fn(u64) -> u64) -> usize {
     last_word(input, at, stops)
 }
 
-/// The end of the input, where no whole word is left: whether the padding ends the run or not, it ends here.
-#[inline(always)]
+/// The end of the input, where no whole word is left: whether the padding ends the run or not, it ends here. A line mostly goes on behind
+/// a run, so this is out of the way of what does.
+#[cold]
+#[inline(never)]
 fn last_word(input: &[u8], at: usize, stops: impl Fn(u64) -> u64) -> usize {
     let word = match input.last_chunk() {
         Some(bytes) => {
@@ -180,6 +199,10 @@ mod tests {
         assert_eq!(plain_host(input, at), slowly(input, at, in_host), "host {input:x?}");
         let in_path = |byte| byte != b'?';
         assert_eq!(path(&input[at..]), slowly(&input[at..], 0, in_path), "path {input:x?}");
+        for end in at..=input.len() {
+            let expected = slowly(&input[..end], at, in_path);
+            assert_eq!(path_within(input, at, end), expected, "path to {end} {input:x?}");
+        }
     }
 
     #[test]
