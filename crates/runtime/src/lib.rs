@@ -9,6 +9,7 @@ pub mod clock;
 mod close_reason;
 pub mod diagnostic;
 pub mod fan;
+mod group;
 pub mod helper;
 pub mod launch;
 pub mod limits;

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-/// Events a scheduler takes from its pollset before it looks at its mailboxes again.
+/// Processes whose answers wait for each other, so that runs follow runs and sends follow sends.
 ///
-/// Consequence: what is beyond it is handled in the next turn; nothing is lost.
-pub const EVENTS_PER_TURN: usize = 512;
+/// Consequence: an answer waits for the runs of so many others at the most, then all leave.
+pub const GROUP_PROCESSES: usize = 8;
+
+/// Bytes of an answer that waits for others.
+///
+/// Consequence: a longer one leaves at once.
+pub const GROUP_ANSWER_BYTES: usize = 16 * 1024;
 
 /// Connections accepted from one listener in one turn.
 ///

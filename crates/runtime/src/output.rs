@@ -157,6 +157,13 @@ impl Output {
         if self.pieces.is_empty() { Some(&self.bytes) } else { None }
     }
 
+    /// Exchanges the copied bytes, which are all there is, for others.
+    #[inline]
+    pub(crate) fn swap_bytes(&mut self, bytes: &mut Vec<u8>) {
+        debug_assert!(self.pieces.is_empty(), "copied bytes alone");
+        std::mem::swap(&mut self.bytes, bytes);
+    }
+
     /// Forgets everything and keeps the buffer, unless an unusual reply made it large.
     #[inline]
     pub(crate) fn clear(&mut self) {

@@ -10,6 +10,7 @@ use sys::pollset::Pollset;
 use super::drain::Drain;
 use super::settings::Settings;
 use crate::clock::Clock;
+use crate::group::Group;
 use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::outbox::Outbox;
@@ -45,6 +46,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) clock: Clock,
     /// What the process that runs has put out.
     pub(super) output: Output,
+    pub(super) group: Group,
     #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
     pub(super) spare_outboxes: Vec<Box<Outbox>>,
     pub(super) posted: Posted,
@@ -75,6 +77,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             mailbox,
             clock,
             output: Output::default(),
+            group: Group::default(),
             spare_outboxes: Vec::new(),
             posted: Posted::default(),
             run_queue: VecDeque::new(),

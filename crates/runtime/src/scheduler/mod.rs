@@ -3,8 +3,8 @@
 //! Owns everything one core needs and shares none of it. A turn, in this order and nothing else:
 //! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> connections begun ->
 //! mailboxes out, sleepers woken.
-//! What a process has queued leaves in one write after its own run, which is the last thing that happens to it in
-//! a turn; what messages queued for it before leaves with it.
+//! What a process has queued leaves in one write after its own run and those of a few others ([`Group`](crate::group::Group)); what
+//! messages queued for it before leaves with it.
 
 mod accept;
 mod connect;
@@ -32,7 +32,7 @@ use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, Table};
 use crate::pulse::Pulse;
-use crate::service::{CloseReason, Command, Connect, ListenerIndex, Service};
+use crate::service::{ClockUse, CloseReason, Command, Connect, ListenerIndex, Service};
 use crate::slots::{ProcessId, Slots};
 use crate::stats::{KINDS_MAX, Stats};
 use crate::timer::{Tick, Wheel};
@@ -195,6 +195,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.executor.stats.events += count as u64;
         self.executor.stats.events_max = self.executor.stats.events_max.max(count as u64);
         let mut index = 0;
+        if !P::LAYERED && S::CLOCK == ClockUse::PerTurn {
+            self.executor.group.open(count);
+        }
         while index < count {
             let batch = catch_unwind(AssertUnwindSafe(|| {
                 while index < count {
@@ -207,6 +210,26 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 self.end_panicked();
             }
         }
+        self.executor.group.close();
+        self.send_group();
+    }
+
+    /// Sends what the processes of a group have put out, in the order in which they ran.
+    fn send_group(&mut self) {
+        if self.executor.group.is_empty() {
+            return;
+        }
+        let mut waiting = self.executor.group.take();
+        for (id, bytes) in &mut waiting {
+            self.visit(*id, |executor, id, process| {
+                executor.output.swap_bytes(bytes);
+                let lives = executor.transmit_now(id, process);
+                executor.output.swap_bytes(bytes);
+                lives
+            });
+            bytes.clear();
+        }
+        self.executor.group.give_back(waiting);
     }
 
     #[inline]
@@ -215,10 +238,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         if let Some(listener) = ListenerIndex::of_token(ready.token) {
+            // Who accepts may close others, whose answers must have left.
+            self.send_group();
             self.accept_waiting(listener);
             return;
         }
         let id = ProcessId::from_bits(ready.token.0);
+        if self.executor.group.is_full() || self.executor.group.holds(id) {
+            self.send_group();
+        }
         let ended = if ready.ended { Flags::ENDED } else { Flags::NONE };
         let ended = if ready.over { ended.and(Flags::OVER) } else { ended };
         self.visit(id, |executor, id, process| {

@@ -32,6 +32,20 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             if bytes.is_empty() {
                 return self.on_sent(id, process, Drained::Nothing);
             }
+            let reads_on = process.mode == Mode::Reading && !process.flags.has(Flags::READABLE);
+            if reads_on && self.group.keep(id, &mut self.output) {
+                return Ok(());
+            }
+        }
+        self.transmit_now(id, process)
+    }
+
+    /// The same for output that has waited for a group.
+    #[inline]
+    pub(super) fn transmit_now(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        if process.outbox.is_none()
+            && let Some(bytes) = self.output.plain()
+        {
             let follows = process.mode.follows();
             let sent = self.pollset.send_bytes(&process.socket, bytes, follows);
             self.stats.sends += 1;

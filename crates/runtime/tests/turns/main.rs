@@ -7,6 +7,7 @@
 
 mod bench;
 mod fast_peers;
+mod grouped;
 mod memory;
 
 use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS};

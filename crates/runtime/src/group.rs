@@ -1,0 +1,69 @@
+//! Answers that wait for a moment, so that several leave one after the other.
+//!
+//! Owns the bytes of the processes of a group between their runs and their sends. Between two runs the kernel does no more than receive,
+//! so our code stays in the cache while it works, and the kernel's while it sends; and bytes have left the processor's store buffer
+//! when the kernel copies them. Never sends: the scheduler does.
+
+use crate::limits::{GROUP_ANSWER_BYTES, GROUP_PROCESSES};
+use crate::output::Output;
+use crate::slots::ProcessId;
+
+/// The answers of a group.
+#[derive(Default)]
+pub(crate) struct Group {
+    waiting: Vec<(ProcessId, Vec<u8>)>,
+    /// Buffers to be used again.
+    spare: Vec<Vec<u8>>,
+    is_open: bool,
+}
+
+impl Group {
+    /// Takes answers from now on, unless there is one event only: nobody else runs before its answer leaves.
+    pub(crate) fn open(&mut self, events: usize) {
+        self.is_open = events > 1;
+    }
+
+    /// Takes no more answers.
+    pub(crate) fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Keeps what a process put out, copied bytes alone, for a moment; `false` when it has to leave at once.
+    #[inline]
+    pub(crate) fn keep(&mut self, id: ProcessId, output: &mut Output) -> bool {
+        if !self.is_open || output.queued_bytes() > GROUP_ANSWER_BYTES {
+            return false;
+        }
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        output.swap_bytes(&mut bytes);
+        self.waiting.push((id, bytes));
+        true
+    }
+
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() >= GROUP_PROCESSES
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether the answer of a process waits.
+    #[inline]
+    pub(crate) fn holds(&self, id: ProcessId) -> bool {
+        self.waiting.iter().any(|(waiting, _)| *waiting == id)
+    }
+
+    /// The answers that wait, the first one first, for as long as it is lent.
+    pub(crate) fn take(&mut self) -> Vec<(ProcessId, Vec<u8>)> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Gives the room of answers back that were taken.
+    pub(crate) fn give_back(&mut self, mut sent: Vec<(ProcessId, Vec<u8>)>) {
+        self.spare.extend(sent.drain(..).map(|(_, bytes)| bytes));
+        self.waiting = sent;
+    }
+}
