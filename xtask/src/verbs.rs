@@ -45,7 +45,7 @@ pub(crate) const VERBS: &[Verb] = &[
         sub_verbs: &["fan", "files", "floor", "generator", "instructions", "pages"],
         forms: &[
             Form {
-                usage: "bench floor [--only a,c] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                usage: "bench floor [--only a,c] [--with NAME=PROGRAM,...] [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "processor time and rate against the do-nothing floor and nginx",
             },
             Form {

@@ -10,8 +10,8 @@
 //! number of bytes without looking at the request. `json - null-json` is what HTTP costs, without a socket, a clock
 //! or a cache miss of any kernel; the numbers are the same in every run on every machine with the same compiler.
 //!
-//! Workloads: `json` and `plaintext` kept alive, `pipelined` (plaintext, 16 in one write, counted as 16), `short` (a
-//! connection for each), `file` (1,406 bytes from the cache, kept alive). Prints the number of requests.
+//! Workloads: `json` and `plaintext` kept alive, `pipelined` and `pipelined-json` (plaintext and JSON, 16 in one write, counted as 16),
+//! `short` (a connection for each), `file` (1,406 bytes from the cache, kept alive). Prints the number of requests.
 #![expect(clippy::print_stdout, reason = "the number of requests is what it says")]
 
 use std::io;
@@ -39,10 +39,11 @@ const PIPELINED: usize = 16;
 
 const FILE_BYTES: usize = 1406;
 
-const JSON: &[u8] = b"GET /json HTTP/1.1\r\nHost: example.test\r\n\r\n";
-const PLAINTEXT: &[u8] = b"GET /plaintext HTTP/1.1\r\nHost: example.test\r\n\r\n";
-const SHORT: &[u8] = b"GET /json HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n";
-const FILE: &[u8] = b"GET /page.html HTTP/1.1\r\nHost: example.test\r\n\r\n";
+/// Heads as wrk sends them, byte for byte.
+const JSON: &[u8] = b"GET /json HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
+const PLAINTEXT: &[u8] = b"GET /plaintext HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
+const SHORT: &[u8] = b"GET /json HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: close\r\n\r\n";
+const FILE: &[u8] = b"GET /page.html HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
 
 /// How requests come.
 #[derive(Clone, Copy)]
@@ -219,6 +220,7 @@ fn request_of(workload: &str) -> Option<(Vec<u8>, Shape)> {
         "json" => (JSON.to_vec(), Shape::KeptAlive),
         "plaintext" => (PLAINTEXT.to_vec(), Shape::KeptAlive),
         "pipelined" => (PLAINTEXT.repeat(PIPELINED), Shape::KeptAlive),
+        "pipelined-json" => (JSON.repeat(PIPELINED), Shape::KeptAlive),
         "short" => (SHORT.to_vec(), Shape::ConnectionEach),
         "file" => (FILE.to_vec(), Shape::KeptAlive),
         _ => return None,
@@ -231,7 +233,7 @@ fn main() -> io::Result<()> {
     let (Some(workload), Some(count)) = (words.first(), count) else {
         return Err(io::Error::other("usage: simulated_requests [null-]WORKLOAD REQUESTS"));
     };
-    let in_one_write = if workload.ends_with("pipelined") { PIPELINED } else { 1 };
+    let in_one_write = if workload.contains("pipelined") { PIPELINED } else { 1 };
     let writes = count.div_ceil(in_one_write);
     match run(workload, writes)? {
         Some(_) => println!("{}", writes * in_one_write),

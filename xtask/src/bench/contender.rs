@@ -15,6 +15,8 @@ pub(crate) enum Start {
     Nginx,
     /// yaws from the distribution: for pages only.
     Yaws,
+    /// A program from elsewhere, which takes its address as first argument.
+    Given { program: &'static str },
 }
 
 /// One server in a comparison.
@@ -22,6 +24,17 @@ pub(crate) enum Start {
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) start: Start,
+}
+
+impl Contender {
+    /// One that is named on the command line, as `NAME=PROGRAM`; `None` when it is not. Its words are kept until the end of this program.
+    pub(crate) fn given(text: &str) -> Option<Contender> {
+        let kept = |word: &str| -> &'static str { Box::leak(word.to_owned().into_boxed_str()) };
+        let (name, program) = text.split_once('=')?;
+        let is_whole = !name.is_empty() && !program.is_empty();
+        let start = Start::Given { program: kept(program) };
+        is_whole.then(|| Contender { name: kept(name), start })
+    }
 }
 
 const JSON_BODY_BYTES: usize = 27;

@@ -60,6 +60,8 @@ struct Plan {
     duration: Duration,
     warm_up: Duration,
     workloads: Vec<&'static Workload>,
+    /// Servers from elsewhere that take part.
+    guests: Vec<Contender>,
     /// The words after the verb.
     words: String,
     /// Where the report goes besides the target folder.
@@ -86,6 +88,12 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
     let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
     let seconds = arguments.take_number("--seconds")?.unwrap_or(seconds).max(1);
     let only = arguments.take_list("--only")?;
+    let guests = arguments.take_list("--with")?;
+    let guests = guests.iter().map(|text| {
+        Contender::given(text)
+            .ok_or_else(|| Failure::Usage(format!("--with {text}: it has the form NAME=PROGRAM")))
+    });
+    let guests = guests.collect::<Result<Vec<_>, _>>()?;
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
     for wanted in &only {
@@ -114,6 +122,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
         duration: Duration::from_secs(seconds),
         warm_up: Duration::from_secs(warm_up),
         workloads: WORKLOADS.iter().filter(chosen).collect(),
+        guests,
         words: words.join(" "),
         place,
     })
@@ -149,7 +158,7 @@ fn floor(name: &str, plan: Plan) -> Result<(), Failure> {
 /// How the run is done and on what: a table without it says nothing.
 fn heading(plan: &Plan, cores: &host::Cores, facts: &serde_json::Value) -> String {
     let mut text = format!(
-        "cargo xtask bench {}\nserver on core {}, load on core {}; {} rounds of {} s, contenders in turn; \
+        "cargo xtask bench {}\nserver on core {}, load on core {}; {} rounds of {} s, contenders in a new random order each; \
          medians, below them the least and the most\n{}\n",
         plan.words,
         cores.server,
@@ -179,14 +188,14 @@ fn run_workload(
     cores: &host::Cores,
     descriptors: u64,
 ) -> Comparison {
-    let mut outcome = Comparison::new(workload);
+    let mut outcome = Comparison::with_guests(workload, &plan.guests);
     if let Some(reason) = load::missing(workload.load) {
         outcome.skip_all(reason);
         return outcome;
     }
     let measuring = measure::Measuring { workload, site, cores, descriptors };
     let mut running: Vec<(Contender, Running)> = Vec::new();
-    for contender in workload.contenders {
+    for contender in workload.contenders.iter().chain(&plan.guests) {
         match Running::start(contender, workload, site, cores) {
             Ok(server) => {
                 outcome.note_command(contender.name, &server.command);
@@ -208,7 +217,10 @@ fn run_workload(
         measuring.warm_up(server, plan.warm_up, rate).map(|()| None)
     });
     let rounds = if workload.is_memory() { plan.rounds.min(MEMORY_ROUNDS) } else { plan.rounds };
+    let mut random = fastrand::Rng::with_seed(rounds);
     for _ in 0..rounds {
+        // What one does to the next (caches, the clock of the core) is not always the same pair's.
+        random.shuffle(&mut running);
         keep(&mut running, &mut outcome, |contender, server| {
             if workload.is_memory() {
                 // Growth is measured from a fresh start.

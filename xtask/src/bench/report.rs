@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
-use crate::bench::contender::OURS;
-use crate::bench::sample::{Metric, Sample, median, spread};
+use crate::bench::contender::{Contender, OURS};
+use crate::bench::sample::{Metric, Sample, interval, median, spread};
 use crate::bench::workload::{Against, Bound, Target, Workload};
 use crate::failure::Failure;
 use crate::workspace;
@@ -41,6 +41,27 @@ pub(crate) struct Comparison {
     load: String,
 }
 
+/// A value of one contender divided by that of another.
+struct Ratios {
+    of_medians: f64,
+    /// The median of the ratios within each round.
+    of_rounds: f64,
+    /// Where that lies with a probability of 95 %.
+    interval: Option<(f64, f64)>,
+}
+
+impl Ratios {
+    fn interval_text(&self) -> String {
+        match self.interval {
+            None => "too few rounds".to_owned(),
+            Some((low, high)) if low <= 1.0 && 1.0 <= high => {
+                format!("{low:.3}-{high:.3} not distinguishable")
+            }
+            Some((low, high)) => format!("{low:.3}-{high:.3}"),
+        }
+    }
+}
+
 /// How a target came out.
 struct Judgement {
     text: String,
@@ -51,9 +72,15 @@ struct Judgement {
 
 impl Comparison {
     pub(crate) fn new(workload: &'static Workload) -> Comparison {
+        Comparison::with_guests(workload, &[])
+    }
+
+    /// With others besides the workload's own contenders.
+    pub(crate) fn with_guests(workload: &'static Workload, guests: &[Contender]) -> Comparison {
         let entry =
             |name| Entry { name, samples: Vec::new(), skipped: None, command: String::new() };
-        let entries = workload.contenders.iter().map(|contender| entry(contender.name)).collect();
+        let contenders = workload.contenders.iter().chain(guests);
+        let entries = contenders.map(|contender| entry(contender.name)).collect();
         Comparison { workload, entries, load: String::new() }
     }
 
@@ -99,15 +126,19 @@ impl Comparison {
         self.entries.iter().filter(|entry| entry.skipped.is_some()).count()
     }
 
-    /// Ratio of medians and median of the ratios within each round, for a metric.
-    fn ratios(&self, ours: &Entry, theirs: &Entry, metric: Metric) -> (f64, f64) {
+    /// How one stands to another in a metric.
+    fn ratios(ours: &Entry, theirs: &Entry, metric: Metric) -> Ratios {
         let of_rounds: Vec<f64> = ours
             .values(metric)
             .iter()
             .zip(theirs.values(metric))
             .map(|(our, their)| our / their)
             .collect();
-        (ours.median(metric) / theirs.median(metric), median(&of_rounds))
+        Ratios {
+            of_medians: ours.median(metric) / theirs.median(metric),
+            of_rounds: median(&of_rounds),
+            interval: interval(&of_rounds),
+        }
     }
 
     /// The metrics that any contender has, in their fixed order.
@@ -152,7 +183,7 @@ impl Comparison {
         let metrics: Vec<Metric> = [main].into_iter().chain(others).collect();
         let mut heading = vec!["contender".to_owned()];
         heading.extend(metrics.iter().map(|metric| metric.heading().to_owned()));
-        heading.extend(["ratio".to_owned(), "of rounds".to_owned()]);
+        heading.extend(["ratio", "of rounds", "95 % interval"].map(str::to_owned));
         let mut rows = vec![heading];
         for entry in self.entries.iter().filter(|entry| !entry.samples.is_empty()) {
             let mut row = vec![entry.name.to_owned()];
@@ -162,8 +193,13 @@ impl Comparison {
                 median => metric.show(median),
             }));
             if let Some(base) = self.entry(self.base()) {
-                let (of_medians, of_rounds) = self.ratios(entry, base, main);
-                row.extend([format!("{of_medians:.3}"), format!("{of_rounds:.3}")]);
+                let ratios = Self::ratios(entry, base, main);
+                row.extend(
+                    [ratios.of_medians, ratios.of_rounds].map(|ratio| format!("{ratio:.3}")),
+                );
+                if entry.name != base.name {
+                    row.push(ratios.interval_text());
+                }
             }
             rows.push(row);
             let mut below = vec!["min-max".to_owned()];
@@ -211,7 +247,9 @@ impl Comparison {
         let ours = self.entry(OURS)?;
         match target.against {
             Against::Itself => Some(ours.median(target.metric)),
-            Against::Contender(name) => Some(self.ratios(ours, self.entry(name)?, target.metric).0),
+            Against::Contender(name) => {
+                Some(Self::ratios(ours, self.entry(name)?, target.metric).of_medians)
+            }
         }
     }
 
@@ -242,11 +280,12 @@ impl Comparison {
             }
         }
         let ratios = self.entry(self.base()).filter(|_| !entry.samples.is_empty()).map(|base| {
-            let (of_medians, of_rounds) = self.ratios(entry, base, self.workload.main_metric);
+            let ratios = Self::ratios(entry, base, self.workload.main_metric);
             json!({
                 "metric": self.workload.main_metric.key(),
-                "of_medians": of_medians,
-                "median_of_rounds": of_rounds,
+                "of_medians": ratios.of_medians,
+                "median_of_rounds": ratios.of_rounds,
+                "interval_95": ratios.interval.map(|(low, high)| [low, high]),
             })
         });
         let mut value = json!({
@@ -350,21 +389,29 @@ mod tests {
     fn both_ratios_are_made_within_the_run() {
         let outcome = outcome(&[4.0, 5.0, 4.0], &[4.4, 5.0, 4.0]);
         let entry = |name| outcome.entry(name).expect("took part");
-        let (of_medians, of_rounds) =
-            outcome.ratios(entry(OURS), entry("floor"), Metric::CpuMicros);
-        assert!((of_medians - 1.1).abs() < 1e-9);
-        assert!((of_rounds - 1.0).abs() < 1e-9);
+        let ratios = Comparison::ratios(entry(OURS), entry("floor"), Metric::CpuMicros);
+        assert!((ratios.of_medians - 1.1).abs() < 1e-9);
+        assert!((ratios.of_rounds - 1.0).abs() < 1e-9);
+        assert_eq!(ratios.interval_text(), "too few rounds");
+    }
+
+    #[test]
+    fn a_difference_that_may_be_none_is_said_to_be_none() {
+        let same = outcome(&[4.0; 6], &[3.9, 4.1, 4.0, 3.9, 4.1, 4.0]).table();
+        assert!(same.contains("0.975-1.025 not distinguishable"), "{same}");
+        let worse = outcome(&[4.0; 6], &[4.4; 6]).table();
+        assert!(worse.contains("1.100-1.100\n"), "{worse}");
     }
 
     #[test]
     fn targets_are_judged_and_the_missing_are_named() {
         let good = outcome(&[4.0], &[4.1]).table();
-        assert!(good.contains("us/req against floor <= 1.05 is 1.025: met"), "{good}");
+        assert!(good.contains("us/req against floor <= 1.03 is 1.025: met"), "{good}");
         assert!(good.contains("nginx left out: not installed"), "{good}");
         let bad = outcome(&[4.0], &[4.4]).table();
         assert!(bad.contains("is 1.100: FALLS SHORT"), "{bad}");
         let none = outcome(&[4.0], &[]).table();
-        assert!(none.contains("<= 1.05: not measured"), "{none}");
+        assert!(none.contains("<= 1.03: not measured"), "{none}");
     }
 
     #[test]
@@ -375,7 +422,7 @@ mod tests {
         let table = outcome.table();
         let rows: Vec<Vec<&str>> =
             table.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(rows[4], ["velodrome", "4.700", "0.20", "1.044", "1.042"], "{table}");
+        assert_eq!(rows[4][..5], ["velodrome", "4.700", "0.20", "1.044", "1.042"], "{table}");
         assert_eq!(rows[5], ["min-max", "4.100-5.300", "0.20-0.20"], "{table}");
         assert!(table.contains("  floor: floor 127.0.0.1:1 kept 27\n  load: wrk -t1\n"), "{table}");
     }

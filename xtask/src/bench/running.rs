@@ -81,6 +81,7 @@ fn command_line(
             address.to_string(),
         ],
         Start::Nginx => site.nginx(address.port())?,
+        Start::Given { program } => vec![program.to_owned(), address.to_string()],
         Start::Yaws => return Err(Failure::Work("yaws is compared in pages only".to_owned())),
     };
     if matches!((contender.start, workload.load), (Start::Floor { .. }, Load::Pipelined { .. })) {

@@ -100,6 +100,30 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// Resamples of a bootstrap.
+const RESAMPLES: usize = 2_000;
+
+/// Fewest rounds that say how exactly a ratio is known.
+const INTERVAL_ROUNDS_MIN: usize = 5;
+
+/// Within which the median of ratios of rounds lies with a probability of 95 %: the percentile bootstrap (Efron, "Bootstrap methods", 1979).
+/// Whole rounds are drawn, because what a round has in common (a slow minute of the machine) is in both of its measurements.
+pub(crate) fn interval(ratios: &[f64]) -> Option<(f64, f64)> {
+    if ratios.len() < INTERVAL_ROUNDS_MIN {
+        return None;
+    }
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut draw = || -> f64 {
+        let drawn: Vec<f64> =
+            ratios.iter().filter_map(|_| random.choice(ratios)).copied().collect();
+        median(&drawn)
+    };
+    let mut medians: Vec<f64> = (0..RESAMPLES).map(|_| draw()).collect();
+    medians.sort_by(f64::total_cmp);
+    let outside = RESAMPLES / 40;
+    Some((*medians.get(outside)?, *medians.get(RESAMPLES - 1 - outside)?))
+}
+
 /// Smallest and largest.
 pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -118,6 +142,14 @@ pub(crate) struct Count {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_holds_the_median_and_narrows_with_agreement() {
+        assert_eq!(interval(&[1.0; 4]), None, "too few");
+        assert_eq!(interval(&[1.5; 7]), Some((1.5, 1.5)));
+        let (low, high) = interval(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5]).expect("enough");
+        assert!((0.9..1.2).contains(&low) && (1.2..=1.5).contains(&high), "{low} {high}");
+    }
 
     #[test]
     fn medians_and_spreads() {

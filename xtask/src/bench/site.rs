@@ -120,7 +120,7 @@ fn build(start: Start) {
         Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
         Start::Example(name) => &["--package", "velodrome", "--example", name],
         Start::Serve => &["--package", "velodrome", "--bin", "velodrome"],
-        Start::Nginx | Start::Yaws => return,
+        Start::Nginx | Start::Yaws | Start::Given { .. } => return,
     };
     if let Err(failure) = workspace::build_release(words) {
         eprintln!("xtask: {failure}");

@@ -161,7 +161,7 @@ const KEPT_FIELD: &[Contender] = &[FLOOR_KEPT, JSON, NGINX];
 const SHORT_FIELD: &[Contender] = &[FLOOR_SHORT, JSON, NGINX];
 
 const SHORT_TARGETS: &[Target] = &[
-    ratio_to_floor(Metric::CpuMicros, 1.06),
+    ratio_to_floor(Metric::CpuMicros, 1.03),
     Target {
         metric: Metric::CpuMicros,
         against: Against::Contender("nginx"),
@@ -213,7 +213,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         contenders: KEPT_FIELD,
         main_metric: Metric::CpuMicros,
         targets: &[
-            ratio_to_floor(Metric::CpuMicros, 1.05),
+            ratio_to_floor(Metric::CpuMicros, 1.03),
             Target {
                 metric: Metric::UserMicros,
                 against: Against::Itself,
@@ -229,7 +229,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         runs: Runs::Always,
         contenders: &[FLOOR_PIPELINED, JSON, NGINX],
         main_metric: Metric::CpuMicros,
-        targets: &[ratio_to_floor(Metric::CpuMicros, 1.16)],
+        targets: &[ratio_to_floor(Metric::CpuMicros, 1.15)],
     },
     Workload {
         name: "c",
@@ -259,7 +259,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         runs: Runs::Always,
         contenders: &[FLOOR_FILE, SERVE, NGINX],
         main_metric: Metric::CpuMicros,
-        targets: &[ratio_to_floor(Metric::CpuMicros, 1.12)],
+        targets: &[ratio_to_floor(Metric::CpuMicros, 1.05)],
     },
     Workload {
         name: "e",

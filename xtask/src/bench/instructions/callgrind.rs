@@ -14,13 +14,18 @@ pub(crate) struct Counts {
     pub(crate) total: u64,
     /// What each function executed itself; what was inlined counts for the function it went into.
     pub(crate) of_functions: BTreeMap<String, u64>,
+    /// How often instructions of each line of code (64 bytes, as caches hold them) were executed.
+    pub(crate) of_lines: BTreeMap<u64, u64>,
 }
+
+/// Bytes of a line of code, as a power of two.
+const LINE_BITS: u32 = 6;
 
 /// Counts the instructions of a program with these words.
 pub(crate) fn count(program: &Path, words: &[String], folder: &Path) -> Result<Counts, Failure> {
     let place = folder.join("callgrind.out");
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--quiet"])
+        .args(["--tool=callgrind", "--quiet", "--dump-instr=yes"])
         .arg(format!("--callgrind-out-file={}", place.display()))
         .arg(program)
         .args(words)
@@ -43,6 +48,7 @@ fn read(text: &str) -> Option<Counts> {
     let mut function = "";
     let mut sum = 0;
     let mut is_of_a_call = false;
+    let mut address = 0;
     for line in text.lines() {
         if let Some(summary) = line.strip_prefix("summary:").or(line.strip_prefix("totals:")) {
             counts.total = summary.split_whitespace().next()?.parse().ok()?;
@@ -53,15 +59,33 @@ fn read(text: &str) -> Option<Counts> {
         } else if line.starts_with("calls=") {
             // The line after it is what the callee cost, which the callee itself accounts for.
             is_of_a_call = true;
-        } else if line.starts_with(|first: char| "0123456789+-*".contains(first))
-            && !std::mem::take(&mut is_of_a_call)
-        {
-            let cost: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        } else if line.starts_with(|first: char| "0123456789+-*".contains(first)) {
+            let mut words = line.split_whitespace();
+            address = position(words.next()?, address)?;
+            if std::mem::take(&mut is_of_a_call) {
+                continue;
+            }
+            let cost: u64 = words.nth(1)?.parse().ok()?;
+            *counts.of_lines.entry(address >> LINE_BITS).or_default() += cost;
             *counts.of_functions.entry(function.to_owned()).or_default() += cost;
             sum += cost;
         }
     }
     (counts.total > 0 && sum == counts.total).then_some(counts)
+}
+
+/// The address of an instruction: itself, the same as the last one, or so much away from that.
+fn position(text: &str, last: u64) -> Option<u64> {
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    match text.split_at_checked(1)? {
+        ("*", "") => Some(last),
+        ("+", more) => last.checked_add(number(more)?),
+        ("-", less) => last.checked_sub(number(less)?),
+        _ => number(text),
+    }
 }
 
 /// `(12) name` gives 12 its name, `(12)` alone means it, and a name without a number is itself.
@@ -90,7 +114,11 @@ impl Counts {
             .iter()
             .map(|(name, count)| (name.clone(), share(*count, less(name))))
             .collect();
-        Shares { total: share(self.total, shorter.total), of_functions }
+        // A line that each request comes to is executed more often by all the further ones at least.
+        let less = |line: &u64| shorter.of_lines.get(line).copied().unwrap_or(0);
+        let is_of_each = |(line, count): &(&u64, &u64)| **count - less(line) >= requests;
+        let lines = self.of_lines.iter().filter(is_of_each).count();
+        Shares { total: share(self.total, shorter.total), lines: lines as f64, of_functions }
     }
 }
 
@@ -98,6 +126,8 @@ impl Counts {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Shares {
     pub(crate) total: f64,
+    /// Lines of code that every request executes something of.
+    pub(crate) lines: f64,
     pub(crate) of_functions: BTreeMap<String, f64>,
 }
 
@@ -126,9 +156,9 @@ mod tests {
     use super::*;
 
     /// Two functions, `main` calling `work` twice; 30 instructions in all.
-    const PROFILE: &str = "version: 1\npositions: line\nevents: Ir\nsummary: 30\n\n\
-        fl=(1) main.rs\nfn=(1) main\n16 4\ncfn=(2) work\ncalls=2 50\n16 20\n+1 6\n\n\
-        fn=(2)\n51 8\n* 2\nfi=(2) inlined.rs\n-9 5\nfe=(1)\n52 5\n\ntotals: 30\n";
+    const PROFILE: &str = "version: 1\npositions: instr line\nevents: Ir\nsummary: 30\n\n\
+        fl=(1) main.rs\nfn=(1) main\n0x100 16 4\ncfn=(2) work\ncalls=2 0x200 50\n+4 16 20\n+4 +1 6\n\n\
+        fn=(2)\n0x200 51 8\n* * 2\nfi=(2) inlined.rs\n+64 -9 5\nfe=(1)\n-68 52 5\n\ntotals: 30\n";
 
     #[test]
     fn what_a_function_executes_itself_is_counted_once() {
@@ -136,11 +166,13 @@ mod tests {
         assert_eq!(counts.total, 30);
         assert_eq!(counts.of_functions["main"], 10);
         assert_eq!(counts.of_functions["work"], 20);
+        let lines = [(0x100 >> 6, 10), ((0x200 >> 6) - 1, 5), (0x200 >> 6, 10), (0x240 >> 6, 5)];
+        assert_eq!(counts.of_lines, lines.into());
     }
 
     #[test]
     fn a_profile_whose_parts_are_not_its_sum_is_refused() {
-        assert_eq!(read(&PROFILE.replace("+1 6", "+1 7")), None);
+        assert_eq!(read(&PROFILE.replace("+1 6\n", "+1 7\n")), None);
         assert_eq!(read("no profile"), None);
     }
 
@@ -149,9 +181,11 @@ mod tests {
         let run = |main: u64, work: u64| Counts {
             total: main + work,
             of_functions: [("main".to_owned(), main), ("work".to_owned(), work)].into(),
+            of_lines: [(1, main), (2, work)].into(),
         };
         let shares = run(100, 460).per_request(&run(100, 260), 20);
         assert_eq!(shares.total, 10.0);
+        assert_eq!(shares.lines, 1.0, "the other line is of the start-up");
         let work = Function { name: "work", ours: 10.0, twin: 0.0 };
         assert_eq!(greatest(&shares, &Shares::default(), 1), [work]);
         // What the twin executes as well comes last.

@@ -22,7 +22,7 @@ use baseline::{Baseline, Figures, difference};
 use callgrind::{Function, Shares, greatest};
 
 /// The workloads of `simulated_requests`.
-const WORKLOADS: [&str; 5] = ["json", "plaintext", "pipelined", "short", "file"];
+const WORKLOADS: [&str; 6] = ["json", "plaintext", "pipelined", "pipelined-json", "short", "file"];
 
 /// Requests unless `--requests` says otherwise: a multiple of what one pipelined write holds.
 const REQUESTS: u64 = 8_000;
@@ -119,6 +119,7 @@ fn heading(requests: u64) -> String {
         "instructions per request: valgrind --tool=callgrind simulated_requests [null-]WORKLOAD N, \n\
          (count of {} - count of {requests}) / {requests}; release build, {}, commit {}\n\
          simulator: the same with a service that does nothing; server: the rest\n\
+         code lines: 64 bytes of code of which each request executes something\n\
          in percent: against {}\n\n",
         2 * requests,
         host::compiler(),
@@ -128,7 +129,7 @@ fn heading(requests: u64) -> String {
 }
 
 fn tables(outcomes: &[Difference], kept: &Baseline) -> String {
-    let names = ["workload", "total", "", "simulator", "server", ""];
+    let names = ["workload", "total", "", "simulator", "server", "", "code lines"];
     let mut rows = vec![names.map(str::to_owned).to_vec()];
     for outcome in outcomes {
         let now = outcome.figures();
@@ -140,6 +141,7 @@ fn tables(outcomes: &[Difference], kept: &Baseline) -> String {
             format!("{:.1}", now.simulator),
             format!("{:.1}", now.server()),
             difference(before.map(Figures::server), now.server()),
+            format!("{} ({} of the simulator)", outcome.ours.lines, outcome.twin.lines),
         ]);
     }
     let mut text = report::aligned(&rows);
@@ -164,6 +166,8 @@ fn to_json(outcomes: &[Difference], kept: &Baseline, requests: u64) -> Value {
             "total": figures.total,
             "simulator": figures.simulator,
             "server": figures.server(),
+            "code_lines": outcome.ours.lines,
+            "code_lines_of_simulator": outcome.twin.lines,
             "kept": kept.get(outcome.name).map(|before| json!({
                 "total": before.total, "simulator": before.simulator, "server": before.server(),
             })),
@@ -191,6 +195,7 @@ mod tests {
     fn the_table_splits_a_request_and_compares_it() {
         let shares = |work: f64, world: f64| Shares {
             total: work + world,
+            lines: 12.0,
             of_functions: [("work".to_owned(), work), ("world".to_owned(), world)].into(),
         };
         let outcome =
@@ -198,7 +203,8 @@ mod tests {
         let kept = [("json".to_owned(), Figures { total: 420.0, simulator: 120.0 })].into();
         let text = tables(&[outcome], &kept);
         let words: Vec<&str> = text.lines().nth(1).expect("a row").split_whitespace().collect();
-        assert_eq!(words, ["json", "400.0", "-4.8", "%", "100.0", "300.0", "+0.0", "%"]);
+        assert_eq!(words[..8], ["json", "400.0", "-4.8", "%", "100.0", "300.0", "+0.0", "%"]);
+        assert_eq!(words[8..].join(" "), "12 (12 of the simulator)");
         assert!(text.contains("    300.0       0.0  work\n"), "{text}");
     }
 }
