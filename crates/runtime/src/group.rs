@@ -15,11 +15,14 @@ pub(crate) struct Group {
     /// Buffers to be used again.
     spare: Vec<Vec<u8>>,
     is_open: bool,
+    /// A run took long.
+    in_hurry: bool,
 }
 
 impl Group {
     /// Takes answers from now on, unless there is one event only: nobody else runs before its answer leaves.
     pub(crate) fn open(&mut self, events: usize) {
+        self.in_hurry = false;
         self.is_open = events > 1;
     }
 
@@ -40,9 +43,16 @@ impl Group {
         true
     }
 
+    /// A run took long: the answers before its own have waited enough.
+    #[cold]
+    pub(crate) fn hurry(&mut self) {
+        self.in_hurry = !self.waiting.is_empty();
+    }
+
+    /// Whether the answers are to leave before anything else is done.
     #[inline]
-    pub(crate) fn is_full(&self) -> bool {
-        self.waiting.len() >= GROUP_PROCESSES
+    pub(crate) fn is_due(&self) -> bool {
+        self.waiting.len() >= GROUP_PROCESSES || self.in_hurry
     }
 
     #[inline]
@@ -58,6 +68,7 @@ impl Group {
 
     /// The answers that wait, the first one first, for as long as it is lent.
     pub(crate) fn take(&mut self) -> Vec<(ProcessId, Vec<u8>)> {
+        self.in_hurry = false;
         std::mem::take(&mut self.waiting)
     }
 

@@ -4,8 +4,14 @@ use std::time::Duration;
 
 /// Processes whose answers wait for each other, so that runs follow runs and sends follow sends.
 ///
-/// Consequence: an answer waits for the runs of so many others at the most, then all leave.
+/// Consequence: an answer waits for the runs of so many others at the most, then all leave; of those one may be a long one
+/// ([`GROUP_RUN_TICKS`]).
 pub const GROUP_PROCESSES: usize = 8;
+
+/// Ticks of the processor's counter that a run may take without sending the answers that wait: 40 to 100 us on processors of 5 to 2 GHz.
+///
+/// Consequence: behind a longer run, such as one of a page that computes, the answers that wait leave before anybody else runs.
+pub const GROUP_RUN_TICKS: u64 = 200_000;
 
 /// Bytes of an answer that waits for others.
 ///

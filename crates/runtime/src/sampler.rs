@@ -21,12 +21,12 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// A turn begins.
+    /// A turn begins, at this tick of the pollset.
     #[inline]
-    pub(crate) fn begin(&mut self, turn: u64) {
+    pub(crate) fn begin(&mut self, turn: u64, now: u64) {
         self.sampling = turn.is_multiple_of(TURNS_PER_SAMPLE);
-        self.run_start = tick_counter();
-        self.lap_start = self.run_start;
+        self.run_start = now;
+        self.lap_start = if self.sampling { tick_counter() } else { 0 };
         self.worst_run = 0;
         self.worst_kind = None;
     }
@@ -41,16 +41,16 @@ impl Sampler {
         }
     }
 
-    /// A process of this kind was run.
+    /// A process of this kind was run until this tick of the pollset. How many there were since the run before it.
     #[inline]
-    pub(crate) fn end_run(&mut self, kind: usize) {
-        let now = tick_counter();
+    pub(crate) fn end_run(&mut self, kind: usize, now: u64) -> u64 {
         let took = now.saturating_sub(self.run_start);
         self.run_start = now;
         if took > self.worst_run {
             self.worst_run = took;
             self.worst_kind = Some(kind);
         }
+        took
     }
 
     /// The turn is over. The clock is read a second time only for a turn that may be the longest so far.

@@ -244,4 +244,9 @@ impl Pollset for Sim {
     fn unix_ns(&mut self) -> u64 {
         self.world.borrow().unix_ns()
     }
+
+    fn tick_counter(&mut self) -> u64 {
+        // A processor of 1 GHz.
+        self.monotonic_ns()
+    }
 }

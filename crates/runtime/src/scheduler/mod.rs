@@ -147,7 +147,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.note_sleep(started.monotonic_ns);
         self.executor.stats.turns += 1;
         self.executor.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
-        self.executor.sampler.begin(self.executor.stats.turns);
+        let tick = self.executor.pollset.tick_counter();
+        self.executor.sampler.begin(self.executor.stats.turns, tick);
         let messages = self.take_messages();
         let expired = self.expire_deadlines();
         self.reopen_gates();
@@ -244,7 +245,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         let id = ProcessId::from_bits(ready.token.0);
-        if self.executor.group.is_full() || self.executor.group.holds(id) {
+        if self.executor.group.is_due() || self.executor.group.holds(id) {
             self.send_group();
         }
         let ended = if ready.ended { Flags::ENDED } else { Flags::NONE };

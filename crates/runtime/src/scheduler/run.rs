@@ -5,7 +5,7 @@
 use sys::pollset::{Pollset, Received, Rest, Token};
 
 use super::executor::{Executor, Lives, ProcessOf, Running};
-use crate::limits::{INBOX_BYTES, RECEIVES_PER_TURN};
+use crate::limits::{GROUP_RUN_TICKS, INBOX_BYTES, RECEIVES_PER_TURN};
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
@@ -162,7 +162,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn finish_run(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, next: Next) -> Lives {
         let Some(Running { kind, .. }) = self.running.take() else { return Ok(()) };
         self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
-        self.sampler.end_run(kind);
+        let tick = self.pollset.tick_counter();
+        if self.sampler.end_run(kind, tick) > GROUP_RUN_TICKS {
+            self.group.hurry();
+        }
         if next == Next::Abort {
             self.output.clear();
             self.pollset.reset_on_close(&process.socket);

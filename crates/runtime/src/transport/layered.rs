@@ -328,4 +328,8 @@ impl<P: Pollset, T: Transport> Pollset for Layered<P, T> {
     fn unix_ns(&mut self) -> u64 {
         self.inner.unix_ns()
     }
+
+    fn tick_counter(&mut self) -> u64 {
+        self.inner.tick_counter()
+    }
 }

@@ -15,6 +15,8 @@ use world::{ClientId, Faults, Sim, World};
 #[derive(Default)]
 pub(crate) struct Lines {
     pub(crate) messages: u64,
+    /// A client whose answers a line can ask for, and its world.
+    pub(crate) watched: Option<(World, ClientId)>,
     turn_ends: u64,
     most_at_once: usize,
 }
@@ -62,6 +64,15 @@ impl Service for Lines {
                 }
                 b"park" => return Progress { consumed, next: Next::Park },
                 b"abort" => return Progress { consumed, next: Next::Abort },
+                b"slow" | b"look" => {
+                    // A millisecond passes meanwhile.
+                    let (world, client) = self.watched.as_ref().expect("a client is watched");
+                    world.advance(1_000_000);
+                    if line == b"look" {
+                        let received = world.client_received(*client).len();
+                        context.output.put(format!("{received} bytes\n").as_bytes());
+                    }
+                }
                 line => {
                     context.output.put(line);
                     context.output.put(b"\n");

@@ -65,6 +65,18 @@ fn a_reader_that_stalls_and_one_that_resets_hold_up_nobody() {
 }
 
 #[test]
+fn behind_a_long_run_the_answers_that_wait_leave_before_anybody_else_runs() {
+    for (second, seen) in [("fast\n", "0 bytes\n"), ("slow\n", "6 bytes\n")] {
+        let lines = ["hello\n", second, "look\n"];
+        let (mut bench, clients) = crowd(3, |number| lines[number].into());
+        let watched = (bench.world.clone(), clients[0]);
+        bench.scheduler.service().watched = Some(watched);
+        bench.turn();
+        assert_eq!(bench.world.client_received(clients[2]), seen.as_bytes(), "behind {second}");
+    }
+}
+
+#[test]
 fn an_answer_and_the_end_behind_it_arrive_in_this_order() {
     let (mut bench, clients) = crowd(4, |_| b"hello\n".to_vec());
     bench.world.client_end_output(clients[0]);

@@ -299,4 +299,9 @@ pub trait Pollset {
 
     /// Wall-clock time in nanoseconds since 1970.
     fn unix_ns(&mut self) -> u64;
+
+    /// A counter that grows evenly with time and is cheap to read, some thousands in a microsecond: for times within a turn.
+    fn tick_counter(&mut self) -> u64 {
+        crate::clock::tick_counter()
+    }
 }
