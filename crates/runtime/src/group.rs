@@ -14,6 +14,8 @@ pub(crate) struct Group {
     waiting: Vec<(ProcessId, Vec<u8>)>,
     /// Buffers to be used again.
     spare: Vec<Vec<u8>>,
+    /// Of this turn; 0 outside of them.
+    events: usize,
     is_open: bool,
     /// A run took long.
     in_hurry: bool,
@@ -22,13 +24,23 @@ pub(crate) struct Group {
 impl Group {
     /// Takes answers from now on, unless there is one event only: nobody else runs before its answer leaves.
     pub(crate) fn open(&mut self, events: usize) {
-        self.in_hurry = false;
+        self.events = events;
         self.is_open = events > 1;
+    }
+
+    /// Takes none until [`Self::go_on`].
+    pub(crate) fn pause(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Takes answers again, if it did.
+    pub(crate) fn go_on(&mut self) {
+        self.open(self.events);
     }
 
     /// Takes no more answers.
     pub(crate) fn close(&mut self) {
-        self.is_open = false;
+        self.open(0);
     }
 
     /// Keeps what a process put out, copied bytes alone, for a moment; `false` when it has to leave at once.

@@ -239,9 +239,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         if let Some(listener) = ListenerIndex::of_token(ready.token) {
-            // Who accepts may close others, whose answers must have left.
+            // To make room others may be closed, whose answers must have left; and one event accepts more than a group has.
             self.send_group();
+            self.executor.group.pause();
             self.accept_waiting(listener);
+            self.executor.group.go_on();
             return;
         }
         let id = ProcessId::from_bits(ready.token.0);

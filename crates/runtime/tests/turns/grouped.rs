@@ -77,6 +77,20 @@ fn behind_a_long_run_the_answers_that_wait_leave_before_anybody_else_runs() {
 }
 
 #[test]
+fn a_crowd_that_connects_and_asks_at_once_is_answered() {
+    let settings = Settings { connections: 1_000, ..Settings::default() };
+    let mut bench = bench_with(Faults::none(), settings);
+    let clients: Vec<ClientId> = (0..50).map(|_| bench.connect()).collect();
+    for client in &clients {
+        bench.world.client_send(*client, b"hello\n");
+    }
+    bench.turn();
+    for client in &clients {
+        assert_eq!(bench.world.client_received(*client), b"hello\n");
+    }
+}
+
+#[test]
 fn an_answer_and_the_end_behind_it_arrive_in_this_order() {
     let (mut bench, clients) = crowd(4, |_| b"hello\n".to_vec());
     bench.world.client_end_output(clients[0]);
