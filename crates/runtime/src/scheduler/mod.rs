@@ -3,7 +3,7 @@
 //! Owns everything one core needs and shares none of it. A turn, in this order and nothing else:
 //! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> connections begun ->
 //! mailboxes out, sleepers woken.
-//! What a process has queued leaves in one write after its own run and those of a few others ([`Group`](crate::group::Group)); what
+//! What a process has queued leaves in one write after its own run and those of a few others (`group.rs`); what
 //! messages queued for it before leaves with it.
 
 mod accept;
