@@ -1,8 +1,8 @@
 //! A value as JSON, written straight into a reply.
 //!
-//! Owns the common types: text, integers, sequences, structs, maps, enums. What is rare (numbers with a fraction, 128 bits, keys of maps,
-//! text that needs an escape) is left to `serde_json`, and everything is the same text as `serde_json` writes. It takes a byte at a time
-//! where this takes eight, and has no way to write behind a head that is there already.
+//! Owns the common types: text, integers, sequences, structs, maps, enums. `serde_json` writes the rare ones (numbers with a fraction or 128
+//! bits, keys of maps, text that needs an escape), and everything is the same text as it writes. Its own writer looks at a byte of a text
+//! at a time, this one at eight.
 
 use serde::Serialize;
 use serde::ser::{self, Serializer};
