@@ -84,9 +84,10 @@ impl Group {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Gives the room of answers back that were taken.
+    /// Gives the room of answers back that were taken. What a long answer of an earlier run made large is freed: nobody is charged for it.
     pub(crate) fn give_back(&mut self, mut sent: Vec<(ProcessId, Vec<u8>)>) {
-        self.spare.extend(sent.drain(..).map(|(_, bytes)| bytes));
+        let buffers = sent.drain(..).map(|(_, bytes)| bytes);
+        self.spare.extend(buffers.filter(|bytes| bytes.capacity() <= 2 * GROUP_ANSWER_BYTES));
         self.waiting = sent;
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 /// ([`GROUP_RUN_TICKS`]).
 pub const GROUP_PROCESSES: usize = 8;
 
-/// Ticks of the processor's counter that a run may take without sending the answers that wait: 40 to 100 us on processors of 5 to 2 GHz.
+/// Ticks of the processor's counter that a run may take without sending the answers that wait: 40 to 100 us on processors of 5 to 2 GHz,
+/// 200 us where there is no such counter.
 ///
 /// Consequence: behind a longer run, such as one of a page that computes, the answers that wait leave before anybody else runs.
 pub const GROUP_RUN_TICKS: u64 = 200_000;

@@ -19,7 +19,7 @@ pub(super) fn is_valid(authority: &[u8]) -> bool {
 
 #[inline(always)]
 pub(super) fn is_port(digits: &[u8]) -> bool {
-    digits.len() <= PORT_DIGITS && digits.iter().all(u8::is_ascii_digit) && is_in_range(digits)
+    port_end(digits, 0) == Some(digits.len())
 }
 
 /// Index behind the digits of a port, if they are one.
@@ -31,16 +31,10 @@ pub(super) fn port_end(input: &[u8], begin: usize) -> Option<usize> {
     }
     let is_port = match end - begin {
         0..PORT_DIGITS => true,
-        PORT_DIGITS => is_in_range(input.get(begin..end)?),
+        PORT_DIGITS => input.get(begin..end)? <= b"65535".as_slice(),
         _ => false,
     };
     is_port.then_some(end)
-}
-
-/// Whether five digits are a port at all; fewer always are.
-#[inline(always)]
-fn is_in_range(digits: &[u8]) -> bool {
-    digits.len() < PORT_DIGITS || digits <= b"65535".as_slice()
 }
 
 /// Whether two authorities of `http` are one: the case of letters is no matter, and port 80 may be left out, or be an empty
