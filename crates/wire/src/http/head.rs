@@ -163,7 +163,7 @@ pub fn parse<'b, 's>(
     let bound = limits.head_size.min(limits::HEAD_SIZE_MAX);
     // What lies beyond the bound is never looked at, so the answer does not depend on how much there is.
     let window = input.get(..bound).unwrap_or(input);
-    let (line, fields, conclusion) = match read(window, limits, slots) {
+    let (input, line, fields, conclusion) = match read(window, limits, slots) {
         Ok(read) => read,
         Err(Stop::Refused(reason)) => return Err(reason.into()),
         Err(Stop::Partial) if window.len() == bound => return Err(Reason::HeadTooLarge.into()),
@@ -176,33 +176,37 @@ pub fn parse<'b, 's>(
             target: line.target,
             path_size: line.path_size,
             version: line.version,
-            fields: slots.fields(window, fields.count, fields.initials),
+            fields: slots.fields(input, fields.count, fields.initials),
             host: conclusion.host,
             framing: conclusion.framing,
             persistent: conclusion.persistent,
             expects_continue: conclusion.expects_continue,
             upgrade: conclusion.upgrade,
         },
-        length: fields.end,
+        length: window.len() - input.len() + fields.end,
     })
 }
+
+/// What a head says, and the input without the empty lines before it.
+type Read<'b> = (&'b [u8], RequestLine<'b>, FieldLines<'b>, Conclusion<'b>);
 
 #[inline(always)]
 fn read<'b>(
     input: &'b [u8],
     limits: &HeadLimits,
     slots: &mut FieldSlots,
-) -> Result<(RequestLine<'b>, FieldLines, Conclusion<'b>), Stop> {
-    let at = skip_empty_lines(input)?;
-    let line = request_line::read(input, at, limits.target_size)?;
+) -> Result<Read<'b>, Stop> {
+    let input = skip_empty_lines(input)?;
+    let line = request_line::read(input, limits.target_size)?;
     let mut meaning = Meaning::new(line.version);
-    let fields = read_fields(input, line.end, limits, slots, &mut meaning)?;
-    let conclusion = meaning.conclude(&line, fields.initials)?;
-    Ok((line, fields, conclusion))
+    let fields = read_fields(input, line.rest, limits, slots, &mut meaning)?;
+    let conclusion = meaning.conclude(&line, &fields)?;
+    Ok((input, line, fields, conclusion))
 }
 
 /// What was seen of the field lines.
-struct FieldLines {
+struct FieldLines<'b> {
+    host: Option<&'b [u8]>,
     count: usize,
     initials: Initials,
     /// Index behind the empty line.
@@ -211,16 +215,16 @@ struct FieldLines {
 
 /// RFC 9112, 2.2: some clients send an empty line too many behind a body.
 #[inline(always)]
-fn skip_empty_lines(input: &[u8]) -> Result<usize, Stop> {
+fn skip_empty_lines(input: &[u8]) -> Result<&[u8], Stop> {
     match input.first() {
-        Some(byte) if *byte > b'\r' => Ok(0),
+        Some(byte) if *byte > b'\r' => Ok(input),
         Some(_) => skip_some_empty_lines(input),
         None => Err(Stop::Partial),
     }
 }
 
 #[cold]
-fn skip_some_empty_lines(input: &[u8]) -> Result<usize, Stop> {
+fn skip_some_empty_lines(input: &[u8]) -> Result<&[u8], Stop> {
     let mut at = 0;
     while at <= 2 * limits::LEADING_EMPTY_LINES {
         match input.get(at) {
@@ -228,40 +232,42 @@ fn skip_some_empty_lines(input: &[u8]) -> Result<usize, Stop> {
             Some(b'\n') => return Err(Reason::BareLineFeed.into()),
             Some(b'\r') if at == 2 * limits::LEADING_EMPTY_LINES => break,
             Some(b'\r') => at = line_end(input, at)?,
-            Some(_) => return Ok(at),
+            Some(_) => return Ok(input.get(at..).unwrap_or_default()),
         }
     }
     Err(Reason::TooManyEmptyLines.into())
 }
 
-/// Reads the field lines and the empty line behind them.
+/// Reads the field lines and the empty line behind them. `rest` is what of the input follows the request line.
 #[inline(always)]
 fn read_fields<'b>(
     input: &'b [u8],
-    mut at: usize,
+    mut rest: &'b [u8],
     limits: &HeadLimits,
     slots: &mut FieldSlots,
     meaning: &mut Meaning<'b>,
-) -> Result<FieldLines, Stop> {
+) -> Result<FieldLines<'b>, Stop> {
     let most = limits.field_count.min(limits::FIELD_COUNT);
     let mut count = 0;
     let mut initials = Initials::default();
-    if let Some((value, next)) = usual_host(input, at, limits)
+    let mut host = None;
+    if let Some((value, next)) = usual_host(rest, limits)
         && let Some(slot) = slots.slot(0)
     {
-        *slot = Slot { begin: at as u16, name_size: 4 };
-        meaning.note_first_host(value);
+        *slot = Slot { begin: (input.len() - rest.len()) as u16, name_size: 4 };
+        host = Some(value);
         initials = const { Initials::of(b"Host") };
         count = 1;
-        at = next;
+        rest = next;
     }
+    let mut at = input.len() - rest.len();
     loop {
         let Some(slot) = slots.slot(count) else {
             return Err(Reason::TooManyFields.into());
         };
         slot.begin = at as u16;
         if input.get(at) == Some(&b'\r') {
-            return Ok(FieldLines { count, initials, end: line_end(input, at)? });
+            return Ok(FieldLines { host, count, initials, end: line_end(input, at)? });
         }
         let colon = scan::token(input, at);
         if count == most
@@ -279,7 +285,12 @@ fn read_fields<'b>(
         let next = line_end(input, end)?;
         let name = input.get(at..colon).unwrap_or_default();
         initials = initials.and(Initials::of(name));
-        meaning.note(name, input.get(colon + 1..end).unwrap_or_default())?;
+        let value = input.get(colon + 1..end).unwrap_or_default();
+        if meaning::is_host(name) {
+            host = Some(meaning::read_host(value, host)?);
+        } else {
+            meaning.note(name, value)?;
+        }
         count += 1;
         at = next;
     }
@@ -287,24 +298,23 @@ fn read_fields<'b>(
 
 /// The first field as nearly every client sends it, read without a search for its parts: a comparison
 /// can be predicted where the end of a run has to be waited for. Whatever is not plain takes the way of all
-/// fields. Gives the value and the index behind the line.
+/// fields. Gives the value and what follows the line.
 #[inline(always)]
-fn usual_host<'b>(input: &'b [u8], at: usize, limits: &HeadLimits) -> Option<(&'b [u8], usize)> {
+fn usual_host<'b>(lines: &'b [u8], limits: &HeadLimits) -> Option<(&'b [u8], &'b [u8])> {
     const NAME: &[u8] = b"Host: ";
-    if !input.get(at..)?.starts_with(NAME) || limits.field_count == 0 || limits.field_name_size < 4
-    {
-        return None;
-    }
-    let begin = at + NAME.len();
-    let name_end = scan::plain_host(input, begin);
-    let end = if input.get(name_end) == Some(&b':') {
-        authority::port_end(input, name_end + 1)?
-    } else {
-        name_end
+    let line = lines.strip_prefix(NAME)?;
+    let name_size = scan::plain_host(line, 0);
+    let (_, after) = line.split_at_checked(name_size)?;
+    let rest = match after.strip_prefix(b":") {
+        Some(digits) => authority::after_port(digits)?,
+        None => after,
     };
-    let fits = name_end > begin && end - at <= limits.field_size;
-    let ends = input.get(end..)?.starts_with(b"\r\n");
-    if fits && ends { Some((input.get(begin..end)?, end + 2)) } else { None }
+    let value = line.get(..line.len() - rest.len())?;
+    let fits = name_size > 0
+        && NAME.len() + value.len() <= limits.field_size
+        && limits.field_count > 0
+        && limits.field_name_size >= 4;
+    if fits { Some((value, rest.strip_prefix(b"\r\n")?)) } else { None }
 }
 
 /// Why a name that begins at `at` and ends at `stop` is no name.

@@ -19,22 +19,22 @@ pub(super) fn is_valid(authority: &[u8]) -> bool {
 
 #[inline(always)]
 pub(super) fn is_port(digits: &[u8]) -> bool {
-    port_end(digits, 0) == Some(digits.len())
+    after_port(digits).is_some_and(<[u8]>::is_empty)
 }
 
-/// Index behind the digits of a port, if they are one.
+/// What follows the digits of a port, if they are one.
 #[inline(always)]
-pub(super) fn port_end(input: &[u8], begin: usize) -> Option<usize> {
-    let mut end = begin;
-    while input.get(end).is_some_and(u8::is_ascii_digit) {
-        end += 1;
+pub(super) fn after_port(input: &[u8]) -> Option<&[u8]> {
+    let mut rest = input;
+    while let [b'0'..=b'9', after @ ..] = rest {
+        rest = after;
     }
-    let is_port = match end - begin {
+    let is_port = match input.len() - rest.len() {
         0..PORT_DIGITS => true,
-        PORT_DIGITS => input.get(begin..end)? <= b"65535".as_slice(),
+        PORT_DIGITS => input.get(..PORT_DIGITS)? <= b"65535".as_slice(),
         _ => false,
     };
-    is_port.then_some(end)
+    is_port.then_some(rest)
 }
 
 /// Whether two authorities of `http` are one: the case of letters is no matter, and port 80 may be left out, or be an empty

@@ -6,7 +6,7 @@
 
 use super::fields::Initials;
 use super::request_line::RequestLine;
-use super::{Framing, Version, authority, trim};
+use super::{FieldLines, Framing, Version, authority, trim};
 use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::limits::{CONTENT_LENGTH_DIGITS, CONTENT_LENGTH_MAX};
@@ -14,7 +14,6 @@ use crate::limits::{CONTENT_LENGTH_DIGITS, CONTENT_LENGTH_MAX};
 /// What has been understood from the fields read so far.
 pub(super) struct Meaning<'b> {
     version: Version,
-    host: Option<&'b [u8]>,
     length: Option<u64>,
     coding: Coding,
     connection: Connection,
@@ -82,7 +81,6 @@ impl<'b> Meaning<'b> {
     pub(super) fn new(version: Version) -> Meaning<'b> {
         Meaning {
             version,
-            host: None,
             length: None,
             coding: Coding::None,
             connection: Connection::NONE,
@@ -91,11 +89,10 @@ impl<'b> Meaning<'b> {
         }
     }
 
-    /// Takes in one field. The length of the name and its first byte sort nearly every field out.
+    /// Takes in one field that is not Host. The length of the name and its first byte sort nearly every field out.
     #[inline(always)]
     pub(super) fn note(&mut self, name: &[u8], line: &'b [u8]) -> Result<(), Reason> {
         match name.len() {
-            4 if is(name, b"host") => self.note_host(trim(line)),
             6 if is(name, b"expect") => self.note_expect(trim(line)),
             7 if is(name, b"upgrade") => {
                 self.upgrade = self.upgrade.or(Some(trim(line)));
@@ -110,12 +107,6 @@ impl<'b> Meaning<'b> {
         }
     }
 
-    /// Takes in a Host that is known to be valid.
-    #[inline(always)]
-    pub(super) fn note_first_host(&mut self, value: &'b [u8]) {
-        self.host = Some(value);
-    }
-
     #[inline(never)]
     fn note_framing(&mut self, name: &[u8], line: &'b [u8]) -> Result<(), Reason> {
         if name.eq_ignore_ascii_case(b"content-length") {
@@ -127,18 +118,6 @@ impl<'b> Meaning<'b> {
         if resembles(name, b"content", b"length") || resembles(name, b"transfer", b"encoding") {
             return Err(Reason::DisguisedFraming);
         }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn note_host(&mut self, value: &'b [u8]) -> Result<(), Reason> {
-        if self.host.is_some() {
-            return Err(Reason::DuplicateHost);
-        }
-        if !authority::is_valid(value) {
-            return Err(Reason::InvalidHost);
-        }
-        self.host = Some(value);
         Ok(())
     }
 
@@ -186,48 +165,74 @@ impl<'b> Meaning<'b> {
     /// What follows from all fields and the request line together.
     #[inline(always)]
     pub(super) fn conclude(
-        self,
+        &self,
         line: &RequestLine<'b>,
-        initials: Initials,
+        fields: &FieldLines<'b>,
     ) -> Result<Conclusion<'b>, Reason> {
-        if self.host.is_none() && self.version == Version::Http11 {
+        let is_http11 = line.version == Version::Http11;
+        if fields.host.is_none() && is_http11 {
             return Err(Reason::MissingHost);
         }
-        if let (Some(authority), Some(host)) = (line.authority, self.host)
+        if let (Some(authority), Some(host)) = (line.authority, fields.host)
             && !authority::is_same(authority, host)
         {
             return Err(Reason::HostMismatch);
         }
-        if !initials.may_have(UNUSUAL) {
-            return Ok(Conclusion {
-                host: line.authority.or(self.host),
-                framing: Framing::None,
-                persistent: self.version == Version::Http11,
-                expects_continue: false,
-                upgrade: None,
-            });
+        let usual = Conclusion {
+            host: line.authority.or(fields.host),
+            framing: Framing::None,
+            persistent: is_http11,
+            expects_continue: false,
+            upgrade: None,
+        };
+        if fields.initials.may_have(UNUSUAL) {
+            return Ok(self.conclude_unusual(line, usual));
         }
+        Ok(usual)
+    }
+
+    #[inline(never)]
+    fn conclude_unusual(&self, line: &RequestLine<'b>, usual: Conclusion<'b>) -> Conclusion<'b> {
+        let is_http11 = line.version == Version::Http11;
         let framing = match (self.coding, self.length) {
             (Coding::Chunked, _) => Framing::Chunked,
             (Coding::None, Some(length)) => Framing::Length(length),
             (Coding::None, None) => Framing::None,
         };
         let has_body = !matches!(framing, Framing::None | Framing::Length(0));
-        let is_http11 = self.version == Version::Http11;
         // RFC 9110, 9.3.1 and 9.3.2: a body of GET or HEAD has no meaning, and one side of a proxy may not
         // see it. It is read, but nothing is believed to be a request behind it.
         let is_doubtful = has_body && matches!(line.method, Method::Get | Method::Head);
         let stays = if is_http11 { true } else { self.connection.keep_alive };
-        Ok(Conclusion {
-            host: line.authority.or(self.host),
+        Conclusion {
             framing,
             persistent: stays && !self.connection.close && !is_doubtful,
             // RFC 9110, 10.1.1: to be ignored in HTTP/1.0; without a body there is nothing to wait for.
             expects_continue: self.expectation == Expectation::Continue && is_http11 && has_body,
             // RFC 9110, 7.8: to be ignored in HTTP/1.0 and without the connection option.
             upgrade: self.upgrade.filter(|_| self.connection.upgrade && is_http11 && !has_body),
-        })
+            ..usual
+        }
     }
+}
+
+/// Whether this is the name of Host.
+#[inline(always)]
+pub(super) fn is_host(name: &[u8]) -> bool {
+    name.len() == 4 && is(name, b"host")
+}
+
+/// The value of a Host line, where this one is already known.
+#[inline(never)]
+pub(super) fn read_host<'b>(line: &'b [u8], known: Option<&'b [u8]>) -> Result<&'b [u8], Reason> {
+    let value = trim(line);
+    if known.is_some() {
+        return Err(Reason::DuplicateHost);
+    }
+    if !authority::is_valid(value) {
+        return Err(Reason::InvalidHost);
+    }
+    Ok(value)
 }
 
 /// Whether a token is `lower` without regard to case. Setting bit 5 makes letters lower-case and no other

@@ -7,14 +7,14 @@ use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::limits::METHOD_SIZE;
 
-/// Reads a method and the blank after it at the start of `input`; gives the index behind the blank.
+/// Reads a method and the blank after it at the start of `input`; gives what follows.
 #[inline(always)]
-pub(super) fn read(input: &[u8], at: usize) -> Result<(Method, usize), Stop> {
-    let rest = input.get(at..).unwrap_or_default();
-    if rest.starts_with(b"GET ") {
-        return Ok((Method::Get, at + 4));
+pub(super) fn read(input: &[u8]) -> Result<(Method, &[u8]), Stop> {
+    if let Some(rest) = input.strip_prefix(b"GET ") {
+        return Ok((Method::Get, rest));
     }
-    read_any(rest).map(|(method, length)| (method, at + length))
+    let (method, length) = read_any(input)?;
+    Ok((method, input.get(length..).unwrap_or_default()))
 }
 
 #[inline(never)]

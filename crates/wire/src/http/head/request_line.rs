@@ -17,40 +17,41 @@ pub(super) struct RequestLine<'b> {
     pub(super) version: Version,
     /// The authority of an absolute target.
     pub(super) authority: Option<&'b [u8]>,
-    /// Index behind the line.
-    pub(super) end: usize,
+    /// What follows the line.
+    pub(super) rest: &'b [u8],
 }
 
-/// Reads the line that begins at `at`.
+/// Reads the line at the start of `input`.
 #[inline(always)]
-pub(super) fn read(input: &[u8], at: usize, target_size: usize) -> Result<RequestLine<'_>, Stop> {
-    let (method, begin) = method_token::read(input, at)?;
-    let blank = scan::target(input, begin);
-    if blank - begin > target_size {
+pub(super) fn read(input: &[u8], target_size: usize) -> Result<RequestLine<'_>, Stop> {
+    let (method, rest) = method_token::read(input)?;
+    let (size, path_size) = scan::target(rest);
+    if size > target_size {
         return Err(Reason::TargetTooLong.into());
     }
-    if input.get(blank) != Some(&b' ') {
-        return Err(target_stop(input, begin, blank));
+    let (bytes, after) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+    let usual = after.strip_prefix(b" HTTP/1.1\r\n");
+    if usual.is_none() && after.first() != Some(&b' ') {
+        return Err(target_stop(after, size));
     }
-    let bytes = input.get(begin..blank).unwrap_or_default();
-    let (target, authority) = match bytes.first() {
-        Some(b'/') => (Target::Origin(bytes), None),
+    let (target, authority, path_size) = match bytes.first() {
+        Some(b'/') => (Target::Origin(bytes), None, path_size),
         _ => other_form(method, bytes)?,
     };
-    let path_size = match target {
-        Target::Origin(path) if authority.is_some() => scan::path(path),
-        _ => scan::path_within(input, begin, blank) - begin,
+    let (version, rest) = match usual {
+        Some(rest) => (Version::Http11, rest),
+        None => read_version(after.get(1..).unwrap_or_default())?,
     };
-    let (version, end) = read_version(input, blank + 1)?;
-    Ok(RequestLine { method, target, path_size, version, authority, end })
+    Ok(RequestLine { method, target, path_size, version, authority, rest })
 }
 
+/// Why a target of this size, followed by `after`, is none.
 #[cold]
-fn target_stop(input: &[u8], begin: usize, stop: usize) -> Stop {
-    let reason = match input.get(stop) {
+fn target_stop(after: &[u8], size: usize) -> Stop {
+    let reason = match after.first() {
         None => return Stop::Partial,
         Some(b'\n') => Reason::BareLineFeed,
-        Some(b'\r') if stop == begin => Reason::MissingTarget,
+        Some(b'\r') if size == 0 => Reason::MissingTarget,
         Some(b'\r') => Reason::MissingVersion,
         Some(b'#') => Reason::FragmentInTarget,
         Some(_) => Reason::InvalidTarget,
@@ -58,14 +59,17 @@ fn target_stop(input: &[u8], begin: usize, stop: usize) -> Stop {
     Stop::Refused(reason)
 }
 
+/// A target, the authority of an absolute one, and the size of its path.
+type Form<'b> = (Target<'b>, Option<&'b [u8]>, usize);
+
 /// The asterisk form and the absolute form (RFC 9112, 3.2.2 and 3.2.4); CONNECT never comes this far.
 #[inline(never)]
-fn other_form(method: Method, bytes: &[u8]) -> Result<(Target<'_>, Option<&[u8]>), Reason> {
+fn other_form(method: Method, bytes: &[u8]) -> Result<Form<'_>, Reason> {
     if bytes.is_empty() {
         return Err(Reason::MissingTarget);
     }
     if bytes == b"*" && method == Method::Options {
-        return Ok((Target::Asterisk, None));
+        return Ok((Target::Asterisk, None, bytes.len()));
     }
     let rest = match url::scheme(bytes) {
         Some((Scheme::Http, rest)) => rest,
@@ -77,25 +81,14 @@ fn other_form(method: Method, bytes: &[u8]) -> Result<(Target<'_>, Option<&[u8]>
     if !authority::is_valid(authority) {
         return Err(Reason::InvalidTargetAuthority);
     }
-    match path.first() {
-        None => Ok((Target::Origin(b"/"), Some(authority))),
-        // A query without a path is of the path `/`, which is not in the input: `target::split` knows.
-        Some(_) => Ok((Target::Origin(path), Some(authority))),
-    }
-}
-
-#[inline(always)]
-fn read_version(input: &[u8], at: usize) -> Result<(Version, usize), Stop> {
-    let rest = input.get(at..).unwrap_or_default();
-    if rest.starts_with(b"HTTP/1.1\r\n") {
-        return Ok((Version::Http11, at + 10));
-    }
-    read_any_version(rest).map(|version| (version, at + 10))
+    // A query without a path is of the path `/`, which is not in the input: `target::split` knows.
+    let path = if path.is_empty() { b"/" } else { path };
+    Ok((Target::Origin(path), Some(authority), scan::path(path)))
 }
 
 /// Byte by byte, as a peer may stop after any of them and wait for the answer.
 #[inline(never)]
-fn read_any_version(rest: &[u8]) -> Result<Version, Stop> {
+fn read_version(rest: &[u8]) -> Result<(Version, &[u8]), Stop> {
     const PATTERN: &[u8] = b"HTTP/d.d\r\n";
     for (index, &expected) in PATTERN.iter().enumerate() {
         let byte = *rest.get(index).ok_or(Stop::Partial)?;
@@ -110,10 +103,11 @@ fn read_any_version(rest: &[u8]) -> Result<Version, Stop> {
             }));
         }
     }
-    match (rest.get(5), rest.get(7)) {
-        (Some(b'1'), Some(b'0')) => Ok(Version::Http10),
-        (Some(b'1'), _) => Ok(Version::Http11),
-        (Some(b'0'), Some(b'9')) => Err(Reason::MissingVersion.into()),
-        _ => Err(Reason::VersionNotSupported.into()),
-    }
+    let version = match (rest.get(5), rest.get(7)) {
+        (Some(b'1'), Some(b'0')) => Version::Http10,
+        (Some(b'1'), _) => Version::Http11,
+        (Some(b'0'), Some(b'9')) => return Err(Reason::MissingVersion.into()),
+        _ => return Err(Reason::VersionNotSupported.into()),
+    };
+    Ok((version, rest.get(PATTERN.len()..).unwrap_or_default()))
 }

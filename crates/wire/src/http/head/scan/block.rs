@@ -1,0 +1,75 @@
+//! Sixteen bytes looked at together.
+//!
+//! Owns the byte classes of the grammar, each as the index of the first byte of a block that does not belong, which is the size of a block
+//! where all belong. Which runs are looked for, and where, is the business of `scan`.
+
+use wide::u8x16;
+
+/// Bytes of a block.
+pub(super) const SIZE: usize = 16;
+
+/// So many bytes of the input.
+#[derive(Clone, Copy)]
+pub(super) struct Block(u8x16);
+
+impl Block {
+    /// The bytes of a block.
+    #[inline(always)]
+    pub(super) const fn of(bytes: [u8; SIZE]) -> Block {
+        Block(u8x16::new(bytes))
+    }
+
+    /// Controls, tab included: the caller lets the tab pass.
+    #[inline(always)]
+    pub(super) fn stops_in_value(self) -> usize {
+        first(self.within(0, 0x1f) | self.equal(0x7f))
+    }
+
+    /// All but visible ASCII, and the number sign.
+    #[inline(always)]
+    pub(super) fn stops_in_target(self) -> usize {
+        first(!self.within(0x21, 0x7e) | self.equal(b'#'))
+    }
+
+    /// The question mark.
+    #[inline(always)]
+    pub(super) fn stops_in_path(self) -> usize {
+        first(self.equal(b'?'))
+    }
+
+    /// All but letters, digits and the hyphen: the caller looks at the rare other bytes one by one.
+    #[inline(always)]
+    pub(super) fn stops_in_plain_token(self) -> usize {
+        first(!(self.letters() | self.within(b'0', b'9') | self.equal(b'-')))
+    }
+
+    /// All but letters, digits, the hyphen and the dot.
+    #[inline(always)]
+    pub(super) fn stops_in_plain_host(self) -> usize {
+        // The slash stands between the dot and the digits.
+        first(!(self.letters() | self.within(b'-', b'9')) | self.equal(b'/'))
+    }
+
+    #[inline(always)]
+    fn letters(self) -> u8x16 {
+        Block(self.0 | u8x16::splat(0x20)).within(b'a', b'z')
+    }
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u8x16 {
+        self.0.simd_eq(u8x16::splat(byte))
+    }
+
+    /// Bytes from the one to the other, both of them included.
+    #[inline(always)]
+    fn within(self, low: u8, high: u8) -> u8x16 {
+        let above = self.0 - u8x16::splat(low);
+        above.min(u8x16::splat(high - low)).simd_eq(above)
+    }
+}
+
+#[inline(always)]
+fn first(marked: u8x16) -> usize {
+    // A bit more than there are bytes: with none marked it is the first.
+    (marked.to_bitmask() | 1 << SIZE).trailing_zeros() as usize
+}
