@@ -12,12 +12,16 @@
 //! floor ADDRESS resp VALUE_BYTES                     a bulk string of so many bytes for each command of RESP
 //! floor ADDRESS ticking BODY_BYTES                   as persistent, but only who has asked by a tick is answered,
 //!                                                    at it: every millisecond
+//! floor ADDRESS edged BODY_BYTES                     as kept, but it is told of changes alone and of the peer's end, and waits no
+//!                                                    longer than some seconds: what a server asks of epoll
+//! floor ADDRESS walking-LINES BODY_BYTES             as kept, and executes so many lines of code for each request
 //! floor ADDRESS hub 0                                sends each message to all connections
 //! floor ADDRESS stalling BODY_BYTES                  as persistent, but it stands still for 100 ms of every second
 //! ```
 #![expect(clippy::print_stderr, reason = "a tool says on stderr why it cannot run")]
 
 mod rhythm;
+mod walk;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -61,6 +65,10 @@ struct Order {
     address: SocketAddr,
     mode: Mode,
     rhythm: Rhythm,
+    /// What is asked of epoll for a connection.
+    watch: epoll::EventFlags,
+    /// Lines of code to execute for each request.
+    walk_lines: usize,
     body_bytes: usize,
 }
 
@@ -68,7 +76,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor ADDRESS kept|persistent|pipelined|short|resp|ticking|stalling|hub BODY_BYTES [REQUEST_BYTES]"
+            "usage: floor ADDRESS kept|persistent|pipelined|short|resp|ticking|stalling|edged|walking-LINES|hub BODY_BYTES [REQUEST_BYTES]"
         );
         return ExitCode::from(2);
     };
@@ -82,7 +90,18 @@ fn main() -> ExitCode {
 }
 
 fn read_order(words: &[String]) -> Option<Order> {
-    let (mode, rhythm) = match words.get(1)?.as_str() {
+    let mode = words.get(1)?.as_str();
+    let walk_lines = match mode.strip_prefix("walking-") {
+        Some(lines) => lines.parse().ok().filter(|lines| *lines <= walk::LINES_MAX)?,
+        None => 0,
+    };
+    let mut watch = epoll::EventFlags::IN;
+    if mode == "edged" {
+        watch |= epoll::EventFlags::ET | epoll::EventFlags::RDHUP;
+    }
+    let (mode, rhythm) = match mode {
+        "edged" => (Mode::Kept, Rhythm::Limited),
+        _ if walk_lines > 0 => (Mode::Kept, Rhythm::Always),
         "kept" => (Mode::Kept, Rhythm::Always),
         "persistent" => (Mode::Persistent, Rhythm::Always),
         "short" => (Mode::Short, Rhythm::Always),
@@ -100,6 +119,8 @@ fn read_order(words: &[String]) -> Option<Order> {
         address: words.first()?.parse().ok()?,
         mode,
         rhythm,
+        watch,
+        walk_lines,
         body_bytes: words.get(2)?.parse().ok()?,
     })
 }
@@ -153,6 +174,8 @@ fn serve(order: &Order) -> Result<(), Errno> {
         epoll,
         listener,
         mode: order.mode,
+        watch: order.watch,
+        walk_lines: order.walk_lines,
         answers: one.repeat(copies),
         answer_bytes: one.len(),
         receive: vec![0; RECEIVE_BYTES],
@@ -182,6 +205,8 @@ struct Floor {
     epoll: OwnedFd,
     listener: OwnedFd,
     mode: Mode,
+    watch: epoll::EventFlags,
+    walk_lines: usize,
     answers: Vec<u8>,
     answer_bytes: usize,
     receive: Vec<u8>,
@@ -198,7 +223,10 @@ impl Floor {
         let Some(Some(connection)) = self.connections.get(index) else { return Ok(()) };
         let keep = match rustix::net::recv(connection, &mut self.receive[..], RecvFlags::empty()) {
             Ok((_, 0)) => false,
-            Ok((_, received)) => self.answer(connection, received),
+            Ok((_, received)) => {
+                walk::lines(self.walk_lines, received as u64);
+                self.answer(connection, received)
+            }
             Err(error) => error == Errno::AGAIN,
         };
         if !keep {
@@ -218,7 +246,7 @@ impl Floor {
                 }
                 continue;
             }
-            epoll::add(&self.epoll, &connection, token(&connection), epoll::EventFlags::IN)?;
+            epoll::add(&self.epoll, &connection, token(&connection), self.watch)?;
             let index = usize::try_from(connection.as_raw_fd()).expect("an open descriptor");
             if self.connections.len() <= index {
                 self.connections.resize_with(index + 1, || None);
@@ -288,6 +316,8 @@ mod tests {
         assert!(read("127.0.0.1:1 pipelined 27 40") == Some(Mode::Pipelined { request_bytes: 40 }));
         assert!(read("127.0.0.1:1 pipelined 27 0").is_none());
         assert!(read("127.0.0.1:1 ticking 27") == Some(Mode::Persistent));
+        assert!(read("127.0.0.1:1 walking-100 27") == Some(Mode::Kept));
+        assert!(read("127.0.0.1:1 walking-1000 27").is_none());
         assert!(read("127.0.0.1:1 dance 27").is_none());
         assert!(read("nowhere kept 27").is_none());
     }

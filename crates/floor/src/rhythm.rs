@@ -15,11 +15,16 @@ pub(crate) const TICK_NS: u64 = 1_000_000;
 const WORK_NS: u64 = 900_000_000;
 const STALL_NS: u64 = 100_000_000;
 
+/// The longest wait of one that has deadlines.
+const LIMIT_NS: u64 = 5 * SECOND_NS;
+
 /// What decides the pace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rhythm {
     /// Whoever asks is answered at once.
     Always,
+    /// The same, but no wait is longer than [`LIMIT_NS`], as that of a server with deadlines.
+    Limited,
     /// Who has asked by a tick is answered at it. So many connections make the same rate for every
     /// client that is not the limit itself.
     Ticking { next_ns: u64 },
@@ -32,6 +37,7 @@ impl Rhythm {
     pub(crate) fn wait(&mut self) -> Result<Option<Timespec>, Errno> {
         match self {
             Rhythm::Always => Ok(None),
+            Rhythm::Limited => Ok(Some(timespec(LIMIT_NS))),
             Rhythm::Ticking { next_ns } => {
                 *next_ns = next_tick(*next_ns, now_ns());
                 sleep_until(*next_ns)?;

@@ -53,6 +53,11 @@ pub(crate) const FLOOR_HUB: Contender = floor("hub", 0);
 pub(crate) const FLOOR_TICKING: Contender = floor("ticking", JSON_BODY_BYTES);
 /// Stands still for a tenth of every second.
 pub(crate) const FLOOR_STALLING: Contender = floor("stalling", JSON_BODY_BYTES);
+/// Asks of epoll what a server does.
+pub(crate) const FLOOR_EDGED: Contender = floor_named("edged", "edged");
+/// Executes lines of code for each request.
+pub(crate) const FLOOR_WALKING_96: Contender = floor_named("96 lines", "walking-96");
+pub(crate) const FLOOR_WALKING_192: Contender = floor_named("192 lines", "walking-192");
 /// Sends as many body bytes as the file has, so that only the serving differs.
 pub(crate) const FLOOR_FILE: Contender = floor("kept", FILE_BYTES);
 pub(crate) const JSON: Contender = Contender { name: OURS, start: Start::Example("json") };
@@ -65,4 +70,8 @@ pub(crate) const OURS: &str = "velodrome";
 
 const fn floor(mode: &'static str, body_bytes: usize) -> Contender {
     Contender { name: "floor", start: Start::Floor { mode, body_bytes } }
+}
+
+const fn floor_named(name: &'static str, mode: &'static str) -> Contender {
+    Contender { name, start: Start::Floor { mode, body_bytes: JSON_BODY_BYTES } }
 }

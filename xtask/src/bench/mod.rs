@@ -36,11 +36,11 @@ use sample::Sample;
 use site::Site;
 use workload::{Runs, WORKLOADS, Workload};
 
-/// Rounds unless `--rounds` says otherwise: the fewest a median is worth something for.
-const ROUNDS: u64 = 5;
+/// Rounds unless `--rounds` says otherwise: many and short, as a machine that others share changes its mind within seconds.
+const ROUNDS: u64 = 20;
 
-/// Seconds of each measurement unless `--seconds` says otherwise.
-const SECONDS: u64 = 4;
+/// Seconds of each measurement unless `--seconds` says otherwise: with the rounds 20 s for each contender.
+const SECONDS: u64 = 1;
 
 /// Seconds of load before the first round, so that caches, clocks and buffers are warm.
 const WARM_UP_SECONDS: u64 = 2;

@@ -3,7 +3,8 @@
 //! Never runs anything. A new workload is an entry here.
 
 use crate::bench::contender::{CHAT, FLOOR_HUB, JSON, NGINX, SERVE};
-use crate::bench::contender::{Contender, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED, FLOOR_SHORT};
+use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
+use crate::bench::contender::{FLOOR_SHORT, FLOOR_WALKING_96, FLOOR_WALKING_192};
 use crate::bench::sample::Metric;
 
 /// What loads the server.
@@ -323,6 +324,16 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         contenders: KEPT_FIELD,
         main_metric: Metric::LatencyP999,
         targets: &[ratio_to_floor(Metric::LatencyP999, 2.0)],
+    },
+    Workload {
+        name: "code",
+        title: "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and 192 lines of code",
+        path: "/json",
+        load: Load::Few { connections: 32, between: Between::Spins },
+        runs: Runs::WhenNamed,
+        contenders: &[FLOOR_KEPT, FLOOR_EDGED, FLOOR_WALKING_96, FLOOR_WALKING_192, JSON],
+        main_metric: Metric::CpuMicros,
+        targets: &[],
     },
     file("file-8", "a file of 8 KiB kept alive, 32 connections", "/8.bin"),
     file("file-32", "a file of 32 KiB", "/32.bin"),
