@@ -65,7 +65,7 @@ struct Order {
     address: SocketAddr,
     mode: Mode,
     rhythm: Rhythm,
-    /// What is asked of epoll for a connection.
+    /// The events of a connection that epoll reports.
     watch: epoll::EventFlags,
     /// Lines of code to execute for each request.
     walk_lines: usize,
