@@ -14,7 +14,7 @@
 //!                                                    at it: every millisecond
 //! floor ADDRESS edged BODY_BYTES                     as kept, but it is told of changes alone and of the peer's end, and waits no
 //!                                                    longer than some seconds: what a server asks of epoll
-//! floor ADDRESS walking-LINES BODY_BYTES             as kept, and executes so many lines of code for each request
+//! floor ADDRESS walking-FUNCTIONS BODY_BYTES         as kept, and executes so many functions for each request (`walk`)
 //! floor ADDRESS hub 0                                sends each message to all connections
 //! floor ADDRESS stalling BODY_BYTES                  as persistent, but it stands still for 100 ms of every second
 //! ```
@@ -54,6 +54,8 @@ const JSON: &str = "{\"message\":\"Hello, World!\"}";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Kept,
+    Edged,
+    Walking { functions: usize },
     Persistent,
     Pipelined { request_bytes: usize },
     Short,
@@ -61,14 +63,20 @@ enum Mode {
     Resp,
 }
 
+impl Mode {
+    /// The events of a connection that epoll reports.
+    fn events(self) -> epoll::EventFlags {
+        match self {
+            Mode::Edged => epoll::EventFlags::IN | epoll::EventFlags::ET | epoll::EventFlags::RDHUP,
+            _ => epoll::EventFlags::IN,
+        }
+    }
+}
+
 struct Order {
     address: SocketAddr,
     mode: Mode,
     rhythm: Rhythm,
-    /// The events of a connection that epoll reports.
-    watch: epoll::EventFlags,
-    /// Lines of code to execute for each request.
-    walk_lines: usize,
     body_bytes: usize,
 }
 
@@ -76,7 +84,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
         eprintln!(
-            "usage: floor ADDRESS kept|persistent|pipelined|short|resp|ticking|stalling|edged|walking-LINES|hub BODY_BYTES [REQUEST_BYTES]"
+            "usage: floor ADDRESS kept|persistent|pipelined|short|resp|ticking|stalling|edged|walking-FUNCTIONS|hub BODY_BYTES [REQUEST_BYTES]"
         );
         return ExitCode::from(2);
     };
@@ -90,18 +98,7 @@ fn main() -> ExitCode {
 }
 
 fn read_order(words: &[String]) -> Option<Order> {
-    let mode = words.get(1)?.as_str();
-    let walk_lines = match mode.strip_prefix("walking-") {
-        Some(lines) => lines.parse().ok().filter(|lines| *lines <= walk::LINES_MAX)?,
-        None => 0,
-    };
-    let mut watch = epoll::EventFlags::IN;
-    if mode == "edged" {
-        watch |= epoll::EventFlags::ET | epoll::EventFlags::RDHUP;
-    }
-    let (mode, rhythm) = match mode {
-        "edged" => (Mode::Kept, Rhythm::Limited),
-        _ if walk_lines > 0 => (Mode::Kept, Rhythm::Always),
+    let (mode, rhythm) = match words.get(1)?.as_str() {
         "kept" => (Mode::Kept, Rhythm::Always),
         "persistent" => (Mode::Persistent, Rhythm::Always),
         "short" => (Mode::Short, Rhythm::Always),
@@ -109,18 +106,21 @@ fn read_order(words: &[String]) -> Option<Order> {
         "resp" => (Mode::Resp, Rhythm::Always),
         "ticking" => (Mode::Persistent, Rhythm::Ticking { next_ns: 0 }),
         "stalling" => (Mode::Persistent, Rhythm::Stalling { next_ns: 0 }),
+        "edged" => (Mode::Edged, Rhythm::Limited),
         "pipelined" => {
             let request_bytes = words.get(3)?.parse().ok().filter(|bytes| *bytes > 0)?;
             (Mode::Pipelined { request_bytes }, Rhythm::Always)
         }
-        _ => return None,
+        mode => {
+            let functions = mode.strip_prefix("walking-")?.parse().ok();
+            let functions = functions.filter(|count| *count <= walk::FUNCTIONS)?;
+            (Mode::Walking { functions }, Rhythm::Always)
+        }
     };
     Some(Order {
         address: words.first()?.parse().ok()?,
         mode,
         rhythm,
-        watch,
-        walk_lines,
         body_bytes: words.get(2)?.parse().ok()?,
     })
 }
@@ -136,7 +136,12 @@ fn answer(body_bytes: usize, mode: Mode) -> Vec<u8> {
     let connection = match mode {
         Mode::Short => "Connection: close\r\n",
         Mode::Persistent => "Connection: keep-alive\r\n",
-        Mode::Kept | Mode::Pipelined { .. } | Mode::Hub | Mode::Resp => "",
+        Mode::Kept
+        | Mode::Edged
+        | Mode::Walking { .. }
+        | Mode::Pipelined { .. }
+        | Mode::Hub
+        | Mode::Resp => "",
     };
     let mut answer = format!(
         "HTTP/1.1 200 OK\r\nServer: floor\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
@@ -174,8 +179,6 @@ fn serve(order: &Order) -> Result<(), Errno> {
         epoll,
         listener,
         mode: order.mode,
-        watch: order.watch,
-        walk_lines: order.walk_lines,
         answers: one.repeat(copies),
         answer_bytes: one.len(),
         receive: vec![0; RECEIVE_BYTES],
@@ -205,8 +208,6 @@ struct Floor {
     epoll: OwnedFd,
     listener: OwnedFd,
     mode: Mode,
-    watch: epoll::EventFlags,
-    walk_lines: usize,
     answers: Vec<u8>,
     answer_bytes: usize,
     receive: Vec<u8>,
@@ -223,10 +224,7 @@ impl Floor {
         let Some(Some(connection)) = self.connections.get(index) else { return Ok(()) };
         let keep = match rustix::net::recv(connection, &mut self.receive[..], RecvFlags::empty()) {
             Ok((_, 0)) => false,
-            Ok((_, received)) => {
-                walk::lines(self.walk_lines, received as u64);
-                self.answer(connection, received)
-            }
+            Ok((_, received)) => self.answer(connection, received),
             Err(error) => error == Errno::AGAIN,
         };
         if !keep {
@@ -246,7 +244,7 @@ impl Floor {
                 }
                 continue;
             }
-            epoll::add(&self.epoll, &connection, token(&connection), self.watch)?;
+            epoll::add(&self.epoll, &connection, token(&connection), self.mode.events())?;
             let index = usize::try_from(connection.as_raw_fd()).expect("an open descriptor");
             if self.connections.len() <= index {
                 self.connections.resize_with(index + 1, || None);
@@ -269,7 +267,11 @@ impl Floor {
         let count = match self.mode {
             Mode::Pipelined { request_bytes } => (received / request_bytes).min(ANSWERS_MAX),
             Mode::Resp => commands(&self.receive[..received]).min(ANSWERS_MAX),
-            Mode::Kept | Mode::Persistent | Mode::Short | Mode::Hub => 1,
+            Mode::Walking { functions } => {
+                walk::through(functions, received as u64);
+                1
+            }
+            Mode::Kept | Mode::Edged | Mode::Persistent | Mode::Short | Mode::Hub => 1,
         };
         let due = &self.answers[..count * self.answer_bytes];
         // The kernel holds the answer for the end that follows, and puts both into one segment.
@@ -316,8 +318,10 @@ mod tests {
         assert!(read("127.0.0.1:1 pipelined 27 40") == Some(Mode::Pipelined { request_bytes: 40 }));
         assert!(read("127.0.0.1:1 pipelined 27 0").is_none());
         assert!(read("127.0.0.1:1 ticking 27") == Some(Mode::Persistent));
-        assert!(read("127.0.0.1:1 walking-100 27") == Some(Mode::Kept));
+        let walking = Some(Mode::Walking { functions: 96 });
+        assert!(read("127.0.0.1:1 walking-96 27") == walking);
         assert!(read("127.0.0.1:1 walking-1000 27").is_none());
+        assert!(read("127.0.0.1:1 walking 27").is_none());
         assert!(read("127.0.0.1:1 dance 27").is_none());
         assert!(read("nowhere kept 27").is_none());
     }

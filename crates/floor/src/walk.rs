@@ -1,16 +1,16 @@
-//! Code that does nothing but take place: the price of a line of code is the slope over how many are executed.
+//! Code that does nothing but take place: the price of code is the slope over how much of it is executed.
 //!
-//! Owns functions that are each a little larger than a line of the instruction cache (64 bytes). Never touches memory, so that
-//! nothing but code is paid for.
+//! Owns functions that take 96 bytes each, one and a half lines of the instruction cache. Never touches memory, so that nothing but code
+//! is paid for.
 
 use std::hint::black_box;
 
-/// The most lines that can be executed.
-pub(crate) const LINES_MAX: usize = 256;
+/// How many there are.
+pub(crate) const FUNCTIONS: usize = 256;
 
 /// About a dozen instructions of their own for each `N`.
 #[inline(never)]
-fn line<const N: u64>(seed: u64) -> u64 {
+fn function<const N: u64>(seed: u64) -> u64 {
     let odd = N.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mixed = seed.wrapping_mul(odd) ^ (seed >> (N % 31 + 1));
     if mixed == odd.rotate_left(17) {
@@ -19,22 +19,22 @@ fn line<const N: u64>(seed: u64) -> u64 {
     mixed.rotate_left((N % 63) as u32 + 1).wrapping_add(odd.rotate_left(29)) ^ (odd >> 5)
 }
 
-/// Executes so many of them, rounded up to sixteens. Called by name: a call through a pointer would cost a guess of the processor each.
+/// Executes so many of them, rounded up to sixteens. They are called by name: a call through a pointer would cost a guess of the processor each.
 #[inline]
-pub(crate) fn lines(count: usize, seed: u64) {
+pub(crate) fn through(count: usize, seed: u64) {
     let mut sum = 0;
     // None waits for the one before: what is paid for is the code, not a chain of sums.
     macro_rules! sixteen {
         ($($begin:literal)*) => {
             $(if count > $begin {
-                sum ^= line::<{ $begin }>(seed) ^ line::<{ $begin + 1 }>(seed);
-                sum ^= line::<{ $begin + 2 }>(seed) ^ line::<{ $begin + 3 }>(seed);
-                sum ^= line::<{ $begin + 4 }>(seed) ^ line::<{ $begin + 5 }>(seed);
-                sum ^= line::<{ $begin + 6 }>(seed) ^ line::<{ $begin + 7 }>(seed);
-                sum ^= line::<{ $begin + 8 }>(seed) ^ line::<{ $begin + 9 }>(seed);
-                sum ^= line::<{ $begin + 10 }>(seed) ^ line::<{ $begin + 11 }>(seed);
-                sum ^= line::<{ $begin + 12 }>(seed) ^ line::<{ $begin + 13 }>(seed);
-                sum ^= line::<{ $begin + 14 }>(seed) ^ line::<{ $begin + 15 }>(seed);
+                sum ^= function::<{ $begin }>(seed) ^ function::<{ $begin + 1 }>(seed);
+                sum ^= function::<{ $begin + 2 }>(seed) ^ function::<{ $begin + 3 }>(seed);
+                sum ^= function::<{ $begin + 4 }>(seed) ^ function::<{ $begin + 5 }>(seed);
+                sum ^= function::<{ $begin + 6 }>(seed) ^ function::<{ $begin + 7 }>(seed);
+                sum ^= function::<{ $begin + 8 }>(seed) ^ function::<{ $begin + 9 }>(seed);
+                sum ^= function::<{ $begin + 10 }>(seed) ^ function::<{ $begin + 11 }>(seed);
+                sum ^= function::<{ $begin + 12 }>(seed) ^ function::<{ $begin + 13 }>(seed);
+                sum ^= function::<{ $begin + 14 }>(seed) ^ function::<{ $begin + 15 }>(seed);
             })*
         };
     }
@@ -47,10 +47,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_code_of_its_own() {
-        let places = [line::<0>, line::<1>, line::<2>, line::<16>, line::<255>];
+    fn each_is_code_of_its_own() {
+        let places = [function::<0>, function::<1>, function::<2>, function::<16>, function::<255>];
         let places: std::collections::BTreeSet<usize> =
-            places.iter().map(|line: &fn(u64) -> u64| *line as usize).collect();
+            places.iter().map(|function: &fn(u64) -> u64| *function as usize).collect();
         assert_eq!(places.len(), 5);
     }
 }

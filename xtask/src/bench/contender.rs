@@ -55,9 +55,9 @@ pub(crate) const FLOOR_TICKING: Contender = floor("ticking", JSON_BODY_BYTES);
 pub(crate) const FLOOR_STALLING: Contender = floor("stalling", JSON_BODY_BYTES);
 /// Asks of epoll what a server does.
 pub(crate) const FLOOR_EDGED: Contender = floor_named("edged", "edged");
-/// Executes lines of code for each request.
-pub(crate) const FLOOR_WALKING_96: Contender = floor_named("96 lines", "walking-96");
-pub(crate) const FLOOR_WALKING_192: Contender = floor_named("192 lines", "walking-192");
+/// Execute functions of one and a half lines of code for each request.
+pub(crate) const FLOOR_WALKING_96: Contender = floor_named("96 functions", "walking-96");
+pub(crate) const FLOOR_WALKING_192: Contender = floor_named("192 functions", "walking-192");
 /// Sends as many body bytes as the file has, so that only the serving differs.
 pub(crate) const FLOOR_FILE: Contender = floor("kept", FILE_BYTES);
 pub(crate) const JSON: Contender = Contender { name: OURS, start: Start::Example("json") };

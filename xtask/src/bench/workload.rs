@@ -327,7 +327,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "code",
-        title: "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and 192 lines of code",
+        title: "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and 192 functions of a line and a half",
         path: "/json",
         load: Load::Few { connections: 32, between: Between::Spins },
         runs: Runs::WhenNamed,

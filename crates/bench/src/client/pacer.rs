@@ -100,6 +100,17 @@ impl Pacer {
         count
     }
 
+    /// Queues what became due before the end of a run, as [`Self::advance`]. The end is no part of it: a request of that moment would
+    /// count with an age of nothing.
+    pub(super) fn advance_to_end(
+        &mut self,
+        end_ns: u64,
+        most: u64,
+        state: &mut TemplateState,
+    ) -> u64 {
+        self.advance(end_ns.saturating_sub(1), most, state)
+    }
+
     /// Takes a request of this peer that is due.
     #[inline]
     pub(super) fn take(&mut self, peer: usize) -> Option<u64> {
@@ -174,5 +185,26 @@ impl Pacer {
                 wanted -= 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::{Arrivals, Rate, Share};
+
+    #[test]
+    fn a_request_of_the_last_moment_is_of_no_run() {
+        let rate = Rate::steady(1000.0, Duration::from_secs(10), Arrivals::Constant);
+        let schedule = Schedule::new(&rate, Duration::ZERO, &Share::of_rate(0, 1), 1);
+        let seats = Seats { connections: 1, upkeep: Upkeep::Hold };
+        let mut pacer = Pacer::new(schedule, 0, &[1], seats);
+        let end_ns = 5_000_000;
+        let asked = pacer.advance_to_end(end_ns, u64::MAX, &mut TemplateState::new(1, 0, 1));
+        let mut ages = Vec::new();
+        pacer.abandon(|due_ns| ages.push(end_ns - due_ns));
+        assert_eq!((asked, ages.iter().min()), (5, Some(&1_000_000)));
     }
 }

@@ -89,8 +89,7 @@ impl Client {
         };
         let left = self.left_to_ask();
         if let Some(pacer) = &mut self.pacer {
-            // The end itself is no part of the run: a request of that moment would count with an age of nothing.
-            self.tally.asked += pacer.advance(end_ns.saturating_sub(1), left, &mut self.state);
+            self.tally.asked += pacer.advance_to_end(end_ns, left, &mut self.state);
             self.tally.unsent_end = pacer.waiting();
             pacer.abandon(|due_ns| self.tally.leave(due_ns, end_ns));
         }

@@ -91,7 +91,7 @@ impl Plan {
 impl Share {
     /// A share of a rate alone, without connections.
     #[cfg(test)]
-    pub(super) fn of_rate(thread: u32, threads: u32) -> Self {
+    pub(crate) fn of_rate(thread: u32, threads: u32) -> Self {
         Self { thread, threads, connections: 0, firsts: vec![0], sources: vec![Vec::new()] }
     }
 
