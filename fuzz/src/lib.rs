@@ -19,6 +19,7 @@ pub mod request_head;
 pub mod response;
 pub mod target_path;
 pub mod template;
+pub mod websocket;
 
 /// A check with what a fuzzer needs to reach its depths.
 #[derive(Debug, Clone, Copy)]
@@ -58,4 +59,5 @@ targets!(
     response,
     connection,
     template,
+    websocket,
 );

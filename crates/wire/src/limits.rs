@@ -127,3 +127,14 @@ pub const PROXY_V1_BYTES_MAXIMUM: usize = 107;
 /// the 16 bytes of the fixed part. Longer: refused and the connection closed, so that it never has
 /// to keep more than this before its first request.
 pub const PROXY_V2_PAYLOAD_BYTES_MAXIMUM: usize = 2048;
+
+// ---- WebSocket ----
+
+/// Bytes of the payload of one WebSocket frame (64 KiB). Beyond: close code 1009.
+pub const WEBSOCKET_FRAME_SIZE: usize = 64 * 1024;
+
+/// Bytes of a WebSocket message, all its fragments together (1 MiB). Beyond: close code 1009.
+pub const WEBSOCKET_MESSAGE_SIZE: usize = 1024 * 1024;
+
+/// Fragments of one WebSocket message: tiny ones cost more than what they carry. Beyond: close code 1009.
+pub const WEBSOCKET_FRAGMENTS: u16 = 1024;

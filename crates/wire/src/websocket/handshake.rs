@@ -1,0 +1,131 @@
+//! The opening handshake of a server (RFC 6455 section 4.2).
+//!
+//! Owns what a request must have to become a WebSocket, and the token that accepts it. Never answers.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
+
+use crate::http::head::{Request, Version};
+use crate::http::method::Method;
+
+/// The version that is spoken here, for `Sec-WebSocket-Version` of a 426.
+pub const SUPPORTED_VERSION: &str = "13";
+
+/// Section 1.3: what is hashed behind the key, so that nobody accepts who does not know what this is.
+const ACCEPT_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Bytes of a key once it is decoded.
+const KEY_BYTES: usize = 16;
+
+/// Why a request does not become a WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It does not ask for it: no `Upgrade: websocket` with `Connection: upgrade`, not GET, or not HTTP/1.1.
+    NotAsked,
+    /// It asks for another version: 426, with the one that is spoken here.
+    Version,
+    /// Its key is missing, is there twice, or is not 16 bytes in base64: 400.
+    Key,
+}
+
+/// Checks a request and gives the value of `Sec-WebSocket-Accept`.
+///
+/// # Errors
+/// When it does not become a WebSocket.
+pub fn check(request: &Request<'_, '_>) -> Result<[u8; 28], Problem> {
+    let is_asked = request.upgrade.is_some_and(|protocols| {
+        let mut names = protocols.split(|byte| *byte == b',');
+        names.any(|name| name.trim_ascii().eq_ignore_ascii_case(b"websocket"))
+    });
+    if !is_asked || request.method != Method::Get || request.version != Version::Http11 {
+        return Err(Problem::NotAsked);
+    }
+    let mut versions = request.fields.all("sec-websocket-version");
+    if versions.next() != Some(SUPPORTED_VERSION.as_bytes()) || versions.next().is_some() {
+        return Err(Problem::Version);
+    }
+    let mut keys = request.fields.all("sec-websocket-key");
+    let key = keys.next().filter(|key| is_key(key) && keys.next().is_none());
+    key.map(accept_token).ok_or(Problem::Key)
+}
+
+fn is_key(key: &[u8]) -> bool {
+    let mut decoded = [0; KEY_BYTES + 2];
+    STANDARD.decode_slice(key, &mut decoded) == Ok(KEY_BYTES)
+}
+
+/// The value of `Sec-WebSocket-Accept` for a key.
+#[must_use]
+pub fn accept_token(key: &[u8]) -> [u8; 28] {
+    let hash = Sha1::new().chain_update(key).chain_update(ACCEPT_SUFFIX).finalize();
+    let mut token = [0; 28];
+    let written = STANDARD.encode_slice(hash, &mut token);
+    debug_assert_eq!(written, Ok(28), "20 bytes are 28 characters");
+    token
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::head::{FieldSlots, Head, HeadLimits, parse};
+
+    fn checked(head: &str) -> Result<String, Problem> {
+        let mut slots = FieldSlots::new();
+        match parse(head.as_bytes(), &HeadLimits::default(), &mut slots) {
+            Ok(Head::Complete { request, .. }) => {
+                check(&request).map(|token| String::from_utf8_lossy(&token).into_owned())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn with(fields: &str) -> String {
+        format!("GET /chat HTTP/1.1\r\nHost: a\r\n{fields}\r\n")
+    }
+
+    const KEY: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    const VERSION: &str = "Sec-WebSocket-Version: 13\r\n";
+    const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
+
+    /// RFC 6455 section 1.3 has this key and this answer.
+    #[test]
+    fn the_handshake_of_the_rfc_is_accepted() {
+        let head = with(&format!("{UPGRADE}{KEY}{VERSION}"));
+        assert_eq!(checked(&head).as_deref(), Ok("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+        let browser = "Connection: keep-alive, Upgrade\r\nUpgrade: h2c, WebSocket\r\n";
+        assert!(checked(&with(&format!("{browser}{KEY}{VERSION}"))).is_ok());
+    }
+
+    /// RFC 6455 section 4.2.1.
+    #[test]
+    fn a_request_that_lacks_something_is_not_accepted() {
+        let cases = [
+            (with(&format!("{KEY}{VERSION}")), Problem::NotAsked),
+            (with(&format!("Upgrade: websocket\r\n{KEY}{VERSION}")), Problem::NotAsked),
+            (
+                with(&format!("Upgrade: h2c\r\nConnection: upgrade\r\n{KEY}{VERSION}")),
+                Problem::NotAsked,
+            ),
+            (with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("GET", "POST"), Problem::NotAsked),
+            (with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("/1.1", "/1.0"), Problem::NotAsked),
+            (with(&format!("{UPGRADE}{KEY}")), Problem::Version),
+            (with(&format!("{UPGRADE}{KEY}{VERSION}")).replace("13", "8"), Problem::Version),
+            (with(&format!("{UPGRADE}{KEY}{VERSION}{VERSION}")), Problem::Version),
+            (with(&format!("{UPGRADE}{VERSION}")), Problem::Key),
+            (with(&format!("{UPGRADE}{KEY}{KEY}{VERSION}")), Problem::Key),
+            (with(&format!("{UPGRADE}Sec-WebSocket-Key: dGhlIA==\r\n{VERSION}")), Problem::Key),
+            (
+                with(&format!("{UPGRADE}{VERSION}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZS4u\r\n")),
+                Problem::Key,
+            ),
+            (
+                with(&format!("{UPGRADE}{VERSION}Sec-WebSocket-Key: ????????????????????????\r\n")),
+                Problem::Key,
+            ),
+        ];
+        for (head, problem) in cases {
+            assert_eq!(checked(&head), Err(problem), "{head}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Messages out of frames (RFC 6455 sections 5.4 to 5.6).
+//!
+//! Owns what of a message has come while the rest has not, and the order in which frames may follow each other. Payload is taken as it
+//! comes, so that text that is not UTF-8 is found with the piece that has it. An idle reader holds nothing.
+
+use super::close::CloseCode;
+use super::frame::{Head, HeadProblem, Opcode, apply_mask};
+use super::utf8::{Checked, NotUtf8};
+use crate::limits::{WEBSOCKET_FRAGMENTS, WEBSOCKET_FRAME_SIZE, WEBSOCKET_MESSAGE_SIZE};
+
+/// Whose frames are read: those of a client are masked, those of a server are not (section 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// This side is the server.
+    Server,
+    /// This side is the client.
+    Client,
+}
+
+/// The bounds of what a peer sends. Beyond any of them: [`Failure::TooBig`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the payload of a frame.
+    pub frame: usize,
+    /// Bytes of a message.
+    pub message: usize,
+    /// Fragments of a message.
+    pub fragments: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame: WEBSOCKET_FRAME_SIZE,
+            message: WEBSOCKET_MESSAGE_SIZE,
+            fragments: WEBSOCKET_FRAGMENTS,
+        }
+    }
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// UTF-8.
+    Text,
+    /// Bytes.
+    Binary,
+}
+
+/// What the peer said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'s> {
+    /// Nothing that is whole.
+    NeedMore,
+    /// A message.
+    Message(Kind, &'s [u8]),
+    /// A question to be answered with a pong of the same payload (section 5.5.2).
+    Ping(&'s [u8]),
+    /// An answer, or an unasked sign of life (section 5.5.3).
+    Pong,
+    /// The end, with its code if it has one; a close is to be sent back (section 5.5.1).
+    Close(Option<CloseCode>),
+}
+
+/// What a peer did wrong. The connection is to be closed with its [`code`](Self::code).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It broke the protocol; how, in words.
+    Protocol(&'static str),
+    /// Its text, or the reason of its close, is not UTF-8.
+    NotUtf8,
+    /// A bound was passed; which, in words.
+    TooBig(&'static str),
+}
+
+impl Failure {
+    /// The code to close with.
+    #[must_use]
+    pub fn code(self) -> CloseCode {
+        match self {
+            Self::Protocol(_) => CloseCode::PROTOCOL_ERROR,
+            Self::NotUtf8 => CloseCode::INVALID_DATA,
+            Self::TooBig(_) => CloseCode::TOO_BIG,
+        }
+    }
+
+    /// The reason to close with.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Protocol(reason) | Self::TooBig(reason) => reason,
+            Self::NotUtf8 => "text is not UTF-8",
+        }
+    }
+}
+
+impl From<NotUtf8> for Failure {
+    fn from(_: NotUtf8) -> Self {
+        Self::NotUtf8
+    }
+}
+
+impl From<HeadProblem> for Failure {
+    fn from(problem: HeadProblem) -> Self {
+        Self::Protocol(match problem {
+            HeadProblem::Reserved => "reserved bit without an extension",
+            HeadProblem::Opcode => "reserved opcode",
+            HeadProblem::Control => "control frame is fragmented or too long",
+            HeadProblem::Length => "length is not written in the shortest way",
+        })
+    }
+}
+
+/// Reads the messages of one peer.
+///
+/// ```
+/// use wire::websocket::{Kind, Limits, Reader, Role, Step};
+///
+/// let input = b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58";
+/// let (mut reader, mut scratch) = (Reader::default(), Vec::new());
+/// let (used, step) = reader.next(Role::Server, &Limits::default(), input, &mut scratch).unwrap();
+/// assert_eq!((used, step), (input.len(), Step::Message(Kind::Text, b"Hello")));
+/// ```
+#[derive(Debug, Default)]
+pub struct Reader {
+    partial: Option<Box<Partial>>,
+}
+
+/// A message whose end has not come.
+#[derive(Debug)]
+struct Partial {
+    kind: Kind,
+    bytes: Vec<u8>,
+    checked: Checked,
+    fragments: u16,
+    /// The frame whose payload is coming.
+    frame: Option<Open>,
+}
+
+/// A frame whose payload has come in part.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    is_final: bool,
+    mask: Option<[u8; 4]>,
+    taken: u64,
+    left: usize,
+}
+
+impl Partial {
+    /// Takes payload of the open frame; gives how much, and whether the message is whole.
+    fn take(&mut self, input: &[u8]) -> Result<(usize, bool), Failure> {
+        let Some(open) = &mut self.frame else { return Ok((0, false)) };
+        let used = open.left.min(input.len());
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(&input[..used]);
+        if let Some(mask) = open.mask {
+            apply_mask(&mut self.bytes[begin..], mask, open.taken);
+        }
+        open.taken += used as u64;
+        open.left -= used;
+        let is_over = open.left == 0;
+        let is_whole = is_over && open.is_final;
+        if is_over {
+            self.frame = None;
+        }
+        if self.kind == Kind::Text {
+            self.checked.advance(&self.bytes)?;
+            if is_whole {
+                self.checked.finish(&self.bytes)?;
+            }
+        }
+        Ok((used, is_whole))
+    }
+}
+
+impl Reader {
+    /// Bytes of memory that it holds for a message whose end has not come.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.partial.as_ref().map_or(0, |partial| size_of::<Partial>() + partial.bytes.capacity())
+    }
+
+    /// Reads up to the next thing that the peer said; gives how much of the input was used. Payload is unmasked in `scratch`. What was
+    /// not used is to be given again, with what follows.
+    ///
+    /// # Errors
+    /// When the peer did something wrong; nothing more can be read then.
+    pub fn next<'s>(
+        &mut self,
+        role: Role,
+        limits: &Limits,
+        input: &[u8],
+        scratch: &'s mut Vec<u8>,
+    ) -> Result<(usize, Step<'s>), Failure> {
+        let mut used = 0;
+        loop {
+            let rest = &input[used..];
+            if let Some(partial) = &mut self.partial
+                && partial.frame.is_some()
+            {
+                let (taken, is_whole) = partial.take(rest)?;
+                used += taken;
+                if is_whole {
+                    let kind = partial.kind;
+                    *scratch = std::mem::take(&mut partial.bytes);
+                    self.partial = None;
+                    return Ok((used, Step::Message(kind, scratch)));
+                }
+                if partial.frame.is_some() {
+                    return Ok((used, Step::NeedMore));
+                }
+                continue;
+            }
+            let Some(head) = Head::read(rest)? else { return Ok((used, Step::NeedMore)) };
+            check_mask(role, &head)?;
+            let behind = &rest[head.length..];
+            if head.opcode.is_control() {
+                let Some(payload) = behind.get(..head.payload as usize) else {
+                    return Ok((used, Step::NeedMore));
+                };
+                used += head.length + payload.len();
+                return Ok((used, control(&head, payload, scratch)?));
+            }
+            let payload = self.check_data(limits, &head)?;
+            used += head.length;
+            if self.partial.is_none()
+                && head.is_final
+                && let Some(payload) = behind.get(..payload)
+            {
+                let kind = kind_of(head.opcode);
+                unmask(&head, payload, scratch);
+                if kind == Kind::Text && simdutf8::basic::from_utf8(scratch).is_err() {
+                    return Err(Failure::NotUtf8);
+                }
+                return Ok((used + payload.len(), Step::Message(kind, scratch)));
+            }
+            self.open(&head, payload);
+        }
+    }
+
+    /// Whether this frame of data may follow what came before; gives its length.
+    fn check_data(&self, limits: &Limits, head: &Head) -> Result<usize, Failure> {
+        let is_continuation = head.opcode == Opcode::Continuation;
+        if is_continuation && self.partial.is_none() {
+            return Err(Failure::Protocol("continuation of nothing"));
+        }
+        if !is_continuation && self.partial.is_some() {
+            return Err(Failure::Protocol("a message within a message"));
+        }
+        let payload = usize::try_from(head.payload).unwrap_or(usize::MAX);
+        if payload > limits.frame {
+            return Err(Failure::TooBig("frame is too big"));
+        }
+        let (before, fragments) = self
+            .partial
+            .as_ref()
+            .map_or((0, 0), |partial| (partial.bytes.len(), partial.fragments));
+        if before + payload > limits.message {
+            return Err(Failure::TooBig("message is too big"));
+        }
+        if fragments >= limits.fragments {
+            return Err(Failure::TooBig("message has too many fragments"));
+        }
+        Ok(payload)
+    }
+
+    /// The payload of this frame is to be taken as it comes.
+    fn open(&mut self, head: &Head, payload: usize) {
+        let partial = self.partial.get_or_insert_with(|| {
+            let kind = kind_of(head.opcode);
+            Box::new(Partial {
+                kind,
+                bytes: Vec::new(),
+                checked: Checked::default(),
+                fragments: 0,
+                frame: None,
+            })
+        });
+        partial.fragments += 1;
+        partial.frame =
+            Some(Open { is_final: head.is_final, mask: head.mask, taken: 0, left: payload });
+    }
+}
+
+fn kind_of(opcode: Opcode) -> Kind {
+    if opcode == Opcode::Text { Kind::Text } else { Kind::Binary }
+}
+
+fn check_mask(role: Role, head: &Head) -> Result<(), Failure> {
+    match (role, head.mask) {
+        (Role::Server, Some(_)) | (Role::Client, None) => Ok(()),
+        (Role::Server, None) => Err(Failure::Protocol("frame of a client is not masked")),
+        (Role::Client, Some(_)) => Err(Failure::Protocol("frame of a server is masked")),
+    }
+}
+
+fn unmask(head: &Head, payload: &[u8], scratch: &mut Vec<u8>) {
+    scratch.clear();
+    scratch.extend_from_slice(payload);
+    if let Some(mask) = head.mask {
+        apply_mask(scratch, mask, 0);
+    }
+}
+
+fn control<'s>(head: &Head, payload: &[u8], scratch: &'s mut Vec<u8>) -> Result<Step<'s>, Failure> {
+    unmask(head, payload, scratch);
+    match head.opcode {
+        Opcode::Ping => Ok(Step::Ping(scratch)),
+        Opcode::Close => match scratch.as_slice() {
+            [] => Ok(Step::Close(None)),
+            [high, low, reason @ ..] => {
+                let code = CloseCode::received(u16::from_be_bytes([*high, *low]));
+                let code = code.ok_or(Failure::Protocol("close code must not be sent"))?;
+                simdutf8::basic::from_utf8(reason).map_err(|_| Failure::NotUtf8)?;
+                Ok(Step::Close(Some(code)))
+            }
+            [_] => Err(Failure::Protocol("close code is cut")),
+        },
+        _ => Ok(Step::Pong),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! WebSocket frames: however the bytes are cut, the same messages come out; nothing beyond a bound is held; and a message that we
+//! write is read back.
+
+use wire::websocket::{Kind, Limits, Opcode, Reader, Role, Step, write_frame};
+
+/// Frames of all kinds.
+pub const SEEDS: &[&[u8]] = &[
+    b"\x07\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58",
+    b"\x01\x01\x83\0\0\0\0abc\x80\x82\0\0\0\0de",
+    b"\x03\x89\x82\x01\x02\x03\x04ab\x8a\x80\0\0\0\0\x88\x82\0\0\0\0\x03\xe8",
+    b"\x09\x82\xfe\0\x7e\0\0\0\0",
+    b"\x05\x82\xff\0\0\0\0\0\x01\0\0\0\0\0\0",
+    b"\x02\x81\x82\0\0\0\0\xc3\xa9",
+];
+
+/// Pieces of frames.
+pub const WORDS: &[&[u8]] = &[
+    b"\x81\x80\0\0\0\0",
+    b"\x01\x80\0\0\0\0",
+    b"\x00\x80\0\0\0\0",
+    b"\x80\x80\0\0\0\0",
+    b"\x88\x82\0\0\0\0\x03\xe8",
+    b"\x89\x80\0\0\0\0",
+    b"\xfe\0\x7e",
+    b"\xff\0\0\0\0\0\x01\0\0",
+    b"\xf0\x9f\x98\x80",
+    b"\xed\xa0\x80",
+];
+
+const LIMITS: Limits = Limits { frame: 300, message: 500, fragments: 5 };
+
+/// Checks the properties of this module for one input.
+///
+/// # Panics
+/// When one is broken.
+pub fn check(data: &[u8]) {
+    let Some((piece, input)) = data.split_first() else { return };
+    let whole = read(input, input.len());
+    assert_eq!(read(input, usize::from(*piece)), whole, "in pieces of {piece}");
+    for step in &whole {
+        if let Ok(Said::Message(kind, bytes)) = step {
+            assert!(bytes.len() <= LIMITS.message);
+            assert!(*kind == Kind::Binary || str::from_utf8(bytes).is_ok());
+        }
+    }
+    assert_written(input);
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    Message(Kind, Vec<u8>),
+    Ping(Vec<u8>),
+    Pong,
+    Close(Option<u16>),
+}
+
+fn read(input: &[u8], piece: usize) -> Vec<Result<Said, &'static str>> {
+    let (mut reader, mut scratch) = (Reader::default(), Vec::new());
+    let (mut waiting, mut all) = (Vec::new(), Vec::new());
+    for bytes in input.chunks(piece.max(1)) {
+        waiting.extend_from_slice(bytes);
+        loop {
+            let (used, step) = match reader.next(Role::Server, &LIMITS, &waiting, &mut scratch) {
+                Ok(step) => step,
+                Err(failure) => {
+                    all.push(Err(failure.reason()));
+                    return all;
+                }
+            };
+            assert!(used <= waiting.len());
+            all.push(Ok(match step {
+                Step::NeedMore => {
+                    waiting.drain(..used);
+                    // A head and a control frame are kept by the caller, payload by the reader.
+                    assert!(waiting.len() < 14 + 125);
+                    assert!(reader.held_bytes() < 2 * LIMITS.message + 200);
+                    break;
+                }
+                Step::Message(kind, bytes) => Said::Message(kind, bytes.to_vec()),
+                Step::Ping(bytes) => Said::Ping(bytes.to_vec()),
+                Step::Pong => Said::Pong,
+                Step::Close(code) => Said::Close(code.map(|code| code.number())),
+            }));
+            waiting.drain(..used);
+        }
+    }
+    all
+}
+
+fn assert_written(payload: &[u8]) {
+    let mut frame = Vec::new();
+    write_frame(&mut frame, Opcode::Binary, payload);
+    let limits = Limits { frame: payload.len(), message: payload.len(), fragments: 1 };
+    let mut scratch = Vec::new();
+    let read = Reader::default().next(Role::Client, &limits, &frame, &mut scratch);
+    assert_eq!(read, Ok((frame.len(), Step::Message(Kind::Binary, payload))));
+}
