@@ -73,6 +73,9 @@ pub(crate) struct Serve {
     /// [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
+    /// Listen here as well, for clients of Redis: they publish to channels and subscribe to them. May be repeated.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen_resp: Vec<String>,
     /// How many schedulers [default: one for each CPU that affinity and cgroup quota allow].
     #[arg(long, value_name = "N", value_parser = schedulers())]
     pub(crate) schedulers: Option<usize>,

@@ -1,6 +1,6 @@
 //! The verb `serve`: words to a source, and what the user is told.
 
-use config::{Address, Overrides, PageErrors, parse_duration};
+use config::{Address, Overrides, PageErrors, Protocol, parse_duration};
 use server::load::Source;
 use server::serve::{Started, serve};
 
@@ -18,16 +18,20 @@ pub(crate) fn run(flags: &flags::Serve) -> Result<(), Failure> {
 }
 
 fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
-    let listen = |text: &String| {
-        let wrong = |error| Failure::WrongUse(format!("--listen {text}: {error}"));
-        text.parse::<Address>().map_err(wrong)
+    let addresses = |flag: &str, texts: &[String]| {
+        let address = |text: &String| {
+            let wrong = |error| Failure::WrongUse(format!("{flag} {text}: {error}"));
+            text.parse::<Address>().map_err(wrong)
+        };
+        texts.iter().map(address).collect::<Result<_, _>>()
     };
     let spin = |text: &String| {
         let wrong = |error| Failure::WrongUse(format!("--spin {text}: {error}"));
         parse_duration(text).map_err(wrong)
     };
     Ok(Overrides {
-        listen: flags.listen.iter().map(listen).collect::<Result<_, _>>()?,
+        listen: addresses("--listen", &flags.listen)?,
+        listen_resp: addresses("--listen-resp", &flags.listen_resp)?,
         schedulers: flags.schedulers,
         pin: flags.no_pin.then_some(false),
         spin: flags.spin.as_ref().map(spin).transpose()?,
@@ -47,10 +51,11 @@ fn announce(standing: &Started) {
         env!("CARGO_PKG_VERSION"),
         standing.directory
     );
-    for address in &standing.addresses {
+    for (address, protocol) in standing.addresses.iter().zip(&standing.protocols) {
         match address.strip_prefix("unix:") {
             Some(path) => println!("  unix:{path}"),
             None if address.starts_with("inherited") => println!("  {address}"),
+            None if *protocol == Protocol::Resp => println!("  redis://{address}"),
             None => println!("  http://{address}/"),
         }
     }

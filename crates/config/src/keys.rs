@@ -2,6 +2,7 @@
 //!
 //! Owns the order of the sections and the search for what a wrong key was meant to be. Each section's rows are in its file.
 
+use super::channels::{CHANNEL, CHANNELS};
 use super::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
 use super::host::HOST;
 use super::key::SectionKeys;
@@ -14,7 +15,7 @@ use super::top_keys::TOP;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 15] = [
+pub static SECTIONS: [&SectionKeys; 17] = [
     &TOP,
     &LISTENER,
     &HOST,
@@ -27,6 +28,8 @@ pub static SECTIONS: [&SectionKeys; 15] = [
     &FILES,
     &CACHE_CONTROL,
     &PAGES,
+    &CHANNEL,
+    &CHANNELS,
     &LIMITS,
     &LOG,
     &ADMIN,

@@ -9,6 +9,7 @@
 //! page and no protocol: other crates decide what a key does.
 
 mod address;
+mod channels;
 mod choice;
 mod fetch;
 mod field;
@@ -44,6 +45,7 @@ mod value;
 mod wording;
 
 pub use address::{Address, AddressError};
+pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
 pub use fetch::{FetchRule, FetchRules};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;

@@ -171,3 +171,29 @@ pub const REDIRECTS_CHECKED_MAX: usize = 32;
 
 /// 107 bytes of a Unix socket's path; a longer one is refused, as the kernel's address has no room for it.
 pub const UNIX_PATH_SIZE_MAX: usize = 107;
+
+// ---- Channels: the defaults and bounds of [[channel]] ----
+
+/// 1 MiB of a channel's messages are kept where it has a history; older ones are dropped.
+pub const CHANNEL_HISTORY_SIZE: u64 = 1024 * 1024;
+
+/// 16 MiB of a channel's messages may be kept: more is refused as a value, because all channels of a scheduler share 64 MiB.
+pub const CHANNEL_HISTORY_SIZE_MAX: u64 = 16 * 1024 * 1024;
+
+/// 1,000,000 messages of a channel may be kept: more is refused as a value.
+pub const CHANNEL_HISTORY_MAX: u64 = 1_000_000;
+
+/// One hour a message is kept where its channel has a history; then it is dropped.
+pub const CHANNEL_HISTORY_AGE: Duration = Duration::from_secs(3600);
+
+/// 1 MiB may wait for a subscriber; beyond, `slow` says what happens.
+pub const CHANNEL_BEHIND: u64 = 1024 * 1024;
+
+/// 64 MiB may wait for a subscriber at most: more is refused as a value.
+pub const CHANNEL_BEHIND_MAX: u64 = 64 * 1024 * 1024;
+
+/// 64 KiB for a message; a longer one is refused.
+pub const CHANNEL_MESSAGE_SIZE: u64 = 64 * 1024;
+
+/// 64 KiB for a message at most: more is refused as a value, because the commands and frames that carry one are not longer.
+pub const CHANNEL_MESSAGE_SIZE_MAX: u64 = 64 * 1024;

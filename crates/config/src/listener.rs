@@ -61,6 +61,11 @@ pub(super) fn read(
     if listeners.is_empty() {
         listeners.push(Listener::default());
     }
+    if !overrides.listen_resp.is_empty() {
+        let resp = |address| Listener { protocol: Protocol::Resp, ..Listener::on(address) };
+        listeners.extend(overrides.listen_resp.iter().cloned().map(resp));
+        check_conflicts(&listeners, problems);
+    }
     listeners
 }
 
@@ -76,7 +81,7 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
     let listener = config.listeners.pop()?;
     // Of an address that is wrong the kind is not known.
     if address(&item).is_ok() {
-        check_kind(section, &listener.address, problems);
+        check_kind(section, &listener, problems);
     }
     let place = Some(problems.place(item.offset));
     (problems.len() == before).then_some(Listener { place, ..listener })
@@ -95,7 +100,7 @@ fn shown(config: &Config, show: impl FnOnce(&Listener) -> String) -> Option<Stri
     config.listeners.first().map(show)
 }
 
-const PROTOCOLS: [(&str, Protocol); 1] = [("http", Protocol::Http)];
+const PROTOCOLS: [(&str, Protocol); 2] = [("http", Protocol::Http), ("resp", Protocol::Resp)];
 
 pub(super) static LISTENER: SectionKeys = SectionKeys {
     name: "[[listener]]",
@@ -119,7 +124,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
         Key {
             name: "protocol",
             value: Value::Own {
-                takes: "`\"http\"`",
+                takes: "`\"http\"` or `\"resp\"`",
                 read: |config, item, _| {
                     let read = choice(item, &PROTOCOLS)?;
                     set(config, |listener| listener.protocol = read)
@@ -133,7 +138,8 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The protocol of its connections: HTTP/1.1 and HTTP/1.0.",
+            text: "The protocol of its connections: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for clients of Redis, which reach \
+             [channels](channels.md) there.",
         },
         Key {
             name: "proxy_protocol_from",
@@ -202,8 +208,8 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
 };
 
 /// Keys that the kind of address has no use for would be a wish that is not granted.
-fn check_kind(section: &Section<'_>, address: &Address, problems: &mut Problems) {
-    let is_unix = matches!(address, Address::Unix(_));
+fn check_kind(section: &Section<'_>, listener: &Listener, problems: &mut Problems) {
+    let is_unix = matches!(listener.address, Address::Unix(_));
     for (key, fits, why) in [
         ("mode", is_unix, "is for `unix:` addresses only"),
         ("defer_accept", !is_unix, "is not for `unix:` addresses"),
@@ -211,6 +217,11 @@ fn check_kind(section: &Section<'_>, address: &Address, problems: &mut Problems)
             "proxy_protocol_from",
             !is_unix,
             "is not for `unix:` addresses, whose peers have no address to be trusted by",
+        ),
+        (
+            "proxy_protocol_from",
+            listener.protocol == Protocol::Http,
+            "is for listeners of HTTP only",
         ),
     ] {
         if let (Some(item), false) = (section.item(key), fits) {

@@ -10,7 +10,8 @@ use std::time::Duration;
 use wire::network::Network;
 
 use super::{
-    Address, Admin, Glob, HostName, Limits, Log, Method, PageErrors, Pages, Place, Target,
+    Address, Admin, ChannelRules, Glob, HostName, Limits, Log, Method, PageErrors, Pages, Place,
+    Target,
 };
 use crate::limits;
 
@@ -49,6 +50,10 @@ pub struct Config {
     pub pages: Pages,
     /// Where app modules are.
     pub app: AppDirectory,
+    /// The channels for clients, in the order of the file.
+    pub channels: Vec<ChannelRules>,
+    /// Other sites whose pages may use the channels; `*` for all.
+    pub channel_origins: Vec<String>,
     /// Bounds and deadlines of requests and connections.
     pub limits: Limits,
     /// What is logged, how and where to.
@@ -80,6 +85,8 @@ impl Config {
                 path: PathBuf::from(limits::APP_DIRECTORY),
                 presence: AppPresence::WithMain,
             },
+            channels: Vec::new(),
+            channel_origins: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
@@ -90,8 +97,10 @@ impl Config {
 /// What the command line says; each goes before the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
-    /// The listeners, in place of all of the file's; empty leaves those.
+    /// The listeners of HTTP, in place of all of the file's; empty leaves those.
     pub listen: Vec<Address>,
+    /// Listeners of RESP, beside the others.
+    pub listen_resp: Vec<Address>,
     /// The number of schedulers.
     pub schedulers: Option<usize>,
     /// Whether schedulers are bound to cores.
@@ -169,6 +178,8 @@ pub enum Protocol {
     /// HTTP/1.1 and HTTP/1.0.
     #[default]
     Http,
+    /// RESP2 and RESP3: what clients of Redis speak.
+    Resp,
 }
 
 /// A host: the top level of the file or one `[[host]]`.

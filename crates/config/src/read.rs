@@ -7,6 +7,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use super::channels::{self, CHANNELS};
 use super::files::{self, FILES};
 use super::limit_keys::{self, LIMITS};
 use super::log::{ADMIN, LOG};
@@ -74,6 +75,7 @@ fn read_top(
     config.app.path = base.join(limits::APP_DIRECTORY);
     top.apply(&mut config, base, problems);
     read_sections(top, &mut config, base, problems);
+    config.channels = channels::read(top, base, problems);
     config.listeners = listener::read(top, overrides, base, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
@@ -98,7 +100,7 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
         section.apply(config, base, problems);
         limit_keys::fit_parts(&section, &mut config.limits, problems);
     }
-    for (key, keys) in [("log", &LOG), ("admin", &ADMIN)] {
+    for (key, keys) in [("channels", &CHANNELS), ("log", &LOG), ("admin", &ADMIN)] {
         if let Some(section) = top.section(key, keys, problems) {
             section.apply(config, base, problems);
         }

@@ -180,6 +180,20 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "Pages with code in them.",
         },
         Key {
+            name: "channel",
+            value: Value::Section { takes: "sections `[[channel]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Which [channels](channels.md) there are for clients.",
+        },
+        Key {
+            name: "channels",
+            value: Value::Section { takes: "section `[channels]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "What holds for all channels.",
+        },
+        Key {
             name: "limits",
             value: Value::Section { takes: "section `[limits]`" },
             absent: Absent::Words("see below"),

@@ -157,7 +157,9 @@ impl<A: Application> Http<A> {
         }
         match answer {
             Answer::Cut => StreamFraming::cut(framing),
-            Answer::Upgrade if status == Status::SWITCHING_PROTOCOLS => Next::Changed,
+            Answer::Upgrade if matches!(status, Status::SWITCHING_PROTOCOLS | Status::OK) => {
+                Next::Changed
+            }
             _ if closed => Next::Finish,
             _ => Next::Read,
         }

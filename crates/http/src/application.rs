@@ -80,7 +80,8 @@ pub enum Answer {
     /// than one in memory.
     Part,
     /// The connection becomes another protocol's: [`Reply::switch_protocols`] is written, and what follows the request is not
-    /// HTTP. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
+    /// HTTP. Or a head of 200 is written that says `Connection: close` and no length ([`Reply::close`]): the body is then what the other
+    /// process puts out until it ends. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
     /// process in its place. A service of HTTP alone has none, and closes it.
     Upgrade,
     /// The rest will not come: what was written is sent, and the connection ends so that the client sees that the reply is

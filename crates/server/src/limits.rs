@@ -72,3 +72,18 @@ pub const DESCRIPTORS_RESERVED_MIN: u64 = 24;
 
 /// 256 descriptors are kept free of connections at most.
 pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;
+
+// Channels
+
+/// 25 s after which a WebSocket that sends nothing is asked whether it is there, and an event stream gets a comment: less than the
+/// minute after which proxies take a silent connection for dead.
+pub const PING_INTERVAL_MS: u64 = 25_000;
+
+/// 10 s for the answer of a WebSocket; then it is closed.
+pub const PING_TIMEOUT_MS: u64 = 10_000;
+
+/// 64 MiB of messages of a scheduler's WebSockets that have come in part; the socket that passes it is closed with 1013.
+pub const SOCKETS_PARTIAL_BYTES: usize = 64 * 1024 * 1024;
+
+/// 1 MiB that waits for a WebSocket before it is told nothing more of the messages it has published.
+pub const SOCKET_BEHIND_BYTES: usize = 1024 * 1024;

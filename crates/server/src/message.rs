@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use channels::ChannelStats;
 use files::cache::CacheStats;
 use files::{Job, Warm, Warmed};
 use http::HttpStats;
@@ -45,6 +46,8 @@ pub enum ToScheduler {
     Uploaded(Box<Report>),
     /// From a page process of another scheduler.
     Letter(Box<Letter>),
+    /// From another scheduler: what it has to tell of channels.
+    Channels(Box<channels::Letter>),
     /// Another configuration is in force.
     Reload(Arc<SiteData>),
     /// Pages were edited.
@@ -140,6 +143,7 @@ part!(Question, NameHelper);
 part!(Box<Order>, UploadHelper);
 part!(Box<Letter>, Scheduler Letter);
 part!(Box<Report>, Scheduler Uploaded);
+part!(Box<channels::Letter>, Scheduler Channels);
 part!(Looked, Scheduler Resolved);
 
 /// A look-up and the site it is for.
@@ -207,6 +211,8 @@ metric::counted! {
         pub cache: CacheStats = Elsewhere("rows of its own"),
         /// The pages' numbers; none where no page can be run.
         pub pages: Option<PagesReport> = Elsewhere("rows of its own"),
+        /// The channels' numbers.
+        pub channels: ChannelStats = Elsewhere("rows of its own"),
         /// Open connections.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.

@@ -7,6 +7,7 @@ use runtime::clock::milliseconds;
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
+use channels::Rulebook;
 use config::route::{HostId, Table};
 use config::{self, Config, ConfigErrors, RouteAction};
 use files::pattern::Pattern;
@@ -17,6 +18,8 @@ use files::rules::{
 use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings};
 use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
+
+use crate::channel_rules;
 
 /// A configuration in force.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub struct SiteData {
     pub pages: Vec<Arc<PageSet>>,
     /// What pages sign cookies with.
     pub secret: Secret,
+    /// The rules of channels.
+    pub rulebook: Arc<Rulebook>,
 }
 
 impl SiteData {
@@ -84,6 +89,7 @@ impl SiteData {
         let settings = Arc::new(settings_of(&config));
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
+        let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
             generation,
             config,
@@ -98,6 +104,7 @@ impl SiteData {
             routed_modules,
             pages,
             secret,
+            rulebook,
         })
     }
 

@@ -138,3 +138,15 @@ pub const WEBSOCKET_MESSAGE_SIZE: usize = 1024 * 1024;
 
 /// Fragments of one WebSocket message: tiny ones cost more than what they carry. Beyond: close code 1009.
 pub const WEBSOCKET_FRAGMENTS: u16 = 1024;
+
+// ---- RESP ----
+
+/// Arguments of a RESP command, its name among them. Beyond: an error, and the connection ends.
+pub const RESP_ARGUMENTS: usize = 1024;
+
+/// Bytes of a whole RESP command as it is sent (80 KiB), which has to be there before it is run. Beyond: an error, and the
+/// connection ends.
+pub const RESP_COMMAND_SIZE: usize = 80 * 1024;
+
+/// Bytes of an inline RESP command, and of a line with a length (64 KiB, as in Redis). Beyond: an error, and the connection ends.
+pub const RESP_LINE_SIZE: usize = 64 * 1024;

@@ -25,6 +25,12 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-config", Use::Always),
     // `velodrome check` prints the problems of pages.
     ("velodrome", "velodrome-pages", Use::Always),
+    // Channels: bytes are queued to processes, and written as each protocol has them.
+    ("velodrome-channels", "velodrome-runtime", Use::Always),
+    ("velodrome-channels", "velodrome-wire", Use::Always),
+    ("velodrome-channels", "velodrome-metric", Use::Always),
+    ("velodrome-channels", "velodrome-world", Use::TestsOnly),
+    ("velodrome-server", "velodrome-channels", Use::Always),
     // The library: services written by others.
     ("velodrome", "velodrome-http", Use::Always),
     // `bench conformance` plays the suite against any server.

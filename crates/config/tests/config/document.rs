@@ -50,7 +50,7 @@ fn uncommented(sections: &[&str]) -> String {
 fn the_printed_defaults_mean_the_same_as_no_file() {
     assert_eq!(config(&config::defaults()), config(""), "it is all commented out");
     // The other sections need keys that have no default.
-    let text = uncommented(&["[files]", "[pages]", "[limits]", "[log]", "[admin]"]);
+    let text = uncommented(&["[files]", "[pages]", "[channels]", "[limits]", "[log]", "[admin]"]);
     assert!(text.lines().count() >= 45, "{text}");
     assert_eq!(config(&text), config(""), "{text}");
 }
@@ -123,7 +123,7 @@ fn example() -> &'static str {
 #[test]
 fn the_example_loads_and_compiles() {
     let config = config(example());
-    assert_eq!(config.listeners.len(), 3);
+    assert_eq!(config.listeners.len(), 4);
     assert_eq!(config.hosts.len(), 1);
     assert_eq!(config.default_host.routes.len(), 7);
     let explanation = table(example()).explain(Some("example.net"), "GET", "/static/a.css");

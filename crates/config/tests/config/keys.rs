@@ -311,6 +311,7 @@ fn a_duration_of_nothing_needs_no_unit() {
 fn the_command_line_goes_before_the_file() {
     let overrides = Overrides {
         listen: vec!["0.0.0.0:0".parse().unwrap(), "0.0.0.0:0".parse().unwrap()],
+        listen_resp: Vec::new(),
         schedulers: Some(2),
         pin: Some(false),
         spin: Some(Duration::ZERO),

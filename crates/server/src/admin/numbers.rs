@@ -3,6 +3,7 @@
 //! Owns which parts there are, and the numbers that have a label each. What a number is called stands where it is counted. Never
 //! writes a format.
 
+use channels::ChannelStats;
 use files::cache::CacheStats;
 use http::HttpStats;
 use metric::{Kind, Metric, Row, Unit};
@@ -30,13 +31,14 @@ pub(super) struct Labelled {
 
 /// Of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
-    let SchedulerReport { runtime, http, cache, .. } = report;
+    let SchedulerReport { runtime, http, cache, channels, .. } = report;
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
         .chain(read(Sampled::ROWS, &runtime.sampled))
         .chain(read(MailCounters::ROWS, &runtime.mail))
         .chain(read(HttpStats::ROWS, http))
-        .chain(read(CacheStats::ROWS, cache));
+        .chain(read(CacheStats::ROWS, cache))
+        .chain(read(ChannelStats::ROWS, channels));
     numbers.collect()
 }
 

@@ -46,6 +46,7 @@ impl Connections {
             }
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
+            ToScheduler::Channels(letter) => site.channels.on_letter(from, *letter, context),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
     }
@@ -56,6 +57,7 @@ impl Connections {
             runtime: context.stats.clone(),
             http: self.http.stats().clone(),
             cache: site.cache_stats(),
+            channels: site.channel_stats(),
             pages: site.pages_report(),
             processes: context.processes,
             generation: site.generation(),

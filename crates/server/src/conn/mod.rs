@@ -3,9 +3,12 @@
 //! Owns the closed enum of processes, the protocol of each listener, and the receiver of each message. Knows no protocol and
 //! no route: `http`, `fetch` and `site` do.
 
+mod events;
 mod log;
 mod message;
 mod process;
+mod resp;
+mod socket;
 
 use std::io;
 use std::sync::Arc;
@@ -19,11 +22,15 @@ use runtime::service::{
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
 
+use channels::{Receipt, Told};
 use config::Protocol;
 
 pub use self::process::Process;
 
 use self::log::When;
+use self::resp::{Clients, Session};
+use self::socket::Sockets;
+use crate::limits::SOCKET_BEHIND_BYTES;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site_data::SiteData;
@@ -37,6 +44,8 @@ const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
 pub struct Connections {
     http: Http<Site>,
     client: Client,
+    sockets: Sockets,
+    clients: Clients,
     /// Which configured listener each of this scheduler's own is; empty: they are the same.
     listeners: Vec<usize>,
     /// The protocol of each configured listener.
@@ -51,6 +60,8 @@ impl Connections {
         Self {
             http: Http::new(site, Arc::clone(&data.settings), log),
             client,
+            sockets: Sockets::default(),
+            clients: Clients::default(),
             listeners: Vec::new(),
             protocols: data.config.listeners.iter().map(|listener| listener.protocol).collect(),
         }
@@ -75,6 +86,17 @@ impl Connections {
     #[cfg(test)]
     pub(crate) fn http_mut(&mut self) -> &mut Http<Site> {
         &mut self.http
+    }
+
+    /// Tells sockets what became of messages that went to other schedulers.
+    fn tell_receipts(&mut self, context: &mut ServiceContext<'_, Message>) {
+        for Receipt { publisher, result } in self.http.application_mut().channels.take_receipts() {
+            if let Told::ByReceipt(number) = publisher.told {
+                let frame = socket::receipt(number, result);
+                // One that has gone, or does not read, is told nothing.
+                let _told = context.queue(publisher.process, &frame.into(), SOCKET_BEHIND_BYTES);
+            }
+        }
     }
 
     /// The place of a listener of this scheduler in the configuration.
@@ -113,6 +135,9 @@ impl Service for Connections {
         match self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default() {
             Protocol::Http => {
                 Connection::new(&self.http, listener, peer, context).map(Process::Http)
+            }
+            Protocol::Resp => {
+                Some(Process::Resp(Box::new(Session::new(&mut self.clients, context))))
             }
         }
     }
@@ -172,6 +197,7 @@ impl Service for Connections {
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.http.settle(context);
+        self.tell_receipts(context);
         self.http.application_mut().end_turn(&mut self.client, context);
         self.hand_over_log(context, When::Due);
         self.client.end_turn(context);

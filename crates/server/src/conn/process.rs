@@ -1,13 +1,18 @@
 //! The processes of a scheduler: a closed enum, one variant for each kind of connection.
 //!
-//! Owns the choice of the process an event is for. Knows nothing of protocols.
+//! Owns the choice of the process an event is for, and what an HTTP connection becomes. Knows nothing of protocols.
 
 use http::Connection;
 use pages::fetch::Outbound;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
+use wire::websocket::CloseCode;
 
 use super::Connections;
+use super::events::EventStream;
+use super::resp::Session;
+use super::socket::{self, Socket};
 use crate::message::Message;
+use crate::site::Upgraded;
 
 /// A process of a scheduler.
 #[derive(Debug)]
@@ -16,6 +21,12 @@ pub enum Process {
     Http(Connection),
     /// A connection to another server.
     Outbound(Box<Outbound>),
+    /// A client's WebSocket.
+    Socket(Box<Socket>),
+    /// A client's event stream.
+    Events(Box<EventStream>),
+    /// A Redis client.
+    Resp(Box<Session>),
 }
 
 // A slot holds any of them, and there may be a million of the first kind. A larger state is boxed.
@@ -23,7 +34,8 @@ const _: () = assert!(size_of::<Process>() <= 48);
 
 impl Process {
     /// The kinds, for statistics.
-    pub(super) const KINDS: &'static [&'static str] = &["http", "outbound"];
+    pub(super) const KINDS: &'static [&'static str] =
+        &["http", "outbound", "websocket", "event_stream", "resp"];
 
     /// Which of them it is.
     #[inline]
@@ -31,14 +43,19 @@ impl Process {
         match self {
             Self::Http(_) => 0,
             Self::Outbound(_) => 1,
+            Self::Socket(_) => 2,
+            Self::Events(_) => 3,
+            Self::Resp(_) => 4,
         }
     }
 
-    /// Whether it does nothing now.
+    /// Whether it does nothing now. A subscriber waits for messages.
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Http(connection) => connection.is_idle(),
             Self::Outbound(outbound) => outbound.is_idle(),
+            Self::Socket(_) | Self::Events(_) => false,
+            Self::Resp(session) => session.is_idle(),
         }
     }
 
@@ -55,8 +72,23 @@ impl Process {
         context: &mut Context<'_, Message>,
     ) -> Progress {
         match self {
-            Self::Http(connection) => connection.on_input(&mut connections.http, input, context),
+            Self::Http(connection) => {
+                let progress = connection.on_input(&mut connections.http, input, context);
+                if progress.next == Next::Changed {
+                    return Progress { next: self.change(connections, context), ..progress };
+                }
+                progress
+            }
             Self::Outbound(outbound) => outbound.on_input(&mut connections.client, input, context),
+            Self::Socket(socket) => {
+                let site = connections.http.application_mut();
+                socket.on_input(&mut connections.sockets, site, input, context)
+            }
+            Self::Events(_) => EventStream::on_input(input),
+            Self::Resp(session) => {
+                let site = connections.http.application_mut();
+                session.on_input(&mut connections.clients, site, input, context)
+            }
         }
     }
 
@@ -67,15 +99,65 @@ impl Process {
         context: &mut Context<'_, Message>,
     ) -> Next {
         match self {
-            Self::Http(connection) => connection.on_event(&mut connections.http, event, context),
+            Self::Http(connection) => {
+                let next = connection.on_event(&mut connections.http, event, context);
+                if next == Next::Changed { self.change(connections, context) } else { next }
+            }
             Self::Outbound(outbound) => outbound.on_event(&mut connections.client, event, context),
+            Self::Socket(socket) => {
+                socket.on_event(connections.http.application_mut(), event, context)
+            }
+            Self::Events(stream) => {
+                stream.on_event(connections.http.application_mut(), event, context)
+            }
+            Self::Resp(session) => {
+                session.on_event(connections.http.application_mut(), event, context)
+            }
+        }
+    }
+
+    /// An HTTP connection whose answer says that it becomes something else does so.
+    fn change(
+        &mut self,
+        connections: &mut Connections,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        let site = connections.http.application_mut();
+        let changed = match site.take_upgraded() {
+            None => return Next::Abort,
+            Some(Upgraded::Socket(name)) => {
+                Socket::plain(name, site, context).map(|socket| Self::Socket(Box::new(socket)))
+            }
+            Some(Upgraded::JsonSocket(name)) => {
+                Socket::json(name, site, context).map(|socket| Self::Socket(Box::new(socket)))
+            }
+            Some(Upgraded::Events(name, since)) => {
+                // Its head is sent: a client that gets no event comes again.
+                let Ok(stream) = EventStream::open(&name, since, site, context) else {
+                    return Next::Finish;
+                };
+                Ok(Self::Events(Box::new(stream)))
+            }
+        };
+        match changed {
+            Ok(process) => {
+                *self = process;
+                Next::Changed
+            }
+            Err(refusal) => {
+                socket::close(CloseCode::TRY_AGAIN_LATER, &refusal.to_string(), context)
+            }
         }
     }
 
     pub(super) fn on_close(self, connections: &mut Connections, reason: CloseReason) {
+        let Connections { http, client, sockets, .. } = connections;
         match self {
-            Self::Http(connection) => connection.on_close(&mut connections.http, reason),
-            Self::Outbound(outbound) => outbound.on_close(&mut connections.client, reason),
+            Self::Http(connection) => connection.on_close(http, reason),
+            Self::Outbound(outbound) => outbound.on_close(client, reason),
+            Self::Socket(socket) => socket.on_close(sockets, http.application_mut()),
+            Self::Events(stream) => stream.on_close(http.application_mut()),
+            Self::Resp(session) => session.on_close(http.application_mut()),
         }
     }
 }

@@ -10,7 +10,7 @@ use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
 use crate::limits;
-use config::{Address, Config};
+use config::{Address, Config, Protocol};
 
 /// The first descriptor that systemd passes (sd_listen_fds(3)).
 const FIRST_INHERITED: RawFd = 3;
@@ -57,6 +57,14 @@ impl DataListeners {
     /// What is to be opened.
     pub(super) fn opened(&self) -> &[ListenOptions] {
         &self.opened
+    }
+
+    /// The protocol of each.
+    pub(super) fn protocols(&self, config: &Config) -> Vec<Protocol> {
+        let protocol = |place: &usize| {
+            config.listeners.get(*place).map(|listener| listener.protocol).unwrap_or_default()
+        };
+        self.configured.iter().map(protocol).collect()
     }
 
     /// The place in the configuration of each listener that a scheduler opens: Unix sockets are the first one's.

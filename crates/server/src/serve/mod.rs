@@ -46,7 +46,8 @@ use crate::sandbox::{self, Sandbox};
 use crate::site::{Helpers, Site};
 use crate::site_data::SiteData;
 use config::{
-    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Steering,
+    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Protocol,
+    Steering,
 };
 use http::{AccessLog, Http};
 use pages::fetch::NameHelper;
@@ -88,10 +89,11 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     // Held until the server ends: who starts meanwhile removes nothing of it.
     let _held = uploads.map(openings::hold_uploads).transpose()?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
+    let protocols = listeners.protocols(config);
     let mut crew = Crew::plan(schedulers, log.is_some(), upload_helpers)?;
     let (mut launched, watch) =
         launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
-    let standing = Started::of(&data, &launched, sandbox);
+    let standing = Started::of(&data, &launched, protocols, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
     let helpers = crew.start_helpers(log, uploads.map(|directory| (directory, room)))?;
@@ -126,13 +128,20 @@ pub struct Started {
     pub directory: String,
     /// Where it listens.
     pub addresses: Vec<String>,
+    /// What is spoken at each.
+    pub protocols: Vec<Protocol>,
     /// How many schedulers there are.
     pub schedulers: usize,
     facts: Facts,
 }
 
 impl Started {
-    fn of(data: &SiteData, launched: &Launched, sandbox: Sandbox) -> Self {
+    fn of(
+        data: &SiteData,
+        launched: &Launched,
+        protocols: Vec<Protocol>,
+        sandbox: Sandbox,
+    ) -> Self {
         let addresses: Vec<String> = launched.addresses.iter().map(ToString::to_string).collect();
         let directory = data.config.default_host.files.root.display().to_string();
         let facts = Facts {
@@ -146,7 +155,7 @@ impl Started {
             started: unix_seconds(),
             process: std::process::id(),
         };
-        Self { directory, addresses, schedulers: launched.cpus.len(), facts }
+        Self { directory, addresses, protocols, schedulers: launched.cpus.len(), facts }
     }
 }
 
@@ -311,6 +320,7 @@ fn launch_schedulers(
         let unique = u128::from(random.hash_one(endpoint.0)) << 64
             | u128::from(random.hash_one(!endpoint.0));
         let mut site = Site::open(Arc::clone(&data), helpers.clone(), unique)?;
+        site.join_schedulers(endpoint, random.hash_one("channels"));
         site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
         let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
         let mut service = Connections::new(site, &data, log);

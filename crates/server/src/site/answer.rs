@@ -81,6 +81,9 @@ impl Site {
         if let Some(answer) = self.refuse_on(&found, &mut exchange, context) {
             return answer;
         }
+        if let Some(name) = self.channel_of(path) {
+            return self.answer_channel(name, query, &found, &mut exchange, context);
+        }
         self.act(&found, query, &mut exchange, context)
     }
 

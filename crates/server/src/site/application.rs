@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use channels::Channels;
 use files::Warm;
 use files::cache::Cache;
 use files::error_page::{self, ErrorPages};
@@ -40,6 +41,8 @@ impl Site {
         let roots = Roots::open(&data.roots)?;
         let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        // Of a scheduler that is alone; `join_schedulers` says otherwise.
+        let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
         let uploads = Desk::new(helpers.uploads.clone());
         Ok(Self {
             data: Rc::new(data),
@@ -58,6 +61,8 @@ impl Site {
             uploads,
             packer: Packer::default(),
             runner,
+            channels,
+            upgraded: None,
             at_work: Arc::default(),
         })
     }
@@ -98,6 +103,7 @@ impl Site {
             }
         }
         self.load_pages(&data.pages);
+        self.channels.set_rulebook(Arc::clone(&data.rulebook));
         if let Some(runner) = &mut self.runner {
             runner.set_keys(data.secret.keys.clone());
         }
@@ -152,6 +158,7 @@ impl Site {
         self.end_turn_of_pages(client, context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
+        self.channels.end_turn(context);
     }
 
     /// The scheduler has ended.
@@ -166,7 +173,7 @@ impl Application for Site {
     type Message = Message;
 
     fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
-        self.body_policy_of(request)
+        self.channel_body_policy(request).unwrap_or_else(|| self.body_policy_of(request))
     }
 
     fn begin_body(
@@ -202,6 +209,9 @@ impl Application for Site {
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+        if self.channels.is_polling(process) {
+            return Interest::Doubted;
+        }
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
         // A page may wait for long.
         if runs_page { Interest::Doubted } else { Interest::Kept }
@@ -211,6 +221,7 @@ impl Application for Site {
         self.refused.remove(&process);
         self.uploads.finish(process);
         self.packer.forget(process);
+        self.channels.forget(process);
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
         }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod application;
+mod channel;
 mod endpoints;
 mod engine;
 mod error_page;
@@ -14,13 +15,16 @@ mod explain;
 mod file;
 mod form;
 mod look;
+mod origin;
 mod pack;
 mod packer;
 mod page_fields;
 mod script;
 mod state;
 mod turn;
+mod upgraded;
 mod waiting;
 
 pub use endpoints::Helpers;
 pub use state::Site;
+pub(crate) use upgraded::Upgraded;

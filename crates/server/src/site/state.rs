@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use channels::{ChannelStats, Channels};
 use config::route::RuleId;
 use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
@@ -19,6 +20,7 @@ use runtime::slots::ProcessId;
 
 use super::endpoints::Helpers;
 use super::packer::Packer;
+use super::upgraded::Upgraded;
 use super::waiting::{Refusal, Waiting};
 use crate::limits;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
@@ -56,6 +58,10 @@ pub struct Site {
     pub(super) packer: Packer,
     /// Runs pages; none where there are none.
     pub(super) runner: Option<Box<Runner>>,
+    /// The channels of this scheduler.
+    pub(crate) channels: Channels,
+    /// What the connection whose request is being answered becomes.
+    pub(super) upgraded: Option<Upgraded>,
     /// Where another thread sees which page runs.
     pub(super) at_work: Arc<AtWork>,
 }
@@ -121,6 +127,17 @@ impl Site {
     /// The counters of the file cache.
     pub(crate) fn cache_stats(&self) -> CacheStats {
         self.cache.stats()
+    }
+
+    /// This scheduler is one of several, whose channels are one: the seed is the same for all of them.
+    pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
+        let rulebook = Arc::clone(self.channels.rulebook());
+        self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
+    }
+
+    /// The counters of channels.
+    pub(crate) fn channel_stats(&self) -> ChannelStats {
+        self.channels.stats()
     }
 
     /// The counters of pages; `None` where no page can run.

@@ -1,0 +1,148 @@
+//! One channel as one scheduler knows it.
+//!
+//! Owns its numbers, its history and its audiences. Its home numbers the messages; elsewhere there is a copy of the history, as long as
+//! there are subscribers. Never sends: bytes are put into audiences, and `hub` sends them at the end of the turn.
+
+use std::sync::Arc;
+
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+
+use crate::audience::{Audience, Seat};
+use crate::format::{Format, Numbered};
+use crate::history::History;
+use crate::message::Body;
+use crate::position::Position;
+use crate::rules::Rules;
+
+/// Whether this scheduler numbers the messages.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// It does, and these others have so many subscribers.
+    Home(Vec<(Endpoint, u32)>),
+    /// Another one does.
+    Elsewhere {
+        home: Endpoint,
+        ticket: u64,
+        /// What is known of the channel before the home has answered: nothing.
+        joined: Joined,
+    },
+}
+
+/// Whether the home has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joined {
+    No,
+    Yes,
+}
+
+/// A channel.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) name: Arc<str>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) epoch: u64,
+    pub(crate) history: History,
+    pub(crate) place: Place,
+    pub(crate) audiences: Vec<Audience>,
+    /// Requests that wait for the next message.
+    pub(crate) waiting: Vec<ProcessId>,
+    /// Whether it is among those that have something to send in this turn.
+    pub(crate) is_noted: bool,
+    /// Whether the home is to hear how many subscribers there are.
+    pub(crate) is_recounted: bool,
+}
+
+impl Channel {
+    pub(crate) fn new(name: &str, rules: &Arc<Rules>, epoch: u64, place: Place) -> Self {
+        Self {
+            name: name.into(),
+            rules: Arc::clone(rules),
+            epoch,
+            history: History::default(),
+            place,
+            audiences: Vec::new(),
+            waiting: Vec::new(),
+            is_noted: false,
+            is_recounted: false,
+        }
+    }
+
+    /// Whether what is known here is what the home knows.
+    pub(crate) fn is_known(&self) -> bool {
+        !matches!(self.place, Place::Elsewhere { joined: Joined::No, .. })
+    }
+
+    /// Subscribers of this scheduler.
+    pub(crate) fn subscribers(&self) -> usize {
+        self.audiences.iter().map(Audience::len).sum::<usize>() + self.waiting.len()
+    }
+
+    /// Subscribers of other schedulers, where this is the home.
+    pub(crate) fn elsewhere(&self) -> u32 {
+        match &self.place {
+            Place::Home(others) => others.iter().map(|(_, subscribers)| subscribers).sum(),
+            Place::Elsewhere { .. } => 0,
+        }
+    }
+
+    /// Behind the last message.
+    pub(crate) fn position(&self) -> Position {
+        Position { epoch: self.epoch, offset: self.history.next() - 1 }
+    }
+
+    /// A subscriber comes; its audience and its seat.
+    pub(crate) fn join(
+        &mut self,
+        process: ProcessId,
+        format: Format,
+        since: Option<Position>,
+    ) -> (u8, Seat) {
+        let known = self.audiences.iter().position(|audience| audience.format == format);
+        let at = known.unwrap_or_else(|| {
+            self.audiences.push(Audience::new(format));
+            self.audiences.len() - 1
+        });
+        let is_known = self.is_known();
+        let audience = &mut self.audiences[at];
+        let seat = if is_known { audience.join(process) } else { audience.wait(process, since) };
+        (at as u8, seat)
+    }
+
+    /// Numbers a message, and puts it into all audiences.
+    pub(crate) fn accept(&mut self, body: &Body, now_ms: u64) -> u64 {
+        let offset = self.history.push(body, now_ms, &self.rules.history);
+        let (position, has_history) =
+            (Position { epoch: self.epoch, offset }, self.rules.history.keeps());
+        let message = Numbered { channel: &self.name, position, has_history, body };
+        for audience in &mut self.audiences {
+            audience.put(offset, |format, out| format.encode(message, out));
+        }
+        offset
+    }
+
+    /// Writes what there was since this position. Before that the subscriber is told where it stands: in front of the first of these
+    /// messages, so that one that goes in the middle of them does not come back behind them.
+    pub(crate) fn write_since(&self, since: Option<Position>, format: Format, out: &mut Vec<u8>) {
+        let is_of_now = since.is_some_and(|since| self.is_of_now(since));
+        let (messages, lost) = match since {
+            Some(since) if is_of_now => self.history.since(since.offset + 1),
+            _ => self.history.since(self.history.next()),
+        };
+        let recovered = since.map(|_| is_of_now && lost == 0);
+        let mut messages = messages.peekable();
+        let next = messages.peek().map_or(self.history.next(), |(offset, _)| *offset);
+        let position = Position { epoch: self.epoch, offset: next - 1 };
+        format.write_subscribed(&self.name, position, recovered, out);
+        for (offset, body) in messages {
+            let position = Position { epoch: self.epoch, offset };
+            let message = Numbered { channel: &self.name, position, has_history: true, body };
+            format.encode(message, out);
+        }
+    }
+
+    /// Whether a position is one that a client of this life of the channel can have.
+    pub(crate) fn is_of_now(&self, since: Position) -> bool {
+        since.epoch == self.epoch && since.offset < self.history.next()
+    }
+}

@@ -1,0 +1,230 @@
+//! How a message is written for subscribers of each protocol.
+//!
+//! Owns the encodings. A message is encoded once for all subscribers of one format.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use wire::resp;
+use wire::websocket::{Opcode, write_frame};
+
+use crate::message::{Body, Kind};
+use crate::position::Position;
+
+/// What a subscriber speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A WebSocket that gets each message as it was published.
+    WebSocket,
+    /// A WebSocket that gets an object in JSON, with the channel and the number of the message.
+    WebSocketJson,
+    /// An event stream (`text/event-stream`), with the position as the event's id where there is a history.
+    EventStream,
+    /// RESP2.
+    Resp2,
+    /// RESP3.
+    Resp3,
+}
+
+/// A message with what is to be told of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbered<'m> {
+    pub(crate) channel: &'m str,
+    pub(crate) position: Position,
+    /// Whether a client can come back to it.
+    pub(crate) has_history: bool,
+    pub(crate) body: &'m Body,
+}
+
+impl Format {
+    /// Appends a message.
+    pub(crate) fn encode(self, message: Numbered<'_>, out: &mut Vec<u8>) {
+        match self {
+            Self::WebSocket => {
+                let opcode = match message.body.kind() {
+                    Kind::Text | Kind::Json => Opcode::Text,
+                    Kind::Binary => Opcode::Binary,
+                };
+                write_frame(out, opcode, message.body.bytes());
+            }
+            Self::WebSocketJson => {
+                let mut text = Vec::with_capacity(message.body.bytes().len() + 64);
+                write_object(message, &mut text);
+                write_frame(out, Opcode::Text, &text);
+            }
+            Self::EventStream => write_event(message, out),
+            Self::Resp2 | Self::Resp3 => {
+                self.begin_push(3, out);
+                resp::write_bulk(out, b"message");
+                resp::write_bulk(out, message.channel.as_bytes());
+                resp::write_bulk(out, message.body.bytes());
+            }
+        }
+    }
+
+    /// Appends a message for those who subscribed to a pattern: only RESP has such.
+    pub(crate) fn encode_for_pattern(
+        self,
+        pattern: &str,
+        message: Numbered<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        self.begin_push(4, out);
+        resp::write_bulk(out, b"pmessage");
+        resp::write_bulk(out, pattern.as_bytes());
+        resp::write_bulk(out, message.channel.as_bytes());
+        resp::write_bulk(out, message.body.bytes());
+    }
+
+    /// Appends what a subscriber is told when its subscription stands: where it is, and whether it got all since the position that it
+    /// came with. RESP has its own words for it, which the session says.
+    pub(crate) fn write_subscribed(
+        self,
+        channel: &str,
+        position: Position,
+        recovered: Option<bool>,
+        out: &mut Vec<u8>,
+    ) {
+        match self {
+            Self::WebSocketJson => {
+                let mut text = b"{\"subscribed\":".to_vec();
+                write_json_text(channel, &mut text);
+                text.extend_from_slice(format!(",\"since\":\"{position}\"").as_bytes());
+                if let Some(recovered) = recovered {
+                    text.extend_from_slice(format!(",\"recovered\":{recovered}").as_bytes());
+                }
+                text.push(b'}');
+                write_frame(out, Opcode::Text, &text);
+            }
+            Self::EventStream => {
+                // An id without data is kept by the client and tells nobody (HTML, section 9.2.6).
+                out.extend_from_slice(format!("id: {position}\n\n").as_bytes());
+                if recovered == Some(false) {
+                    out.extend_from_slice(b"event: lost\ndata: messages since the last event\n\n");
+                }
+            }
+            Self::WebSocket | Self::Resp2 | Self::Resp3 => {}
+        }
+    }
+
+    /// What a subscriber gets that RESP calls a push: an array in RESP2.
+    fn begin_push(self, parts: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Resp3 => resp::write_push(out, parts),
+            _ => resp::write_array(out, parts),
+        }
+    }
+}
+
+/// `{"channel":"c","offset":3,"data":…}`; bytes that are no text stand in base64 as `base64` in the place of `data`.
+pub(crate) fn write_object(message: Numbered<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"channel\":");
+    write_json_text(message.channel, out);
+    out.extend_from_slice(b",\"offset\":");
+    out.extend_from_slice(message.position.offset.to_string().as_bytes());
+    write_data(message.body, out);
+    out.push(b'}');
+}
+
+fn write_data(body: &Body, out: &mut Vec<u8>) {
+    match body.kind() {
+        Kind::Json => {
+            out.extend_from_slice(b",\"data\":");
+            out.extend_from_slice(body.bytes());
+        }
+        Kind::Text => {
+            out.extend_from_slice(b",\"data\":");
+            write_json_text(body.text(), out);
+        }
+        Kind::Binary => {
+            out.extend_from_slice(b",\"base64\":\"");
+            out.extend_from_slice(STANDARD.encode(body.bytes()).as_bytes());
+            out.push(b'"');
+        }
+    }
+}
+
+pub(crate) fn write_json_text(text: &str, out: &mut Vec<u8>) {
+    // A text can always be written, and a vector always takes it.
+    let _written = serde_json::to_writer(out, text);
+}
+
+/// An event (HTML, section 9.2.6): each line of the text is a `data` line of its own. Bytes that are no text are sent in base64
+/// as an event of the type `base64`.
+fn write_event(message: Numbered<'_>, out: &mut Vec<u8>) {
+    if message.has_history {
+        out.extend_from_slice(format!("id: {}\n", message.position).as_bytes());
+    }
+    let encoded;
+    let text = match message.body.kind() {
+        Kind::Text | Kind::Json => message.body.text(),
+        Kind::Binary => {
+            out.extend_from_slice(b"event: base64\n");
+            encoded = STANDARD.encode(message.body.bytes());
+            &encoded
+        }
+    };
+    // A line of an event ends with CR, LF or both.
+    let mut rest = text;
+    loop {
+        let end = rest.find(['\r', '\n']).unwrap_or(rest.len());
+        let (line, behind) = rest.split_at(end);
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line.as_bytes());
+        out.push(b'\n');
+        if behind.is_empty() {
+            break;
+        }
+        rest = behind.strip_prefix("\r\n").unwrap_or(&behind[1..]);
+    }
+    out.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(format: Format, body: &Body) -> String {
+        let position = Position { epoch: 0xab, offset: 7 };
+        let mut out = Vec::new();
+        format.encode(Numbered { channel: "c\"h", position, has_history: true, body }, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn a_message_is_written_for_each_protocol() {
+        let text = Body::of_text("a \"b\"\nc");
+        assert_eq!(written(Format::WebSocket, &text), "\u{fffd}\u{7}a \"b\"\nc");
+        assert_eq!(
+            written(Format::WebSocketJson, &text),
+            "\u{fffd}\u{31}{\"channel\":\"c\\\"h\",\"offset\":7,\"data\":\"a \\\"b\\\"\\nc\"}"
+        );
+        assert_eq!(written(Format::EventStream, &text), "id: ab-7\ndata: a \"b\"\ndata: c\n\n");
+        let push = "\r\n$7\r\nmessage\r\n$3\r\nc\"h\r\n$7\r\na \"b\"\nc\r\n";
+        assert_eq!(written(Format::Resp2, &text), format!("*3{push}"));
+        assert_eq!(written(Format::Resp3, &text), format!(">3{push}"));
+    }
+
+    #[test]
+    fn a_value_in_json_stays_one_and_bytes_are_told_apart() {
+        let json = Body::of_json(b" {\"a\":[1]}\n").unwrap();
+        assert!(written(Format::WebSocketJson, &json).ends_with(",\"data\":{\"a\":[1]}}"));
+        let bytes = Body::of_bytes(b"\xff\x00");
+        assert!(written(Format::WebSocketJson, &bytes).ends_with(",\"base64\":\"/wA=\"}"));
+        assert_eq!(written(Format::EventStream, &bytes), "id: ab-7\nevent: base64\ndata: /wA=\n\n");
+        assert!(Body::of_json(b"{\"a\":}").is_err() && Body::of_json(b"1 2").is_err());
+    }
+
+    #[test]
+    fn no_text_can_end_its_event() {
+        for text in ["a\n\nid: 1", "a\r\rb", "a\r\n\r\nb", "\n", ""] {
+            let event = written(Format::EventStream, &Body::of_text(text));
+            let lines: Vec<&str> = event.lines().collect();
+            let (last, lines) = lines.split_last().unwrap();
+            assert!(
+                last.is_empty() && lines[1..].iter().all(|line| line.starts_with("data: ")),
+                "{event:?}"
+            );
+            assert!(!event.contains('\r'));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Patterns of channel names, as Redis writes them: `*` any run, `?` any one byte, `[a-z]` and `[^a-z]`, `\` for the next as it is.
+//!
+//! Owns the comparison. A star that turns out to be too short is only ever made longer, so a comparison looks at most at every
+//! byte of the name for every byte of the pattern.
+
+/// A pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob(Box<str>);
+
+impl Glob {
+    /// Of a text; every text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it stands for this name.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        matches(self.0.as_bytes(), name.as_bytes())
+    }
+}
+
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut seen) = (0, 0);
+    // Where to go on when what follows the last star does not fit: behind the star, and one byte later in the name.
+    let mut again: Option<(usize, usize)> = None;
+    loop {
+        if pattern.get(at) == Some(&b'*') {
+            at += 1;
+            again = Some((at, seen));
+            continue;
+        }
+        let fits = match (pattern.get(at), name.get(seen)) {
+            (None, None) => return true,
+            (Some(_), Some(byte)) => one(&pattern[at..], *byte),
+            _ => None,
+        };
+        if let Some(length) = fits {
+            at += length;
+            seen += 1;
+            continue;
+        }
+        let Some((behind_star, begin)) = again.filter(|(_, begin)| *begin < name.len()) else {
+            return false;
+        };
+        again = Some((behind_star, begin + 1));
+        (at, seen) = (behind_star, begin + 1);
+    }
+}
+
+/// Whether the first element of a pattern stands for this byte; gives the element's length.
+fn one(pattern: &[u8], byte: u8) -> Option<usize> {
+    match pattern {
+        [b'?', ..] => Some(1),
+        [b'[', rest @ ..] => {
+            let (length, is_member) = class(rest, byte);
+            is_member.then_some(1 + length)
+        }
+        [b'\\', escaped, ..] => (*escaped == byte).then_some(2),
+        [literal, ..] => (*literal == byte).then_some(1),
+        [] => None,
+    }
+}
+
+/// A class behind its bracket: its length, and whether the byte is in it. One without an end goes to the end of the pattern.
+fn class(pattern: &[u8], byte: u8) -> (usize, bool) {
+    let is_negated = pattern.first() == Some(&b'^');
+    let mut at = usize::from(is_negated);
+    let mut is_member = false;
+    loop {
+        match &pattern[at..] {
+            [] => break,
+            [b']', ..] => {
+                at += 1;
+                break;
+            }
+            [b'\\', escaped, ..] => {
+                is_member |= *escaped == byte;
+                at += 2;
+            }
+            [first, b'-', last, ..] if *last != b']' => {
+                is_member |= (*first.min(last)..=*first.max(last)).contains(&byte);
+                at += 3;
+            }
+            [only, ..] => {
+                is_member |= *only == byte;
+                at += 1;
+            }
+        }
+    }
+    (at, is_member != is_negated)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_redis() {
+        let cases = [
+            ("news.*", "news.", true),
+            ("news.*", "news.sport", true),
+            ("news.*", "new.sport", false),
+            ("*", "", true),
+            ("*", "anything", true),
+            ("h?llo", "hello", true),
+            ("h?llo", "hllo", false),
+            ("h[ae]llo", "hallo", true),
+            ("h[ae]llo", "hillo", false),
+            ("h[^e]llo", "hbllo", true),
+            ("h[^e]llo", "hello", false),
+            ("h[a-c]llo", "hbllo", true),
+            ("h[c-a]llo", "hbllo", true),
+            ("h[a-c]llo", "hdllo", false),
+            ("a\\*b", "a*b", true),
+            ("a\\*b", "aab", false),
+            ("[a\\]]", "]", true),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("*a", "ba", true),
+            ("**a", "a", true),
+            ("a", "ab", false),
+            ("ab", "a", false),
+            ("[ab", "a", true),
+        ];
+        for (pattern, name, fits) in cases {
+            assert_eq!(Glob::new(pattern).matches(name), fits, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_time() {
+        let pattern = Glob::new(&format!("{}b", "a*".repeat(100)));
+        assert!(!pattern.matches(&"a".repeat(crate::limits::NAME_SIZE)));
+    }
+}

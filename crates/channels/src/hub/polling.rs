@@ -1,0 +1,136 @@
+//! Requests that wait for the next message of a channel (long polling).
+//!
+//! Owns which requests wait and until when. An answer is an object in JSON, with the position to ask from next.
+
+use ahash::HashMap;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+
+use super::Channels;
+use crate::channel::Channel;
+use crate::format::{Numbered, write_object};
+use crate::outcome::Refusal;
+use crate::position::Position;
+
+/// Requests that wait.
+#[derive(Debug, Default)]
+pub(super) struct Polls {
+    waiting: HashMap<ProcessId, Waiting>,
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    channel: u32,
+    until_ms: u64,
+    /// Whether it waits in the channel's list.
+    is_listed: bool,
+}
+
+impl Polls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// A message has come: the request is asked again, and is not in its channel's list any more.
+    pub(super) fn resume(&mut self, process: ProcessId) {
+        if let Some(waiting) = self.waiting.get_mut(&process) {
+            waiting.is_listed = false;
+        }
+    }
+
+    /// Has those asked again whose time is over.
+    pub(super) fn expire<M>(&self, now_ms: u64, context: &mut ServiceContext<'_, M>) {
+        for (process, waiting) in &self.waiting {
+            if waiting.until_ms <= now_ms {
+                context.command(Command::Resume(*process));
+            }
+        }
+    }
+}
+
+impl Channels {
+    /// A request asks for the messages since a position: an object in JSON, or `None` where it has to wait for so many milliseconds at
+    /// most. It is asked again when there may be some, with the same arguments.
+    ///
+    /// # Errors
+    /// When the rules do not allow it, or there is no room.
+    pub fn poll(
+        &mut self,
+        name: &str,
+        since: Option<Position>,
+        process: ProcessId,
+        (now_ms, wait_ms): (u64, u64),
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        let before = self.polls.waiting.get(&process).copied();
+        if before.is_none() {
+            self.check_subscribe(name)?;
+        }
+        let place = match self.find_or_make(name) {
+            Ok(place) => place,
+            Err(refusal) => {
+                self.forget_poll(process);
+                return self.counted(Err(refusal));
+            }
+        };
+        let until_ms = before.map_or(now_ms.saturating_add(wait_ms), |waiting| waiting.until_ms);
+        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        // Whoever names no position asks for what comes next, unless there is something kept.
+        let since = since.unwrap_or(Position { epoch: channel.epoch, offset: 0 });
+        let is_of_now = channel.is_of_now(since);
+        let is_behind =
+            channel.is_known() && (!is_of_now || since.offset < channel.position().offset);
+        if is_behind || until_ms <= now_ms && channel.is_known() {
+            let answer = answer_of(channel, since);
+            self.forget_poll(process);
+            // Where nobody else is there the channel may be forgotten.
+            self.note(place);
+            return Ok(Some(answer));
+        }
+        if !before.is_some_and(|waiting| waiting.is_listed && waiting.channel == place) {
+            channel.waiting.push(process);
+            self.recount(place);
+        }
+        self.polls.waiting.insert(process, Waiting { channel: place, until_ms, is_listed: true });
+        Ok(None)
+    }
+
+    /// Whether a request waits for a message.
+    #[must_use]
+    pub fn is_polling(&self, process: ProcessId) -> bool {
+        self.polls.waiting.contains_key(&process)
+    }
+
+    /// A request that waited is over.
+    pub(super) fn forget_poll(&mut self, process: ProcessId) {
+        let Some(waiting) = self.polls.waiting.remove(&process) else { return };
+        if !waiting.is_listed {
+            return;
+        }
+        if let Some(channel) = &mut self.channels[waiting.channel as usize] {
+            channel.waiting.retain(|waits| *waits != process);
+        }
+        self.recount(waiting.channel);
+    }
+}
+
+/// `{"since":"e-7","recovered":true,"messages":[…]}`.
+fn answer_of(channel: &Channel, since: Position) -> Vec<u8> {
+    let is_of_now = channel.is_of_now(since);
+    let first = if is_of_now { since.offset + 1 } else { 0 };
+    let (messages, lost) = channel.history.since(first);
+    let recovered = is_of_now && lost == 0;
+    let position = channel.position();
+    let mut out =
+        format!("{{\"since\":\"{position}\",\"recovered\":{recovered},\"messages\":[").into_bytes();
+    for (number, (offset, body)) in messages.enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        let position = Position { epoch: channel.epoch, offset };
+        let message = Numbered { channel: &channel.name, position, has_history: true, body };
+        write_object(message, &mut out);
+    }
+    out.extend_from_slice(b"]}");
+    out
+}

@@ -1,0 +1,153 @@
+//! Messages are published.
+//!
+//! Owns the way of a message to its home, and from there into audiences and letters.
+
+use std::sync::Arc;
+
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+
+use super::Channels;
+use crate::channel::Place;
+use crate::format::Numbered;
+use crate::letter::{Item, Publisher, Receipt, Told};
+use crate::limits::UNSENT_BYTES;
+use crate::message::Body;
+use crate::outcome::{Outcome, Published, Refusal};
+use crate::position::Position;
+use crate::rules::Access;
+
+impl Channels {
+    /// A client publishes. `None`: the channel's home is another scheduler, which sends a receipt to a publisher that is named.
+    ///
+    /// # Errors
+    /// When the rules do not allow it, or there is no room.
+    pub fn publish(
+        &mut self,
+        name: &str,
+        body: Body,
+        publisher: Option<Publisher>,
+        now_ms: u64,
+    ) -> Result<Option<Published>, Refusal> {
+        if self.rulebook.of(name).publish == Access::Closed {
+            return self.counted(Err(Refusal::Denied));
+        }
+        self.publish_as_server(name, body, publisher, now_ms)
+    }
+
+    /// The server itself publishes, such as a page: clients need not be allowed to.
+    ///
+    /// # Errors
+    /// When the message is too large, or there is no room.
+    pub fn publish_as_server(
+        &mut self,
+        name: &str,
+        body: Body,
+        publisher: Option<Publisher>,
+        now_ms: u64,
+    ) -> Result<Option<Published>, Refusal> {
+        if body.bytes().len() as u64 > self.rulebook.of(name).message_size {
+            return self.counted(Err(Refusal::TooLarge));
+        }
+        let home = self.home(name);
+        if home == self.here {
+            let published = self.accept(name, &body, now_ms).map(Some);
+            return self.counted(published);
+        }
+        let outgoing = &mut self.outgoing[usize::from(home.0)];
+        if outgoing.bytes() > UNSENT_BYTES {
+            return self.counted(Err(Refusal::Busy));
+        }
+        outgoing.push(Item::Publish { name: name.into(), body, publisher });
+        if let Some(Publisher { process, told: Told::ByResuming }) = publisher {
+            self.awaited.insert(process, None);
+        }
+        Ok(None)
+    }
+
+    /// Numbers a message of a channel whose home this is, and sends it on its way.
+    pub(super) fn accept(
+        &mut self,
+        name: &str,
+        body: &Body,
+        now_ms: u64,
+    ) -> Result<Published, Refusal> {
+        let elsewhere = self.patterns.elsewhere(name);
+        let keeps = self.rulebook.of(name).history.keeps();
+        let place = if keeps || self.by_name.contains_key(name) {
+            Some(self.find_or_make(name)?)
+        } else {
+            None
+        };
+        let channel = place.and_then(|place| self.channels[place as usize].as_mut());
+        let mut receivers = elsewhere.iter().map(|(_, subscribers)| subscribers).sum::<u32>();
+        let mut interested: Vec<Endpoint> = elsewhere.iter().map(|(other, _)| *other).collect();
+        if let Some(channel) = &channel {
+            receivers += channel.elsewhere() + channel.subscribers() as u32;
+            if let Place::Home(others) = &channel.place {
+                interested.extend(others.iter().map(|(other, _)| *other));
+            }
+        }
+        interested.sort_unstable();
+        interested.dedup();
+        if interested.iter().any(|other| self.outgoing[usize::from(other.0)].bytes() > UNSENT_BYTES)
+        {
+            return Err(Refusal::Busy);
+        }
+        let position = match channel {
+            Some(channel) => {
+                let before = channel.history.held_bytes();
+                let offset = channel.accept(body, now_ms);
+                self.history_bytes = self.history_bytes + channel.history.held_bytes() - before;
+                Position { epoch: channel.epoch, offset }
+            }
+            // Nobody can come back to it.
+            None => Position { epoch: 0, offset: 0 },
+        };
+        let message = Numbered { channel: name, position, has_history: keeps, body };
+        receivers += self.patterns.put(message);
+        if !interested.is_empty() {
+            let name: Arc<str> = name.into();
+            for other in interested {
+                let Position { epoch, offset } = position;
+                let (name, body) = (Arc::clone(&name), body.clone());
+                self.outgoing[usize::from(other.0)].push(Item::Deliver {
+                    name,
+                    epoch,
+                    offset,
+                    body,
+                });
+            }
+        }
+        if let Some(place) = place {
+            self.note(place);
+        }
+        self.bound_histories();
+        self.stats.published += 1;
+        Ok(Published { position, receivers })
+    }
+
+    /// What became of the message of a process that was parked for it.
+    pub fn outcome(&mut self, process: ProcessId) -> Outcome {
+        match self.awaited.get(&process).copied() {
+            None => Outcome::None,
+            Some(None) => Outcome::Awaited,
+            Some(Some(result)) => {
+                self.awaited.remove(&process);
+                Outcome::Known(result)
+            }
+        }
+    }
+
+    /// A process that may have waited for something has ended, or waits no longer.
+    pub fn forget(&mut self, process: ProcessId) {
+        self.awaited.remove(&process);
+        self.forget_poll(process);
+        self.forget_survey(process);
+    }
+
+    /// What became of messages that went to other schedulers, for those who are told by a receipt.
+    pub fn take_receipts(&mut self) -> Vec<Receipt> {
+        std::mem::take(&mut self.receipts)
+    }
+}

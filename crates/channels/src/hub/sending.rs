@@ -1,0 +1,179 @@
+//! The end of a turn: what was put into audiences is queued for their subscribers.
+//!
+//! Owns what happens to subscribers that are too slow, and which channels are forgotten.
+
+use runtime::service::{Command, ServiceContext};
+
+use super::Channels;
+use crate::audience::Slowed;
+use crate::channel::{Channel, Place};
+use crate::format::Numbered;
+use crate::letter::{Item, Letter};
+use crate::limits::SWEEP_MS;
+use crate::position::Position;
+use crate::rules::Slow;
+
+impl Channels {
+    /// A turn ends.
+    pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>)
+    where
+        M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
+    {
+        for place in std::mem::take(&mut self.noted) {
+            self.send_channel(place, context);
+        }
+        self.send_patterns(context);
+        self.catch_up(context);
+        self.sweep(context);
+        self.send_letters(context);
+    }
+
+    fn send_channel<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        channel.is_noted = false;
+        let bound = usize::try_from(channel.rules.behind).unwrap_or(usize::MAX);
+        let slow = channel.rules.slow;
+        for (at, audience) in channel.audiences.iter_mut().enumerate() {
+            let (delivered, slowed) = audience.send(context, bound);
+            self.stats.delivered += delivered;
+            for slowed in slowed {
+                match slow {
+                    Slow::Disconnect => {
+                        audience.end(slowed.seat);
+                        self.stats.dropped += u64::from(slowed.messages);
+                        self.stats.disconnected_slow += 1;
+                        context.command(Command::Run(slowed.process));
+                    }
+                    Slow::DropOldest | Slow::Latest => {
+                        audience.fall_behind(&slowed);
+                        self.behind += 1;
+                        self.fallen.push((place, at as u8, slowed.seat));
+                    }
+                }
+            }
+        }
+        for process in std::mem::take(&mut channel.waiting) {
+            self.polls.resume(process);
+            context.command(Command::Resume(process));
+        }
+        self.tell_count(place);
+        self.forget_unused(place);
+    }
+
+    /// Tells a channel's home how many subscribers are here.
+    fn tell_count(&mut self, place: u32) {
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        if !std::mem::take(&mut channel.is_recounted) {
+            return;
+        }
+        let subscribers = channel.subscribers() as u32;
+        if let Place::Elsewhere { home, .. } = channel.place {
+            let name = channel.name.clone();
+            self.outgoing[usize::from(home.0)].push(Item::Count { name, subscribers });
+        }
+    }
+
+    /// Forgets a channel that nobody subscribes to, and whose history holds nothing or is kept by its home.
+    fn forget_unused(&mut self, place: u32) {
+        let is_unused = self.channels[place as usize].as_ref().is_some_and(|channel| {
+            channel.subscribers() == 0
+                && channel.elsewhere() == 0
+                && (channel.history.is_empty() || matches!(channel.place, Place::Elsewhere { .. }))
+        });
+        if !is_unused {
+            return;
+        }
+        if let Some(channel) = self.channels[place as usize].take() {
+            self.history_bytes -= channel.history.held_bytes();
+            self.by_name.remove(&channel.name);
+            self.free.push(place);
+        }
+    }
+
+    fn send_patterns<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        let bound = usize::try_from(crate::limits::BEHIND).unwrap_or(usize::MAX);
+        for pattern in self.patterns.own() {
+            for audience in &mut pattern.audiences {
+                let (delivered, slowed) = audience.send(context, bound);
+                self.stats.delivered += delivered;
+                for Slowed { seat, process, messages, .. } in slowed {
+                    audience.end(seat);
+                    self.stats.dropped += u64::from(messages);
+                    self.stats.disconnected_slow += 1;
+                    context.command(Command::Run(process));
+                }
+            }
+        }
+    }
+
+    /// Gives subscribers that fell behind, and have taken what waited for them, what the history still has.
+    fn catch_up<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        for (place, audience, seat) in std::mem::take(&mut self.drained) {
+            let Some(channel) = &mut self.channels[place as usize] else { continue };
+            let Some(format) = channel.audiences.get(usize::from(audience)).map(|of| of.format)
+            else {
+                continue;
+            };
+            let behind = channel.audiences[usize::from(audience)].behind(seat);
+            let Some((process, first)) = behind else { continue };
+            let mut missed = Vec::new();
+            let (delivered, dropped) = write_missed(channel, format, first, &mut missed);
+            let bound = usize::try_from(channel.rules.behind).unwrap_or(usize::MAX);
+            if !missed.is_empty() && context.queue(process, &missed.into(), bound).is_err() {
+                // Something waits for its peer: when that has left, its process says so.
+                continue;
+            }
+            self.stats.delivered += delivered;
+            self.stats.dropped += dropped;
+            channel.audiences[usize::from(audience)].catch_up(seat, process);
+            self.behind -= 1;
+        }
+        if !self.fallen.is_empty() {
+            // Perhaps all that waited leaves at the end of this turn, and then no process hears of it.
+            self.drained.append(&mut self.fallen);
+            context.wake_after_ms(1);
+        }
+    }
+
+    /// Drops messages that are too old, now and then.
+    fn sweep<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        let now_ms = context.now.monotonic_ms();
+        if now_ms >= self.next_sweep_ms {
+            self.next_sweep_ms = now_ms + SWEEP_MS;
+            self.polls.expire(now_ms, context);
+            for place in 0..self.channels.len() {
+                let Some(channel) = &mut self.channels[place] else { continue };
+                let before = channel.history.held_bytes();
+                channel.history.trim(now_ms, &channel.rules.history);
+                self.history_bytes -= before - channel.history.held_bytes();
+                self.forget_unused(place as u32);
+            }
+        }
+        if self.history_bytes > 0 || !self.polls.is_empty() {
+            context.wake_after_ms(self.next_sweep_ms.saturating_sub(now_ms));
+        }
+    }
+}
+
+/// Writes what a subscriber missed from this message on; gives how many messages, and how many are left out.
+fn write_missed(
+    channel: &Channel,
+    format: crate::Format,
+    first: u64,
+    out: &mut Vec<u8>,
+) -> (u64, u64) {
+    let next = channel.history.next();
+    let begin = match channel.rules.slow {
+        Slow::Latest => next - 1,
+        Slow::DropOldest | Slow::Disconnect => channel.history.last_within(channel.rules.behind),
+    };
+    let (messages, _) = channel.history.since(first.max(begin));
+    let missed = next.saturating_sub(first);
+    let mut written = 0;
+    for (offset, body) in messages {
+        let position = Position { epoch: channel.epoch, offset };
+        format.encode(Numbered { channel: &channel.name, position, has_history: true, body }, out);
+        written += 1;
+    }
+    (written, missed - written)
+}

@@ -1,0 +1,128 @@
+//! Subscribers come, leave, and take what waited for them.
+//!
+//! Owns who may come. What they get is put into audiences by `publishing`, and queued by `sending`.
+
+use runtime::slots::ProcessId;
+
+use super::{Channels, Subscribed, Subscription};
+use crate::audience::Audience;
+use crate::format::Format;
+use crate::limits::SUBSCRIPTIONS;
+use crate::outcome::Refusal;
+use crate::position::Position;
+use crate::rules::Access;
+
+impl Channels {
+    /// A client subscribes. What there was since the position it knows, if it names one, is written to `out`, or queued when the
+    /// channel's home has answered; messages follow.
+    ///
+    /// # Errors
+    /// When the rules do not allow it, or there is no room.
+    pub fn subscribe(
+        &mut self,
+        name: &str,
+        format: Format,
+        process: ProcessId,
+        since: Option<Position>,
+        out: &mut Vec<u8>,
+    ) -> Result<Subscription, Refusal> {
+        self.check_subscribe(name)?;
+        let place = self.find_or_make(name)?;
+        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        let (audience, seat) = channel.join(process, format, since);
+        if channel.is_known() {
+            channel.write_since(since, format, out);
+        }
+        self.subscriptions += 1;
+        self.recount(place);
+        Ok(Subscription { of: Subscribed::Channel(place), audience, seat })
+    }
+
+    /// Whether a client may subscribe to a channel of this name now.
+    pub(super) fn check_subscribe(&mut self, name: &str) -> Result<(), Refusal> {
+        let refusal = if self.rulebook.of(name).subscribe == Access::Closed {
+            Some(Refusal::Denied)
+        } else if self.subscriptions >= SUBSCRIPTIONS {
+            Some(Refusal::Full)
+        } else {
+            None
+        };
+        self.counted(refusal.map_or(Ok(()), Err))
+    }
+
+    /// A client subscribes to all channels whose names fit a pattern; only RESP has such.
+    ///
+    /// # Errors
+    /// When there are too many patterns or subscriptions.
+    pub fn subscribe_to_pattern(
+        &mut self,
+        glob: &str,
+        format: Format,
+        process: ProcessId,
+    ) -> Result<Subscription, Refusal> {
+        let has_room = self.subscriptions < SUBSCRIPTIONS;
+        let place = has_room.then(|| self.patterns.place(glob)).flatten().ok_or(Refusal::Full);
+        let place = self.counted(place)?;
+        let pattern = self.patterns.at(place).ok_or(Refusal::Full)?;
+        let known = pattern.audiences.iter().position(|audience| audience.format == format);
+        let at = known.unwrap_or_else(|| {
+            pattern.audiences.push(Audience::new(format));
+            pattern.audiences.len() - 1
+        });
+        let seat = pattern.audiences[at].join(process);
+        self.subscriptions += 1;
+        self.recounted_patterns.push(place);
+        Ok(Subscription { of: Subscribed::Pattern(place), audience: at as u8, seat })
+    }
+
+    /// A subscriber leaves.
+    pub fn unsubscribe(&mut self, subscription: Subscription) {
+        let Subscription { of, audience, seat } = subscription;
+        self.subscriptions -= 1;
+        match of {
+            Subscribed::Channel(place) => {
+                if let Some(channel) = &mut self.channels[place as usize] {
+                    let audience = &mut channel.audiences[usize::from(audience)];
+                    if audience.behind(seat).is_some() {
+                        self.behind -= 1;
+                    }
+                    audience.leave(seat);
+                }
+                self.recount(place);
+            }
+            Subscribed::Pattern(place) => {
+                if let Some(pattern) = self.patterns.at(place) {
+                    pattern.audiences[usize::from(audience)].leave(seat);
+                }
+                self.recounted_patterns.push(place);
+            }
+        }
+    }
+
+    /// The subscriptions of a process that has taken all that waited for it.
+    pub fn on_drained(&mut self, subscriptions: &[Subscription]) {
+        if self.behind == 0 {
+            return;
+        }
+        for Subscription { of, audience, seat } in subscriptions {
+            if let Subscribed::Channel(place) = *of {
+                self.drained.push((place, *audience, *seat));
+            }
+        }
+    }
+
+    /// Whether a process is to end because it was too slow for one of its subscriptions.
+    #[must_use]
+    pub fn is_too_slow(&self, subscriptions: &[Subscription]) -> bool {
+        subscriptions.iter().any(|Subscription { of, audience, seat }| {
+            let audiences = match *of {
+                Subscribed::Channel(place) => {
+                    self.channels[place as usize].as_ref().map(|channel| &channel.audiences)
+                }
+                Subscribed::Pattern(place) => self.patterns.audiences(place),
+            };
+            let audience = audiences.and_then(|audiences| audiences.get(usize::from(*audience)));
+            audience.is_some_and(|audience| audience.is_over(*seat))
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Questions that all schedulers have to answer: which channels have subscribers, and how many.
+//!
+//! Owns the questions under way. Each scheduler tells of its own subscribers, and the numbers are added up.
+
+use std::sync::Arc;
+
+use ahash::HashMap;
+use runtime::mailbox::Endpoint;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+
+use super::Channels;
+use crate::letter::Item;
+use crate::question::{Findings, Question};
+
+/// The questions under way.
+#[derive(Debug, Default)]
+pub(super) struct Surveys {
+    under_way: HashMap<ProcessId, Survey>,
+}
+
+#[derive(Debug)]
+struct Survey {
+    number: u64,
+    /// Schedulers that have not answered.
+    left: usize,
+    found: HashMap<Arc<str>, u64>,
+}
+
+impl Survey {
+    fn add(&mut self, findings: Findings) {
+        for (name, subscribers) in findings {
+            *self.found.entry(name).or_default() += subscribers;
+        }
+    }
+}
+
+impl Channels {
+    /// Asks all schedulers for a process. `None`: it has to wait, is resumed when all have answered, and asks again.
+    pub fn survey(&mut self, process: ProcessId, question: &Question) -> Option<Findings> {
+        if let Some(survey) = self.surveys.under_way.get(&process) {
+            if survey.left > 0 {
+                return None;
+            }
+            let survey = self.surveys.under_way.remove(&process)?;
+            return Some(survey.found.into_iter().collect());
+        }
+        let own = self.find(question);
+        let left = self.outgoing.len() - 1;
+        if left == 0 {
+            return Some(own);
+        }
+        let number = self.ticket();
+        let question = Arc::new(question.clone());
+        for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
+            if other != usize::from(self.here.0) {
+                outgoing.push(Item::Ask { process, number, question: Arc::clone(&question) });
+            }
+        }
+        let mut survey = Survey { number, left, found: HashMap::default() };
+        survey.add(own);
+        self.surveys.under_way.insert(process, survey);
+        None
+    }
+
+    /// What there is on this scheduler.
+    fn find(&self, question: &Question) -> Findings {
+        match question {
+            Question::Channels(glob) => {
+                let all = self.channels.iter().flatten();
+                all.filter(|channel| glob.matches(&channel.name))
+                    .map(|channel| (Arc::clone(&channel.name), channel.subscribers() as u64))
+                    .filter(|(_, subscribers)| *subscribers > 0)
+                    .collect()
+            }
+            Question::Subscribers(names) => {
+                let count = |name: &Arc<str>| {
+                    let place = self.by_name.get(name)?;
+                    Some(self.channels[*place as usize].as_ref()?.subscribers() as u64)
+                };
+                names.iter().map(|name| (Arc::clone(name), count(name).unwrap_or(0))).collect()
+            }
+            Question::Patterns => self.patterns.names().map(|name| (name, 1)).collect(),
+        }
+    }
+
+    pub(super) fn on_ask(
+        &mut self,
+        from: Endpoint,
+        process: ProcessId,
+        number: u64,
+        question: &Question,
+    ) {
+        let findings = self.find(question);
+        self.outgoing[usize::from(from.0)].push(Item::Told { process, number, findings });
+    }
+
+    pub(super) fn on_told<M>(
+        &mut self,
+        process: ProcessId,
+        number: u64,
+        findings: Findings,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let survey = self.surveys.under_way.get_mut(&process);
+        // One whose process has ended is forgotten.
+        let Some(survey) = survey.filter(|survey| survey.number == number) else { return };
+        survey.add(findings);
+        survey.left -= 1;
+        if survey.left == 0 {
+            context.command(Command::Resume(process));
+        }
+    }
+
+    pub(super) fn forget_survey(&mut self, process: ProcessId) {
+        self.surveys.under_way.remove(&process);
+    }
+}

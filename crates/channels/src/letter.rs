@@ -1,0 +1,83 @@
+//! What crosses schedulers for the sake of channels.
+//!
+//! Owns the closed set of it. All that a turn has for another scheduler goes in one letter.
+
+use std::sync::Arc;
+
+use runtime::slots::ProcessId;
+
+use crate::message::Body;
+use crate::outcome::{Published, Refusal};
+use crate::question::{Findings, Question};
+
+/// Who waits to hear what became of a message that it published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Publisher {
+    /// The process.
+    pub process: ProcessId,
+    /// How it is told.
+    pub told: Told,
+}
+
+/// How a publisher is told what became of a message that went to another scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It is parked until then: it is resumed, and asks [`Channels::outcome`](crate::Channels::outcome).
+    ByResuming,
+    /// By a [`Receipt`] with its own number of the message.
+    ByReceipt(u64),
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Who published it.
+    pub publisher: Publisher,
+    /// What became of it.
+    pub result: Result<Published, Refusal>,
+}
+
+/// All that one scheduler has for another in a turn.
+#[derive(Debug)]
+pub struct Letter(pub(crate) Vec<Item>);
+
+/// One thing for another scheduler.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// To a channel's home: a message.
+    Publish { name: Arc<str>, body: Body, publisher: Option<Publisher> },
+    /// From it: what became of the message.
+    Receipt(Receipt),
+    /// To a channel's home: there are subscribers here now. The ticket tells this join from an earlier one.
+    Join { name: Arc<str>, ticket: u64 },
+    /// From it: what there was before the first message that follows.
+    Joined { name: Arc<str>, ticket: u64, epoch: u64, next: u64, history: Vec<(Body, u64)> },
+    /// To a channel's home: so many subscribers are here. With none, nothing is to follow.
+    Count { name: Arc<str>, subscribers: u32 },
+    /// From a channel's home: a message for subscribers.
+    Deliver { name: Arc<str>, epoch: u64, offset: u64, body: Body },
+    /// To everybody: what subscribers are there? For a process of the sender.
+    Ask { process: ProcessId, number: u64, question: Arc<Question> },
+    /// The answer.
+    Told { process: ProcessId, number: u64, findings: Findings },
+    /// To everybody: so many subscribers of this pattern are here.
+    Pattern { glob: Arc<str>, subscribers: u32 },
+}
+
+impl Item {
+    /// Bytes of messages in it.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Publish { body, .. } | Self::Deliver { body, .. } => body.bytes().len(),
+            Self::Joined { history, .. } => {
+                history.iter().map(|(body, _)| body.bytes().len()).sum()
+            }
+            Self::Receipt(_)
+            | Self::Join { .. }
+            | Self::Count { .. }
+            | Self::Ask { .. }
+            | Self::Told { .. }
+            | Self::Pattern { .. } => 0,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Channels: one message to very many subscribers.
+//!
+//! Owns names, rules, histories and the table of subscribers of one scheduler, and what crosses schedulers for their sake
+//! ([`Letter`]). Never sees a socket or a protocol's session: bytes for subscribers are queued to processes.
+//!
+//! Every channel has a home: the scheduler that its name hashes to. A published message goes there first, is numbered, and goes on
+//! to the schedulers that have subscribers. So all subscribers see one order, and the history is dense.
+
+mod audience;
+mod channel;
+mod format;
+mod glob;
+mod history;
+mod hub;
+mod letter;
+pub mod limits;
+mod message;
+mod name;
+mod outcome;
+mod patterns;
+mod position;
+mod question;
+mod rules;
+mod stats;
+
+pub use format::Format;
+pub use glob::Glob;
+pub use hub::{Channels, Subscribed, Subscription};
+pub use letter::{Letter, Publisher, Receipt, Told};
+pub use message::{Body, Kind};
+pub use name::{NameProblem, check_name};
+pub use outcome::{Outcome, Published, Refusal};
+pub use position::Position;
+pub use question::{Findings, Question};
+pub use rules::{Access, HistoryRules, Rulebook, Rules, Slow};
+pub use stats::ChannelStats;

@@ -1,0 +1,45 @@
+//! The bounds of channels: a name, a number with its unit, and what happens beyond it.
+
+/// Bytes of a channel's name. Beyond: refused.
+pub const NAME_SIZE: usize = 255;
+
+/// Channels that one scheduler knows: those with subscribers on it, and those whose home it is and that have a history. Beyond:
+/// subscribing and publishing to another one is refused.
+pub const CHANNELS: usize = 100_000;
+
+/// Patterns (`PSUBSCRIBE`) of one scheduler: each is compared with every message. Beyond: refused.
+pub const PATTERNS: usize = 1_000;
+
+/// Subscriptions of one connection. Beyond: refused.
+pub const SUBSCRIPTIONS_PER_CONNECTION: usize = 1_000;
+
+/// Subscriptions of one scheduler. Beyond: refused.
+pub const SUBSCRIPTIONS: usize = 4_000_000;
+
+/// Bytes of messages in all histories of one scheduler (64 MiB). Beyond: of [`HISTORY_COMPARED`] channels the one with the largest
+/// history loses its oldest messages, and a client that asks for them is told that they were lost.
+pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
+
+/// Channels of which the one with the largest history loses messages (16); with more a publish would take longer.
+pub const HISTORY_COMPARED: usize = 16;
+
+/// Bytes of messages that wait for room in the mailbox of another scheduler (16 MiB). Beyond: publishing is refused.
+pub const UNSENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Milliseconds between two looks for messages that are too old: one is kept so much longer than its age.
+pub const SWEEP_MS: u64 = 1_000;
+
+/// Bytes that a channel's buffer keeps from one turn to the next (4 KiB); a larger one is made anew.
+pub const KEPT_BUFFER_BYTES: usize = 4 * 1024;
+
+/// Bytes of a message where nothing else is configured (64 KiB). Beyond: refused, HTTP with 413.
+pub const MESSAGE_SIZE: u64 = 64 * 1024;
+
+/// Bytes that may wait for a slow subscriber where nothing else is configured (1 MiB). Beyond: what its channel's `slow` says.
+pub const BEHIND: u64 = 1024 * 1024;
+
+/// Milliseconds that a long poll waits where the request names no time (25 s). Then: an answer without messages.
+pub const POLL_MS: u64 = 25_000;
+
+/// Milliseconds that a long poll waits at most (25 s, less than an answer may take). A request that names more waits so long.
+pub const POLL_MS_MAX: u64 = 25_000;

@@ -1,0 +1,68 @@
+//! Names of channels.
+//!
+//! Owns what a name may be: text without spaces and control characters, because it stands in paths, logs and protocols of lines.
+
+use std::fmt;
+
+use crate::limits::NAME_SIZE;
+
+/// Why a text is no name of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameProblem {
+    /// It is empty.
+    Empty,
+    /// It is longer than [`NAME_SIZE`].
+    TooLong,
+    /// It is not UTF-8.
+    NotUtf8,
+    /// It has a space or a control character.
+    Space,
+}
+
+impl fmt::Display for NameProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => out.write_str("a channel has a name"),
+            Self::TooLong => write!(out, "a channel's name has at most {NAME_SIZE} bytes"),
+            Self::NotUtf8 => out.write_str("a channel's name is UTF-8"),
+            Self::Space => {
+                out.write_str("a channel's name has no spaces and no control characters")
+            }
+        }
+    }
+}
+
+/// The name, if it is one.
+///
+/// # Errors
+/// When it is none.
+pub fn check_name(name: &[u8]) -> Result<&str, NameProblem> {
+    if name.is_empty() {
+        return Err(NameProblem::Empty);
+    }
+    if name.len() > NAME_SIZE {
+        return Err(NameProblem::TooLong);
+    }
+    let name = str::from_utf8(name).map_err(|_| NameProblem::NotUtf8)?;
+    if name.chars().any(|character| character.is_whitespace() || character.is_control()) {
+        return Err(NameProblem::Space);
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_short_text_without_spaces() {
+        assert_eq!(check_name("räume:a/b.c".as_bytes()), Ok("räume:a/b.c"));
+        assert_eq!(check_name(&[b'a'; NAME_SIZE]).map(str::len), Ok(NAME_SIZE));
+        assert_eq!(check_name(&[b'a'; NAME_SIZE + 1]), Err(NameProblem::TooLong));
+        assert_eq!(check_name(b""), Err(NameProblem::Empty));
+        assert_eq!(check_name(b"a\xff"), Err(NameProblem::NotUtf8));
+        for name in ["a b", "a\n", "\u{85}", "a\u{a0}b", "\0"] {
+            assert_eq!(check_name(name.as_bytes()), Err(NameProblem::Space), "{name:?}");
+        }
+    }
+}

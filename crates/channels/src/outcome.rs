@@ -1,0 +1,51 @@
+//! What becomes of a message or a subscription.
+//!
+//! Owns the words for it.
+
+use std::fmt;
+
+use crate::position::Position;
+
+/// Why something was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The channel's rules do not allow it to clients.
+    Denied,
+    /// The message is larger than the channel's rules allow.
+    TooLarge,
+    /// There are too many channels or subscriptions on this scheduler.
+    Full,
+    /// Another scheduler does not take what waits for it.
+    Busy,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Denied => "the channel's rules do not allow it",
+            Self::TooLarge => "the message is larger than the channel's `message_size`",
+            Self::Full => "there are too many channels or subscriptions",
+            Self::Busy => "a scheduler is behind with messages; try again",
+        })
+    }
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Where it stands.
+    pub position: Position,
+    /// How many subscribers it is for, those of patterns included.
+    pub receivers: u32,
+}
+
+/// What is known of the message for whose home a process waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It waits for none.
+    None,
+    /// The home has not answered.
+    Awaited,
+    /// What became of it; told once.
+    Known(Result<Published, Refusal>),
+}

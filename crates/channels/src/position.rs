@@ -1,0 +1,66 @@
+//! Places in the messages of a channel.
+//!
+//! Owns how one is written. Never knows which messages there are.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A place in the messages of a channel: behind the message of this number. Numbers begin at 1, and with a new epoch anew: a position
+/// of another epoch says nothing any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The life of the channel that it is of.
+    pub epoch: u64,
+    /// The number of the last message; 0 for none.
+    pub offset: u64,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:x}-{}", self.epoch, self.offset)
+    }
+}
+
+impl FromStr for Position {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (epoch, offset) = text.split_once('-').ok_or(())?;
+        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !is_plain(epoch) || !is_plain(offset) {
+            return Err(());
+        }
+        Ok(Self {
+            epoch: u64::from_str_radix(epoch, 16).map_err(drop)?,
+            offset: offset.parse().map_err(drop)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_read_as_it_is_written() {
+        let position = Position { epoch: 0xfeed_0000_0000_0001, offset: 12 };
+        assert_eq!(position.to_string(), "feed000000000001-12");
+        assert_eq!(position.to_string().parse(), Ok(position));
+        for wrong in [
+            "",
+            "-",
+            "a",
+            "a-",
+            "-1",
+            "x-1",
+            "a-b",
+            "a-+1",
+            "+a-1",
+            "a-1-2",
+            "a--1",
+            "1ffffffffffffffff-1",
+        ] {
+            assert_eq!(wrong.parse::<Position>(), Err(()), "{wrong}");
+        }
+    }
+}

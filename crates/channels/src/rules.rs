@@ -1,0 +1,125 @@
+//! What a configuration says of channels.
+//!
+//! Owns which rules a name has: those of the first pattern that fits. Never reads a file.
+
+use std::sync::Arc;
+
+use crate::glob::Glob;
+use crate::limits;
+
+/// Who may do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Every client.
+    Open,
+    /// No client. Pages and the server itself may.
+    Closed,
+}
+
+/// What happens to a subscriber for which more than its bound waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slow {
+    /// Its connection ends with a code that says so.
+    Disconnect,
+    /// Messages are left out for it, the oldest first: when it can follow again it gets what the history still has.
+    DropOldest,
+    /// All but the latest message are left out for it.
+    Latest,
+}
+
+/// What is kept of the messages of a channel. Nothing where one of them is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryRules {
+    /// Most messages.
+    pub count: u32,
+    /// Most bytes of all of them.
+    pub bytes: u64,
+    /// Most milliseconds since it was published.
+    pub age_ms: u64,
+}
+
+impl HistoryRules {
+    /// Whether anything is kept.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.count > 0 && self.bytes > 0 && self.age_ms > 0
+    }
+}
+
+/// The rules of a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// What is kept.
+    pub history: HistoryRules,
+    /// Who may subscribe.
+    pub subscribe: Access,
+    /// Who may publish.
+    pub publish: Access,
+    /// What happens to slow subscribers.
+    pub slow: Slow,
+    /// Bytes that may wait for one.
+    pub behind: u64,
+    /// Most bytes of a message.
+    pub message_size: u64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            history: HistoryRules { count: 0, bytes: 0, age_ms: 0 },
+            subscribe: Access::Open,
+            publish: Access::Open,
+            slow: Slow::Disconnect,
+            behind: limits::BEHIND,
+            message_size: limits::MESSAGE_SIZE,
+        }
+    }
+}
+
+/// The rules of all channels.
+#[derive(Clone, Debug, Default)]
+pub struct Rulebook {
+    rules: Vec<(Glob, Arc<Rules>)>,
+    unnamed: Arc<Rules>,
+}
+
+impl Rulebook {
+    /// In this order: the first pattern that fits a name counts.
+    #[must_use]
+    pub fn new(rules: impl IntoIterator<Item = (Glob, Rules)>) -> Self {
+        let rules = rules.into_iter().map(|(glob, rules)| (glob, Arc::new(rules))).collect();
+        Self { rules, unnamed: Arc::default() }
+    }
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The rules of a channel that is configured.
+    #[must_use]
+    pub fn configured(&self, name: &str) -> Option<&Arc<Rules>> {
+        self.rules.iter().find(|(glob, _)| glob.matches(name)).map(|(_, rules)| rules)
+    }
+
+    /// The rules of a channel: the defaults where none are configured.
+    #[must_use]
+    pub fn of(&self, name: &str) -> &Arc<Rules> {
+        self.configured(name).unwrap_or(&self.unnamed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_pattern_that_fits_counts() {
+        let of = |behind| Rules { behind, ..Rules::default() };
+        let book = Rulebook::new([(Glob::new("a.*"), of(1)), (Glob::new("*"), of(2))]);
+        assert_eq!((book.of("a.b").behind, book.of("b").behind), (1, 2));
+        let none = Rulebook::default();
+        assert_eq!((none.configured("a"), none.of("a").behind), (None, limits::BEHIND));
+    }
+}

@@ -1,0 +1,26 @@
+//! What the channels of one scheduler counted.
+
+metric::counted! {
+    /// What the channels of one scheduler counted.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct ChannelStats {
+        /// Messages published through this scheduler's channels, each once: by the scheduler that is the channel's home.
+        pub published: u64 = Counter(Count, "channels.published", "channels_published"),
+        /// Messages queued for subscribers, once for each.
+        pub delivered: u64 = Counter(Count, "channels.delivered", "channels_delivered"),
+        /// Messages left out for subscribers that were too slow, once for each.
+        pub dropped: u64 = Counter(Count, "channels.dropped", "channels_dropped"),
+        /// Subscribers disconnected because they were too slow.
+        pub disconnected_slow: u64 = Counter(Count, "channels.disconnected_slow", "channels_disconnected_slow"),
+        /// Publishes and subscriptions that were refused.
+        pub refused: u64 = Counter(Count, "channels.refused", "channels_refused"),
+        /// Messages dropped from histories because all of them together were too large.
+        pub evicted: u64 = Counter(Count, "channels.evicted", "channels_evicted"),
+        /// Channels that this scheduler knows.
+        pub channels: u64 = Gauge(Count, "channels.known", "channels_known"),
+        /// Subscriptions on this scheduler.
+        pub subscriptions: u64 = Gauge(Count, "channels.subscriptions", "channels_subscriptions"),
+        /// Bytes of messages in histories.
+        pub history_bytes: u64 = Gauge(Bytes, "channels.history_bytes", "channels_history_bytes"),
+    }
+}

@@ -1,0 +1,203 @@
+//! A service of channels that speaks lines, for tests: `sub NAME [SINCE]`, `unsub NAME`, `pub NAME TEXT`, `psub PATTERN`.
+#![allow(dead_code, reason = "not each test file uses all of it")]
+
+use std::sync::Arc;
+
+use channels::{Body, Channels, Format, Letter, Publisher, Rulebook, Subscription, Told};
+use runtime::Peer;
+use runtime::mailbox::Endpoint;
+use runtime::service::{
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
+use world::Stage;
+
+pub(crate) struct Member {
+    names: Vec<String>,
+    subscriptions: Vec<Subscription>,
+}
+
+pub(crate) struct Lines {
+    pub(crate) channels: Channels,
+}
+
+impl Lines {
+    fn obey(&mut self, member: &mut Member, line: &str, context: &mut Context<'_, Box<Letter>>) {
+        let mut words = line.splitn(3, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (verb, name, rest) = (word(), word(), word());
+        let now_ms = context.now.monotonic_ms();
+        let outcome = match verb {
+            "sub" => self
+                .channels
+                .subscribe(
+                    name,
+                    Format::EventStream,
+                    context.id,
+                    rest.parse().ok(),
+                    context.output.buffer(),
+                )
+                .map(|subscription| member.keep(name, subscription)),
+            "psub" => self
+                .channels
+                .subscribe_to_pattern(name, Format::Resp2, context.id)
+                .map(|subscription| member.keep(name, subscription)),
+            "pub" => {
+                let publisher = Publisher { process: context.id, told: Told::ByReceipt(now_ms) };
+                self.channels.publish(name, Body::of_text(rest), Some(publisher), now_ms).map(drop)
+            }
+            "unsub" => {
+                if let Some(at) = member.names.iter().position(|known| known == name) {
+                    member.names.remove(at);
+                    self.channels.unsubscribe(member.subscriptions.remove(at));
+                }
+                Ok(())
+            }
+            other => panic!("{other}"),
+        };
+        if let Err(refusal) = outcome {
+            context.output.put(format!("refused: {refusal}\n\n").as_bytes());
+        }
+    }
+}
+
+impl Member {
+    fn keep(&mut self, name: &str, subscription: Subscription) {
+        self.names.push(name.to_owned());
+        self.subscriptions.push(subscription);
+    }
+}
+
+impl Service for Lines {
+    type Process = Member;
+    type Message = Box<Letter>;
+    const KINDS: &'static [&'static str] = &["member"];
+
+    fn kind(_: &Member) -> usize {
+        0
+    }
+
+    fn is_idle(_: &Member) -> bool {
+        false
+    }
+
+    fn on_accept(
+        &mut self,
+        _: ListenerIndex,
+        _: Peer,
+        _: &mut Context<'_, Box<Letter>>,
+    ) -> Option<Member> {
+        Some(Member { names: Vec::new(), subscriptions: Vec::new() })
+    }
+
+    fn on_input(
+        &mut self,
+        member: &mut Member,
+        input: &[u8],
+        context: &mut Context<'_, Box<Letter>>,
+    ) -> Progress {
+        let whole = input.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        for line in String::from_utf8_lossy(&input[..whole]).lines() {
+            self.obey(member, line, context);
+        }
+        Progress { consumed: whole, next: Next::Read }
+    }
+
+    fn on_event(
+        &mut self,
+        member: &mut Member,
+        event: Event,
+        context: &mut Context<'_, Box<Letter>>,
+    ) -> Next {
+        match event {
+            Event::OutputDrained => {
+                self.channels.on_drained(&member.subscriptions);
+                Next::Read
+            }
+            Event::Resumed if self.channels.is_too_slow(&member.subscriptions) => {
+                context.output.put(b"too slow\n\n");
+                Next::Finish
+            }
+            Event::InputEnded => Next::Finish,
+            _ => Next::Read,
+        }
+    }
+
+    fn on_close(&mut self, member: Member, _: CloseReason) {
+        for subscription in member.subscriptions {
+            self.channels.unsubscribe(subscription);
+        }
+    }
+
+    fn on_message(
+        &mut self,
+        from: Endpoint,
+        letter: Box<Letter>,
+        context: &mut ServiceContext<'_, Box<Letter>>,
+    ) {
+        self.channels.on_letter(from, *letter, context);
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<Letter>>) {
+        for receipt in self.channels.take_receipts() {
+            if let Err(refusal) = receipt.result {
+                let told = format!("refused: {refusal}\n\n").into_bytes();
+                let _gone = context.queue(receipt.publisher.process, &told.into(), usize::MAX);
+            }
+        }
+        self.channels.end_turn(context);
+    }
+}
+
+/// A service for each scheduler, made in their order.
+pub(crate) fn services(schedulers: u16, rulebook: Rulebook) -> impl FnMut() -> Lines {
+    let rulebook = Arc::new(rulebook);
+    let mut next = 0;
+    move || {
+        let here = Endpoint(next);
+        next += 1;
+        Lines { channels: Channels::new(here, schedulers, 42, Arc::clone(&rulebook)) }
+    }
+}
+
+pub(crate) fn stage(schedulers: u16, rulebook: Rulebook) -> Stage<Lines> {
+    Stage::new(usize::from(schedulers), services(schedulers, rulebook))
+}
+
+/// An event that a subscriber got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Its position is this.
+    At(String),
+    /// A message, and its position if there is a history.
+    Message(Option<String>, String),
+    /// Messages were lost.
+    Lost,
+    /// Something else.
+    Other(String),
+}
+
+/// The events of a text, which ends with a whole one.
+pub(crate) fn heard(text: &str) -> Vec<Heard> {
+    let mut all = Vec::new();
+    for event in text.split_inclusive("\n\n") {
+        let event = event.strip_suffix("\n\n").expect("whole events");
+        let field = |name: &str| {
+            let find = event.lines().find_map(|line| line.strip_prefix(name));
+            find.map(str::to_owned)
+        };
+        all.push(match (field("event: "), field("id: "), field("data: ")) {
+            (Some(_), _, _) => Heard::Lost,
+            (None, Some(id), None) => Heard::At(id),
+            (None, id, Some(data)) => Heard::Message(id, data),
+            (None, None, None) => Heard::Other(event.to_owned()),
+        });
+    }
+    all
+}
+
+/// The texts of the messages alone.
+pub(crate) fn messages(text: &str) -> Vec<String> {
+    let all = heard(text).into_iter();
+    all.filter_map(|heard| if let Heard::Message(_, text) = heard { Some(text) } else { None })
+        .collect()
+}

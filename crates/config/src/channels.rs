@@ -1,0 +1,273 @@
+//! `[[channel]]` and `[channels]`: which channels there are for clients, and what may be done with them.
+//!
+//! Owns the keys of these sections. Never compares a name with a pattern.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::choice::choice;
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text, show_texts};
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, word};
+use super::{Config, Problems};
+use crate::limits;
+
+/// One `[[channel]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelRules {
+    /// The names it is for.
+    pub pattern: String,
+    /// Who may subscribe.
+    pub subscribe: ChannelAccess,
+    /// Who may publish.
+    pub publish: ChannelAccess,
+    /// Most messages of the history.
+    pub history: u64,
+    /// Most bytes of the history.
+    pub history_size: u64,
+    /// How long a message is kept.
+    pub history_age: Duration,
+    /// What happens to a subscriber that is too slow.
+    pub slow: SlowSubscriber,
+    /// Bytes that may wait for a subscriber.
+    pub behind: u64,
+    /// Most bytes of a message.
+    pub message_size: u64,
+}
+
+/// Who may do something with a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChannelAccess {
+    /// Every client.
+    Open,
+    /// No client.
+    None,
+}
+
+/// What happens to a subscriber for which too much waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlowSubscriber {
+    /// Its connection is closed.
+    Disconnect,
+    /// The oldest messages are left out for it.
+    DropOldest,
+    /// All messages but the latest are left out for it.
+    Latest,
+}
+
+impl Default for ChannelRules {
+    fn default() -> Self {
+        Self {
+            pattern: String::new(),
+            subscribe: ChannelAccess::Open,
+            publish: ChannelAccess::Open,
+            history: 0,
+            history_size: limits::CHANNEL_HISTORY_SIZE,
+            history_age: limits::CHANNEL_HISTORY_AGE,
+            slow: SlowSubscriber::Disconnect,
+            behind: limits::CHANNEL_BEHIND,
+            message_size: limits::CHANNEL_MESSAGE_SIZE,
+        }
+    }
+}
+
+const ACCESSES: [(&str, ChannelAccess); 2] =
+    [("open", ChannelAccess::Open), ("none", ChannelAccess::None)];
+
+const SLOW: [(&str, SlowSubscriber); 3] = [
+    ("disconnect", SlowSubscriber::Disconnect),
+    ("drop_oldest", SlowSubscriber::DropOldest),
+    ("latest", SlowSubscriber::Latest),
+];
+
+/// The rules that are read or shown: the rows lead into a configuration, of which they alone are used.
+fn rules(config: &mut Config) -> &mut ChannelRules {
+    if config.channels.is_empty() {
+        config.channels.push(ChannelRules::default());
+    }
+    &mut config.channels[0]
+}
+
+/// As they are when they are shown.
+fn shown<T>(config: &Config, show: impl FnOnce(&ChannelRules) -> T) -> T {
+    let default = ChannelRules::default();
+    show(config.channels.first().unwrap_or(&default))
+}
+
+/// Reads all `[[channel]]`, in their order.
+pub(super) fn read(top: &Section<'_>, base: &Path, problems: &mut Problems) -> Vec<ChannelRules> {
+    let sections = top.sections("channel", &CHANNEL, problems);
+    sections.iter().filter_map(|section| read_one(section, base, problems)).collect()
+}
+
+fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<ChannelRules> {
+    if !section.has("pattern") {
+        problems.at(section.offset, "[[channel]] has no `pattern`; write \"chat.*\"");
+        return None;
+    }
+    let mut config = Config::defaults("", base);
+    let before = problems.len();
+    section.apply(&mut config, base, problems);
+    let read = rules(&mut config).clone();
+    if read.history == 0 && read.slow != SlowSubscriber::Disconnect {
+        let offset = section.item("slow").map_or(section.offset, |item| item.offset);
+        let why = "`slow` needs a history to take messages from; add `history = 100`";
+        problems.at(offset, why);
+    }
+    (problems.len() == before).then_some(read)
+}
+
+pub(super) static CHANNEL: SectionKeys = SectionKeys {
+    name: "[[channel]]",
+    own: &[
+        Key {
+            name: "pattern",
+            value: Value::Own {
+                takes: "text",
+                read: |config, item, _| {
+                    rules(config).pattern = word(item)?;
+                    Ok(())
+                },
+                show: |config| {
+                    shown(config, |rules| {
+                        (!rules.pattern.is_empty()).then(|| show_text(&rules.pattern))
+                    })
+                },
+            },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "The names of channels that this section is for: `\"news\"`; `\"chat.*\"` for every name that \
+             begins so. `*` stands for any characters, `?` for one, `[a-z]` for one of these, as in Redis. The first \
+             section that fits a name counts. Clients of HTTP reach channels with a section alone.",
+        },
+        Key {
+            name: "subscribe",
+            value: Value::Own {
+                takes: "`\"open\"` or `\"none\"`",
+                read: |config, item, _| {
+                    rules(config).subscribe = choice(item, &ACCESSES)?;
+                    Ok(())
+                },
+                show: |config| shown(config, |rules| show_choice(&ACCESSES, &rules.subscribe)),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Who may subscribe: every client, or none.",
+        },
+        Key {
+            name: "publish",
+            value: Value::Own {
+                takes: "`\"open\"` or `\"none\"`",
+                read: |config, item, _| {
+                    rules(config).publish = choice(item, &ACCESSES)?;
+                    Ok(())
+                },
+                show: |config| shown(config, |rules| show_choice(&ACCESSES, &rules.publish)),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Who may publish: every client, or none. Pages may in any case.",
+        },
+        Key {
+            name: "history",
+            value: Value::Whole(
+                |config| &mut rules(config).history,
+                0..=limits::CHANNEL_HISTORY_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "How many of the last messages are kept, so that a client that comes back gets what it missed.",
+        },
+        Key {
+            name: "history_size",
+            value: Value::Size(
+                |config| &mut rules(config).history_size,
+                1..=limits::CHANNEL_HISTORY_SIZE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "How many bytes of messages are kept of a channel. All channels of a scheduler keep 64 MiB together.",
+        },
+        Key {
+            name: "history_age",
+            value: Value::Deadline(|config| &mut rules(config).history_age),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "How long a message is kept.",
+        },
+        Key {
+            name: "slow",
+            value: Value::Own {
+                takes: "`\"disconnect\"`, `\"drop_oldest\"` or `\"latest\"`",
+                read: |config, item, _| {
+                    rules(config).slow = choice(item, &SLOW)?;
+                    Ok(())
+                },
+                show: |config| shown(config, |rules| show_choice(&SLOW, &rules.slow)),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "What happens to a subscriber for which more than `behind` waits: its connection ends (a WebSocket with \
+             close code 4008), or it gets the messages that the history still has when it can follow again, or the latest alone.",
+        },
+        Key {
+            name: "behind",
+            value: Value::Size(
+                |config| &mut rules(config).behind,
+                1024..=limits::CHANNEL_BEHIND_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "How many bytes may wait for a subscriber.",
+        },
+        Key {
+            name: "message_size",
+            value: Value::Size(
+                |config| &mut rules(config).message_size,
+                1..=limits::CHANNEL_MESSAGE_SIZE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "How many bytes a message may have; a longer one is refused.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+pub(super) static CHANNELS: SectionKeys = SectionKeys {
+    name: "[channels]",
+    own: &[Key {
+        name: "origins",
+        value: Value::Own {
+            takes: "list of origins",
+            read: |config, item, reading| {
+                config.channel_origins = item.list(reading.problems, origin)?;
+                Ok(())
+            },
+            show: |config| Some(show_texts(&config.channel_origins)),
+        },
+        absent: Absent::Default,
+        change: Change::Reload,
+        text: "Sites whose pages may use the channels from a browser, beside those of the server itself: \
+         `\"https://example.org\"`, or `\"*\"` for all. The browser of a page of another site is answered 403.",
+    }],
+    shared: &[],
+    shared_in: "",
+};
+
+fn origin(item: &Item<'_>) -> Result<String, String> {
+    let text = borrowed_text(item, "an origin in quotes such as \"https://example.org\"")?;
+    let is_origin = text == "*"
+        || text.split_once("://").is_some_and(|(scheme, host)| {
+            matches!(scheme, "http" | "https")
+                && !host.is_empty()
+                && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"/?#@\\".contains(&byte))
+        });
+    if is_origin {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err(cannot_be(item, text, "write it as \"https://example.org\", without a path"))
+    }
+}

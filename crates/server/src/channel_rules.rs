@@ -1,0 +1,49 @@
+//! What the configuration says of channels, as rules of the crate that keeps them.
+//!
+//! Owns the translation, and that both have the same defaults.
+
+use channels::{Access, Glob, HistoryRules, Rulebook, Rules, Slow};
+use config::{ChannelAccess, ChannelRules, SlowSubscriber};
+use runtime::clock::milliseconds;
+
+// A channel without a section, which clients of RESP may use, has the defaults of one with a section.
+const _: () = {
+    assert!(config::limits::CHANNEL_BEHIND == channels::limits::BEHIND);
+    assert!(config::limits::CHANNEL_MESSAGE_SIZE == channels::limits::MESSAGE_SIZE);
+    assert!(
+        config::limits::CHANNEL_HISTORY_SIZE_MAX < channels::limits::HISTORY_BYTES as u64,
+        "no channel has all of it"
+    );
+    assert!(
+        config::limits::CHANNEL_MESSAGE_SIZE_MAX < wire::limits::RESP_COMMAND_SIZE as u64,
+        "a command can carry the largest message"
+    );
+};
+
+/// The rules of all channels.
+pub(crate) fn rulebook(configured: &[ChannelRules]) -> Rulebook {
+    Rulebook::new(configured.iter().map(|of| (Glob::new(&of.pattern), rules(of))))
+}
+
+fn rules(of: &ChannelRules) -> Rules {
+    let access = |access| match access {
+        ChannelAccess::Open => Access::Open,
+        ChannelAccess::None => Access::Closed,
+    };
+    Rules {
+        history: HistoryRules {
+            count: u32::try_from(of.history).unwrap_or(u32::MAX),
+            bytes: of.history_size,
+            age_ms: milliseconds(of.history_age),
+        },
+        subscribe: access(of.subscribe),
+        publish: access(of.publish),
+        slow: match of.slow {
+            SlowSubscriber::Disconnect => Slow::Disconnect,
+            SlowSubscriber::DropOldest => Slow::DropOldest,
+            SlowSubscriber::Latest => Slow::Latest,
+        },
+        behind: of.behind,
+        message_size: of.message_size,
+    }
+}

@@ -1,0 +1,67 @@
+//! A client's event stream (HTML, section 9.2): a subscriber that says nothing.
+//!
+//! Owns its session, which is a subscription and a comment now and then, so that what stands between does not take it for dead.
+
+use channels::{Format, Position, Refusal, Subscription};
+use runtime::service::{Context, Event, Next, Progress};
+
+use crate::limits::PING_INTERVAL_MS;
+use crate::message::Message;
+use crate::site::Site;
+
+/// An event stream.
+#[derive(Debug)]
+pub struct EventStream {
+    subscription: Subscription,
+}
+
+impl EventStream {
+    /// A stream of a channel, from a position on.
+    pub(super) fn open(
+        name: &str,
+        since: Option<Position>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Result<Self, Refusal> {
+        let format = Format::EventStream;
+        let out = context.output.buffer();
+        let subscription = site.channels.subscribe(name, format, context.id, since, out)?;
+        context.set_deadline_after_ms(PING_INTERVAL_MS);
+        Ok(Self { subscription })
+    }
+
+    /// Nothing that it sends means anything.
+    pub(super) fn on_input(input: &[u8]) -> Progress {
+        Progress { consumed: input.len(), next: Next::Read }
+    }
+
+    pub(super) fn on_event(
+        &mut self,
+        site: &mut Site,
+        event: Event,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        let own = std::slice::from_ref(&self.subscription);
+        match event {
+            Event::OutputDrained => {
+                site.channels.on_drained(own);
+                context.set_deadline_after_ms(PING_INTERVAL_MS);
+                Next::Read
+            }
+            Event::Resumed if site.channels.is_too_slow(own) => Next::Finish,
+            Event::DeadlineReached => {
+                context.output.put(b":\n\n");
+                context.set_deadline_after_ms(PING_INTERVAL_MS);
+                Next::Read
+            }
+            Event::Resumed | Event::PeerFinished => Next::Read,
+            // A browser comes back, and names the last event that it got.
+            Event::InputEnded | Event::Draining | Event::Overloaded => Next::Finish,
+            Event::Connected | Event::ConnectFailed(_) => Next::Abort,
+        }
+    }
+
+    pub(super) fn on_close(self, site: &mut Site) {
+        site.channels.unsubscribe(self.subscription);
+    }
+}

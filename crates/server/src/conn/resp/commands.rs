@@ -1,0 +1,207 @@
+//! The commands of a session, and those that tell clients about it.
+//!
+//! Owns the list of commands, and the words of Redis for what is wrong with one.
+
+use runtime::service::Context;
+use wire::resp::{
+    Command, Version, write_array, write_bulk, write_error, write_integer, write_map, write_null,
+    write_simple,
+};
+
+use super::{After, Session, pubsub};
+use crate::message::Message;
+use crate::site::Site;
+
+/// Most bytes of a command's name that an error shows.
+const SHOWN_BYTES: usize = 128;
+
+/// Runs one command.
+pub(super) fn run(
+    session: &mut Session,
+    command: &Command<'_>,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let name = String::from_utf8_lossy(command.argument(0)).to_ascii_lowercase();
+    let only_reads = session.version == Version::Two && session.subscriptions() > 0;
+    if only_reads && !is_for_subscribers(&name) {
+        let text = format!(
+            "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+        );
+        write_error(context.output.buffer(), &text);
+        return After::More;
+    }
+    let out = context.output.buffer();
+    let (least, most) = match &*name {
+        "ping" => (1, 2),
+        "echo" => (2, 2),
+        "hello" | "subscribe" | "psubscribe" | "client" | "pubsub" | "command" | "auth" => {
+            (usize::from(name != "hello" && name != "command") + 1, usize::MAX)
+        }
+        "unsubscribe" | "punsubscribe" | "quit" => (1, usize::MAX),
+        "reset" => (1, 1),
+        "publish" => (3, 3),
+        _ => {
+            unknown(command, out);
+            return After::More;
+        }
+    };
+    if command.len() < least || command.len() > most {
+        let text = format!("ERR wrong number of arguments for '{name}' command");
+        write_error(out, &text);
+        return After::More;
+    }
+    match &*name {
+        "ping" => ping(session, command, out),
+        "echo" => write_bulk(out, command.argument(1)),
+        "hello" => hello(session, command, out),
+        "auth" => write_error(
+            out,
+            "ERR AUTH <password> called without any password configured for the default user. \
+             Are you sure your configuration is correct?",
+        ),
+        "client" => client(session, command, out),
+        // The documentation of commands, which redis-cli asks for when it starts: there is none to be had here.
+        "command" => write_array(out, 0),
+        "quit" => {
+            write_simple(out, "OK");
+            return After::End;
+        }
+        "reset" => {
+            pubsub::reset(session, site);
+            session.version = Version::Two;
+            session.name.clear();
+            write_simple(out, "RESET");
+        }
+        "publish" => return pubsub::publish(session, command, site, context),
+        "subscribe" | "psubscribe" => pubsub::subscribe(session, command, &name, site, context),
+        "unsubscribe" | "punsubscribe" => pubsub::unsubscribe(session, command, &name, site, out),
+        _ => return pubsub::about(session, command, site, out),
+    }
+    After::More
+}
+
+fn is_for_subscribers(name: &str) -> bool {
+    matches!(
+        name,
+        "subscribe" | "psubscribe" | "unsubscribe" | "punsubscribe" | "ping" | "quit" | "reset"
+    )
+}
+
+/// As Redis says it, with the arguments that it shows.
+fn unknown(command: &Command<'_>, out: &mut Vec<u8>) {
+    let shown =
+        |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES)]).into_owned();
+    let mut arguments = String::new();
+    for argument in command.arguments_from(1) {
+        if arguments.len() >= SHOWN_BYTES {
+            break;
+        }
+        arguments.push_str(&format!("'{}' ", shown(argument)));
+    }
+    let name = shown(command.argument(0));
+    write_error(
+        out,
+        &format!("ERR unknown command '{name}', with args beginning with: {arguments}"),
+    );
+}
+
+fn ping(session: &Session, command: &Command<'_>, out: &mut Vec<u8>) {
+    let text = command.argument(1);
+    if session.version == Version::Two && session.subscriptions() > 0 {
+        write_array(out, 2);
+        write_bulk(out, b"pong");
+        write_bulk(out, text);
+    } else if command.len() == 1 {
+        write_simple(out, "PONG");
+    } else {
+        write_bulk(out, text);
+    }
+}
+
+/// `HELLO [2|3 [AUTH user password] [SETNAME name]]`.
+fn hello(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
+    let version = match command.argument(1) {
+        b"" => session.version,
+        b"2" => Version::Two,
+        b"3" => Version::Three,
+        _ => return write_error(out, "NOPROTO unsupported protocol version"),
+    };
+    let mut name = None;
+    let mut at = 2;
+    while at < command.len() {
+        let option = command.argument(at).to_ascii_lowercase();
+        match (&*option, command.len() - at) {
+            (b"auth", 3..) => {
+                let text = "WRONGPASS invalid username-password pair or user is disabled.";
+                return write_error(out, text);
+            }
+            (b"setname", 2..) => {
+                name = Some(command.argument(at + 1).to_vec());
+                at += 2;
+            }
+            _ => {
+                let option = String::from_utf8_lossy(&option).into_owned();
+                return write_error(out, &format!("ERR Syntax error in HELLO option '{option}'"));
+            }
+        }
+    }
+    if let Some(name) = name {
+        if !is_client_name(&name) {
+            return write_error(out, BAD_NAME);
+        }
+        session.name = name;
+    }
+    session.version = version;
+    write_map(out, 7, version);
+    write_bulk(out, b"server");
+    write_bulk(out, b"velodrome");
+    write_bulk(out, b"version");
+    write_bulk(out, env!("CARGO_PKG_VERSION").as_bytes());
+    write_bulk(out, b"proto");
+    write_integer(out, if version == Version::Three { 3 } else { 2 });
+    write_bulk(out, b"id");
+    write_integer(out, i64::try_from(session.number).unwrap_or(i64::MAX));
+    write_bulk(out, b"mode");
+    write_bulk(out, b"standalone");
+    write_bulk(out, b"role");
+    write_bulk(out, b"master");
+    write_bulk(out, b"modules");
+    write_array(out, 0);
+}
+
+const BAD_NAME: &str = "ERR Client names cannot contain spaces, newlines or special characters.";
+
+fn is_client_name(name: &[u8]) -> bool {
+    name.len() <= SHOWN_BYTES && name.iter().all(u8::is_ascii_graphic)
+}
+
+/// What client libraries send by themselves: names, their own version, and the question for their number.
+fn client(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
+    let verb = command.argument(1).to_ascii_lowercase();
+    match (&*verb, command.len()) {
+        (b"setname", 3) if is_client_name(command.argument(2)) => {
+            session.name = command.argument(2).to_vec();
+            write_simple(out, "OK");
+        }
+        (b"setname", 3) => write_error(out, BAD_NAME),
+        (b"setinfo", 4) => {
+            let attribute = command.argument(2).to_ascii_lowercase();
+            if matches!(&*attribute, b"lib-name" | b"lib-ver") {
+                write_simple(out, "OK");
+            } else {
+                write_error(out, "ERR Unrecognized option");
+            }
+        }
+        (b"getname", 2) if session.name.is_empty() => write_null(out, session.version),
+        (b"getname", 2) => write_bulk(out, &session.name),
+        (b"id", 2) => write_integer(out, i64::try_from(session.number).unwrap_or(i64::MAX)),
+        _ => {
+            let shown = String::from_utf8_lossy(&verb[..verb.len().min(SHOWN_BYTES)]).into_owned();
+            let text = format!(
+                "ERR unknown subcommand or wrong number of arguments for '{shown}'. Try CLIENT HELP."
+            );
+            write_error(out, &text);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A connection of a Redis client (RESP2 and RESP3).
+//!
+//! Owns its session: what it has said of itself, and what it is subscribed to. What each command does is in `commands` and `pubsub`.
+
+mod commands;
+mod pubsub;
+
+use channels::Subscription;
+use runtime::limits::ENDPOINTS;
+use runtime::service::{Context, Event, Next, Progress};
+use runtime::slots::ProcessId;
+use wire::resp::{Command, Limits, Parser, Version, write_error};
+
+use crate::message::Message;
+use crate::site::Site;
+
+/// What the connections of Redis clients on a scheduler share.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    parser: Parser,
+    /// How many there were, for their numbers.
+    count: u64,
+}
+
+/// A connection of a Redis client.
+#[derive(Debug)]
+pub struct Session {
+    /// Its process, for what it waits for.
+    process: ProcessId,
+    number: u64,
+    version: Version,
+    name: Vec<u8>,
+    channels: Vec<(Box<str>, Subscription)>,
+    patterns: Vec<(Box<str>, Subscription)>,
+}
+
+/// What follows a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// The next one.
+    More,
+    /// The same one again, when another scheduler has answered.
+    Wait,
+    /// The end.
+    End,
+}
+
+impl Session {
+    /// A session of a client that was just accepted.
+    pub(super) fn new(clients: &mut Clients, context: &mut Context<'_, Message>) -> Self {
+        clients.count += 1;
+        // No other client of any scheduler has it.
+        let number = clients.count * ENDPOINTS as u64 + u64::from(context.mail.endpoint().0);
+        context.clear_deadline();
+        Self {
+            process: context.id,
+            number,
+            version: Version::Two,
+            name: Vec::new(),
+            channels: Vec::new(),
+            patterns: Vec::new(),
+        }
+    }
+
+    /// Whether it may be closed where room is needed: a subscriber waits for something.
+    pub(super) fn is_idle(&self) -> bool {
+        self.channels.is_empty() && self.patterns.is_empty()
+    }
+
+    pub(super) fn on_input(
+        &mut self,
+        clients: &mut Clients,
+        site: &mut Site,
+        input: &[u8],
+        context: &mut Context<'_, Message>,
+    ) -> Progress {
+        let limits = Limits::default();
+        let mut consumed = 0;
+        loop {
+            if context.output_is_full() {
+                return Progress { consumed, next: Next::Park };
+            }
+            let command = match clients.parser.parse(&input[consumed..], &limits) {
+                Ok(Some(command)) => command,
+                Ok(None) => return Progress { consumed, next: Next::Read },
+                Err(problem) => {
+                    write_error(context.output.buffer(), &problem.text());
+                    return Progress { consumed: input.len(), next: Next::Linger };
+                }
+            };
+            let length = command.length;
+            match self.run(&command, site, context) {
+                After::More => consumed += length,
+                After::Wait => return Progress { consumed, next: Next::Park },
+                After::End => {
+                    return Progress { consumed: input.len(), next: Next::Linger };
+                }
+            }
+        }
+    }
+
+    pub(super) fn on_event(
+        &mut self,
+        site: &mut Site,
+        event: Event,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        match event {
+            Event::OutputDrained => {
+                for (_, subscription) in &self.channels {
+                    site.channels.on_drained(std::slice::from_ref(subscription));
+                }
+                Next::Read
+            }
+            Event::Resumed if self.is_too_slow(site) => Next::Finish,
+            Event::InputEnded | Event::Draining => Next::Finish,
+            Event::Overloaded => {
+                write_error(context.output.buffer(), "ERR max memory reached");
+                Next::Linger
+            }
+            Event::Resumed | Event::DeadlineReached | Event::PeerFinished => Next::Read,
+            Event::Connected | Event::ConnectFailed(_) => Next::Abort,
+        }
+    }
+
+    fn is_too_slow(&self, site: &Site) -> bool {
+        let mut all = self.channels.iter().chain(&self.patterns);
+        all.any(|(_, subscription)| site.channels.is_too_slow(std::slice::from_ref(subscription)))
+    }
+
+    pub(super) fn on_close(self, site: &mut Site) {
+        site.channels.forget(self.process);
+        for (_, subscription) in self.channels.into_iter().chain(self.patterns) {
+            site.channels.unsubscribe(subscription);
+        }
+    }
+
+    /// Subscriptions of both kinds, as replies count them.
+    fn subscriptions(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+
+    fn run(
+        &mut self,
+        command: &Command<'_>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        if command.is_empty() {
+            return After::More;
+        }
+        commands::run(self, command, site, context)
+    }
+}

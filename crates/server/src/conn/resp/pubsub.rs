@@ -1,0 +1,228 @@
+//! Publishing and subscribing with the commands of Redis.
+//!
+//! Owns what they answer. A subscription to a channel whose rules refuse it is answered with an error, as Redis does with its
+//! access control.
+
+use std::sync::Arc;
+
+use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
+use channels::{
+    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscription, Told,
+    check_name,
+};
+use runtime::service::Context;
+use wire::resp::{
+    Command, Version, write_array, write_bulk, write_error, write_integer, write_null, write_push,
+};
+
+use super::{After, Session};
+use crate::message::Message;
+use crate::site::Site;
+
+fn format_of(session: &Session) -> Format {
+    match session.version {
+        Version::Two => Format::Resp2,
+        Version::Three => Format::Resp3,
+    }
+}
+
+fn begin(session: &Session, parts: usize, out: &mut Vec<u8>) {
+    match session.version {
+        Version::Two => write_array(out, parts),
+        Version::Three => write_push(out, parts),
+    }
+}
+
+fn refusal_text(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Denied => format!("NOPERM {refusal}"),
+        Refusal::Busy => format!("BUSY {refusal}"),
+        Refusal::TooLarge | Refusal::Full => format!("ERR {refusal}"),
+    }
+}
+
+/// `PUBLISH channel message`: how many subscribers get it.
+pub(super) fn publish(
+    session: &Session,
+    command: &Command<'_>,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let result = match site.channels.outcome(session.process) {
+        Outcome::Awaited => return After::Wait,
+        Outcome::Known(result) => result,
+        Outcome::None => {
+            let name = match check_name(command.argument(1)) {
+                Ok(name) => name,
+                Err(problem) => {
+                    write_error(context.output.buffer(), &format!("ERR {problem}"));
+                    return After::More;
+                }
+            };
+            let body = Body::of_bytes(command.argument(2));
+            let publisher = Publisher { process: session.process, told: Told::ByResuming };
+            let now_ms = context.now.monotonic_ms();
+            match site.channels.publish(name, body, Some(publisher), now_ms) {
+                Ok(Some(published)) => Ok(published),
+                Ok(None) => return After::Wait,
+                Err(refusal) => Err(refusal),
+            }
+        }
+    };
+    let out = context.output.buffer();
+    match result {
+        Ok(Published { receivers, .. }) => write_integer(out, i64::from(receivers)),
+        Err(refusal) => write_error(out, &refusal_text(refusal)),
+    }
+    After::More
+}
+
+/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: an answer for each.
+pub(super) fn subscribe(
+    session: &mut Session,
+    command: &Command<'_>,
+    verb: &str,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) {
+    for argument in command.arguments_from(1) {
+        let out = context.output.buffer();
+        let name = match check_name(argument) {
+            Ok(name) => name,
+            Err(problem) => {
+                write_error(out, &format!("ERR {problem}"));
+                continue;
+            }
+        };
+        let own = own(session, verb);
+        if !own.iter().any(|(known, _)| **known == *name) {
+            let made = if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
+                Err(Refusal::Full)
+            } else if verb == "psubscribe" {
+                site.channels.subscribe_to_pattern(name, format_of(session), session.process)
+            } else {
+                site.channels.subscribe(name, format_of(session), session.process, None, out)
+            };
+            match made {
+                Ok(subscription) => own_mut(session, verb).push((name.into(), subscription)),
+                Err(refusal) => {
+                    write_error(out, &refusal_text(refusal));
+                    continue;
+                }
+            }
+        }
+        answer(session, verb, Some(name), context.output.buffer());
+    }
+}
+
+/// `UNSUBSCRIBE [channel …]` and `PUNSUBSCRIBE [pattern …]`: without names, from all.
+pub(super) fn unsubscribe(
+    session: &mut Session,
+    command: &Command<'_>,
+    verb: &str,
+    site: &mut Site,
+    out: &mut Vec<u8>,
+) {
+    let kind = if verb == "punsubscribe" { "psubscribe" } else { "subscribe" };
+    if command.len() == 1 {
+        let all = std::mem::take(own_mut(session, kind));
+        if all.is_empty() {
+            answer(session, verb, None, out);
+        }
+        let mut left = all.len();
+        for (name, subscription) in all {
+            left -= 1;
+            site.channels.unsubscribe(subscription);
+            write_answer(session, verb, Some(&name), session.subscriptions() + left, out);
+        }
+        return;
+    }
+    for argument in command.arguments_from(1) {
+        let name = String::from_utf8_lossy(argument).into_owned();
+        let own = own_mut(session, kind);
+        if let Some(at) = own.iter().position(|(known, _)| **known == *name) {
+            let (_, subscription) = own.remove(at);
+            site.channels.unsubscribe(subscription);
+        }
+        answer(session, verb, Some(&name), out);
+    }
+}
+
+/// The session is as it was when it began.
+pub(super) fn reset(session: &mut Session, site: &mut Site) {
+    let channels = std::mem::take(&mut session.channels);
+    for (_, subscription) in channels.into_iter().chain(std::mem::take(&mut session.patterns)) {
+        site.channels.unsubscribe(subscription);
+    }
+}
+
+fn own<'s>(session: &'s Session, verb: &str) -> &'s Vec<(Box<str>, Subscription)> {
+    if verb == "psubscribe" { &session.patterns } else { &session.channels }
+}
+
+fn own_mut<'s>(session: &'s mut Session, verb: &str) -> &'s mut Vec<(Box<str>, Subscription)> {
+    if verb == "psubscribe" { &mut session.patterns } else { &mut session.channels }
+}
+
+fn answer(session: &Session, verb: &str, name: Option<&str>, out: &mut Vec<u8>) {
+    write_answer(session, verb, name, session.subscriptions(), out);
+}
+
+fn write_answer(
+    session: &Session,
+    verb: &str,
+    name: Option<&str>,
+    count: usize,
+    out: &mut Vec<u8>,
+) {
+    begin(session, 3, out);
+    write_bulk(out, verb.as_bytes());
+    match name {
+        Some(name) => write_bulk(out, name.as_bytes()),
+        None => write_null(out, session.version),
+    }
+    write_integer(out, i64::try_from(count).unwrap_or(i64::MAX));
+}
+
+/// `PUBSUB CHANNELS [pattern]`, `PUBSUB NUMSUB [channel …]`, `PUBSUB NUMPAT`, of all schedulers.
+pub(super) fn about(
+    session: &Session,
+    command: &Command<'_>,
+    site: &mut Site,
+    out: &mut Vec<u8>,
+) -> After {
+    let verb = command.argument(1).to_ascii_lowercase();
+    let name = |argument: &[u8]| Arc::from(String::from_utf8_lossy(argument));
+    let question = match (&*verb, command.len()) {
+        (b"channels", 2) => Question::Channels(Glob::new("*")),
+        (b"channels", 3) => Question::Channels(Glob::new(&name(command.argument(2)))),
+        (b"numsub", _) => Question::Subscribers(command.arguments_from(2).map(name).collect()),
+        (b"numpat", 2) => Question::Patterns,
+        _ => {
+            let text = "ERR unknown subcommand or wrong number of arguments for 'pubsub'. Try PUBSUB HELP.";
+            write_error(out, text);
+            return After::More;
+        }
+    };
+    let Some(found) = site.channels.survey(session.process, &question) else { return After::Wait };
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    match question {
+        Question::Channels(_) => {
+            write_array(out, found.len());
+            for (name, _) in found {
+                write_bulk(out, name.as_bytes());
+            }
+        }
+        Question::Subscribers(names) => {
+            write_array(out, 2 * names.len());
+            for name in names {
+                let count =
+                    found.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+                write_bulk(out, name.as_bytes());
+                write_integer(out, number(count));
+            }
+        }
+        Question::Patterns => write_integer(out, number(found.len() as u64)),
+    }
+    After::More
+}

@@ -1,0 +1,268 @@
+//! A client's WebSocket: a subscriber that may publish.
+//!
+//! Owns its session: frames in, closes and pings out. Which orders in JSON there are is in `orders`. Messages of channels are queued
+//! past it and never touch it.
+
+mod orders;
+
+use channels::{Format, Refusal, Subscription};
+use runtime::service::{Context, Event, Next, Progress};
+use wire::websocket::{
+    CloseCode, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control, write_frame,
+};
+
+use crate::limits::{PING_INTERVAL_MS, PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
+use crate::message::Message;
+use crate::site::Site;
+
+/// What the sockets of a scheduler share.
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    /// Where payload is unmasked.
+    scratch: Vec<u8>,
+    /// Bytes of messages whose end has not come.
+    partial_bytes: usize,
+}
+
+/// A WebSocket.
+#[derive(Debug)]
+pub struct Socket {
+    reader: Reader,
+    speaks: Speaks,
+    subscriptions: Vec<Subscription>,
+    sign: Sign,
+}
+
+/// What its messages are.
+#[derive(Debug)]
+enum Speaks {
+    /// Those of this channel, as they were published.
+    Plain(Box<str>),
+    /// Objects in JSON; the names of its subscriptions, in their order.
+    Json(Vec<Box<str>>),
+}
+
+/// Whether the client has shown that it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    /// It has sent something since it was last asked.
+    Heard,
+    /// It was asked.
+    Asked,
+}
+
+/// What a close tells of a subscriber that was too slow.
+const TOO_SLOW: CloseCode = match CloseCode::of_application(4008) {
+    Some(code) => code,
+    None => CloseCode::POLICY,
+};
+
+/// What follows a message of the client.
+enum After {
+    /// The next one.
+    More,
+    /// A close with this code and reason.
+    Close(CloseCode, &'static str),
+}
+
+impl Socket {
+    /// A socket that gets a channel's messages as they were published, and publishes to it what it sends.
+    pub(super) fn plain(
+        name: Box<str>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Result<Self, Refusal> {
+        let format = Format::WebSocket;
+        let out = context.output.buffer();
+        let subscription = site.channels.subscribe(&name, format, context.id, None, out)?;
+        context.set_deadline_after_ms(PING_INTERVAL_MS);
+        let (reader, sign) = (Reader::default(), Sign::Heard);
+        Ok(Self { reader, speaks: Speaks::Plain(name), subscriptions: vec![subscription], sign })
+    }
+
+    /// A socket that speaks objects.
+    pub(super) fn json(
+        name: Option<Box<str>>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Result<Self, Refusal> {
+        context.set_deadline_after_ms(PING_INTERVAL_MS);
+        let mut socket = Self {
+            reader: Reader::default(),
+            speaks: Speaks::Json(Vec::new()),
+            subscriptions: Vec::new(),
+            sign: Sign::Heard,
+        };
+        if let Some(name) = name {
+            socket.subscribe(name, None, site, context)?;
+        }
+        Ok(socket)
+    }
+
+    pub(super) fn on_input(
+        &mut self,
+        sockets: &mut Sockets,
+        site: &mut Site,
+        input: &[u8],
+        context: &mut Context<'_, Message>,
+    ) -> Progress {
+        self.sign = Sign::Heard;
+        context.set_deadline_after_ms(PING_INTERVAL_MS);
+        let held = self.reader.held_bytes();
+        let mut scratch = std::mem::take(&mut sockets.scratch);
+        let progress = self.take_frames(site, input, &mut scratch, context);
+        sockets.scratch = scratch;
+        sockets.partial_bytes = sockets.partial_bytes + self.reader.held_bytes() - held;
+        if sockets.partial_bytes > SOCKETS_PARTIAL_BYTES && self.reader.held_bytes() > held {
+            return Progress {
+                consumed: input.len(),
+                next: close(
+                    CloseCode::TRY_AGAIN_LATER,
+                    "too many messages have come in part",
+                    context,
+                ),
+            };
+        }
+        progress
+    }
+
+    fn take_frames(
+        &mut self,
+        site: &mut Site,
+        input: &[u8],
+        scratch: &mut Vec<u8>,
+        context: &mut Context<'_, Message>,
+    ) -> Progress {
+        let limits = Limits::default();
+        let mut consumed = 0;
+        loop {
+            if context.output_is_full() {
+                return Progress { consumed, next: Next::Park };
+            }
+            let step = self.reader.next(Role::Server, &limits, &input[consumed..], scratch);
+            let (used, step) = match step {
+                Ok(step) => step,
+                Err(failure) => {
+                    let next = close(failure.code(), failure.reason(), context);
+                    return Progress { consumed: input.len(), next };
+                }
+            };
+            consumed += used;
+            let after = match step {
+                Step::NeedMore => return Progress { consumed, next: Next::Read },
+                Step::Pong => After::More,
+                Step::Ping(payload) => {
+                    write_control(context.output.buffer(), Opcode::Pong, payload);
+                    After::More
+                }
+                Step::Close(code) => {
+                    write_close(context.output.buffer(), code, "");
+                    return Progress { consumed: input.len(), next: Next::Finish };
+                }
+                Step::Message(kind, bytes) => self.on_message(kind, bytes, site, context),
+            };
+            if let After::Close(code, reason) = after {
+                let next = close(code, reason, context);
+                return Progress { consumed: input.len(), next };
+            }
+        }
+    }
+
+    pub(super) fn on_event(
+        &mut self,
+        site: &mut Site,
+        event: Event,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        match event {
+            Event::InputEnded => Next::Finish,
+            Event::OutputDrained => {
+                site.channels.on_drained(&self.subscriptions);
+                Next::Read
+            }
+            Event::Resumed if site.channels.is_too_slow(&self.subscriptions) => {
+                close(TOO_SLOW, "too slow for the channel", context)
+            }
+            Event::DeadlineReached if self.sign == Sign::Asked => {
+                close(CloseCode::GOING_AWAY, "no answer to a ping", context)
+            }
+            Event::DeadlineReached => {
+                self.sign = Sign::Asked;
+                context.set_deadline_after_ms(PING_TIMEOUT_MS);
+                write_control(context.output.buffer(), Opcode::Ping, b"");
+                self.unchanged(context)
+            }
+            Event::Draining => close(CloseCode::GOING_AWAY, "the server stops", context),
+            Event::Overloaded => close(CloseCode::TRY_AGAIN_LATER, "no memory", context),
+            Event::Resumed | Event::PeerFinished => self.unchanged(context),
+            Event::Connected | Event::ConnectFailed(_) => Next::Abort,
+        }
+    }
+
+    /// It goes on as it was: one whose output is full reads nothing.
+    fn unchanged(&self, context: &Context<'_, Message>) -> Next {
+        if context.output_is_full() { Next::Park } else { Next::Read }
+    }
+
+    pub(super) fn on_close(self, sockets: &mut Sockets, site: &mut Site) {
+        sockets.partial_bytes -= self.reader.held_bytes();
+        for subscription in self.subscriptions {
+            site.channels.unsubscribe(subscription);
+        }
+    }
+
+    /// What the client says.
+    fn on_message(
+        &mut self,
+        kind: Kind,
+        bytes: &[u8],
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        match &self.speaks {
+            Speaks::Plain(name) => {
+                let body = match kind {
+                    Kind::Text => channels::Body::of_bytes(bytes),
+                    Kind::Binary => channels::Body::of_binary(bytes),
+                };
+                match site.channels.publish(name, body, None, context.now.monotonic_ms()) {
+                    Ok(_) => After::More,
+                    Err(Refusal::Denied) => {
+                        After::Close(CloseCode::POLICY, "publishing is not allowed")
+                    }
+                    Err(Refusal::TooLarge) => {
+                        After::Close(CloseCode::TOO_BIG, "message is too large")
+                    }
+                    Err(Refusal::Full | Refusal::Busy) => {
+                        After::Close(CloseCode::TRY_AGAIN_LATER, "the channel has no room")
+                    }
+                }
+            }
+            Speaks::Json(_) if kind == Kind::Binary => {
+                After::Close(CloseCode::UNSUPPORTED, "orders are text")
+            }
+            Speaks::Json(_) => {
+                self.obey(bytes, site, context);
+                After::More
+            }
+        }
+    }
+}
+
+/// Says why the connection ends. The client answers and ends it; what it sends until then is discarded.
+pub(super) fn close(code: CloseCode, reason: &str, context: &mut Context<'_, Message>) -> Next {
+    write_close(context.output.buffer(), Some(code), reason);
+    Next::Linger
+}
+
+/// An object for the client.
+fn tell(text: &str, context: &mut Context<'_, Message>) {
+    write_frame(context.output.buffer(), Opcode::Text, text.as_bytes());
+}
+
+/// What became of a message that went to another scheduler, as a frame for its publisher.
+pub(super) fn receipt(number: u64, result: Result<channels::Published, Refusal>) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_frame(&mut out, Opcode::Text, orders::published(number, result).as_bytes());
+    out
+}

@@ -1,0 +1,180 @@
+//! What clients order by objects in JSON, and what they are answered.
+//!
+//! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`, `{"publish":"NAME","data":VALUE,"id":1}`.
+
+use std::borrow::Cow;
+
+use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
+use channels::{Body, Format, Position, Published, Publisher, Refusal, Told, check_name};
+use runtime::service::Context;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Socket, Speaks, tell};
+use crate::message::Message;
+use crate::site::Site;
+
+/// An order: one of its first three is there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order<'o> {
+    #[serde(borrow, default)]
+    subscribe: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    unsubscribe: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    publish: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    data: Option<&'o RawValue>,
+    #[serde(borrow, default)]
+    since: Option<Cow<'o, str>>,
+    #[serde(default)]
+    id: Option<u64>,
+}
+
+impl Socket {
+    /// Does what an object orders.
+    pub(super) fn obey(
+        &mut self,
+        text: &[u8],
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) {
+        let order: Order<'_> = match serde_json::from_slice(text) {
+            Ok(order) => order,
+            Err(error) => return refuse(&format!("no order: {error}"), None, None, context),
+        };
+        let id = order.id;
+        match (order.subscribe, order.unsubscribe, order.publish) {
+            (Some(name), None, None) => {
+                // A position that is none is one of another life of the channel.
+                let none = Position { epoch: 0, offset: u64::MAX };
+                let since = order.since.map(|since| since.parse().unwrap_or(none));
+                let subscribed = self.check(&name, site).and_then(|()| {
+                    let done = self.subscribe(name.as_ref().into(), since, site, context);
+                    done.map_err(|refusal| refusal.to_string())
+                });
+                if let Err(problem) = subscribed {
+                    refuse(&problem, Some(&name), id, context);
+                }
+            }
+            (None, Some(name), None) => self.unsubscribe(&name, id, site, context),
+            (None, None, Some(name)) => publish(&name, order.data, id, site, context),
+            _ => {
+                let problem =
+                    "no order: one of `subscribe`, `unsubscribe` and `publish` is to be there";
+                refuse(problem, None, id, context);
+            }
+        }
+    }
+
+    /// Whether there may be another subscription, to this channel.
+    fn check(&self, name: &str, site: &Site) -> Result<(), String> {
+        check_configured(name, site)?;
+        let Speaks::Json(names) = &self.speaks else { return Ok(()) };
+        if names.iter().any(|known| **known == *name) {
+            return Err("it is subscribed to already".to_owned());
+        }
+        if names.len() >= SUBSCRIPTIONS_PER_CONNECTION {
+            return Err(format!(
+                "a connection has at most {SUBSCRIPTIONS_PER_CONNECTION} subscriptions"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn subscribe(
+        &mut self,
+        name: Box<str>,
+        since: Option<Position>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Result<(), Refusal> {
+        let out = context.output.buffer();
+        let format = Format::WebSocketJson;
+        let subscription = site.channels.subscribe(&name, format, context.id, since, out)?;
+        self.subscriptions.push(subscription);
+        if let Speaks::Json(names) = &mut self.speaks {
+            names.push(name);
+        }
+        Ok(())
+    }
+
+    fn unsubscribe(
+        &mut self,
+        name: &str,
+        id: Option<u64>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) {
+        let Speaks::Json(names) = &mut self.speaks else { return };
+        let Some(at) = names.iter().position(|known| **known == *name) else {
+            return refuse("it is not subscribed to", Some(name), id, context);
+        };
+        names.swap_remove(at);
+        site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+        tell(&format!("{{\"unsubscribed\":{}}}", json(name)), context);
+    }
+}
+
+/// Clients of HTTP reach the channels that are configured.
+fn check_configured(name: &str, site: &Site) -> Result<(), String> {
+    check_name(name.as_bytes()).map_err(|problem| problem.to_string())?;
+    let configured = site.channels.rulebook().configured(name);
+    configured.map(drop).ok_or_else(|| "no [[channel]] has a pattern for this name".to_owned())
+}
+
+fn publish(
+    name: &str,
+    data: Option<&RawValue>,
+    id: Option<u64>,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) {
+    let body = data.ok_or_else(|| "`publish` needs `data`".to_owned());
+    let body = body.and_then(|data| {
+        check_configured(name, site)?;
+        Body::of_json(data.get().as_bytes()).map_err(|error| error.to_string())
+    });
+    let body = match body {
+        Ok(body) => body,
+        Err(problem) => return refuse(&problem, Some(name), id, context),
+    };
+    // Whoever gives a number wants to hear what became of it.
+    let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
+    match site.channels.publish(name, body, publisher, context.now.monotonic_ms()) {
+        Ok(Some(done)) => {
+            if let Some(id) = id {
+                tell(&published(id, Ok(done)), context);
+            }
+        }
+        Ok(None) => {}
+        Err(refusal) => refuse(&refusal.to_string(), Some(name), id, context),
+    }
+}
+
+/// What a client is told of the message with this number.
+pub(super) fn published(id: u64, result: Result<Published, Refusal>) -> String {
+    match result {
+        Ok(Published { position, receivers }) => {
+            format!("{{\"published\":\"{position}\",\"receivers\":{receivers},\"id\":{id}}}")
+        }
+        Err(refusal) => format!("{{\"error\":{},\"id\":{id}}}", json(&refusal.to_string())),
+    }
+}
+
+fn refuse(problem: &str, name: Option<&str>, id: Option<u64>, context: &mut Context<'_, Message>) {
+    let mut text = format!("{{\"error\":{}", json(problem));
+    if let Some(name) = name {
+        text.push_str(&format!(",\"channel\":{}", json(name)));
+    }
+    if let Some(id) = id {
+        text.push_str(&format!(",\"id\":{id}"));
+    }
+    text.push('}');
+    tell(&text, context);
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::Value::String(text.to_owned())
+}

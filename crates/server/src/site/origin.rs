@@ -1,0 +1,36 @@
+//! Which pages of browsers may use channels.
+//!
+//! Owns the comparison of their site with this one, and the field that tells a browser.
+
+use http::{Reply, Request};
+
+/// Whether a request comes from a page of a site that may use the channels.
+pub(super) enum Origin<'r> {
+    /// From no page, or one of this server.
+    Own,
+    /// From one of a site that is configured: its browser has to be told so.
+    Allowed(&'r [u8]),
+    /// From another.
+    Strange,
+}
+
+/// RFC 6454: a browser tells whose page sends the request.
+pub(super) fn origin_of<'r>(request: &Request<'r>, allowed: &[String]) -> Origin<'r> {
+    let Some(origin) = request.field("origin") else { return Origin::Own };
+    let host = request.host().unwrap_or_default();
+    let authority = origin.splitn(2, |byte| *byte == b'/').nth(1);
+    let authority = authority.and_then(|rest| rest.strip_prefix(b"/")).unwrap_or_default();
+    if !host.is_empty() && authority.eq_ignore_ascii_case(host.as_bytes()) {
+        return Origin::Own;
+    }
+    let is_allowed = |known: &String| known == "*" || origin.eq_ignore_ascii_case(known.as_bytes());
+    if allowed.iter().any(is_allowed) { Origin::Allowed(origin) } else { Origin::Strange }
+}
+
+/// Tells the browser that a page of that origin may read the answer (Fetch, section 3.3).
+pub(super) fn write_origin(origin: &Origin<'_>, reply: &mut Reply<'_>) {
+    if let Origin::Allowed(origin) = origin {
+        let _valid = reply.field("Access-Control-Allow-Origin", origin);
+        reply.prepared_fields(b"Vary: Origin\r\n");
+    }
+}

@@ -1,0 +1,16 @@
+//! What an HTTP connection becomes.
+//!
+//! Owns the choice, which the site makes and `conn` carries out.
+
+use channels::Position;
+
+/// What a connection becomes once its head is sent.
+#[derive(Debug)]
+pub(crate) enum Upgraded {
+    /// A WebSocket that gets a channel's messages as they were published.
+    Socket(Box<str>),
+    /// A WebSocket that speaks objects, and subscribes to this channel at once if there is one.
+    JsonSocket(Option<Box<str>>),
+    /// An event stream of a channel, from a position on.
+    Events(Box<str>, Option<Position>),
+}

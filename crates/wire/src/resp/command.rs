@@ -1,0 +1,355 @@
+//! Commands: arrays of bulk strings, or a line of words (inline).
+//!
+//! Owns where a command ends and what its arguments are. Arguments of arrays are lent from the input; those of lines may have
+//! escapes, and are copied.
+
+use std::ops::Range;
+
+use memchr::memchr;
+
+/// The bounds of a command. Beyond any of them: a [`Problem`], and the connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Arguments, the command's name among them.
+    pub arguments: usize,
+    /// Bytes of the whole command as it was sent.
+    pub command: usize,
+    /// Bytes of a line: an inline command, or the length of something.
+    pub line: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            arguments: crate::limits::RESP_ARGUMENTS,
+            command: crate::limits::RESP_COMMAND_SIZE,
+            line: crate::limits::RESP_LINE_SIZE,
+        }
+    }
+}
+
+/// Why bytes are no command. What follows them cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The number of arguments is none, or too large.
+    ArgumentCount,
+    /// An argument does not begin with a dollar sign; what is there instead.
+    ExpectedBulk(u8),
+    /// The length of an argument is none, or too large.
+    BulkLength,
+    /// A line is too long.
+    LineTooLong,
+    /// A line has a quotation mark without its other one.
+    UnbalancedQuotes,
+    /// The command is too long.
+    TooLarge,
+    /// An argument does not end where it should.
+    NoLineEnd,
+}
+
+impl Problem {
+    /// In the words of Redis, which clients show to people.
+    #[must_use]
+    pub fn text(self) -> String {
+        match self {
+            Self::ArgumentCount => "ERR Protocol error: invalid multibulk length".to_owned(),
+            Self::ExpectedBulk(byte) => {
+                let shown = if byte.is_ascii_graphic() { char::from(byte) } else { '?' };
+                format!("ERR Protocol error: expected '$', got '{shown}'")
+            }
+            Self::BulkLength => "ERR Protocol error: invalid bulk length".to_owned(),
+            Self::LineTooLong => "ERR Protocol error: too big inline request".to_owned(),
+            Self::UnbalancedQuotes => "ERR Protocol error: unbalanced quotes in request".to_owned(),
+            Self::TooLarge => "ERR Protocol error: command is too large".to_owned(),
+            Self::NoLineEnd => "ERR Protocol error: argument without its line end".to_owned(),
+        }
+    }
+}
+
+/// A command: its name is the first argument. An empty line is one without arguments.
+#[derive(Debug)]
+pub struct Command<'i> {
+    input: &'i [u8],
+    ranges: &'i [Range<usize>],
+    words: Vec<Vec<u8>>,
+    /// Bytes of the input that it takes.
+    pub length: usize,
+}
+
+impl Command<'_> {
+    /// How many arguments there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ranges.len() + self.words.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An argument, from 0; empty where there is none.
+    #[must_use]
+    pub fn argument(&self, at: usize) -> &[u8] {
+        match self.ranges.get(at) {
+            Some(range) => self.input.get(range.clone()).unwrap_or_default(),
+            None => self.words.get(at).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// The arguments from this one on.
+    pub fn arguments_from(&self, first: usize) -> impl Iterator<Item = &[u8]> {
+        (first..self.len()).map(|at| self.argument(at))
+    }
+}
+
+/// Reads commands, and keeps room for where their arguments are.
+#[derive(Debug, Default)]
+pub struct Parser {
+    ranges: Vec<Range<usize>>,
+}
+
+impl Parser {
+    /// Reads the first command of the input; `None` while it is not all there.
+    ///
+    /// ```
+    /// use wire::resp::{Limits, Parser};
+    ///
+    /// let mut parser = Parser::default();
+    /// let command = parser.parse(b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n", &Limits::default()).unwrap().unwrap();
+    /// assert_eq!((command.argument(0), command.argument(1), command.length), (&b"ECHO"[..], &b"hi"[..], 22));
+    /// ```
+    ///
+    /// # Errors
+    /// When it is no command.
+    pub fn parse<'i>(
+        &'i mut self,
+        input: &'i [u8],
+        limits: &Limits,
+    ) -> Result<Option<Command<'i>>, Problem> {
+        self.ranges.clear();
+        let length = match input.first() {
+            None => return Ok(None),
+            Some(b'*') => self.parse_array(input, limits)?,
+            Some(_) => return parse_line(input, limits),
+        };
+        let ranges = self.ranges.as_slice();
+        Ok(length.map(|length| Command { input, ranges, words: Vec::new(), length }))
+    }
+
+    fn parse_array(&mut self, input: &[u8], limits: &Limits) -> Result<Option<usize>, Problem> {
+        let Some((count, mut at)) = number(input, 1, limits, Problem::ArgumentCount)? else {
+            return Ok(None);
+        };
+        // Redis takes a negative count for none.
+        let count = usize::try_from(count.max(0)).map_err(|_| Problem::ArgumentCount)?;
+        if count > limits.arguments {
+            return Err(Problem::ArgumentCount);
+        }
+        for _ in 0..count {
+            match input.get(at) {
+                None => return Ok(None),
+                Some(b'$') => {}
+                Some(other) => return Err(Problem::ExpectedBulk(*other)),
+            }
+            let Some((length, begin)) = number(input, at + 1, limits, Problem::BulkLength)? else {
+                return Ok(None);
+            };
+            let length = usize::try_from(length).map_err(|_| Problem::BulkLength)?;
+            if length > limits.command {
+                return Err(Problem::BulkLength);
+            }
+            let end = begin + length;
+            if end + 2 > limits.command {
+                return Err(Problem::TooLarge);
+            }
+            match input.get(end..end + 2) {
+                Some(b"\r\n") => {}
+                Some(_) => return Err(Problem::NoLineEnd),
+                None => return Ok(None),
+            }
+            self.ranges.push(begin..end);
+            at = end + 2;
+        }
+        Ok(Some(at))
+    }
+}
+
+/// The number of the line that begins there, and where the next line begins.
+fn number(
+    input: &[u8],
+    begin: usize,
+    limits: &Limits,
+    problem: Problem,
+) -> Result<Option<(i64, usize)>, Problem> {
+    let rest = input.get(begin..).unwrap_or_default();
+    let Some(end) = memchr(b'\n', rest) else {
+        return if rest.len() > limits.line { Err(problem) } else { Ok(None) };
+    };
+    let digits = rest[..end].strip_suffix(b"\r").ok_or(problem)?;
+    let is_number = matches!(digits, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..]);
+    let text = str::from_utf8(digits).ok().filter(|_| is_number).ok_or(problem)?;
+    let number = text.parse().map_err(|_| problem)?;
+    Ok(Some((number, begin + end + 1)))
+}
+
+fn parse_line<'i>(input: &'i [u8], limits: &Limits) -> Result<Option<Command<'i>>, Problem> {
+    let Some(end) = memchr(b'\n', input) else {
+        return if input.len() > limits.line { Err(Problem::LineTooLong) } else { Ok(None) };
+    };
+    if end > limits.line {
+        return Err(Problem::LineTooLong);
+    }
+    let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
+    let words = words(line)?;
+    if words.len() > limits.arguments {
+        return Err(Problem::ArgumentCount);
+    }
+    Ok(Some(Command { input, ranges: &[], words, length: end + 1 }))
+}
+
+/// The words of a line, as the shell of Redis reads them: `"` with escapes, `'` with `\'` alone.
+fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
+    let mut words = Vec::new();
+    let mut rest = line.trim_ascii_start();
+    while !rest.is_empty() {
+        let (word, behind) = match rest {
+            [quote @ (b'"' | b'\''), quoted @ ..] => quoted_word(*quote, quoted)?,
+            _ => {
+                let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+                if rest[..end].contains(&b'"') || rest[..end].contains(&b'\'') {
+                    return Err(Problem::UnbalancedQuotes);
+                }
+                (rest[..end].to_vec(), &rest[end..])
+            }
+        };
+        if behind.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
+            return Err(Problem::UnbalancedQuotes);
+        }
+        words.push(word);
+        rest = behind.trim_ascii_start();
+    }
+    Ok(words)
+}
+
+/// A word behind its quotation mark, and what follows its other one.
+fn quoted_word(quote: u8, mut rest: &[u8]) -> Result<(Vec<u8>, &[u8]), Problem> {
+    let mut word = Vec::new();
+    loop {
+        match rest {
+            [] => return Err(Problem::UnbalancedQuotes),
+            [end, behind @ ..] if *end == quote => return Ok((word, behind)),
+            [b'\\', b'\'', behind @ ..] if quote == b'\'' => {
+                word.push(b'\'');
+                rest = behind;
+            }
+            [b'\\', b'x', high, low, behind @ ..]
+                if quote == b'"' && high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap_or(0) as u8;
+                word.push(digit(high) << 4 | digit(low));
+                rest = behind;
+            }
+            [b'\\', escaped, behind @ ..] if quote == b'"' => {
+                word.push(match escaped {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'b' => 8,
+                    b'a' => 7,
+                    other => *other,
+                });
+                rest = behind;
+            }
+            [plain, behind @ ..] => {
+                word.push(*plain);
+                rest = behind;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { arguments: 4, command: 100, line: 40 };
+
+    type Read = Result<Option<(Vec<String>, usize)>, Problem>;
+
+    fn parse(input: &[u8]) -> Read {
+        let mut parser = Parser::default();
+        let parsed = parser.parse(input, &LIMITS)?;
+        Ok(parsed.map(|command| {
+            let text = |argument: &[u8]| String::from_utf8_lossy(argument).into_owned();
+            (command.arguments_from(0).map(text).collect(), command.length)
+        }))
+    }
+
+    fn read(words: &[&str], length: usize) -> Read {
+        Ok(Some((words.iter().map(|word| (*word).to_owned()).collect(), length)))
+    }
+
+    #[test]
+    fn commands_are_arrays_of_bulk_strings() {
+        let input = b"*3\r\n$7\r\nPUBLISH\r\n$1\r\na\r\n$4\r\nb\r\nc\r\nPING\r\n";
+        assert_eq!(parse(input), read(&["PUBLISH", "a", "b\r\nc"], input.len() - 6));
+        for cut in 1..input.len() - 6 {
+            assert_eq!(parse(&input[..cut]), Ok(None), "{cut}");
+        }
+        assert_eq!(parse(b"*1\r\n$0\r\n\r\n"), read(&[""], 10));
+        assert_eq!(parse(b"*0\r\n"), read(&[], 4));
+        assert_eq!(parse(b"*-1\r\n"), read(&[], 5));
+    }
+
+    #[test]
+    fn a_line_is_a_command_as_well() {
+        assert_eq!(parse(b"PING\r\n"), read(&["PING"], 6));
+        assert_eq!(parse(b"  set  a\tb \nx"), read(&["set", "a", "b"], 12));
+        assert_eq!(parse(b"\r\n"), read(&[], 2));
+        assert_eq!(parse(b"a \"b \\\"c\\x41\\n\" 'd\\'e'\n"), read(&["a", "b \"cA\n", "d'e"], 23));
+        for wrong in [&b"a \"b\n"[..], b"a 'b\n", b"a \"b\"c\n", b"a b\"c\"\n"] {
+            assert_eq!(parse(wrong), Err(Problem::UnbalancedQuotes), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_is_refused_as_soon_as_it_is_known() {
+        let cases: &[(&[u8], Problem)] = &[
+            (b"*5\r\n", Problem::ArgumentCount),
+            (b"*a\r\n", Problem::ArgumentCount),
+            (b"*+1\r\n", Problem::ArgumentCount),
+            (b"*1\n", Problem::ArgumentCount),
+            (b"*99999999999999999999\r\n", Problem::ArgumentCount),
+            (b"*1\r\n:1\r\n", Problem::ExpectedBulk(b':')),
+            (b"*1\r\n$-1\r\n", Problem::BulkLength),
+            (b"*1\r\n$101\r\n", Problem::BulkLength),
+            (b"*1\r\n$95\r\n", Problem::TooLarge),
+            (b"*1\r\n$1\r\nabc", Problem::NoLineEnd),
+            (b"a b c d e\r\n", Problem::ArgumentCount),
+            (&[b'a'; 41], Problem::LineTooLong),
+            (&[b'*'; 50], Problem::ArgumentCount),
+        ];
+        for (input, problem) in cases {
+            assert_eq!(parse(input), Err(*problem), "{}", String::from_utf8_lossy(input));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_fail_and_more_bytes_do_not_change_a_command(
+            input in prop::collection::vec(prop_oneof![
+                Just(b'*'), Just(b'$'), Just(b'1'), Just(b'2'), Just(b'\r'), Just(b'\n'), Just(b'"'), any::<u8>()
+            ], 0..60),
+            more in prop::collection::vec(any::<u8>(), 0..10),
+        ) {
+            if let Ok(Some(read)) = parse(&input) {
+                prop_assert!(read.1 <= input.len());
+                prop_assert_eq!(parse(&[input, more].concat()), Ok(Some(read)));
+            }
+        }
+    }
+}

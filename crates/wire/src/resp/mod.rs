@@ -1,0 +1,12 @@
+//! RESP2 and RESP3, the protocol of Redis clients (<https://redis.io/docs/latest/develop/reference/protocol-spec/>).
+//!
+//! Owns the codec: commands as clients send them, and the replies. Never knows a command.
+
+mod command;
+mod reply;
+
+pub use command::{Command, Limits, Parser, Problem};
+pub use reply::{
+    Version, write_array, write_bulk, write_error, write_integer, write_map, write_null,
+    write_push, write_simple,
+};
