@@ -53,6 +53,10 @@ pub(crate) const VERBS: &[Verb] = &[
                 summary: "what a delivery costs in a room where everybody hears everybody, against a hub that does nothing else",
             },
             Form {
+                usage: "bench channels [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "what a delivery to a channel's subscriber costs, against that hub, redis, nats and nchan",
+            },
+            Form {
                 usage: "bench files [--only file-8,file-128] [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "files by size, against nginx with sendfile",
             },

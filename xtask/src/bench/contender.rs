@@ -11,12 +11,38 @@ pub(crate) enum Start {
     Example(&'static str),
     /// `velodrome serve` on the folder of the site.
     Serve,
+    /// `velodrome serve` with a channel, whose members speak this protocol.
+    Channels { protocol: &'static str },
+    /// Redis from the distribution.
+    Redis,
+    /// NATS from the distribution.
+    Nats,
+    /// nginx from the distribution with its module nchan.
+    Nchan,
     /// nginx from the distribution, with a configuration of its own.
     Nginx,
     /// yaws from the distribution: for pages only.
     Yaws,
     /// A program from elsewhere, which takes its address as first argument.
     Given { program: &'static str },
+}
+
+impl Start {
+    /// What members of a broadcast say to it, as `floor-fan` calls it.
+    pub(crate) fn protocol(self) -> &'static str {
+        match self {
+            Start::Channels { protocol } => protocol,
+            Start::Redis => "resp",
+            Start::Nats => "nats",
+            Start::Nchan => "nchan",
+            _ => "lines",
+        }
+    }
+
+    /// Whether a request of HTTP shows that it stands, or a line that it gives back.
+    pub(crate) fn answers(self) -> bool {
+        !matches!(self, Start::Channels { protocol: "resp" } | Start::Redis | Start::Nats)
+    }
 }
 
 /// One server in a comparison.
@@ -63,10 +89,20 @@ pub(crate) const FLOOR_FILE: Contender = floor("kept", FILE_BYTES);
 pub(crate) const JSON: Contender = Contender { name: OURS, start: Start::Example("json") };
 pub(crate) const CHAT: Contender = Contender { name: OURS, start: Start::Example("chat") };
 pub(crate) const SERVE: Contender = Contender { name: OURS, start: Start::Serve };
+pub(crate) const SOCKETS: Contender = channels(OURS, "websocket");
+pub(crate) const EVENTS: Contender = channels("as events", "events");
+pub(crate) const RESP: Contender = channels("as RESP", "resp");
+pub(crate) const REDIS: Contender = Contender { name: "redis", start: Start::Redis };
+pub(crate) const NATS: Contender = Contender { name: "nats", start: Start::Nats };
+pub(crate) const NCHAN: Contender = Contender { name: "nchan", start: Start::Nchan };
 pub(crate) const NGINX: Contender = Contender { name: "nginx", start: Start::Nginx };
 
 /// The name of the contender that targets are about.
 pub(crate) const OURS: &str = "velodrome";
+
+const fn channels(name: &'static str, protocol: &'static str) -> Contender {
+    Contender { name, start: Start::Channels { protocol } }
+}
 
 const fn floor(mode: &'static str, body_bytes: usize) -> Contender {
     Contender { name: "floor", start: Start::Floor { mode, body_bytes } }

@@ -77,14 +77,24 @@ pub(crate) fn words(
         Load::Few { connections, between } => {
             light::words(&site.floor_load()?, address, path, connections, &seconds, between)
         }
-        Load::Fan { members, lines } => {
-            let program = site.floor_fan()?.display().to_string();
-            vec![program, address.to_string(), members.to_string(), lines.to_string(), seconds]
-        }
-        Load::Idle { .. } | Load::Paced { .. } | Load::None => {
+        Load::Fan { .. } | Load::Idle { .. } | Load::Paced { .. } | Load::None => {
             return Err(Failure::Work("this load is not a program".to_owned()));
         }
     })
+}
+
+/// The words that start the client of a broadcast server whose members speak this protocol.
+pub(crate) fn fan_words(
+    (members, lines): (u32, u32),
+    address: SocketAddr,
+    protocol: &str,
+    duration: Duration,
+    site: &Site,
+) -> Result<Vec<String>, Failure> {
+    let program = site.floor_fan()?.display().to_string();
+    let (members, lines) = (members.to_string(), lines.to_string());
+    let seconds = duration.as_secs().max(1).to_string();
+    Ok(vec![program, address.to_string(), protocol.to_owned(), members, lines, seconds])
 }
 
 /// Runs a generator against the server and reads what it counted, and what else it measured.

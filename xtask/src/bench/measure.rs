@@ -121,8 +121,13 @@ impl Measuring<'_> {
         rate: Option<f64>,
     ) -> Result<Vec<String>, Failure> {
         let Workload { load, path, .. } = *self.workload;
-        let Load::Paced { connections } = load else {
-            return load::words(load, server.address, path, duration, self.site);
+        let connections = match load {
+            Load::Paced { connections } => connections,
+            Load::Fan { members, lines } => {
+                let (size, protocol) = ((members, lines), server.protocol);
+                return load::fan_words(size, server.address, protocol, duration, self.site);
+            }
+            _ => return load::words(load, server.address, path, duration, self.site),
         };
         let way = rate.map_or_else(String::new, |rate| format!("--rate {rate:.0}"));
         let way = format!("--warmup 0s {way}");

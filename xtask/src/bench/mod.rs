@@ -6,6 +6,7 @@
 //! Owns the order of the work. Never prints a number without its spread.
 
 mod accounting;
+mod brokers;
 mod contender;
 mod generator;
 mod host;
@@ -72,7 +73,9 @@ struct Plan {
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some(name @ ("floor" | "fan" | "files")) => floor(name, read_plan(words, arguments)?),
+        Some(name @ ("floor" | "fan" | "channels" | "files")) => {
+            floor(name, read_plan(words, arguments)?)
+        }
         Some("generator") => generator::run(arguments),
         Some("instructions") => instructions::run(arguments),
         Some("pages") => pages::run(words, arguments),
@@ -105,6 +108,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
     }
     let group = match words.first().map(String::as_str) {
         Some("fan") => Some("fan-"),
+        Some("channels") => Some("channels-"),
         Some("files") => Some("file-"),
         _ => None,
     };

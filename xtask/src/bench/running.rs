@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::bench::brokers::nats;
 use crate::bench::contender::{Contender, Start};
 use crate::bench::host::Cores;
 use crate::bench::site::Site;
@@ -17,6 +18,8 @@ use crate::server::{self, leashed};
 /// A contender that runs, pinned to the server core.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// What members of a broadcast say to it.
+    pub(crate) protocol: &'static str,
     /// The words that started it, without what pins it.
     pub(crate) command: String,
     guarded: Guarded,
@@ -33,10 +36,15 @@ impl Running {
         let words = command_line(contender, workload, site, address)?;
         let request = match workload.load {
             // The client gets its own line back, so the answer equals the request.
-            Load::Fan { .. } => "HTTP/1.1 200 heard\r\n\r\n".to_owned(),
+            Load::Fan { .. } if contender.start.protocol() == "lines" => {
+                "HTTP/1.1 200 heard\r\n\r\n".to_owned()
+            }
+            Load::Fan { .. } if !contender.start.answers() => String::new(),
             _ => client::request(address, workload.path),
         };
-        Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)
+        let running =
+            Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)?;
+        Ok(Running { protocol: contender.start.protocol(), ..running })
     }
 
     /// Starts a server by its words and waits until it answers this request.
@@ -52,7 +60,7 @@ impl Running {
         let pinned: Vec<&str> =
             ["taskset", "-c", &core].into_iter().chain(words.iter().map(String::as_str)).collect();
         let guarded = server::start(leashed(&pinned), name, site.folder(), address, request)?;
-        Ok(Running { address, command: words.join(" "), guarded })
+        Ok(Running { address, protocol: "lines", command: words.join(" "), guarded })
     }
 
     /// The process ids that its cost is the sum of.
@@ -80,6 +88,19 @@ fn command_line(
             "--listen".to_owned(),
             address.to_string(),
         ],
+        Start::Channels { protocol } => {
+            let listen = if protocol == "resp" { "--listen-resp" } else { "--listen" };
+            let mut words = vec![shown(site.velodrome()?), "serve".to_owned()];
+            words.extend([shown(site.channels()?), "--schedulers".to_owned(), "1".to_owned()]);
+            words.extend([listen.to_owned(), address.to_string()]);
+            if protocol == "resp" {
+                words.extend(["--listen".to_owned(), "127.0.0.1:0".to_owned()]);
+            }
+            words
+        }
+        Start::Redis => site.redis(address.port())?,
+        Start::Nats => nats(address)?,
+        Start::Nchan => site.nchan(address.port())?,
         Start::Nginx => site.nginx(address.port())?,
         Start::Given { program } => vec![program.to_owned(), address.to_string()],
         Start::Yaws => return Err(Failure::Work("yaws is compared in pages only".to_owned())),

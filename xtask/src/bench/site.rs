@@ -110,7 +110,7 @@ impl Drop for Site {
     }
 }
 
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -119,8 +119,13 @@ fn build(start: Start) {
     let words: &[&str] = match start {
         Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
         Start::Example(name) => &["--package", "velodrome", "--example", name],
-        Start::Serve => &["--package", "velodrome", "--bin", "velodrome"],
-        Start::Nginx | Start::Yaws | Start::Given { .. } => return,
+        Start::Serve | Start::Channels { .. } => &["--package", "velodrome", "--bin", "velodrome"],
+        Start::Redis
+        | Start::Nats
+        | Start::Nchan
+        | Start::Nginx
+        | Start::Yaws
+        | Start::Given { .. } => return,
     };
     if let Err(failure) = workspace::build_release(words) {
         eprintln!("xtask: {failure}");

@@ -4,6 +4,7 @@
 
 use crate::bench::contender::{CHAT, FLOOR_HUB, JSON, NGINX, SERVE};
 use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
+use crate::bench::contender::{EVENTS, NATS, NCHAN, REDIS, RESP, SOCKETS};
 use crate::bench::contender::{FLOOR_SHORT, FLOOR_WALKING_96, FLOOR_WALKING_192};
 use crate::bench::sample::Metric;
 
@@ -117,6 +118,22 @@ const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
         contenders: &[FLOOR_HUB, CHAT],
         main_metric: Metric::CpuMicros,
         targets: FAN_TARGETS,
+    }
+}
+
+const CHANNEL_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.08)];
+
+/// Deliveries of a channel, against a hub that sends each message to all connections, and other servers.
+const fn channel(name: &'static str, title: &'static str, lines: u32) -> Workload {
+    Workload {
+        name,
+        title,
+        path: "/",
+        load: Load::Fan { members: 1000, lines },
+        runs: Runs::WhenNamed,
+        contenders: &[FLOOR_HUB, SOCKETS, EVENTS, RESP, REDIS, NATS, NCHAN],
+        main_metric: Metric::CpuMicros,
+        targets: CHANNEL_TARGETS,
     }
 }
 
@@ -344,6 +361,12 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     file("file-8192", "a file of 8 MiB", "/8192.bin"),
     fan("fan-1", "a line to 1,000 members, one at a time: a delivery is a request", 1),
     fan("fan-16", "the same, 16 lines at a time", 16),
+    channel(
+        "channels-1",
+        "a message of 100 bytes to 1,000 subscribers, one at a time: a delivery is a request",
+        1,
+    ),
+    channel("channels-16", "the same, 16 messages at a time", 16),
 ];
 
 #[cfg(test)]

@@ -98,7 +98,12 @@ pub(crate) fn words(
         Start::Example(name) => Ok(vec![shown(site.example(name)?), address.to_string()]),
         Start::Nginx => nginx(&site.folder().join("lua"), address.port()),
         Start::Yaws => yaws(site.folder(), address.port()),
-        Start::Floor { .. } | Start::Given { .. } => {
+        Start::Floor { .. }
+        | Start::Channels { .. }
+        | Start::Redis
+        | Start::Nats
+        | Start::Nchan
+        | Start::Given { .. } => {
             Err(Failure::Work("only servers of pages are compared in pages".to_owned()))
         }
     }

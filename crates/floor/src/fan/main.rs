@@ -1,27 +1,27 @@
 //! The client of a broadcast server: many connections, one of them sends, and all deliveries are counted.
 //!
-//! Used by `cargo xtask bench fan`. One thread; one member says so many lines of 100 bytes at once, and says the next when every
-//! member has heard them all.
+//! Used by `cargo xtask bench fan` and `bench channels`. One thread; a speaker says so many messages of 100 bytes at once, and says the
+//! next when every member has heard them all. Nothing is parsed: `protocol` has the bytes.
 //!
 //! ```text
-//! floor-fan ADDRESS MEMBERS LINES_AT_ONCE SECONDS
+//! floor-fan ADDRESS lines|websocket|nchan|events|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS
 //! ```
 //!
 //! Prints one line of JSON: deliveries, and deliveries per second.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its outcome")]
 #![expect(clippy::disallowed_methods, reason = "a tool measures wall time; it has no turns")]
 
+mod protocol;
+
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use protocol::{MARK, Protocol};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
-
-/// Bytes of a line, its end included.
-const LINE_BYTES: usize = 100;
 
 /// Bytes received by one call.
 const RECEIVE_BYTES: usize = 256 * 1024;
@@ -31,15 +31,18 @@ const EVENTS_MAX: usize = 1024;
 
 struct Order {
     address: SocketAddr,
+    protocol: Protocol,
     members: usize,
-    lines: usize,
+    messages: usize,
     duration: Duration,
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(order) = read_order(&words) else {
-        eprintln!("usage: floor-fan ADDRESS MEMBERS LINES_AT_ONCE SECONDS");
+        eprintln!(
+            "usage: floor-fan ADDRESS lines|websocket|nchan|events|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS"
+        );
         return ExitCode::from(2);
     };
     match run(&order) {
@@ -56,58 +59,77 @@ fn main() -> ExitCode {
 }
 
 fn read_order(words: &[String]) -> Option<Order> {
-    let [address, members, lines, seconds] = words else { return None };
+    let [address, protocol, members, messages, seconds] = words else { return None };
     Some(Order {
         address: address.parse().ok()?,
+        protocol: Protocol::of_name(protocol)?,
         members: members.parse().ok().filter(|count| *count > 0)?,
-        lines: lines.parse().ok().filter(|count| *count > 0)?,
+        messages: messages.parse().ok().filter(|count| *count > 0)?,
         duration: Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?,
     })
 }
 
 fn run(order: &Order) -> Result<(u64, f64), Errno> {
+    let protocol = order.protocol;
     let mut room = Room {
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         members: Vec::new(),
         receive: vec![0; RECEIVE_BYTES],
         events: Vec::with_capacity(EVENTS_MAX),
     };
-    for _ in 0..order.members {
-        room.enter(order.address)?;
+    let hearing = order.members - usize::from(protocol.speaker_hears());
+    for _ in 0..hearing {
+        room.enter(order.address, &protocol.entry())?;
     }
+    room.enter(order.address, &protocol.speaker_entry())?;
     // Connections are accepted in their order: when the last is heard, all are in.
-    room.say(b"\n", order.members)?;
-    let lines = [&[b'x'; LINE_BYTES - 1][..], b"\n"].concat().repeat(order.lines);
+    let message = protocol.message();
+    room.say(&message, order.members)?;
+    let messages = message.repeat(order.messages);
     let start = Instant::now();
     let mut said = 0;
     while start.elapsed() < order.duration {
-        room.say(&lines, lines.len() * order.members)?;
+        room.say(&messages, order.messages * order.members)?;
         said += 1;
     }
-    Ok((said * (order.lines * order.members) as u64, start.elapsed().as_secs_f64()))
+    Ok((said * (order.messages * order.members) as u64, start.elapsed().as_secs_f64()))
 }
 
 struct Room {
     epoll: OwnedFd,
+    /// The last one speaks.
     members: Vec<OwnedFd>,
     receive: Vec<u8>,
     events: Vec<epoll::Event>,
 }
 
 impl Room {
-    fn enter(&mut self, address: SocketAddr) -> Result<(), Errno> {
+    fn enter(
+        &mut self,
+        address: SocketAddr,
+        (said, answer): &(Vec<u8>, &'static [u8]),
+    ) -> Result<(), Errno> {
         let flags = SocketFlags::CLOEXEC;
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let member = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
         sockopt::set_tcp_nodelay(&member, true)?;
         rustix::net::connect(&member, &address)?;
+        rustix::net::send(&member, said, SendFlags::NOSIGNAL)?;
+        let mut heard = Vec::new();
+        while !answer.is_empty() && !heard.windows(answer.len()).any(|part| part == *answer) {
+            let (_, count) = rustix::net::recv(&member, &mut self.receive[..], RecvFlags::empty())?;
+            if count == 0 {
+                return Err(Errno::CONNRESET);
+            }
+            heard.extend_from_slice(&self.receive[..count]);
+        }
         let number = epoll::EventData::new_u64(self.members.len() as u64);
         epoll::add(&self.epoll, &member, number, epoll::EventFlags::IN)?;
         self.members.push(member);
         Ok(())
     }
 
-    /// The last member says something; waits until so many bytes were heard by all together.
+    /// The speaker says something; waits until all together have heard so many messages.
     fn say(&mut self, bytes: &[u8], heard_by_all: usize) -> Result<(), Errno> {
         let Some(speaker) = self.members.last() else { return Ok(()) };
         rustix::net::send(speaker, bytes, SendFlags::NOSIGNAL)?;
@@ -126,7 +148,7 @@ impl Room {
                 if count == 0 {
                     return Err(Errno::CONNRESET);
                 }
-                heard += count;
+                heard += receive[..count].iter().filter(|byte| **byte == MARK).count();
             }
         }
         Ok(())
@@ -143,9 +165,10 @@ mod tests {
             let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
             read_order(&words)
         };
-        let order = read("127.0.0.1:1 1000 16 2.5").expect("an order");
-        assert_eq!((order.members, order.lines), (1000, 16));
-        assert!(read("127.0.0.1:1 0 16 2").is_none());
-        assert!(read("127.0.0.1:1 10 16").is_none());
+        let order = read("127.0.0.1:1 resp 1000 16 2.5").expect("an order");
+        assert_eq!((order.members, order.messages), (1000, 16));
+        assert!(read("127.0.0.1:1 lines 0 16 2").is_none());
+        assert!(read("127.0.0.1:1 lines 10 16").is_none());
+        assert!(read("127.0.0.1:1 smoke 10 16 2").is_none());
     }
 }

@@ -1,0 +1,122 @@
+//! What a broadcast server is told, and how a message is said to it.
+//!
+//! Owns the bytes of each protocol as constants and templates: nothing is parsed but the end of a handshake. Each message has one
+//! byte that nothing else has, so that deliveries are counted whatever is around them.
+
+/// Bytes of a message.
+pub(crate) const MESSAGE_BYTES: usize = 100;
+
+/// The byte that each message has once.
+pub(crate) const MARK: u8 = b'~';
+
+/// A protocol that a server of broadcasts speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// Lines: each goes to everybody.
+    Lines,
+    /// A WebSocket that gets what others send.
+    WebSocket,
+    /// Event streams of nchan, and POST to another path.
+    Nchan,
+    /// Event streams of Velodrome, and POST to the same path.
+    EventStream,
+    /// `SUBSCRIBE` and `PUBLISH` of Redis.
+    Resp,
+    /// `SUB` and `PUB` of NATS.
+    Nats,
+}
+
+impl Protocol {
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "lines" => Self::Lines,
+            "websocket" => Self::WebSocket,
+            "nchan" => Self::Nchan,
+            "events" => Self::EventStream,
+            "resp" => Self::Resp,
+            "nats" => Self::Nats,
+            _ => return None,
+        })
+    }
+
+    /// What a member says when it comes, and the end of what it is answered.
+    pub(crate) fn entry(self) -> (Vec<u8>, &'static [u8]) {
+        match self {
+            Self::Lines => (Vec::new(), b""),
+            Self::WebSocket => (
+                b"GET /channels/fan HTTP/1.1\r\nHost: fan\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                  Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+                    .to_vec(),
+                b"\r\n\r\n",
+            ),
+            Self::Nchan => (stream("/sub/fan"), b"\r\n\r\n"),
+            Self::EventStream => (stream("/channels/fan"), b"\n\n"),
+            Self::Resp => (b"SUBSCRIBE fan\r\n".to_vec(), b":1\r\n"),
+            Self::Nats => (b"CONNECT {\"verbose\":false}\r\nSUB fan 1\r\nPING\r\n".to_vec(), b"PONG\r\n"),
+        }
+    }
+
+    /// What the speaker says when it comes, and the end of what it is answered.
+    pub(crate) fn speaker_entry(self) -> (Vec<u8>, &'static [u8]) {
+        match self {
+            Self::Lines | Self::WebSocket => self.entry(),
+            Self::Nchan | Self::EventStream | Self::Resp => (Vec::new(), b""),
+            Self::Nats => (b"CONNECT {\"verbose\":false}\r\nPING\r\n".to_vec(), b"PONG\r\n"),
+        }
+    }
+
+    /// Whether the speaker hears its own messages.
+    pub(crate) fn speaker_hears(self) -> bool {
+        matches!(self, Self::Lines | Self::WebSocket)
+    }
+
+    /// One message as the speaker says it.
+    pub(crate) fn message(self) -> Vec<u8> {
+        let mut message = vec![b'x'; MESSAGE_BYTES];
+        message[0] = MARK;
+        let post = |path: &str| {
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nHost: fan\r\nContent-Length: {MESSAGE_BYTES}\r\n\r\n"
+            );
+            [head.as_bytes(), &message].concat()
+        };
+        match self {
+            Self::Lines => {
+                message[MESSAGE_BYTES - 1] = b'\n';
+                message
+            }
+            // Masked with zeros, which leave it as it is.
+            Self::WebSocket => {
+                [&[0x81, 0x80 | MESSAGE_BYTES as u8, 0, 0, 0, 0][..], &message].concat()
+            }
+            Self::Nchan => post("/pub/fan"),
+            Self::EventStream => post("/channels/fan"),
+            Self::Resp => {
+                let head = format!("*3\r\n$7\r\nPUBLISH\r\n$3\r\nfan\r\n${MESSAGE_BYTES}\r\n");
+                [head.as_bytes(), &message, b"\r\n"].concat()
+            }
+            Self::Nats => {
+                [format!("PUB fan {MESSAGE_BYTES}\r\n").as_bytes(), &message, b"\r\n"].concat()
+            }
+        }
+    }
+}
+
+fn stream(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: fan\r\nAccept: text/event-stream\r\n\r\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_message_has_its_mark_once() {
+        for name in ["lines", "websocket", "nchan", "events", "resp", "nats"] {
+            let protocol = Protocol::of_name(name).expect("a name");
+            let marks = protocol.message().iter().filter(|byte| **byte == MARK).count();
+            let entry = protocol.entry().0.iter().filter(|byte| **byte == MARK).count();
+            assert_eq!((marks, entry), (1, 0), "{name}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Servers of broadcasts that are compared: what each needs on disk, and the words that start it.
+//!
+//! Owns their configurations. Never starts one.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use crate::bench::site::{NGINX_CONNECTIONS, Site, nginx_spools, nginx_user, shown};
+use crate::failure::Failure;
+use crate::process;
+
+/// Where Debian puts the module.
+const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
+
+impl Site {
+    /// Writes a folder with one channel; returns it.
+    pub(super) fn channels(&self) -> Result<PathBuf, Failure> {
+        let folder = self.folder().join("channels");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("index.html"), "it stands\n")?;
+        std::fs::write(folder.join("velodrome.toml"), "[[channel]]\npattern = \"fan\"\n")?;
+        Ok(folder)
+    }
+
+    /// The words that start Redis, which keeps nothing.
+    pub(super) fn redis(&self, port: u16) -> Result<Vec<String>, Failure> {
+        let program = installed("redis-server", "redis-server")?;
+        let folder = shown(self.folder());
+        let port = port.to_string();
+        let words = ["--port", &port, "--bind", "127.0.0.1", "--save", "", "--dir", &folder];
+        Ok([&[program][..], &words.map(str::to_owned)].concat())
+    }
+
+    /// The words that start nginx with nchan, whose configuration is written.
+    pub(super) fn nchan(&self, port: u16) -> Result<Vec<String>, Failure> {
+        if !Path::new(NCHAN).is_file() {
+            return Err(Failure::Work("not installed (apt: libnginx-mod-nchan)".to_owned()));
+        }
+        let mut words = self.nginx(port)?;
+        let folder = shown(&self.folder().join(format!("nginx-{port}")));
+        let (user, spools) = (nginx_user(), nginx_spools(&folder));
+        let configuration = format!(
+            "load_module {NCHAN};\n{user}worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\n\
+             error_log stderr;\nworker_rlimit_nofile {NGINX_CONNECTIONS};\n\
+             events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
+             http {{\n{spools}    access_log off;\n    keepalive_requests 1000000000;\n\
+             \x20   server {{\n        listen 127.0.0.1:{port} backlog=4096;\n\
+             \x20       location = / {{ return 200; }}\n\
+             \x20       location = /sub/fan {{ nchan_subscriber eventsource; nchan_channel_id fan; }}\n\
+             \x20       location = /pub/fan {{ nchan_publisher; nchan_channel_id fan;\n\
+             \x20           nchan_message_buffer_length 0; }}\n    }}\n}}\n"
+        );
+        let place = Path::new(&folder).join("nchan.conf");
+        std::fs::write(&place, configuration)?;
+        if let Some(last) = words.last_mut() {
+            *last = shown(&place);
+        }
+        Ok(words)
+    }
+}
+
+/// The words that start NATS.
+pub(super) fn nats(address: SocketAddr) -> Result<Vec<String>, Failure> {
+    let program = installed("nats-server", "nats-server")?;
+    let (host, port) = (address.ip().to_string(), address.port().to_string());
+    Ok(vec![program, "-a".to_owned(), host, "-p".to_owned(), port])
+}
+
+/// The path of a program of the distribution.
+fn installed(program: &str, package: &str) -> Result<String, Failure> {
+    let found = process::find(program).map(|path| shown(&path));
+    found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
+}
