@@ -3,7 +3,7 @@
 //! Never touches a server that it did not start.
 
 use std::fs::OpenOptions;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub(crate) fn start(
     let mut guarded = Guarded::start(&mut command, name)?;
     let asks = || {
         if request.is_empty() {
-            TcpStream::connect(address).map(drop).map_err(Failure::from)
+            client::connect(address).map(drop).map_err(|error| std::io::Error::from(error).into())
         } else {
             client::ask(address, request).map(drop)
         }

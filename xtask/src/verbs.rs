@@ -42,7 +42,7 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["fan", "files", "floor", "generator", "instructions", "pages"],
+        sub_verbs: &["channels", "fan", "files", "floor", "generator", "instructions", "pages"],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--with NAME=PROGRAM,...] [--rounds N] [--seconds S] [--quick] [--report FILE]",
