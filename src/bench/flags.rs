@@ -1,5 +1,7 @@
 //! The flags of `velodrome bench`: what may be said, with help and examples. Parsing only.
 
+mod channel;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use bench::plan::{Ramp, StatusSet};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::timing::{RateFlag, time};
+pub(crate) use channel::Channel;
 
 /// The load generator.
 #[derive(Debug, Args)]
@@ -22,6 +25,8 @@ pub(crate) enum Verb {
     Http(Box<Http>),
     /// Open many connections, hold them, and say what they cost.
     Hold(Box<Hold>),
+    /// Open subscribers of a channel, publish messages, and say how they arrive.
+    Channel(Box<Channel>),
     /// Say whether two results, servers or commands differ.
     Compare(Box<Compare>),
     /// Find the highest rate at which a server keeps its response times.

@@ -1,5 +1,6 @@
 //! The verb `bench`: words to a plan, and what came of it to the terminal.
 
+mod channel;
 mod compare;
 mod conformance;
 pub(crate) mod flags;
@@ -19,6 +20,7 @@ pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
     match &flags.verb {
         Verb::Http(flags) => http::run(flags),
         Verb::Hold(flags) => hold::run(flags),
+        Verb::Channel(flags) => channel::run(flags),
         Verb::Compare(flags) => compare::run(flags),
         Verb::Knee(flags) => knee::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),

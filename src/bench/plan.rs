@@ -13,7 +13,7 @@ use bench::plan::{
 };
 
 use super::flags::{
-    ArrivalsFlag, Asking, Compare, Expecting, Hold, Http, Knee, Load, Surroundings,
+    ArrivalsFlag, Asking, Channel, Compare, Expecting, Hold, Http, Knee, Load, Surroundings,
 };
 use super::timing::{RateFlag, Timing};
 use crate::Failure;
@@ -62,8 +62,24 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
     let rate = RateFlag::Whole(flags.rate.unwrap_or(Ramp { from: once, to: once }));
     let duration = Some(flags.duration);
     let timing = Timing::of(Some(&rate), Arrivals::Constant, duration, flags.duration)?;
-    let load = Load {
-        connections: flags.connections,
+    let load = plain_load(flags.connections, duration);
+    let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, timing)?;
+    Ok(Plan { upkeep: Upkeep::Hold, ..plan })
+}
+
+/// The plan of `bench channel`: so many connections to one URL, which are asked nothing as `bench http` does.
+pub(crate) fn channel(flags: &Channel) -> Result<Plan, Failure> {
+    let duration = Some(flags.duration);
+    let timing = Timing::of(None, Arrivals::Constant, duration, flags.duration)?;
+    let load = plain_load(flags.connections, duration);
+    let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, timing)?;
+    Ok(Plan { upkeep: Upkeep::Hold, ..plan })
+}
+
+/// Connections that ask for nothing in particular.
+fn plain_load(connections: u32, duration: Option<Duration>) -> Load {
+    Load {
+        connections,
         duration,
         warmup: Duration::ZERO,
         runs: 1,
@@ -80,9 +96,7 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
             expect_body_file: None,
             expect_sha256: None,
         },
-    };
-    let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, timing)?;
-    Ok(Plan { upkeep: Upkeep::Hold, ..plan })
+    }
 }
 
 fn plan(

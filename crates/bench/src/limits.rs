@@ -212,3 +212,16 @@ pub const KNEE_RATES_MAXIMUM: usize = 64;
 /// Share of requests that may fail, or be left over at the end of a step, 0.001. Beyond it an objective is broken,
 /// whatever the times of the others; one at a higher percentile than p99.9 allows less.
 pub const KNEE_FAILED_SHARE_MAXIMUM: f64 = 0.001;
+
+/// Messages whose first and last arrival `bench channel` knows, 1,000,000 of 24 bytes in each thread. Those behind count in all figures but
+/// these.
+pub const CHANNEL_MESSAGES_FOLLOWED: usize = 1_000_000;
+
+/// How long `bench channel` waits for a message that has not come when no other comes, 3 s in nanoseconds. Then it counts as lost.
+pub const CHANNEL_PATIENCE_NS: u64 = 3_000_000_000;
+
+/// Bytes of a message of `bench channel`, 26 at least, which the time and the number take; less is wrong use.
+pub const CHANNEL_MESSAGE_MINIMUM: usize = 26;
+
+/// Bytes of a message of `bench channel`, 65,536 at most: more is wrong use.
+pub const CHANNEL_MESSAGE_MAXIMUM: usize = 65_536;

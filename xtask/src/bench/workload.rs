@@ -123,19 +123,27 @@ const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
 
 const CHANNEL_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.08)];
 
-/// Deliveries of a channel, against a hub that sends each message to all connections, and other servers.
-const fn channel(name: &'static str, title: &'static str, lines: u32) -> Workload {
+/// Deliveries of a channel to so many subscribers, against a hub that sends each message to all connections, and other servers.
+const fn channel(
+    name: &'static str,
+    title: &'static str,
+    (members, lines): (u32, u32),
+    contenders: &'static [Contender],
+    targets: &'static [Target],
+) -> Workload {
     Workload {
         name,
         title,
         path: "/",
-        load: Load::Fan { members: 1000, lines },
+        load: Load::Fan { members, lines },
         runs: Runs::WhenNamed,
-        contenders: &[FLOOR_HUB, SOCKETS, EVENTS, RESP, REDIS, NATS, NCHAN],
+        contenders,
         main_metric: Metric::CpuMicros,
-        targets: CHANNEL_TARGETS,
+        targets,
     }
 }
+
+const CHANNEL_FIELD: &[Contender] = &[FLOOR_HUB, SOCKETS, EVENTS, RESP, REDIS, NATS, NCHAN];
 
 /// The files of workloads by size: their paths and their KiB.
 pub(crate) const FILES: &[(&str, usize)] = &[
@@ -364,9 +372,29 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     channel(
         "channels-1",
         "a message of 100 bytes to 1,000 subscribers, one at a time: a delivery is a request",
-        1,
+        (1000, 1),
+        CHANNEL_FIELD,
+        CHANNEL_TARGETS,
     ),
-    channel("channels-16", "the same, 16 messages at a time", 16),
+    channel(
+        "channels-16",
+        "the same, 16 messages at a time",
+        (1000, 16),
+        CHANNEL_FIELD,
+        CHANNEL_TARGETS,
+    ),
+    channel(
+        "channels-19000",
+        "a message of 100 bytes to 19,000 subscribers, one at a time",
+        (19_000, 1),
+        &[FLOOR_HUB, SOCKETS],
+        // A message reaches the last in 1.15 times the time at most.
+        &[Target {
+            metric: Metric::Rate,
+            against: Against::Contender("floor"),
+            bound: Bound::AtLeast(1.0 / 1.15),
+        }],
+    ),
 ];
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use sys::signal::{Signal, SignalSet, block, wait_timeout};
 
 /// Whether a measurement goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(crate) enum Wish {
     /// It does.
     GoOn,
     /// It ends now; what was measured so far is reported.
@@ -17,20 +17,20 @@ pub(super) enum Wish {
 }
 
 /// The signals that end a measurement, blocked.
-pub(super) struct Interrupts {
+pub(crate) struct Interrupts {
     signals: SignalSet,
 }
 
 impl Interrupts {
     /// Blocks them in this thread and in those it will start.
-    pub(super) fn block() -> Interrupts {
+    pub(crate) fn block() -> Interrupts {
         let signals = [Signal::Interrupt, Signal::Terminate].into_iter().collect();
         block(&signals);
         Interrupts { signals }
     }
 
     /// Waits for so long, or until one comes.
-    pub(super) fn wait(&self, time: Duration) -> io::Result<Wish> {
+    pub(crate) fn wait(&self, time: Duration) -> io::Result<Wish> {
         let signal = wait_timeout(&self.signals, time)?;
         Ok(if signal.is_some() { Wish::End } else { Wish::GoOn })
     }

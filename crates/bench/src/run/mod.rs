@@ -29,7 +29,7 @@ use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
 use crate::tally::Tally;
 pub use command::{CommandError, printed};
 pub use hold::hold;
-use interrupt::{Interrupts, Wish};
+pub(crate) use interrupt::{Interrupts, Wish};
 
 /// How a measurement goes.
 #[derive(Clone, Copy, Debug)]
@@ -294,7 +294,7 @@ impl Generator {
 }
 
 /// The processes of the server, where it is on this host.
-fn servers(plan: &Plan) -> Vec<u32> {
+pub(crate) fn servers(plan: &Plan) -> Vec<u32> {
     if let Some(pid) = plan.server {
         return vec![pid];
     }
