@@ -16,6 +16,7 @@ pub mod precondition;
 pub mod proxy_header;
 pub mod range;
 pub mod request_head;
+pub mod resp;
 pub mod response;
 pub mod target_path;
 pub mod template;
@@ -56,6 +57,7 @@ targets!(
     config_file,
     log_escape,
     proxy_header,
+    resp,
     response,
     connection,
     template,

@@ -208,6 +208,8 @@ mod tests {
     fn a_value_in_json_stays_one_and_bytes_are_told_apart() {
         let json = Body::of_json(b" {\"a\":[1]}\n").unwrap();
         assert!(written(Format::WebSocketJson, &json).ends_with(",\"data\":{\"a\":[1]}}"));
+        let text = Body::of_json(b"\"a \\u00e9\"").unwrap();
+        assert_eq!((text.kind(), text.bytes()), (Kind::Text, "a é".as_bytes()));
         let bytes = Body::of_bytes(b"\xff\x00");
         assert!(written(Format::WebSocketJson, &bytes).ends_with(",\"base64\":\"/wA=\"}"));
         assert_eq!(written(Format::EventStream, &bytes), "id: ab-7\nevent: base64\ndata: /wA=\n\n");

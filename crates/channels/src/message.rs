@@ -42,13 +42,17 @@ impl Body {
         Self { kind: Kind::Binary, bytes: bytes.into() }
     }
 
-    /// A value in JSON.
+    /// A value in JSON. One that is a string is a text: subscribers of other protocols get it without its quotation marks.
     ///
     /// # Errors
     /// When it is not one.
     pub fn of_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+        let text = text.trim_ascii();
+        if text.first() == Some(&b'"') {
+            return serde_json::from_slice::<String>(text).map(|text| Self::of_text(&text));
+        }
         serde_json::from_slice::<serde::de::IgnoredAny>(text)?;
-        Ok(Self { kind: Kind::Json, bytes: text.trim_ascii().into() })
+        Ok(Self { kind: Kind::Json, bytes: text.into() })
     }
 
     /// What it is.

@@ -1,0 +1,281 @@
+//! Goal: channels work from the built server with the clients people use. Method: curl, redis-cli, Node's WebSocket suite and
+//! Autobahn's cases (the Python package kosoku), each skipped and said so where it is not installed; the rest by plain sockets.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use conformance::{RequestKind, Response};
+use server::client::{field, head};
+use server::patience::{PATIENCE, until};
+use server::{PROGRAM, Plan, Server, has, printed_by, run};
+
+const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \"echo\"\n\
+    [[channel]]\npattern = \"news\"\npublish = \"none\"\n[channels]\norigins = [\"https://friend.example\"]\n";
+
+fn site() -> Server {
+    // The second address is that of Redis clients.
+    Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0").start()
+}
+
+/// Where Redis clients connect to.
+fn resp(server: &Server) -> SocketAddr {
+    let address = until("the address of Redis clients", || {
+        let printed = server.directory().text("stdout.txt");
+        printed.lines().find_map(|line| line.trim().strip_prefix("redis://").map(str::to_owned))
+    });
+    address.parse().unwrap()
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// Sends bytes and reads until these have come.
+fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
+    stream.write_all(bytes).unwrap();
+    let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
+    while !heard.windows(end.len()).any(|part| part == end) {
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
+        heard.extend_from_slice(&piece[..count]);
+    }
+    heard
+}
+
+const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+fn websocket(server: &Server, path: &str) -> TcpStream {
+    let mut stream = connect(server.address());
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{UPGRADE}\r\n");
+    let head = say(&mut stream, request.as_bytes(), b"\r\n\r\n");
+    let head = String::from_utf8_lossy(&head);
+    assert!(head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{head}");
+    stream
+}
+
+/// One request on a connection of its own.
+fn ask(
+    server: &Server,
+    method: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+    body: &[u8],
+) -> Response {
+    let length = body.len().to_string();
+    let fields = [fields, &[("Content-Length", &*length)]].concat();
+    let mut client = server.client();
+    client.send([head(method, path, &fields).as_bytes(), body].concat()).unwrap();
+    client.response(RequestKind::of_method(Some(method))).unwrap()
+}
+
+fn post(server: &Server, path: &str, body: &[u8]) -> u16 {
+    ask(server, "POST", path, &[], body).status
+}
+
+/// A masked text frame; the mask leaves it as it is.
+fn frame(text: &str) -> Vec<u8> {
+    [&[0x81, 0x80 | u8::try_from(text.len()).unwrap(), 0, 0, 0, 0], text.as_bytes()].concat()
+}
+
+#[test]
+fn what_one_protocol_publishes_all_others_get() {
+    let server = site();
+    let mut events = connect(server.address());
+    let request = b"GET /channels/chat.a HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n";
+    say(&mut events, request, b"\n\n");
+    let mut plain = websocket(&server, "/channels/chat.a");
+    let mut json = websocket(&server, "/channels");
+    say(&mut json, &frame("{\"subscribe\":\"chat.a\"}"), b"\"subscribed\"");
+    let mut redis = connect(resp(&server));
+    say(&mut redis, b"SUBSCRIBE chat.a\r\n", b":1\r\n");
+    let mut hear = |publish: &dyn Fn(), text: &str| {
+        publish();
+        let data = format!("\ndata: {text}\n\n");
+        say(&mut events, b"", data.as_bytes());
+        say(&mut plain, b"", text.as_bytes());
+        say(&mut json, b"", format!("\"data\":\"{text}\"}}").as_bytes());
+        say(&mut redis, b"", format!("\r\n{text}\r\n").as_bytes());
+    };
+    hear(
+        &|| {
+            assert_eq!(post(&server, "/channels/chat.a", b"by post"), 200);
+        },
+        "by post",
+    );
+    hear(
+        &|| {
+            let answer =
+                say(&mut connect(resp(&server)), b"PUBLISH chat.a \"by redis\"\r\n", b"\r\n");
+            assert_eq!(answer, b":4\r\n", "all four");
+        },
+        "by redis",
+    );
+    let publisher = websocket(&server, "/channels");
+    hear(
+        &|| {
+            let order = frame("{\"publish\":\"chat.a\",\"data\":\"by socket\"}");
+            (&publisher).write_all(&order).unwrap();
+        },
+        "by socket",
+    );
+    let polled = server.get("/channels/chat.a");
+    let messages: serde_json::Value = serde_json::from_slice(&polled.body).unwrap();
+    let texts: Vec<_> =
+        messages["messages"].as_array().unwrap().iter().map(|one| one["data"].clone()).collect();
+    assert_eq!(texts, ["by post", "by redis", "by socket"]);
+    drop((events, plain, json, redis, publisher));
+    server.reaches("/channels/subscriptions", 0);
+    assert_eq!(server.count("/channels/published"), 3);
+}
+
+#[test]
+fn requests_that_the_rules_refuse_are_told_why() {
+    let server = site();
+    let status = |method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]| {
+        let answer = ask(&server, method, path, fields, body);
+        (answer.status, String::from_utf8_lossy(&answer.body).into_owned())
+    };
+    assert_eq!(status("POST", "/channels/news", &[], b"x").0, 403);
+    let (code, text) = status("POST", "/channels/other", &[], b"x");
+    assert_eq!((code, &*text), (404, "{\"error\":\"no [[channel]] has a pattern for this name\"}"));
+    let json = [("Content-Type", "application/json")];
+    assert_eq!(status("POST", "/channels/echo", &json, b"{").0, 400);
+    assert_eq!(status("POST", "/channels/echo", &[], &vec![b'x'; 70_000]).0, 413);
+    assert_eq!(status("POST", "/channels/echo", &[], &vec![b'x'; 65_536]).0, 200);
+    assert_eq!(status("GET", "/channels/echo", &[], b"").0, 406);
+    assert_eq!(status("DELETE", "/channels/echo", &[], b"").0, 405);
+    assert_eq!(status("GET", "/channels", &[], b"").0, 426);
+    let strange = [("Origin", "https://stranger.example")];
+    assert_eq!(status("POST", "/channels/echo", &strange, b"x").0, 403);
+    let friend = [("Origin", "https://friend.example")];
+    let answer = ask(&server, "POST", "/channels/echo", &friend, b"x");
+    assert_eq!(field(&answer, "access-control-allow-origin"), "https://friend.example");
+    for (field, code) in
+        [("Sec-WebSocket-Version: 13", 426), ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", 400)]
+    {
+        let request = format!("GET /channels/echo HTTP/1.1\r\nHost: a\r\n{UPGRADE}\r\n")
+            .replace(&format!("{field}\r\n"), "");
+        let head = say(&mut connect(server.address()), request.as_bytes(), b"\r\n\r\n");
+        let head = String::from_utf8_lossy(&head);
+        assert!(head.starts_with(&format!("HTTP/1.1 {code} ")), "{head}");
+        assert_eq!(head.contains("Sec-WebSocket-Version: 13\r\n"), code == 426);
+    }
+}
+
+#[test]
+fn a_server_that_stops_closes_sockets_and_streams() {
+    let mut server = site();
+    let mut socket = websocket(&server, "/channels/echo");
+    let mut events = connect(server.address());
+    let request = b"GET /channels/chat.a HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n";
+    say(&mut events, request, b"\n\n");
+    let mut redis = connect(resp(&server));
+    say(&mut redis, b"SUBSCRIBE a\r\n", b":1\r\n");
+    server.signal("TERM");
+    let mut rest = Vec::new();
+    socket.read_to_end(&mut rest).unwrap();
+    assert_eq!(rest, [b"\x88\x12\x03\xe9", &b"the server stops"[..]].concat());
+    for stream in [&mut events, &mut redis] {
+        stream.read_to_end(&mut rest).unwrap();
+    }
+    drop((socket, events, redis));
+    assert!(server.wait().success());
+}
+
+#[test]
+fn a_reload_keeps_subscribers_and_changes_their_rules() {
+    let server = site();
+    let mut socket = websocket(&server, "/channels/echo");
+    let closed = "root = \"site\"\n[[channel]]\npattern = \"echo\"\npublish = \"none\"\n";
+    server.directory().write("velodrome.toml", closed);
+    assert!(server.ctl(&["reload"]).status.success());
+    assert_eq!(post(&server, "/channels/echo", b"x"), 403);
+    // Who publishes all the same is told, and closed.
+    let heard = say(&mut socket, &frame("x"), b"publishing is not allowed");
+    assert_eq!(heard[..4], *b"\x88\x1b\x03\xf0");
+}
+
+#[test]
+fn redis_cli_publishes_and_subscribes() {
+    if !has("redis-cli", "redis_cli_publishes_and_subscribes") {
+        return;
+    }
+    let server = site();
+    let port = resp(&server).port().to_string();
+    let cli = |words: &[&str]| {
+        let output = run(Command::new("redis-cli").args(["-p", &port]).args(words));
+        printed_by(&output).trim().to_owned()
+    };
+    let mut subscriber = Ending(
+        Command::new("redis-cli")
+            .args(["-p", &port, "psubscribe", "n*"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    until("the subscription", || (cli(&["pubsub", "numpat"]) == "1").then_some(()));
+    assert_eq!(cli(&["publish", "news.a", "hello"]), "1");
+    assert_eq!(cli(&["publish", "other", "hello"]), "0");
+    let (mut heard, mut piece) = (Vec::new(), [0; 1024]);
+    let output = subscriber.0.stdout.as_mut().unwrap();
+    while !heard.ends_with(b"news.a\nhello\n") {
+        let count = output.read(&mut piece).unwrap();
+        assert!(count > 0, "{:?}", String::from_utf8_lossy(&heard));
+        heard.extend_from_slice(&piece[..count]);
+    }
+    assert_eq!(cli(&["publish", "news", "x"]), "NOPERM the channel's rules do not allow it");
+    assert!(cli(&["get", "a"]).starts_with("ERR unknown command 'get'"));
+}
+
+/// A process that ends with this.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ended = self.0.kill();
+        let _waited = self.0.wait();
+    }
+}
+
+#[test]
+fn the_load_generator_hears_every_message() {
+    let server = site();
+    let url = format!("{}/channels/echo", server.address());
+    let output =
+        run(Command::new(PROGRAM)
+            .args(["bench", "channel", &url, "-c", "50", "-n", "20", "--json"]));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["received"], &report["reach"]), (&1000.into(), &1.0.into()), "{report}");
+    assert_eq!((&report["fewest"], &report["disordered"]), (&20.into(), &0.into()));
+    let nowhere = url.replace("echo", "nowhere");
+    let output =
+        run(Command::new(PROGRAM).args(["bench", "channel", &nowhere, "-c", "2", "-n", "1"]));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(printed_by(&output).contains("2 answered `HTTP/1.1 404 Not Found`"));
+}
+
+#[test]
+fn the_cases_of_the_autobahn_suite_pass() {
+    let test = "the_cases_of_the_autobahn_suite_pass";
+    if !has("kosoku", test) {
+        return;
+    }
+    let server = site();
+    let url = format!("ws://{}/channels/echo", server.address());
+    let reports = server.directory().join("reports").display().to_string();
+    // All but performance (9) and compression (12, 13).
+    let words = ["-x", "9.*", "-x", "12.*", "-x", "13.*", "-o", &reports, &url];
+    let output = run(Command::new("kosoku").args(words));
+    let printed = printed_by(&output);
+    assert!(output.status.success() && printed.contains("247 cases passed"), "{printed}");
+}
