@@ -291,6 +291,19 @@ function send(name, message) end
 function receive(seconds) end
 
 
+-- ---- Channels ----
+
+---@class velodrome.channel
+channel = {}
+
+---Publishes a message to all subscribers of a channel.
+---@param name string
+---@param value any a string as it is, any other value as JSON
+---@return true? published nil where it could not be
+---@return string? reason why
+function channel.publish(name, value) end
+
+
 -- ---- Time, waiting and the log ----
 
 ---Waits, while others go on.

@@ -205,6 +205,27 @@ fn a_reload_keeps_subscribers_and_changes_their_rules() {
 }
 
 #[test]
+fn a_page_publishes_where_clients_may_not() {
+    let page = "<% channel.publish('news', 'as it is') channel.publish('news', { lap = 7 }) %>\
+        <%= select(2, channel.publish('a b', 1)) %>, <%= select(2, channel.publish('news', ('x'):rep(70000))) %>";
+    let process = "<% spawn(function() channel.publish('news', 'by a process') end) %>";
+    let server = Plan::new()
+        .config(CONFIG)
+        .file("tell.page.txt", page)
+        .file("spawn.page.txt", process)
+        .start();
+    let mut socket = websocket(&server, "/channels/news");
+    let told = server.get("/tell");
+    let expected = "a channel's name has no spaces and no control characters, \
+        the message has 70000 bytes, and its channel takes 65536";
+    assert_eq!(String::from_utf8_lossy(&told.body).trim(), expected);
+    let heard = say(&mut socket, b"", b"{\"lap\":7}");
+    assert_eq!(heard, b"\x81\x08as it is\x81\x09{\"lap\":7}");
+    assert_eq!(server.get("/spawn").status, 200);
+    assert_eq!(say(&mut socket, b"", b"process"), b"\x81\x0cby a process");
+}
+
+#[test]
 fn redis_cli_publishes_and_subscribes() {
     if !has("redis-cli", "redis_cli_publishes_and_subscribes") {
         return;

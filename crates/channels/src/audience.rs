@@ -76,6 +76,11 @@ impl Audience {
         self.seats.len() - self.free.len()
     }
 
+    /// Bytes that wait for the end of the turn.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// A subscriber gets all that is put in from now on.
     pub(crate) fn join(&mut self, process: ProcessId) -> Seat {
         let sitter = self.coming(process);

@@ -26,6 +26,9 @@ pub const HISTORY_COMPARED: usize = 16;
 /// Bytes of messages that wait for room in the mailbox of another scheduler (16 MiB). Beyond: publishing is refused.
 pub const UNSENT_BYTES: usize = 16 * 1024 * 1024;
 
+/// Bytes of messages for the subscribers of a channel that wait for the end of a turn (16 MiB). Beyond: publishing is refused.
+pub const TURN_BYTES: usize = 16 * 1024 * 1024;
+
 /// Milliseconds between two looks for messages that are too old: one is kept so much longer than its age.
 pub const SWEEP_MS: u64 = 1_000;
 

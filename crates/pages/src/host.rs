@@ -8,9 +8,10 @@ use config::HostName;
 use http::Request;
 use runtime::clock::Now;
 use runtime::diagnostic;
-use script::engine::{Answer, Host, Level, Part};
+use script::engine::{Answer, Host, Level, Part, PublishedValue};
 
 use super::log_gate::{LogGate, Writer};
+use super::publications::Publications;
 use crate::uploads::Form;
 
 /// Fields that are read of a request: one more than the engine hands to a page, which is told that they are too many.
@@ -32,6 +33,8 @@ pub struct RequestHost<'a> {
     pub site: Option<&'a HostName>,
     /// The form with files that came with it.
     pub form: Option<&'a Form>,
+    /// Where its messages to channels go.
+    pub publications: &'a Publications,
 }
 
 /// The host of modules that are loaded: there is no request.
@@ -125,6 +128,10 @@ impl Host for RequestHost<'_> {
         }
     }
 
+    fn publish(&mut self, channel: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
+        self.publications.publish(channel, value)
+    }
+
     fn log(&mut self, level: Level, text: &[u8]) {
         let (gate, writer) = self.gate;
         write_line(level, (gate, writer), self.path, text);
@@ -204,6 +211,8 @@ pub(super) struct BackgroundHost<'a> {
     pub(super) file: &'a str,
     /// Where its lines go.
     pub(super) gate: &'a LogGate,
+    /// Where its messages to channels go.
+    pub(super) publications: &'a Publications,
     /// Seconds since 1970.
     pub(super) unix_seconds: u64,
 }
@@ -219,6 +228,10 @@ impl Host for BackgroundHost<'_> {
 
     fn clock(&mut self) -> Duration {
         Duration::from_nanos(sys::clock::monotonic_ns())
+    }
+
+    fn publish(&mut self, channel: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
+        self.publications.publish(channel, value)
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {

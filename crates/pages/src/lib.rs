@@ -27,6 +27,7 @@ mod nursery;
 mod post;
 mod process;
 mod process_name;
+mod publications;
 mod ready;
 mod reload;
 mod runner;
@@ -55,6 +56,7 @@ pub use load::{Before, PageProblem, PageRoot, Places, Served, SetIndex, load, pr
 pub use log_gate::{LogGate, Writer};
 pub use post::{Letter, Undelivered};
 pub use process_name::Token;
+pub use publications::Publications;
 pub use runner::{Moment, Runner, Turnout};
 pub use secret::{Secret, SecretError, SecretFault};
 pub use set::{Page, PageKind, PageSet, Problem};

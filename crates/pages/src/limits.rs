@@ -196,3 +196,6 @@ pub const UPLOAD_NAME_SIZE: usize = 255;
 
 /// The app module that answers what nothing else answers.
 pub const APP_MAIN: &str = "main";
+
+/// 1 MiB of messages that pages of a scheduler publish in a turn; with more a page is told to wait.
+pub const PUBLISHED_BYTES: usize = 1024 * 1024;

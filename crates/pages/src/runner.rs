@@ -95,6 +95,8 @@ pub struct Runner {
     pub(super) code: Code,
     pub(super) counters: Counters,
     pub(super) log_gate: Rc<LogGate>,
+    /// What pages publish to channels.
+    pub(super) publications: Rc<super::publications::Publications>,
     at_work: Arc<AtWork>,
 }
 
@@ -136,6 +138,7 @@ impl Runner {
             code: settings.code,
             counters: Counters::default(),
             log_gate: Rc::default(),
+            publications: Rc::default(),
             at_work: Arc::default(),
         };
         runner.load(sets);

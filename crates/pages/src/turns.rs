@@ -13,6 +13,7 @@ use runtime::slots::ProcessId;
 use super::host::BackgroundHost;
 use super::post::Letter;
 use super::process::{Key, ProcessState, Work};
+use super::publications::Publications;
 use super::ready::Used;
 use super::runner::{Moment, Runner, Turnout};
 use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART};
@@ -50,6 +51,11 @@ impl Runner {
         if let Some(due_ns) = self.alarms.next_ns() {
             context.wake_at_ns(due_ns);
         }
+    }
+
+    /// What pages publish to channels, until the end of the turn.
+    pub fn publications(&self) -> &Rc<Publications> {
+        &self.publications
     }
 
     /// Those who have used little go on first, as long as all of them together take no longer than one of them may; then
@@ -113,7 +119,13 @@ impl Runner {
                 let page = Arc::clone(&underway.life.page);
                 let family = underway.life.family.as_ref().map(|member| Rc::clone(member.family()));
                 let gate = Rc::clone(&self.log_gate);
-                let mut host = BackgroundHost { file: &page.name.file, gate: &gate, unix_seconds };
+                let publications = Rc::clone(&self.publications);
+                let mut host = BackgroundHost {
+                    file: &page.name.file,
+                    gate: &gate,
+                    publications: &publications,
+                    unix_seconds,
+                };
                 if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment)
                     && family.is_none_or(|family| family.may_tell(moment.now_ns))
                 {

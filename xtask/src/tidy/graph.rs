@@ -48,6 +48,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-server", "velodrome-sys", Use::Always),
     // Networks as they are written, and bounds of heads.
     ("velodrome-config", "velodrome-wire", Use::Always),
+    // What pages publish.
+    ("velodrome-pages", "velodrome-channels", Use::Always),
     ("velodrome-pages", "velodrome-config", Use::Always),
     // The files that are pages, and their media type.
     ("velodrome-pages", "velodrome-files", Use::Always),

@@ -8,10 +8,11 @@ use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
 use super::Channels;
+use crate::audience::Audience;
 use crate::channel::Place;
 use crate::format::Numbered;
 use crate::letter::{Item, Publisher, Receipt, Told};
-use crate::limits::UNSENT_BYTES;
+use crate::limits::{TURN_BYTES, UNSENT_BYTES};
 use crate::message::Body;
 use crate::outcome::{Outcome, Published, Refusal};
 use crate::position::Position;
@@ -91,6 +92,12 @@ impl Channels {
         interested.sort_unstable();
         interested.dedup();
         if interested.iter().any(|other| self.outgoing[usize::from(other.0)].bytes() > UNSENT_BYTES)
+        {
+            return Err(Refusal::Busy);
+        }
+        let is_much = |audience: &Audience| audience.waiting_bytes() > TURN_BYTES;
+        if channel.as_ref().is_some_and(|channel| channel.audiences.iter().any(is_much))
+            || self.patterns.own().any(|pattern| pattern.audiences.iter().any(is_much))
         {
             return Err(Refusal::Busy);
         }

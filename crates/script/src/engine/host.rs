@@ -22,6 +22,23 @@ pub trait Host {
 
     /// Takes a line of the page's log. The bytes are as the page made them.
     fn log(&mut self, level: Level, text: &[u8]);
+
+    /// Publishes a message to a channel.
+    ///
+    /// # Errors
+    /// Why not, for the page.
+    fn publish(&mut self, _channel: &[u8], _value: PublishedValue<'_>) -> Result<(), String> {
+        Err("there are no channels here".to_owned())
+    }
+}
+
+/// What a page publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PublishedValue<'v> {
+    /// A string of the page: text, or any bytes.
+    Text(&'v [u8]),
+    /// Another value, in JSON.
+    Json(&'v [u8]),
 }
 
 /// A part of a request. Nothing is copied for a page that does not look.

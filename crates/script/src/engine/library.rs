@@ -36,6 +36,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] replacing", include_str!("../library/replacing.lua")),
     (c"=[library] url", include_str!("../library/url.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
+    (c"=[library] channel", include_str!("../library/channel.lua")),
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] cookies", include_str!("../library/cookies.lua")),
     (c"=[library] session", include_str!("../library/session.lua")),

@@ -106,6 +106,7 @@ impl Site {
         self.channels.set_rulebook(Arc::clone(&data.rulebook));
         if let Some(runner) = &mut self.runner {
             runner.set_keys(data.secret.keys.clone());
+            runner.publications().set_rulebook(Arc::clone(&data.rulebook));
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.data = Rc::new(data);
@@ -158,6 +159,7 @@ impl Site {
         self.end_turn_of_pages(client, context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
+        self.publish_of_pages(context.now.monotonic_ms());
         self.channels.end_turn(context);
     }
 

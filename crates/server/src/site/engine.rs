@@ -59,5 +59,6 @@ pub(super) fn runner_of(
     let mut runner = Runner::new(sets, settings, process_memory_bytes, deadline_ns, schedulers)
         .map_err(std::io::Error::other)?;
     runner.set_keys(data.secret.keys.clone());
+    runner.publications().set_rulebook(Arc::clone(&data.rulebook));
     Ok(Some(Box::new(runner)))
 }

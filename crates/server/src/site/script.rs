@@ -102,7 +102,10 @@ impl Site {
         let form = self.uploads.form(context.id);
         let gate = Rc::clone(runner.log_gate());
         let gate = (&*gate, Writer::Requests(place.0.0, place.1));
-        let mut host = RequestHost { request, path, rest, gate, now: context.now, site, form };
+        let publications = Rc::clone(runner.publications());
+        let publications = &*publications;
+        let now = context.now;
+        let mut host = RequestHost { request, path, rest, gate, now, site, form, publications };
         let endpoint = context.mail.endpoint();
         let now_ns = context.now.monotonic_ns;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;

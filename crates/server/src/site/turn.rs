@@ -30,6 +30,15 @@ impl Site {
         self.ask_names(client, context.mail);
     }
 
+    /// Publishes what pages have published.
+    pub(super) fn publish_of_pages(&mut self, now_ms: u64) {
+        let Some(runner) = &self.runner else { return };
+        for (channel, body) in runner.publications().take() {
+            // What a page can mend it was told. The rest is counted: there is no room for it.
+            let _refused = self.channels.publish_as_server(&channel, body, None, now_ms);
+        }
+    }
+
     /// Has names looked up; those for which no helper has room wait for the next turn.
     fn ask_names(&mut self, client: &mut Client, mail: &mut Mailbox<Message>) {
         let questions = client.questions();

@@ -16,15 +16,16 @@ use crate::engine::ffi::address::{piece, place_of};
 use crate::engine::ffi::context::{Context, Traces};
 use crate::engine::ffi::crypto;
 use crate::engine::ffi::stack::{Inside, Type};
-use crate::engine::host::{Answer, Host, Level, Part, Shape};
+use crate::engine::host::{Answer, Host, Level, Part, PublishedValue, Shape};
 use crate::engine::keys::Signed;
 use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 9] = [
+    let functions: [(&CStr, api::lua_CFunction); 10] = [
         (c"ask", ask),
         (c"log", log),
+        (c"publish_message", publish_message),
         (c"now", now),
         (c"clock", clock),
         (c"find", find),
@@ -170,6 +171,24 @@ unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
     let text = inside.bytes_at(2).unwrap_or_default();
     with_host(context, |host| host.log(level, text));
     0
+}
+
+/// `publish_message(kind, channel, value)`: publishes a string (kind 1) or a value in JSON (2); the reason where that does not work.
+unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
+    let (Some(channel), Some(value)) = (inside.bytes_at(2), inside.bytes_at(3)) else { return 0 };
+    let value = match inside.number_at(1) as u8 {
+        1 => PublishedValue::Text(value),
+        _ => PublishedValue::Json(value),
+    };
+    let published = with_host(context, |host| host.publish(channel, value));
+    // What has to be dropped is dropped before an error may be raised: the reason is kept with the context.
+    let Some(Err(problem)) = published else { return 0 };
+    context.answer.borrow_mut().text(problem.as_bytes());
+    drop(problem);
+    inside.push_bytes(context.answer.borrow().text_bytes());
+    1
 }
 
 /// `now()`: seconds since 1970 as the host tells them.

@@ -1,0 +1,81 @@
+//! What pages publish to channels.
+//!
+//! Owns the messages of a turn until the site takes them, and what a page is told at once. Never numbers a message: its channel does.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use channels::{Body, Rulebook, check_name};
+use script::engine::PublishedValue;
+
+use crate::limits::PUBLISHED_BYTES;
+
+/// The messages that pages of a scheduler have published in this turn.
+#[derive(Debug, Default)]
+pub struct Publications {
+    rulebook: RefCell<Arc<Rulebook>>,
+    queue: RefCell<Vec<(Box<str>, Body)>>,
+    bytes: Cell<usize>,
+}
+
+impl Publications {
+    /// These rules are in force.
+    pub fn set_rulebook(&self, rulebook: Arc<Rulebook>) {
+        self.rulebook.replace(rulebook);
+    }
+
+    /// A page publishes.
+    ///
+    /// # Errors
+    /// Why not, for the page.
+    pub(crate) fn publish(&self, name: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
+        let name = check_name(name).map_err(|problem| problem.to_string())?;
+        let body = match value {
+            PublishedValue::Text(bytes) => Body::of_bytes(bytes),
+            PublishedValue::Json(text) => Body::of_json(text).map_err(|error| error.to_string())?,
+        };
+        let size = body.bytes().len();
+        let most = self.rulebook.borrow().of(name).message_size;
+        if size as u64 > most {
+            return Err(format!("the message has {size} bytes, and its channel takes {most}"));
+        }
+        // A message without bytes is work as well.
+        let bytes = self.bytes.get() + size + name.len();
+        if bytes > PUBLISHED_BYTES {
+            return Err("too much is published at once; wait a moment".to_owned());
+        }
+        self.bytes.set(bytes);
+        self.queue.borrow_mut().push((name.into(), body));
+        Ok(())
+    }
+
+    /// What was published since it was taken last.
+    pub fn take(&self) -> Vec<(Box<str>, Body)> {
+        self.bytes.set(0);
+        self.queue.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use channels::{Glob, Rules};
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_told_at_once_what_is_wrong() {
+        let publications = Publications::default();
+        let small = Rules { message_size: 3, ..Rules::default() };
+        publications.set_rulebook(Arc::new(Rulebook::new([(Glob::new("small"), small)])));
+        let publish =
+            |name: &[u8], text: &[u8]| publications.publish(name, PublishedValue::Text(text));
+        assert_eq!(publish(b"small", b"abc"), Ok(()));
+        assert!(publish(b"small", b"abcd").unwrap_err().contains("its channel takes 3"));
+        assert!(publish(b"", b"a").is_err() && publish(b"a b", b"a").is_err());
+        let long = vec![b'x'; 60_000];
+        let taken = (0..100).take_while(|_| publish(b"a", &long).is_ok()).count();
+        assert_eq!(taken, (PUBLISHED_BYTES - 8) / 60_001);
+        assert_eq!(publications.take().len(), taken + 1);
+        assert_eq!(publish(b"a", &long), Ok(()), "the next turn has room again");
+    }
+}
