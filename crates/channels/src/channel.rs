@@ -11,6 +11,7 @@ use runtime::slots::ProcessId;
 use crate::audience::{Audience, Seat};
 use crate::format::{Format, Numbered};
 use crate::history::History;
+use crate::limits::UNUSED_MS;
 use crate::message::Body;
 use crate::position::Position;
 use crate::rules::Rules;
@@ -36,6 +37,14 @@ pub(crate) enum Joined {
     Yes,
 }
 
+/// Whether a channel has something for requests that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    None,
+    /// A message, or the answer of its home.
+    Some,
+}
+
 /// A channel.
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -45,8 +54,14 @@ pub(crate) struct Channel {
     pub(crate) history: History,
     pub(crate) place: Place,
     pub(crate) audiences: Vec<Audience>,
-    /// Requests that wait for the next message.
+    /// Requests that ask for messages and are not answered.
+    pub(crate) polls: u32,
+    /// Those of them that wait for the next message.
     pub(crate) waiting: Vec<ProcessId>,
+    /// Whether there is something for them.
+    pub(crate) news: News,
+    /// Since when it has neither subscribers nor messages.
+    pub(crate) unused_since_ms: Option<u64>,
     /// Whether it is among those that have something to send in this turn.
     pub(crate) is_noted: bool,
     /// Whether the home is to hear how many subscribers there are.
@@ -62,7 +77,10 @@ impl Channel {
             history: History::default(),
             place,
             audiences: Vec::new(),
+            polls: 0,
             waiting: Vec::new(),
+            news: News::None,
+            unused_since_ms: None,
             is_noted: false,
             is_recounted: false,
         }
@@ -75,7 +93,7 @@ impl Channel {
 
     /// Subscribers of this scheduler.
     pub(crate) fn subscribers(&self) -> usize {
-        self.audiences.iter().map(Audience::len).sum::<usize>() + self.waiting.len()
+        self.audiences.iter().map(Audience::len).sum::<usize>() + self.polls as usize
     }
 
     /// Subscribers of other schedulers, where this is the home.
@@ -84,6 +102,21 @@ impl Channel {
             Place::Home(others) => others.iter().map(|(_, subscribers)| subscribers).sum(),
             Place::Elsewhere { .. } => 0,
         }
+    }
+
+    /// Whether nobody has a use for it any more, here and now.
+    pub(crate) fn is_unused(&mut self, now_ms: u64) -> bool {
+        let is_left = self.subscribers() == 0 && self.elsewhere() == 0;
+        if matches!(self.place, Place::Elsewhere { .. }) {
+            return is_left;
+        }
+        if !is_left || !self.history.is_empty() {
+            self.unused_since_ms = None;
+            return false;
+        }
+        let since_ms = *self.unused_since_ms.get_or_insert(now_ms);
+        // Without a history nobody comes back to a position.
+        !self.rules.history.keeps() || now_ms.saturating_sub(since_ms) >= UNUSED_MS
     }
 
     /// Behind the last message.
@@ -112,6 +145,7 @@ impl Channel {
     /// Numbers a message, and puts it into all audiences.
     pub(crate) fn accept(&mut self, body: &Body, now_ms: u64) -> u64 {
         let offset = self.history.push(body, now_ms, &self.rules.history);
+        self.news = News::Some;
         let (position, has_history) =
             (Position { epoch: self.epoch, offset }, self.rules.history.keeps());
         let message = Numbered { channel: &self.name, position, has_history, body };

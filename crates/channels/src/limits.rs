@@ -3,9 +3,17 @@
 /// Bytes of a channel's name. Beyond: refused.
 pub const NAME_SIZE: usize = 255;
 
-/// Channels that one scheduler knows: those with subscribers on it, and those whose home it is and that have a history. Beyond:
-/// subscribing and publishing to another one is refused.
+/// Channels that one scheduler knows: those with subscribers on it, and those whose home it is and that have a history. Beyond: of
+/// [`CHANNELS_COMPARED`] channels one without subscribers is forgotten, with its history; where there is none, subscribing and publishing to
+/// another one is refused.
 pub const CHANNELS: usize = 100_000;
+
+/// Channels among which one without subscribers is looked for (64); with more a request would take longer.
+pub const CHANNELS_COMPARED: usize = 64;
+
+/// Milliseconds that a channel with a history rule stays when its last subscriber has gone and its history is empty (60 s): positions of
+/// clients that come back by then are good. Then it is forgotten, and begins a new epoch with the next use.
+pub const UNUSED_MS: u64 = 60_000;
 
 /// Patterns (`PSUBSCRIBE`) of one scheduler: each is compared with every message. Beyond: refused.
 pub const PATTERNS: usize = 1_000;

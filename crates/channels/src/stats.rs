@@ -14,7 +14,7 @@ metric::counted! {
         pub disconnected_slow: u64 = Counter(Count, "channels.disconnected_slow", "channels_disconnected_slow"),
         /// Publishes and subscriptions that were refused.
         pub refused: u64 = Counter(Count, "channels.refused", "channels_refused"),
-        /// Messages dropped from histories because all of them together were too large.
+        /// Messages, and whole channels without subscribers, dropped from histories because there were too many.
         pub evicted: u64 = Counter(Count, "channels.evicted", "channels_evicted"),
         /// Channels that this scheduler knows.
         pub channels: u64 = Gauge(Count, "channels.known", "channels_known"),

@@ -5,7 +5,7 @@ mod stage;
 
 use std::time::Duration;
 
-use channels::{Access, Glob, HistoryRules, Rulebook, Rules, Slow};
+use channels::{Access, Glob, HistoryRules, Rulebook, Rules, Slow, limits};
 use stage::{Heard, heard, messages, stage};
 use world::{Stage, Stall};
 
@@ -124,7 +124,7 @@ fn a_history_ends_with_its_age_and_its_channel_is_forgotten() {
         stage.send(client, b"pub c text\npub d \n");
         let before: u64 = known(&mut stage).iter().map(|(channels, ..)| channels).sum();
         assert_eq!(before, 2);
-        stage.pass(Duration::from_secs(62));
+        stage.pass(Duration::from_secs(125));
         assert_eq!(known(&mut stage), vec![(0, 0, 0); usize::from(schedulers)]);
     }
 }
@@ -141,6 +141,65 @@ fn a_pattern_gets_the_messages_of_all_channels_that_fit() {
         stage.send(one, b"unsub news.*\n");
         stage.send(other, b"pub news.a again\n");
         assert_eq!(stage.received(one), "");
+    }
+}
+
+#[test]
+fn a_table_that_is_full_forgets_a_channel_without_subscribers() {
+    let mut stage = stage(1, kept());
+    let (publisher, subscriber) = (stage.connect(), stage.connect());
+    stage.send(subscriber, b"sub c0\n");
+    for hundred in 0..=limits::CHANNELS / 100 {
+        let lines = (0..100).map(|number| format!("pub c{} x\n", hundred * 100 + number));
+        stage.send(publisher, lines.collect::<String>().as_bytes());
+    }
+    assert_eq!(stage.received(publisher), "", "nothing is refused");
+    let stats = stage.schedulers()[0].service().channels.stats();
+    assert_eq!((stats.channels, stats.evicted), (limits::CHANNELS as u64, 100));
+    stage.received(subscriber);
+    stage.send(publisher, b"pub c0 still here\n");
+    assert_eq!(messages(&stage.received(subscriber)), ["still here"]);
+}
+
+/// An answer of a poll without its epoch, which is different each time.
+fn polled(text: &str) -> String {
+    let text = text.trim_end();
+    let rest = text.split_once('-').map_or("", |(_, rest)| rest);
+    rest.to_owned()
+}
+
+#[test]
+fn a_poll_waits_for_the_next_message_and_costs_nothing_meanwhile() {
+    for schedulers in 1..=3 {
+        let mut stage = stage(schedulers, kept());
+        let (publisher, clients) = (stage.connect(), [(); 4].map(|()| stage.connect()));
+        for client in clients {
+            stage.send(client, b"poll c 20\n");
+            assert_eq!(stage.received(client), "", "{schedulers} schedulers");
+        }
+        // A scheduler that turns for a waiting poll does so for ever, and the stage with it.
+        stage.pass(Duration::from_secs(3));
+        stage.send(publisher, b"pub c hello\n");
+        let message = "{\"channel\":\"c\",\"offset\":1,\"data\":\"hello\"}";
+        let expected = format!("1\",\"recovered\":true,\"messages\":[{message}]}}");
+        for client in clients {
+            assert_eq!(polled(&stage.received(client)), expected);
+            // The history answers at once; behind it a poll waits until its time is over.
+            assert_eq!(polled(&stage.exchange(client, "poll c 20\n")), expected);
+            let now = position(&mut stage, "c");
+            assert_eq!(stage.exchange(client, &format!("poll c 2 {now}\n")), "");
+        }
+        stage.pass(Duration::from_secs(4));
+        for client in clients {
+            let over = "1\",\"recovered\":true,\"messages\":[]}";
+            assert_eq!(polled(&stage.received(client)), over);
+            let lost = stage.exchange(client, "poll c 20 abc-7\n");
+            assert!(lost.contains("\"recovered\":false"), "{lost}");
+            stage.send(client, b"poll d 20\n");
+            stage.world().client_reset(client);
+        }
+        stage.pass(Duration::from_secs(125));
+        assert_eq!(known(&mut stage), vec![(0, 0, 0); usize::from(schedulers)]);
     }
 }
 

@@ -233,7 +233,7 @@ fn finish(
     for client in members.iter().map(|member| member.client).chain(publishers.iter().copied()) {
         stage.world().client_close(client);
     }
-    stage.pass(Duration::from_secs(40));
+    stage.pass(Duration::from_secs(100));
     for scheduler in stage.schedulers() {
         let stats = scheduler.service().channels.stats();
         let kept = (stats.channels, stats.subscriptions, stats.history_bytes);

@@ -9,7 +9,7 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
 use super::Channels;
-use crate::channel::{Channel, Joined, Place};
+use crate::channel::{Channel, Joined, News, Place};
 use crate::format::Numbered;
 use crate::history::History;
 use crate::letter::{Item, Letter, Publisher, Receipt, Told};
@@ -129,6 +129,7 @@ impl Channels {
         channel.epoch = epoch;
         self.history_bytes += history.held_bytes();
         channel.history = history;
+        channel.news = News::Some;
         let mut audiences = std::mem::take(&mut channel.audiences);
         for audience in &mut audiences {
             for (process, since) in audience.let_in() {

@@ -19,7 +19,7 @@ use runtime::slots::ProcessId;
 use crate::audience::Seat;
 use crate::channel::{Channel, Joined, Place};
 use crate::letter::{Item, Receipt};
-use crate::limits::{CHANNELS, HISTORY_BYTES, HISTORY_COMPARED};
+use crate::limits::{CHANNELS, CHANNELS_COMPARED, HISTORY_BYTES, HISTORY_COMPARED};
 use crate::outcome::{Published, Refusal};
 use crate::patterns::Patterns;
 use crate::rules::Rulebook;
@@ -61,6 +61,8 @@ pub struct Channels {
     patterns: Patterns,
     subscriptions: usize,
     history_bytes: usize,
+    /// Channels whose rules keep messages, of which some may be too old by now.
+    with_history: usize,
     /// The channels that have something to send in this turn, or are to be looked at when it ends.
     noted: Vec<u32>,
     recounted_patterns: Vec<u32>,
@@ -99,6 +101,7 @@ impl Channels {
             patterns: Patterns::default(),
             subscriptions: 0,
             history_bytes: 0,
+            with_history: 0,
             noted: Vec::new(),
             recounted_patterns: Vec::new(),
             outgoing: (0..schedulers).map(|_| Outgoing::default()).collect(),
@@ -162,10 +165,29 @@ impl Channels {
         if let Some(place) = self.by_name.get(name) {
             return Ok(*place);
         }
-        if self.by_name.len() >= CHANNELS {
+        if self.by_name.len() >= CHANNELS && !self.forget_one() {
             return Err(Refusal::Full);
         }
         self.make(name)
+    }
+
+    /// Forgets a channel without subscribers, to have room for another. `false`: there was none among those that were looked at.
+    fn forget_one(&mut self) -> bool {
+        let count = self.channels.len();
+        let mut compared =
+            (0..CHANNELS_COMPARED.min(count)).map(|step| (self.cursor + step) % count);
+        let is_left = |at: &usize| {
+            self.channels[*at].as_ref().is_some_and(|channel| {
+                channel.subscribers() == 0 && channel.elsewhere() == 0 && !channel.is_noted
+            })
+        };
+        let found = compared.find(is_left);
+        self.cursor = (self.cursor + CHANNELS_COMPARED) % count.max(1);
+        if let Some(place) = found {
+            self.forget_channel(place as u32);
+            self.stats.evicted += 1;
+        }
+        found.is_some()
     }
 
     /// A channel that is not known yet.
@@ -180,6 +202,7 @@ impl Channels {
         let epoch = self.home_of.hash_one((self.here, ticket, name));
         let channel = Channel::new(name, self.rulebook.of(name), epoch, place);
         let name = Arc::clone(&channel.name);
+        self.with_history += usize::from(channel.rules.history.keeps());
         if home != self.here {
             let name = Arc::clone(&name);
             self.outgoing[usize::from(home.0)].push(Item::Join { name, ticket });

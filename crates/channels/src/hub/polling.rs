@@ -87,8 +87,12 @@ impl Channels {
             self.note(place);
             return Ok(Some(answer));
         }
-        if !before.is_some_and(|waiting| waiting.is_listed && waiting.channel == place) {
+        if !before.is_some_and(|waiting| waiting.is_listed) {
             channel.waiting.push(process);
+        }
+        if before.is_none() {
+            // It counts as a subscriber until it is answered, so that the channel stays.
+            channel.polls += 1;
             self.recount(place);
         }
         self.polls.waiting.insert(process, Waiting { channel: place, until_ms, is_listed: true });
@@ -104,11 +108,11 @@ impl Channels {
     /// A request that waited is over.
     pub(super) fn forget_poll(&mut self, process: ProcessId) {
         let Some(waiting) = self.polls.waiting.remove(&process) else { return };
-        if !waiting.is_listed {
-            return;
-        }
         if let Some(channel) = &mut self.channels[waiting.channel as usize] {
-            channel.waiting.retain(|waits| *waits != process);
+            channel.polls -= 1;
+            if waiting.is_listed {
+                channel.waiting.retain(|waits| *waits != process);
+            }
         }
         self.recount(waiting.channel);
     }

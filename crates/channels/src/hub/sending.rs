@@ -6,7 +6,7 @@ use runtime::service::{Command, ServiceContext};
 
 use super::Channels;
 use crate::audience::Slowed;
-use crate::channel::{Channel, Place};
+use crate::channel::{Channel, News, Place};
 use crate::format::Numbered;
 use crate::letter::{Item, Letter};
 use crate::limits::SWEEP_MS;
@@ -52,12 +52,14 @@ impl Channels {
                 }
             }
         }
-        for process in std::mem::take(&mut channel.waiting) {
-            self.polls.resume(process);
-            context.command(Command::Resume(process));
+        if std::mem::replace(&mut channel.news, News::None) == News::Some {
+            for process in std::mem::take(&mut channel.waiting) {
+                self.polls.resume(process);
+                context.command(Command::Resume(process));
+            }
         }
         self.tell_count(place);
-        self.forget_unused(place);
+        self.forget_unused(place, context.now.monotonic_ms());
     }
 
     /// Tells a channel's home how many subscribers are here.
@@ -73,16 +75,16 @@ impl Channels {
         }
     }
 
-    /// Forgets a channel that nobody subscribes to, and whose history holds nothing or is kept by its home.
-    fn forget_unused(&mut self, place: u32) {
-        let is_unused = self.channels[place as usize].as_ref().is_some_and(|channel| {
-            channel.subscribers() == 0
-                && channel.elsewhere() == 0
-                && (channel.history.is_empty() || matches!(channel.place, Place::Elsewhere { .. }))
-        });
-        if !is_unused {
-            return;
+    /// Forgets a channel that nobody has a use for.
+    fn forget_unused(&mut self, place: u32, now_ms: u64) {
+        let channel = self.channels[place as usize].as_mut();
+        if channel.is_some_and(|channel| channel.is_unused(now_ms)) {
+            self.forget_channel(place);
         }
+    }
+
+    /// Forgets a channel with its history.
+    pub(super) fn forget_channel(&mut self, place: u32) {
         if let Some(channel) = self.channels[place as usize].take() {
             self.history_bytes -= channel.history.held_bytes();
             self.by_name.remove(&channel.name);
@@ -140,16 +142,18 @@ impl Channels {
         let now_ms = context.now.monotonic_ms();
         if now_ms >= self.next_sweep_ms {
             self.next_sweep_ms = now_ms + SWEEP_MS;
+            self.with_history = 0;
             self.polls.expire(now_ms, context);
             for place in 0..self.channels.len() {
                 let Some(channel) = &mut self.channels[place] else { continue };
+                self.with_history += usize::from(channel.rules.history.keeps());
                 let before = channel.history.held_bytes();
                 channel.history.trim(now_ms, &channel.rules.history);
                 self.history_bytes -= before - channel.history.held_bytes();
-                self.forget_unused(place as u32);
+                self.forget_unused(place as u32, now_ms);
             }
         }
-        if self.history_bytes > 0 || !self.polls.is_empty() {
+        if self.with_history > 0 || self.history_bytes > 0 || !self.polls.is_empty() {
             context.wake_after_ms(self.next_sweep_ms.saturating_sub(now_ms));
         }
     }

@@ -1,19 +1,24 @@
-//! A service of channels that speaks lines, for tests: `sub NAME [SINCE]`, `unsub NAME`, `pub NAME TEXT`, `psub PATTERN`.
+//! A service of channels that speaks lines, for tests: `sub NAME [SINCE]`, `unsub NAME`, `pub NAME TEXT`, `psub PATTERN`,
+//! `poll NAME SECONDS [SINCE]`.
 #![allow(dead_code, reason = "not each test file uses all of it")]
 
 use std::sync::Arc;
 
-use channels::{Body, Channels, Format, Letter, Publisher, Rulebook, Subscription, Told};
+use channels::{Body, Channels, Format, Letter, Position, Publisher, Rulebook, Subscription, Told};
 use runtime::Peer;
 use runtime::mailbox::Endpoint;
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::slots::ProcessId;
 use world::Stage;
 
 pub(crate) struct Member {
     names: Vec<String>,
     subscriptions: Vec<Subscription>,
+    process: ProcessId,
+    /// What it polls for, with its position.
+    poll: Option<(String, Option<Position>, u64)>,
 }
 
 pub(crate) struct Lines {
@@ -45,6 +50,12 @@ impl Lines {
                 let publisher = Publisher { process: context.id, told: Told::ByReceipt(now_ms) };
                 self.channels.publish(name, Body::of_text(rest), Some(publisher), now_ms).map(drop)
             }
+            "poll" => {
+                let (seconds, since) = rest.split_once(' ').unwrap_or((rest, ""));
+                let seconds: u64 = seconds.parse().expect("seconds");
+                member.poll = Some((name.to_owned(), since.parse().ok(), seconds));
+                Ok(())
+            }
             "unsub" => {
                 if let Some(at) = member.names.iter().position(|known| known == name) {
                     member.names.remove(at);
@@ -57,6 +68,24 @@ impl Lines {
         if let Err(refusal) = outcome {
             context.output.put(format!("refused: {refusal}\n\n").as_bytes());
         }
+    }
+}
+
+impl Lines {
+    /// Asks again for what a member polls for.
+    fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<Letter>>) -> Next {
+        let Some((name, since, seconds)) = &member.poll else { return Next::Read };
+        let times = (context.now.monotonic_ms(), seconds * 1000);
+        match self.channels.poll(name, *since, context.id, times) {
+            Ok(Some(answer)) => {
+                context.output.put(&answer);
+                context.output.put(b"\n\n");
+            }
+            Ok(None) => return Next::Park,
+            Err(refusal) => context.output.put(format!("refused: {refusal}\n\n").as_bytes()),
+        }
+        member.poll = None;
+        Next::Read
     }
 }
 
@@ -84,9 +113,10 @@ impl Service for Lines {
         &mut self,
         _: ListenerIndex,
         _: Peer,
-        _: &mut Context<'_, Box<Letter>>,
+        context: &mut Context<'_, Box<Letter>>,
     ) -> Option<Member> {
-        Some(Member { names: Vec::new(), subscriptions: Vec::new() })
+        let process = context.id;
+        Some(Member { names: Vec::new(), subscriptions: Vec::new(), process, poll: None })
     }
 
     fn on_input(
@@ -99,7 +129,8 @@ impl Service for Lines {
         for line in String::from_utf8_lossy(&input[..whole]).lines() {
             self.obey(member, line, context);
         }
-        Progress { consumed: whole, next: Next::Read }
+        let next = self.poll(member, context);
+        Progress { consumed: whole, next }
     }
 
     fn on_event(
@@ -118,11 +149,15 @@ impl Service for Lines {
                 Next::Finish
             }
             Event::InputEnded => Next::Finish,
+            Event::Resumed => self.poll(member, context),
+            Event::PeerFinished => Next::Abort,
+            _ if member.poll.is_some() => Next::Park,
             _ => Next::Read,
         }
     }
 
     fn on_close(&mut self, member: Member, _: CloseReason) {
+        self.channels.forget(member.process);
         for subscription in member.subscriptions {
             self.channels.unsubscribe(subscription);
         }

@@ -13,6 +13,7 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target;
 
+use super::client;
 use super::exchange::{Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::pack;
@@ -79,6 +80,11 @@ impl Site {
             return self.refuse(Status::CONTENT_TOO_LARGE, b"", &found, &mut exchange, context);
         }
         if let Some(answer) = self.refuse_on(&found, &mut exchange, context) {
+            return answer;
+        }
+        if !data.rulebook.is_empty()
+            && let Some(answer) = client::answer(path, &mut exchange)
+        {
             return answer;
         }
         if let Some(name) = self.channel_of(path) {

@@ -7,6 +7,7 @@
 mod answer;
 mod application;
 mod channel;
+mod client;
 mod endpoints;
 mod engine;
 mod error_page;

@@ -1,0 +1,45 @@
+/** What is told with a message. */
+interface VelodromeMessage {
+  /** The channel that it was published to. */
+  channel: string;
+  /** Its number, from 1 without gaps. */
+  offset: number;
+  /** The position behind it: a later visit can go on there. */
+  since: string;
+}
+
+/** What became of a message. */
+interface VelodromePublished {
+  /** Its position. */
+  position: string;
+  /** How many subscribers it is for. */
+  receivers: number;
+}
+
+interface VelodromeSubscribeOptions {
+  /** Messages are missing between the last one and the next. */
+  lost?: () => void;
+  /** The server refuses the subscription; without it the reason goes to the console. */
+  error?: (reason: string) => void;
+  /** The position to go on from. */
+  since?: string;
+}
+
+/** The client of Velodrome's channels, from `/velodrome.js`. */
+declare class Velodrome {
+  /** Connects to `/channels` of this site, or to another URL. */
+  constructor(
+    url?: string | URL,
+    options?: { onstate?: (state: "connecting" | "open" | "waiting") => void },
+  );
+  /** Subscribes; the function that it gives ends the subscription. Bytes that are no text come as a `Uint8Array`. */
+  subscribe(
+    channel: string,
+    message: (data: unknown, info: VelodromeMessage) => void,
+    options?: VelodromeSubscribeOptions,
+  ): () => void;
+  /** Publishes. */
+  publish(channel: string, data: unknown): Promise<VelodromePublished>;
+  /** Ends all subscriptions and the connection. */
+  close(): void;
+}
