@@ -257,6 +257,37 @@ fn redis_cli_publishes_and_subscribes() {
     assert!(cli(&["get", "a"]).starts_with("ERR unknown command 'get'"));
 }
 
+#[test]
+fn a_subscription_that_is_confirmed_gets_what_is_published_then() {
+    // On two schedulers, so that names have their home here and there.
+    let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");
+    let server = plan.argument("--schedulers=2").start();
+    let address = resp(&server);
+    for number in 0..50 {
+        let mut subscriber = connect(address);
+        let order = format!("SUBSCRIBE a{number} b{number} a{number} c\r\nPING\r\n");
+        let told =
+            String::from_utf8_lossy(&say(&mut subscriber, order.as_bytes(), b"pong")).into_owned();
+        let counts: Vec<&str> = told.lines().filter(|line| line.starts_with(':')).collect();
+        assert_eq!(counts, [":1", ":2", ":2", ":3"], "{told}");
+        for name in ["a", "b"] {
+            let publish = format!("PUBLISH {name}{number} hello\r\n");
+            assert_eq!(say(&mut connect(address), publish.as_bytes(), b"\r\n"), b":1\r\n");
+            say(&mut subscriber, b"", b"\r\nhello\r\n");
+        }
+    }
+}
+
+#[test]
+fn a_browser_that_speaks_http_to_redis_clients_port_is_cut() {
+    let server = site();
+    let mut stream = connect(resp(&server));
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\n\r\nPUBLISH chat.a evil\r\n").unwrap();
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).unwrap();
+    assert_eq!((rest, server.count("/channels/published")), (Vec::new(), 0));
+}
+
 /// Subscribes twice in turn and publishes; tells what it heard by publishing it.
 const PAGE: &str = r#"<!doctype html><script src="/velodrome.js"></script><script>
 const channels = new Velodrome();

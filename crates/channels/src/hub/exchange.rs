@@ -135,7 +135,10 @@ impl Channels {
             for (process, since) in audience.let_in() {
                 let mut told = Vec::new();
                 channel.write_since(since, audience.format, &mut told);
-                if !told.is_empty() {
+                if told.is_empty() {
+                    // It says for itself that its subscription stands.
+                    context.command(Command::Resume(process));
+                } else {
                     // One that has ended leaves on its own.
                     let _queued = context.queue(process, &told.into(), usize::MAX);
                 }

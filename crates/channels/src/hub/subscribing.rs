@@ -6,6 +6,7 @@ use runtime::slots::ProcessId;
 
 use super::{Channels, Subscribed, Subscription};
 use crate::audience::Audience;
+use crate::channel::Channel;
 use crate::format::Format;
 use crate::limits::SUBSCRIPTIONS;
 use crate::outcome::Refusal;
@@ -48,6 +49,18 @@ impl Channels {
             None
         };
         self.counted(refusal.map_or(Ok(()), Err))
+    }
+
+    /// Whether the home of a subscription's channel knows of it: all that is published from now on reaches it. A process that waits for
+    /// that is resumed. Patterns stand at once, on other schedulers a turn later.
+    #[must_use]
+    pub fn stands(&self, subscription: &Subscription) -> bool {
+        match subscription.of {
+            Subscribed::Channel(place) => {
+                self.channels[place as usize].as_ref().is_none_or(Channel::is_known)
+            }
+            Subscribed::Pattern(_) => true,
+        }
     }
 
     /// A client subscribes to all channels whose names fit a pattern; only RESP has such.

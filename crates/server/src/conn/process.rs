@@ -123,7 +123,12 @@ impl Process {
         context: &mut Context<'_, Message>,
     ) -> Next {
         let site = connections.http.application_mut();
-        let changed = match site.take_upgraded() {
+        let upgraded = site.take_upgraded();
+        if context.is_draining() {
+            // Whoever comes now is not told again that the server stops.
+            return Next::Finish;
+        }
+        let changed = match upgraded {
             None => return Next::Abort,
             Some(Upgraded::Socket(name)) => {
                 Socket::plain(name, site, context).map(|socket| Self::Socket(Box::new(socket)))

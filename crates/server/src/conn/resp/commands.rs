@@ -23,6 +23,10 @@ pub(super) fn run(
     context: &mut Context<'_, Message>,
 ) -> After {
     let name = String::from_utf8_lossy(command.argument(0)).to_ascii_lowercase();
+    if matches!(&*name, "post" | "host:") {
+        // A page has made a browser speak HTTP to this port; what follows is not to be taken for commands.
+        return After::End;
+    }
     let only_reads = session.version == Version::Two && session.subscriptions() > 0;
     if only_reads && !is_for_subscribers(&name) {
         let text = format!(
@@ -74,7 +78,9 @@ pub(super) fn run(
             write_simple(out, "RESET");
         }
         "publish" => return pubsub::publish(session, command, site, context),
-        "subscribe" | "psubscribe" => pubsub::subscribe(session, command, &name, site, context),
+        "subscribe" | "psubscribe" => {
+            return pubsub::subscribe(session, command, &name, site, context);
+        }
         "unsubscribe" | "punsubscribe" => pubsub::unsubscribe(session, command, &name, site, out),
         _ => return pubsub::about(session, command, site, out),
     }

@@ -6,6 +6,8 @@ mod commands;
 mod pubsub;
 
 use channels::Subscription;
+use http::limits::DRAIN_IDLE_GRACE;
+use runtime::clock::milliseconds;
 use runtime::limits::ENDPOINTS;
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
@@ -32,6 +34,8 @@ pub struct Session {
     name: Vec<u8>,
     channels: Vec<(Box<str>, Subscription)>,
     patterns: Vec<(Box<str>, Subscription)>,
+    /// How many it had of a kind before the command that waits.
+    before_waiting: Option<usize>,
 }
 
 /// What follows a command.
@@ -52,6 +56,10 @@ impl Session {
         // No other client of any scheduler has it.
         let number = clients.count * ENDPOINTS as u64 + u64::from(context.mail.endpoint().0);
         context.clear_deadline();
+        if context.is_draining() {
+            // It was in the queue: it has this time for what it wants to say.
+            context.set_deadline_after_ms(milliseconds(DRAIN_IDLE_GRACE));
+        }
         Self {
             process: context.id,
             number,
@@ -59,6 +67,7 @@ impl Session {
             name: Vec::new(),
             channels: Vec::new(),
             patterns: Vec::new(),
+            before_waiting: None,
         }
     }
 
@@ -118,7 +127,8 @@ impl Session {
                 write_error(context.output.buffer(), "ERR max memory reached");
                 Next::Linger
             }
-            Event::Resumed | Event::DeadlineReached | Event::PeerFinished => Next::Read,
+            Event::DeadlineReached => Next::Finish,
+            Event::Resumed | Event::PeerFinished => Next::Read,
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
         }
     }

@@ -77,42 +77,65 @@ pub(super) fn publish(
     After::More
 }
 
-/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: an answer for each.
+/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: an answer for each, when all of them stand. A message that somebody publishes once
+/// he has heard of that reaches this client.
 pub(super) fn subscribe(
     session: &mut Session,
     command: &Command<'_>,
     verb: &str,
     site: &mut Site,
     context: &mut Context<'_, Message>,
-) {
-    for argument in command.arguments_from(1) {
-        let out = context.output.buffer();
-        let name = match check_name(argument) {
-            Ok(name) => name,
-            Err(problem) => {
-                write_error(out, &format!("ERR {problem}"));
-                continue;
-            }
-        };
-        let own = own(session, verb);
-        if !own.iter().any(|(known, _)| **known == *name) {
-            let made = if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
-                Err(Refusal::Full)
-            } else if verb == "psubscribe" {
-                site.channels.subscribe_to_pattern(name, format_of(session), session.process)
-            } else {
-                site.channels.subscribe(name, format_of(session), session.process, None, out)
-            };
-            match made {
-                Ok(subscription) => own_mut(session, verb).push((name.into(), subscription)),
-                Err(refusal) => {
-                    write_error(out, &refusal_text(refusal));
-                    continue;
-                }
-            }
-        }
-        answer(session, verb, Some(name), context.output.buffer());
+) -> After {
+    let before = session.before_waiting.take().unwrap_or(own(session, verb).len());
+    let mut results = Vec::with_capacity(command.len());
+    for name in command.arguments_from(1) {
+        results.push(subscribe_to(session, name, verb, site));
     }
+    let own = own(session, verb);
+    if own.iter().any(|(_, subscription)| !site.channels.stands(subscription)) {
+        session.before_waiting = Some(before);
+        return After::Wait;
+    }
+    let others = session.subscriptions() - own.len();
+    let mut count = before;
+    for (name, result) in command.arguments_from(1).zip(results) {
+        let out = context.output.buffer();
+        match result {
+            Ok(place) => {
+                count = count.max(place + 1);
+                let name = String::from_utf8_lossy(name);
+                write_answer(session, verb, Some(&name), count + others, out);
+            }
+            Err(problem) => write_error(out, &problem),
+        }
+    }
+    After::More
+}
+
+/// Subscribes where it is not done; gives the place of the subscription.
+fn subscribe_to(
+    session: &mut Session,
+    name: &[u8],
+    verb: &str,
+    site: &mut Site,
+) -> Result<usize, String> {
+    let name = check_name(name).map_err(|problem| format!("ERR {problem}"))?;
+    if let Some(place) = own(session, verb).iter().position(|(known, _)| **known == *name) {
+        return Ok(place);
+    }
+    let made = if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
+        Err(Refusal::Full)
+    } else if verb == "psubscribe" {
+        site.channels.subscribe_to_pattern(name, format_of(session), session.process)
+    } else {
+        // What RESP says of a subscription the session says.
+        let mut nothing = Vec::new();
+        site.channels.subscribe(name, format_of(session), session.process, None, &mut nothing)
+    };
+    let subscription = made.map_err(refusal_text)?;
+    let own = own_mut(session, verb);
+    own.push((name.into(), subscription));
+    Ok(own.len() - 1)
 }
 
 /// `UNSUBSCRIBE [channel …]` and `PUNSUBSCRIBE [pattern …]`: without names, from all.
