@@ -172,15 +172,24 @@ fn requests_that_the_rules_refuse_are_told_why() {
 }
 
 #[test]
-fn a_server_that_stops_closes_sockets_and_streams() {
-    let mut server = site();
+fn a_server_that_stops_closes_sockets_and_streams_and_answers_polls() {
+    // On one scheduler, so that each channel is known once.
+    let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");
+    let mut server = plan.argument("--schedulers=1").start();
     let mut socket = websocket(&server, "/channels/echo");
     let mut events = connect(server.address());
     let request = b"GET /channels/chat.a HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n";
     say(&mut events, request, b"\n\n");
     let mut redis = connect(resp(&server));
     say(&mut redis, b"SUBSCRIBE a\r\n", b":1\r\n");
+    let mut poll = connect(server.address());
+    poll.write_all(b"GET /channels/chat.b?wait=25 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    // The channel of the stream and that of the poll, which waits now.
+    server.reaches("/channels/subscriptions", 3);
+    server.reaches("/channels/known", 4);
     server.signal("TERM");
+    let told = say(&mut poll, b"", b"\"messages\":[]}");
+    assert!(told.starts_with(b"HTTP/1.1 200 OK\r\n"));
     let mut rest = Vec::new();
     socket.read_to_end(&mut rest).unwrap();
     assert_eq!(rest, [b"\x88\x12\x03\xe9", &b"the server stops"[..]].concat());

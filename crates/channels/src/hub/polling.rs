@@ -99,6 +99,14 @@ impl Channels {
         Ok(None)
     }
 
+    /// The server stops: requests that wait are answered without messages.
+    pub fn end_polls<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        for waiting in self.polls.waiting.values_mut() {
+            waiting.until_ms = 0;
+        }
+        self.polls.expire(context.now.monotonic_ms(), context);
+    }
+
     /// Whether a request waits for a message.
     #[must_use]
     pub fn is_polling(&self, process: ProcessId) -> bool {

@@ -37,6 +37,7 @@ impl Connections {
                 self.client.learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
+                site.channels.end_polls(context);
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
             ToScheduler::AskReport => {
