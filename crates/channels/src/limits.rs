@@ -31,7 +31,8 @@ pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 /// Channels of which the one with the largest history loses messages (16); with more a publish would take longer.
 pub const HISTORY_COMPARED: usize = 16;
 
-/// Bytes of messages that wait for room in the mailbox of another scheduler (16 MiB). Beyond: publishing is refused.
+/// Bytes of what waits for room in the mailbox of another scheduler (16 MiB). Beyond: publishing is refused, and so is subscribing to a
+/// channel whose home it is.
 pub const UNSENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes of messages for the subscribers of a channel that wait for the end of a turn (16 MiB). Beyond: publishing is refused.

@@ -13,6 +13,7 @@ use crate::channel::{Channel, Joined, News, Place};
 use crate::format::Numbered;
 use crate::history::History;
 use crate::letter::{Item, Letter, Publisher, Receipt, Told};
+use crate::limits::UNSENT_BYTES;
 use crate::message::Body;
 use crate::position::Position;
 
@@ -25,13 +26,14 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn push(&mut self, item: Item) {
-        self.bytes += item.bytes();
+        // Whatever it is, it takes its place.
+        self.bytes += size_of::<Item>() + item.bytes();
         self.items.push(item);
     }
 
-    /// Bytes of messages that wait.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
+    /// Whether so much waits that nothing more is to be begun for it.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes > UNSENT_BYTES
     }
 }
 

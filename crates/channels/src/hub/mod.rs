@@ -168,6 +168,9 @@ impl Channels {
         if self.by_name.len() >= CHANNELS && !self.forget_one() {
             return Err(Refusal::Full);
         }
+        if self.outgoing[usize::from(self.home(name).0)].is_full() {
+            return Err(Refusal::Busy);
+        }
         self.make(name)
     }
 

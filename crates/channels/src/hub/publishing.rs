@@ -12,7 +12,7 @@ use crate::audience::Audience;
 use crate::channel::Place;
 use crate::format::Numbered;
 use crate::letter::{Item, Publisher, Receipt, Told};
-use crate::limits::{TURN_BYTES, UNSENT_BYTES};
+use crate::limits::TURN_BYTES;
 use crate::message::Body;
 use crate::outcome::{Outcome, Published, Refusal};
 use crate::position::Position;
@@ -56,7 +56,7 @@ impl Channels {
             return self.counted(published);
         }
         let outgoing = &mut self.outgoing[usize::from(home.0)];
-        if outgoing.bytes() > UNSENT_BYTES {
+        if outgoing.is_full() {
             return self.counted(Err(Refusal::Busy));
         }
         outgoing.push(Item::Publish { name: name.into(), body, publisher });
@@ -91,8 +91,7 @@ impl Channels {
         }
         interested.sort_unstable();
         interested.dedup();
-        if interested.iter().any(|other| self.outgoing[usize::from(other.0)].bytes() > UNSENT_BYTES)
-        {
+        if interested.iter().any(|other| self.outgoing[usize::from(other.0)].is_full()) {
             return Err(Refusal::Busy);
         }
         let is_much = |audience: &Audience| audience.waiting_bytes() > TURN_BYTES;
