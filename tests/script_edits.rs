@@ -55,9 +55,14 @@ fn routes_that_serve_one_directory_share_its_pages() {
     {
         assert_eq!(text(&server.get(path)), body, "{path}");
     }
-    edit(&server, "in/1/index.page.html", "other");
+    assert_eq!(pages(&server)["edits"], 0, "nothing was edited at the start");
+    // Moved there as a whole: a file that is written in its place may be read in the middle of it, and once more.
+    let directory = server.directory();
+    directory.write("other.html", "other");
+    std::fs::rename(directory.join("other.html"), directory.join("site/in/1/index.page.html"))
+        .unwrap();
     expect(&server, "/in/1/", 200, "other");
-    assert_eq!(pages(&server)["edits"], 1, "nothing was edited at the start");
+    assert_eq!(pages(&server)["edits"], 1, "once, not for each route");
     let printed = server.printed_errors();
     assert_eq!(printed.matches("edited: ").count(), 1, "{printed}");
 }
