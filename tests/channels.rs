@@ -208,7 +208,7 @@ fn a_reload_keeps_subscribers_and_changes_their_rules() {
     server.directory().write("velodrome.toml", closed);
     assert!(server.ctl(&["reload"]).status.success());
     assert_eq!(post(&server, "/channels/echo", b"x"), 403);
-    // Who publishes all the same is told, and closed.
+    // A client that publishes all the same is told why, and closed.
     let heard = say(&mut socket, &frame("x"), b"publishing is not allowed");
     assert_eq!(heard[..4], *b"\x88\x1b\x03\xf0");
 }

@@ -17,7 +17,7 @@ use crate::position::Position;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seat(u32);
 
-/// Who sits there.
+/// The state of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sitter {
     /// Nobody.

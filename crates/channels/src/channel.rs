@@ -25,7 +25,7 @@ pub(crate) enum Place {
     Elsewhere {
         home: Endpoint,
         ticket: u64,
-        /// What is known of the channel before the home has answered: nothing.
+        /// Nothing is known of the channel before its home has answered.
         joined: Joined,
     },
 }

@@ -10,7 +10,7 @@ use crate::message::Body;
 use crate::outcome::{Published, Refusal};
 use crate::question::{Findings, Question};
 
-/// Who waits to hear what became of a message that it published.
+/// A process that published a message and waits for its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Publisher {
     /// The process.
@@ -31,7 +31,7 @@ pub enum Told {
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// Who published it.
+    /// The publisher.
     pub publisher: Publisher,
     /// What became of it.
     pub result: Result<Published, Refusal>,

@@ -39,7 +39,7 @@ pub struct Published {
     pub receivers: u32,
 }
 
-/// What is known of the message for whose home a process waits.
+/// The outcome of a message that a process published to a channel of another scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It waits for none.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::glob::Glob;
 
-/// What is asked.
+/// A question about subscribers.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// The channels with subscribers whose names fit.

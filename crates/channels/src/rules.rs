@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::glob::Glob;
 use crate::limits;
 
-/// Who may do something.
+/// The access of clients to an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Every client.
@@ -27,7 +27,7 @@ pub enum Slow {
     Latest,
 }
 
-/// What is kept of the messages of a channel. Nothing where one of them is zero.
+/// The bounds of a history. With a zero among them nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryRules {
     /// Most messages.
@@ -49,11 +49,11 @@ impl HistoryRules {
 /// The rules of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// What is kept.
+    /// The bounds of the history.
     pub history: HistoryRules,
-    /// Who may subscribe.
+    /// The access of subscribers.
     pub subscribe: Access,
-    /// Who may publish.
+    /// The access of publishers.
     pub publish: Access,
     /// What happens to slow subscribers.
     pub slow: Slow,

@@ -219,7 +219,7 @@ fn finish(
     for member in &mut members {
         read(member, stage, truth, drops);
     }
-    // Who still stands has heard the last message of its channel.
+    // A member that is still connected has heard the last message of its channel.
     for member in &members {
         let stands = stage.world().client_state(member.client) == ClientState::Open;
         let last = truth.texts.keys().filter(|(channel, ..)| *channel == member.channel);

@@ -18,9 +18,9 @@ use crate::limits;
 pub struct ChannelRules {
     /// The names it is for.
     pub pattern: String,
-    /// Who may subscribe.
+    /// The access of subscribers.
     pub subscribe: ChannelAccess,
-    /// Who may publish.
+    /// The access of publishers.
     pub publish: ChannelAccess,
     /// Most messages of the history.
     pub history: u64,
@@ -36,7 +36,7 @@ pub struct ChannelRules {
     pub message_size: u64,
 }
 
-/// Who may do something with a channel.
+/// The access of clients to an action on a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelAccess {
     /// Every client.

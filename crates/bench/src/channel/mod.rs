@@ -28,7 +28,7 @@ use client::{Orders, Subscribers};
 pub use report::ChannelReport;
 use tally::{Finished, Tally};
 
-/// What is asked of a run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct ChannelPlan {
     /// Where, how many subscribers and threads, how long messages are published. Its target is the channel's path.

@@ -75,7 +75,7 @@ impl Channels {
         };
         let until_ms = before.map_or(now_ms.saturating_add(wait_ms), |waiting| waiting.until_ms);
         let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
-        // Whoever names no position asks for what comes next, unless there is something kept.
+        // A request without a position asks for the next message, unless the history has some.
         let since = since.unwrap_or(Position { epoch: channel.epoch, offset: 0 });
         let is_of_now = channel.is_of_now(since);
         let is_behind =

@@ -125,7 +125,7 @@ impl Process {
         let site = connections.http.application_mut();
         let upgraded = site.take_upgraded();
         if context.is_draining() {
-            // Whoever comes now is not told again that the server stops.
+            // A client that comes now is not told again that the server stops.
             return Next::Finish;
         }
         let changed = match upgraded {

@@ -128,7 +128,7 @@ pub struct Started {
     pub directory: String,
     /// Where it listens.
     pub addresses: Vec<String>,
-    /// What is spoken at each.
+    /// The protocol of each.
     pub protocols: Vec<Protocol>,
     /// How many schedulers there are.
     pub schedulers: usize,

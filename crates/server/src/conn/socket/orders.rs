@@ -140,7 +140,7 @@ fn publish(
         Ok(body) => body,
         Err(problem) => return refuse(&problem, Some(name), id, context),
     };
-    // Whoever gives a number wants to hear what became of it.
+    // A client that gives a number wants to hear what became of its message.
     let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
     match site.channels.publish(name, body, publisher, context.now.monotonic_ms()) {
         Ok(Some(done)) => {
