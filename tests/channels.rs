@@ -172,6 +172,23 @@ fn requests_that_the_rules_refuse_are_told_why() {
 }
 
 #[test]
+fn check_explains_that_a_channel_answers() {
+    let server = site();
+    let directory = server.directory();
+    let (site, config) = (directory.join("site"), directory.join("velodrome.toml"));
+    for (path, result) in [
+        ("/channels/chat.a", "result: the channel `chat.a`"),
+        ("/channels/none", "result: 404: no [[channel]] has a pattern for `none`"),
+        ("/velodrome.js", "result: the client of channels for browsers"),
+    ] {
+        let mut command = Command::new(PROGRAM);
+        command.arg("check").arg(&site).arg("--config").arg(&config).args(["--explain", path]);
+        let printed = printed_by(&run(&mut command));
+        assert_eq!(printed.lines().last(), Some(result), "{printed}");
+    }
+}
+
+#[test]
 fn a_server_that_stops_closes_sockets_and_streams_and_answers_polls() {
     // On one scheduler, so that each channel is known once.
     let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");

@@ -28,7 +28,7 @@ const PREFIX: &str = "/channels";
 pub(crate) const JSON_PROTOCOL: &str = "velodrome.json";
 
 /// The channel that a path names; an empty name for all channels together. `None`: it is none's.
-fn channel_in(path: &str) -> Option<&str> {
+pub(super) fn channel_in(path: &str) -> Option<&str> {
     let rest = path.strip_prefix(PREFIX)?;
     if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
 }

@@ -5,6 +5,8 @@
 use sys::clock;
 use wire::http::target;
 
+use super::channel::channel_in;
+use super::client;
 use super::exchange::PATH_RULES;
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
@@ -28,6 +30,9 @@ impl SiteData {
                 return Explanation { steps: Vec::new(), result, rule: RuleId::default() };
             }
         };
+        if let Some(result) = self.channel_at(path) {
+            return Explanation { steps: Vec::new(), result, rule: RuleId::default() };
+        }
         let mut explanation = self.table.explain(host, method, path);
         let found = self.table.find(&RouteRequest { host, method, path, query: None });
         let result = match &found.action {
@@ -41,6 +46,22 @@ impl SiteData {
         };
         explanation.result = result.unwrap_or(explanation.result);
         explanation
+    }
+
+    /// What of channels answers a path: they go before all routes.
+    fn channel_at(&self, path: &str) -> Option<String> {
+        if self.rulebook.is_empty() {
+            return None;
+        }
+        if client::has(path) {
+            return Some("the client of channels for browsers".to_owned());
+        }
+        let name = channel_in(path)?;
+        Some(match (name, self.rulebook.configured(name)) {
+            ("", _) => "426: it is for a WebSocket that speaks of any channels".to_owned(),
+            (name, Some(_)) => format!("the channel `{name}`"),
+            (name, None) => format!("404: no [[channel]] has a pattern for `{name}`"),
+        })
     }
 
     /// What a rule that serves files has for a path: a page, a file, or why there is neither.

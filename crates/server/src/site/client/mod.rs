@@ -14,6 +14,11 @@ const FILES: [(&str, &str, &str); 2] = [
     ("/velodrome.d.ts", "text/plain; charset=utf-8", include_str!("velodrome.d.ts")),
 ];
 
+/// Whether a path is one of them.
+pub(super) fn has(path: &str) -> bool {
+    FILES.iter().any(|(known, ..)| *known == path)
+}
+
 /// Answers a request for one of them; `None` where it is for something else.
 pub(super) fn answer(path: &str, exchange: &mut Exchange<'_, '_>) -> Option<Answer> {
     let (_, media_type, text) = FILES.iter().find(|(known, ..)| *known == path)?;
