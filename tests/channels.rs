@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use conformance::{RequestKind, Response};
 use server::client::{field, head};
 use server::patience::{PATIENCE, until};
-use server::{PROGRAM, Plan, Server, has, printed_by, run};
+use server::{Plan, Server, has, printed_by, run};
 
 const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \"echo\"\n\
     [[channel]]\npattern = \"news\"\npublish = \"none\"\n[channels]\norigins = [\"https://friend.example\"]\n";
@@ -168,23 +168,6 @@ fn requests_that_the_rules_refuse_are_told_why() {
         let head = String::from_utf8_lossy(&head);
         assert!(head.starts_with(&format!("HTTP/1.1 {code} ")), "{head}");
         assert_eq!(head.contains("Sec-WebSocket-Version: 13\r\n"), code == 426);
-    }
-}
-
-#[test]
-fn check_explains_that_a_channel_answers() {
-    let server = site();
-    let directory = server.directory();
-    let (site, config) = (directory.join("site"), directory.join("velodrome.toml"));
-    for (path, result) in [
-        ("/channels/chat.a", "result: the channel `chat.a`"),
-        ("/channels/none", "result: 404: no [[channel]] has a pattern for `none`"),
-        ("/velodrome.js", "result: the client of channels for browsers"),
-    ] {
-        let mut command = Command::new(PROGRAM);
-        command.arg("check").arg(&site).arg("--config").arg(&config).args(["--explain", path]);
-        let printed = printed_by(&run(&mut command));
-        assert_eq!(printed.lines().last(), Some(result), "{printed}");
     }
 }
 
@@ -378,23 +361,6 @@ impl Drop for Ending {
         let _ended = self.0.kill();
         let _waited = self.0.wait();
     }
-}
-
-#[test]
-fn the_load_generator_hears_every_message() {
-    let server = site();
-    let url = format!("{}/channels/echo", server.address());
-    let output =
-        run(Command::new(PROGRAM)
-            .args(["bench", "channel", &url, "-c", "50", "-n", "20", "--json"]));
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&report["received"], &report["reach"]), (&1000.into(), &1.0.into()), "{report}");
-    assert_eq!((&report["fewest"], &report["disordered"]), (&20.into(), &0.into()));
-    let nowhere = url.replace("echo", "nowhere");
-    let output =
-        run(Command::new(PROGRAM).args(["bench", "channel", &nowhere, "-c", "2", "-n", "1"]));
-    assert_eq!(output.status.code(), Some(3));
-    assert!(printed_by(&output).contains("2 answered `HTTP/1.1 404 Not Found`"));
 }
 
 #[test]
