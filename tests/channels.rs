@@ -7,12 +7,11 @@
 mod server;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use conformance::{RequestKind, Response};
-use server::client::{field, head};
-use server::patience::{PATIENCE, until};
+use server::channel::{UPGRADE, ask, connect, frame, post, resp, say, websocket};
+use server::client::field;
+use server::patience::until;
 use server::{Plan, Server, has, printed_by, run};
 
 const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \"echo\"\n\
@@ -21,69 +20,6 @@ const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channe
 fn site() -> Server {
     // The second address is that of Redis clients.
     Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0").start()
-}
-
-/// Where Redis clients connect to.
-fn resp(server: &Server) -> SocketAddr {
-    let address = until("the address of Redis clients", || {
-        let printed = server.directory().text("stdout.txt");
-        printed.lines().find_map(|line| line.trim().strip_prefix("redis://").map(str::to_owned))
-    });
-    address.parse().unwrap()
-}
-
-fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-}
-
-/// Sends bytes and reads until these have come.
-fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
-    stream.write_all(bytes).unwrap();
-    let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
-    while !heard.windows(end.len()).any(|part| part == end) {
-        let count = stream.read(&mut piece).unwrap();
-        assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
-        heard.extend_from_slice(&piece[..count]);
-    }
-    heard
-}
-
-const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
-    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-
-fn websocket(server: &Server, path: &str) -> TcpStream {
-    let mut stream = connect(server.address());
-    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{UPGRADE}\r\n");
-    let head = say(&mut stream, request.as_bytes(), b"\r\n\r\n");
-    let head = String::from_utf8_lossy(&head);
-    assert!(head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{head}");
-    stream
-}
-
-/// One request on a connection of its own.
-fn ask(
-    server: &Server,
-    method: &str,
-    path: &str,
-    fields: &[(&str, &str)],
-    body: &[u8],
-) -> Response {
-    let length = body.len().to_string();
-    let fields = [fields, &[("Content-Length", &*length)]].concat();
-    let mut client = server.client();
-    client.send([head(method, path, &fields).as_bytes(), body].concat()).unwrap();
-    client.response(RequestKind::of_method(Some(method))).unwrap()
-}
-
-fn post(server: &Server, path: &str, body: &[u8]) -> u16 {
-    ask(server, "POST", path, &[], body).status
-}
-
-/// A masked text frame; the mask leaves it as it is.
-fn frame(text: &str) -> Vec<u8> {
-    [&[0x81, 0x80 | u8::try_from(text.len()).unwrap(), 0, 0, 0, 0], text.as_bytes()].concat()
 }
 
 #[test]

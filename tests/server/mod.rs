@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod channel;
 pub(crate) mod client;
 pub(crate) mod directory;
 pub(crate) mod document;

@@ -50,6 +50,15 @@ pub const MESSAGE_SIZE: u64 = 64 * 1024;
 /// Bytes that may wait for a slow subscriber where nothing else is configured (1 MiB). Beyond: what its channel's `slow` says.
 pub const BEHIND: u64 = 1024 * 1024;
 
+/// Bytes of a token (8 KiB). Beyond: refused.
+pub const TOKEN_SIZE: usize = 8 * 1024;
+
+/// Patterns in a token. Beyond: refused. A connection keeps them, and each is compared with the names that its client asks for.
+pub const TOKEN_PATTERNS: usize = 100;
+
+/// Bytes of what a token tells of its user to others (1 KiB). Beyond: refused.
+pub const MEMBER_INFO_SIZE: usize = 1024;
+
 /// Milliseconds that a long poll waits where the request names no time (25 s). Then: an answer without messages.
 pub const POLL_MS: u64 = 25_000;
 

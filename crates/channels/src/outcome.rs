@@ -9,8 +9,10 @@ use crate::position::Position;
 /// Why something was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The channel's rules do not allow it to clients.
+    /// The channel's rules do not allow it to this client.
     Denied,
+    /// The channel's rules ask for a token, and the client has shown none.
+    NoToken,
     /// The message is larger than the channel's rules allow.
     TooLarge,
     /// There are too many channels or subscriptions on this scheduler.
@@ -23,6 +25,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Denied => "the channel's rules do not allow it",
+            Self::NoToken => "the channel asks for a token",
             Self::TooLarge => "the message is larger than the channel's `message_size`",
             Self::Full => "there are too many channels or subscriptions",
             Self::Busy => "a scheduler is behind with messages; try again",

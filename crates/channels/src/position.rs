@@ -15,6 +15,12 @@ pub struct Position {
     pub offset: u64,
 }
 
+impl Position {
+    /// The position of a client that names one which cannot be read: it is of no life of a channel, so the client is told that messages
+    /// were lost.
+    pub const UNKNOWN: Self = Self { epoch: 0, offset: u64::MAX };
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{:x}-{}", self.epoch, self.offset)

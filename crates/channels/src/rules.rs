@@ -12,6 +12,8 @@ use crate::limits;
 pub enum Access {
     /// Every client.
     Open,
+    /// Clients whose token names the channel.
+    Token,
     /// No client. Pages and the server itself may.
     Closed,
 }
@@ -95,6 +97,12 @@ impl Rulebook {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Whether every client may subscribe to every channel.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.rules.iter().all(|(_, rules)| rules.subscribe == Access::Open)
     }
 
     /// The rules of a channel that is configured.

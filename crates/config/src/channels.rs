@@ -2,14 +2,14 @@
 //!
 //! Owns the keys of these sections. Never compares a name with a pattern.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::choice::choice;
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text, show_texts};
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, word};
+use super::value::{borrowed_text, cannot_be, path, word};
 use super::{Config, Problems};
 use crate::limits;
 
@@ -41,6 +41,8 @@ pub struct ChannelRules {
 pub enum ChannelAccess {
     /// Every client.
     Open,
+    /// Clients with a token that names the channel.
+    Token,
     /// No client.
     None,
 }
@@ -72,8 +74,17 @@ impl Default for ChannelRules {
     }
 }
 
-const ACCESSES: [(&str, ChannelAccess); 2] =
-    [("open", ChannelAccess::Open), ("none", ChannelAccess::None)];
+/// The files of the keys of channels.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChannelKeys {
+    /// Those that tokens are signed with.
+    pub token_keys: Option<PathBuf>,
+    /// Those of programs that may do everything.
+    pub api_keys: Option<PathBuf>,
+}
+
+const ACCESSES: [(&str, ChannelAccess); 3] =
+    [("open", ChannelAccess::Open), ("token", ChannelAccess::Token), ("none", ChannelAccess::None)];
 
 const SLOW: [(&str, SlowSubscriber); 3] = [
     ("disconnect", SlowSubscriber::Disconnect),
@@ -96,12 +107,22 @@ fn shown<T>(config: &Config, show: impl FnOnce(&ChannelRules) -> T) -> T {
 }
 
 /// Reads all `[[channel]]`, in their order.
-pub(super) fn read(top: &Section<'_>, base: &Path, problems: &mut Problems) -> Vec<ChannelRules> {
+pub(super) fn read(
+    top: &Section<'_>,
+    keys: &ChannelKeys,
+    base: &Path,
+    problems: &mut Problems,
+) -> Vec<ChannelRules> {
     let sections = top.sections("channel", &CHANNEL, problems);
-    sections.iter().filter_map(|section| read_one(section, base, problems)).collect()
+    sections.iter().filter_map(|section| read_one(section, keys, base, problems)).collect()
 }
 
-fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<ChannelRules> {
+fn read_one(
+    section: &Section<'_>,
+    keys: &ChannelKeys,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<ChannelRules> {
     if !section.has("pattern") {
         problems.at(section.offset, "[[channel]] has no `pattern`; write \"chat.*\"");
         return None;
@@ -114,6 +135,15 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         let offset = section.item("slow").map_or(section.offset, |item| item.offset);
         let why = "`slow` needs a history to take messages from; add `history = 100`";
         problems.at(offset, why);
+    }
+    for (key, access) in [("subscribe", read.subscribe), ("publish", read.publish)] {
+        if access == ChannelAccess::Token && keys.token_keys.is_none() {
+            let offset = section.item(key).map_or(section.offset, |item| item.offset);
+            let why = format!(
+                "`{key}` needs keys to know tokens by; add `token_keys = \"FILE\"` to [channels]"
+            );
+            problems.at(offset, why);
+        }
     }
     (problems.len() == before).then_some(read)
 }
@@ -144,7 +174,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
         Key {
             name: "subscribe",
             value: Value::Own {
-                takes: "`\"open\"` or `\"none\"`",
+                takes: "`\"open\"`, `\"token\"` or `\"none\"`",
                 read: |config, item, _| {
                     rules(config).subscribe = choice(item, &ACCESSES)?;
                     Ok(())
@@ -153,12 +183,12 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Who may subscribe: every client, or none.",
+            text: "Who may subscribe: every client, clients with a [token](channels.md#tokens) that names the channel, or none.",
         },
         Key {
             name: "publish",
             value: Value::Own {
-                takes: "`\"open\"` or `\"none\"`",
+                takes: "`\"open\"`, `\"token\"` or `\"none\"`",
                 read: |config, item, _| {
                     rules(config).publish = choice(item, &ACCESSES)?;
                     Ok(())
@@ -167,7 +197,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Who may publish: every client, or none. Pages may in any case.",
+            text: "Who may publish: every client, clients with a [token](channels.md#tokens) that names the channel, or none. Pages may in any case.",
         },
         Key {
             name: "history",
@@ -238,24 +268,60 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
 
 pub(super) static CHANNELS: SectionKeys = SectionKeys {
     name: "[channels]",
-    own: &[Key {
-        name: "origins",
-        value: Value::Own {
-            takes: "list of origins",
-            read: |config, item, reading| {
-                config.channel_origins = item.list(reading.problems, origin)?;
-                Ok(())
+    own: &[
+        Key {
+            name: "origins",
+            value: Value::Own {
+                takes: "list of origins",
+                read: |config, item, reading| {
+                    config.channel_origins = item.list(reading.problems, origin)?;
+                    Ok(())
+                },
+                show: |config| Some(show_texts(&config.channel_origins)),
             },
-            show: |config| Some(show_texts(&config.channel_origins)),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Sites whose pages may use the channels from a browser, beside those of the server itself: \
+             `\"https://example.org\"`, or `\"*\"` for all. The browser of a page of another site is answered 403.",
         },
-        absent: Absent::Default,
-        change: Change::Reload,
-        text: "Sites whose pages may use the channels from a browser, beside those of the server itself: \
-         `\"https://example.org\"`, or `\"*\"` for all. The browser of a page of another site is answered 403.",
-    }],
+        Key {
+            name: "token_keys",
+            value: Value::Own {
+                takes: "path",
+                read: |config, item, reading| {
+                    config.channel_keys.token_keys = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| shown_path(config.channel_keys.token_keys.as_deref()),
+            },
+            absent: Absent::Words("no token is good"),
+            change: Change::Reload,
+            text: "A text file outside of what is served, with what [tokens](channels.md#tokens) are signed with: each line a secret \
+             of at least 32 bytes (HS256), or public keys of Ed25519 in PEM (EdDSA). Any of them will do.",
+        },
+        Key {
+            name: "api_keys",
+            value: Value::Own {
+                takes: "path",
+                read: |config, item, reading| {
+                    config.channel_keys.api_keys = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| shown_path(config.channel_keys.api_keys.as_deref()),
+            },
+            absent: Absent::Words("no key is good"),
+            change: Change::Reload,
+            text: "A text file outside of what is served, each line a key of at least 32 bytes. A program that shows one may subscribe and \
+             publish to every channel, whatever its rules say.",
+        },
+    ],
     shared: &[],
     shared_in: "",
 };
+
+fn shown_path(path: Option<&Path>) -> Option<String> {
+    path.map(|path| show_text(path.display()))
+}
 
 fn origin(item: &Item<'_>) -> Result<String, String> {
     let text = borrowed_text(item, "an origin in quotes such as \"https://example.org\"")?;

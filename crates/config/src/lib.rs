@@ -45,7 +45,7 @@ mod value;
 mod wording;
 
 pub use address::{Address, AddressError};
-pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
+pub use channels::{ChannelAccess, ChannelKeys, ChannelRules, SlowSubscriber};
 pub use fetch::{FetchRule, FetchRules};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
@@ -55,9 +55,9 @@ pub use limit_keys::Limits;
 pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
 pub use method::Method;
 pub use model::{
-    AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage, FileCache,
-    FileRules, Header, Host, Listener, Matcher, MediaType, Overrides, Protocol, Respond, Route,
-    RouteAction, Steering,
+    AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
+    FileCache, FileRules, Header, Host, Listener, Matcher, MediaType, Overrides, Protocol, Respond,
+    Route, RouteAction, Steering,
 };
 pub use page_name::PageName;
 pub use pages::{PageCode, PageErrors, Pages};

@@ -13,8 +13,10 @@ use super::key::{
     Absent, Change, Key, SectionKeys, Value, show_choice, show_duration, show_text, show_texts,
 };
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, duration, whole};
-use super::{Address, Config, Listener, Overrides, Problems, Protocol};
+use super::value::{boolean, borrowed_text, cannot_be, duration, whole};
+use super::{
+    Address, Authentication, ChannelKeys, Config, Listener, Overrides, Problems, Protocol,
+};
 use crate::limits;
 
 /// The address without any configuration: this machine alone.
@@ -29,6 +31,7 @@ impl Listener {
             place: None,
             address,
             protocol: Protocol::default(),
+            authentication: Authentication::default(),
             proxy_protocol_from: Vec::new(),
             backlog: limits::BACKLOG,
             defer_accept: limits::DEFER_ACCEPT,
@@ -47,12 +50,13 @@ impl Default for Listener {
 pub(super) fn read(
     top: &Section<'_>,
     overrides: &Overrides,
+    keys: &ChannelKeys,
     base: &Path,
     problems: &mut Problems,
 ) -> Vec<Listener> {
     let sections = top.sections("listener", &LISTENER, problems);
     let mut listeners: Vec<Listener> =
-        sections.iter().filter_map(|section| read_one(section, base, problems)).collect();
+        sections.iter().filter_map(|section| read_one(section, keys, base, problems)).collect();
     check_conflicts(&listeners, problems);
     if !overrides.listen.is_empty() {
         listeners = overrides.listen.iter().cloned().map(Listener::on).collect();
@@ -69,7 +73,12 @@ pub(super) fn read(
     listeners
 }
 
-fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<Listener> {
+fn read_one(
+    section: &Section<'_>,
+    keys: &ChannelKeys,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<Listener> {
     let Some(item) = section.item("address") else {
         problems.at(section.offset, "[[listener]] has no `address`; write \"127.0.0.1:8080\"");
         return None;
@@ -82,6 +91,13 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
     // Of an address that is wrong the kind is not known.
     if address(&item).is_ok() {
         check_kind(section, &listener, problems);
+    }
+    if let Some(item) = section.item("authenticate")
+        && listener.authentication == Authentication::Required
+        && *keys == ChannelKeys::default()
+    {
+        let why = "`authenticate` needs something that clients can show; add `api_keys` or `token_keys` to [channels]";
+        problems.at(item.key_offset, why);
     }
     let place = Some(problems.place(item.offset));
     (problems.len() == before).then_some(Listener { place, ..listener })
@@ -140,6 +156,27 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             change: Change::Restart,
             text: "The protocol of its connections: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for clients of Redis, which reach \
              [channels](channels.md) there.",
+        },
+        Key {
+            name: "authenticate",
+            value: Value::Own {
+                takes: "`true` or `false`",
+                read: |config, item, _| {
+                    let authentication = match boolean(item)? {
+                        true => Authentication::Required,
+                        false => Authentication::Optional,
+                    };
+                    set(config, |listener| listener.authentication = authentication)
+                },
+                show: |config| {
+                    shown(config, |listener| {
+                        (listener.authentication == Authentication::Required).to_string()
+                    })
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Whether clients of RESP have to show one of `api_keys` or a token (`AUTH`) before anything else. For `protocol = \"resp\"` only.",
         },
         Key {
             name: "proxy_protocol_from",
@@ -217,6 +254,12 @@ fn check_kind(section: &Section<'_>, listener: &Listener, problems: &mut Problem
             "proxy_protocol_from",
             !is_unix,
             "is not for `unix:` addresses, whose peers have no address to be trusted by",
+        ),
+        (
+            "authenticate",
+            listener.protocol == Protocol::Resp
+                || listener.authentication == Authentication::Optional,
+            "is for listeners of RESP only: the rules of a channel ask clients of HTTP",
         ),
         (
             "proxy_protocol_from",

@@ -10,8 +10,8 @@ use std::time::Duration;
 use wire::network::Network;
 
 use super::{
-    Address, Admin, ChannelRules, Glob, HostName, Limits, Log, Method, PageErrors, Pages, Place,
-    Target,
+    Address, Admin, ChannelKeys, ChannelRules, Glob, HostName, Limits, Log, Method, PageErrors,
+    Pages, Place, Target,
 };
 use crate::limits;
 
@@ -54,6 +54,8 @@ pub struct Config {
     pub channels: Vec<ChannelRules>,
     /// Other sites whose pages may use the channels; `*` for all.
     pub channel_origins: Vec<String>,
+    /// The files of the keys of channels.
+    pub channel_keys: ChannelKeys,
     /// Bounds and deadlines of requests and connections.
     pub limits: Limits,
     /// What is logged, how and where to.
@@ -87,6 +89,7 @@ impl Config {
             },
             channels: Vec::new(),
             channel_origins: Vec::new(),
+            channel_keys: ChannelKeys::default(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
@@ -162,6 +165,8 @@ pub struct Listener {
     pub address: Address,
     /// The protocol of its connections.
     pub protocol: Protocol,
+    /// Whether a client of RESP has to show a key or a token first.
+    pub authentication: Authentication,
     /// The networks a PROXY header is required from (anyone else is refused); empty for no header.
     pub proxy_protocol_from: Vec<Network>,
     /// How many connections may wait to be accepted.
@@ -170,6 +175,16 @@ pub struct Listener {
     pub defer_accept: Duration,
     /// The permissions of a Unix socket's file.
     pub mode: u32,
+}
+
+/// Whether the clients of a listener have to say who they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Authentication {
+    /// They may.
+    #[default]
+    Optional,
+    /// Before anything else.
+    Required,
 }
 
 /// The protocol of a listener's connections.

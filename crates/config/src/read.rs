@@ -75,8 +75,8 @@ fn read_top(
     config.app.path = base.join(limits::APP_DIRECTORY);
     top.apply(&mut config, base, problems);
     read_sections(top, &mut config, base, problems);
-    config.channels = channels::read(top, base, problems);
-    config.listeners = listener::read(top, overrides, base, problems);
+    config.channels = channels::read(top, &config.channel_keys, base, problems);
+    config.listeners = listener::read(top, overrides, &config.channel_keys, base, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);

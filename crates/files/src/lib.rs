@@ -29,6 +29,7 @@ pub mod policy;
 pub mod representation;
 pub mod roots;
 pub mod rules;
+pub mod secret;
 
 pub use accept::{Form, form_of};
 pub use answer::{FileAnswer, FileRequest, Part, Parts};

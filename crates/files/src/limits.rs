@@ -65,3 +65,10 @@ pub const CACHE_SIZE: usize = 64 * 1024 * 1024;
 
 /// 32 members of an `Accept` field are read; those after are as if they were not there.
 pub const ACCEPT_MEMBERS_MAX: usize = 32;
+
+/// 64 KiB of a file of secrets; a longer one is refused: it is another file.
+pub const SECRET_FILE_SIZE: u64 = 64 * 1024;
+/// 32 bytes of a secret; a shorter one is refused, as a client that has a cookie could guess it.
+pub const SECRET_SIZE_MIN: usize = 32;
+/// 16 secrets; a file with more is refused: each is tried for each cookie or token that is wrong.
+pub const SECRETS_MAX: usize = 16;

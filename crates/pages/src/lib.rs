@@ -58,5 +58,5 @@ pub use post::{Letter, Undelivered};
 pub use process_name::Token;
 pub use publications::Publications;
 pub use runner::{Moment, Runner, Turnout};
-pub use secret::{Secret, SecretError, SecretFault};
+pub use secret::{Secret, SecretError};
 pub use set::{Page, PageKind, PageSet, Problem};

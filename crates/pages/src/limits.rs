@@ -8,12 +8,6 @@ const KIB: u64 = 1024;
 
 // ---- Pages ----
 
-/// 64 KiB of a file of secrets; a longer one is refused: it is another file.
-pub const SECRET_FILE_SIZE: u64 = 64 * 1024;
-/// 32 bytes of a secret; a shorter one is refused, as who has a cookie could guess it.
-pub const SECRET_SIZE_MIN: usize = 32;
-/// 16 secrets; a file with more is refused: each is tried for each cookie that is wrong.
-pub const SECRETS_MAX: usize = 16;
 /// 10,000 pages below one root; the others are not found, and the log says so.
 pub const PAGES_MAX: usize = 10_000;
 /// 1 MiB of a page's source; a longer page is answered 500, and the log says why.

@@ -28,6 +28,7 @@ pub(crate) fn rulebook(configured: &[ChannelRules]) -> Rulebook {
 fn rules(of: &ChannelRules) -> Rules {
     let access = |access| match access {
         ChannelAccess::Open => Access::Open,
+        ChannelAccess::Token => Access::Token,
         ChannelAccess::None => Access::Closed,
     };
     Rules {

@@ -4,6 +4,7 @@
 //! never blocks a turn; its only system calls are those of the file lookup.
 
 pub mod admin;
+mod channel_keys;
 mod channel_rules;
 pub mod conn;
 pub mod file_helper;

@@ -13,6 +13,7 @@ use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrid
 use pages::{Before, PagesError, Secret, SecretError};
 
 use self::taken::Taken;
+use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
 
@@ -67,6 +68,8 @@ pub enum LoadError {
     Config(ConfigErrors),
     /// There is nothing to sign cookies with.
     Secret(SecretError),
+    /// A file of keys of channels cannot be used.
+    ChannelKeys(KeysError),
     /// A root is in the directory of the app modules.
     RootInApp {
         /// The root.
@@ -120,6 +123,7 @@ impl fmt::Display for LoadError {
             ),
             Self::Config(errors) => errors.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
+            Self::ChannelKeys(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
                 formatter,
                 "cannot serve `{}`: it is in the directory of app modules, `{}`, of which nothing is served; \
@@ -151,6 +155,7 @@ impl LoadError {
             | Self::UploadsTaken { .. }
             | Self::Config(_)
             | Self::Secret(_)
+            | Self::ChannelKeys(_)
             | Self::RootInApp { .. }
             | Self::ErrorPage { .. }
             | Self::Pages(_) => false,
@@ -174,6 +179,8 @@ impl Source {
         look_for_app(&mut data)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
+        data.channel_keys = ChannelKeys::load(&data.config.channel_keys, &data.roots)
+            .map_err(LoadError::ChannelKeys)?;
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });
         }

@@ -19,6 +19,7 @@ use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings};
 use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
 
+use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
 
 /// A configuration in force.
@@ -53,6 +54,8 @@ pub struct SiteData {
     pub secret: Secret,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
+    /// Their keys.
+    pub channel_keys: ChannelKeys,
 }
 
 impl SiteData {
@@ -105,6 +108,7 @@ impl SiteData {
             pages,
             secret,
             rulebook,
+            channel_keys: ChannelKeys::default(),
         })
     }
 

@@ -18,10 +18,12 @@ use runtime::slots::ProcessId;
 
 use crate::audience::Seat;
 use crate::channel::{Channel, Joined, Place};
+use crate::format::Format;
 use crate::letter::{Item, Receipt};
 use crate::limits::{CHANNELS, CHANNELS_COMPARED, HISTORY_BYTES, HISTORY_COMPARED};
 use crate::outcome::{Published, Refusal};
 use crate::patterns::Patterns;
+use crate::rights::Rights;
 use crate::rules::Rulebook;
 use crate::stats::ChannelStats;
 
@@ -37,9 +39,20 @@ pub struct Subscription {
     seat: Seat,
 }
 
+/// A process that is to get messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Subscriber<'s> {
+    /// The process.
+    pub process: ProcessId,
+    /// What it speaks.
+    pub format: Format,
+    /// What its client may do.
+    pub rights: &'s Rights,
+}
+
 /// What a subscription is to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subscribed {
+enum Subscribed {
     /// A channel, by its place in the table.
     Channel(u32),
     /// A pattern, by its place in theirs.

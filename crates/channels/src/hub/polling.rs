@@ -11,6 +11,7 @@ use crate::channel::Channel;
 use crate::format::{Numbered, write_object};
 use crate::outcome::Refusal;
 use crate::position::Position;
+use crate::rights::Rights;
 
 /// Requests that wait.
 #[derive(Debug, Default)]
@@ -59,12 +60,12 @@ impl Channels {
         &mut self,
         name: &str,
         since: Option<Position>,
-        process: ProcessId,
+        (process, rights): (ProcessId, &Rights),
         (now_ms, wait_ms): (u64, u64),
     ) -> Result<Option<Vec<u8>>, Refusal> {
         let before = self.polls.waiting.get(&process).copied();
         if before.is_none() {
-            self.check_subscribe(name)?;
+            self.check_subscribe(name, rights)?;
         }
         let place = match self.find_or_make(name) {
             Ok(place) => place,

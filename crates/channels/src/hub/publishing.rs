@@ -16,7 +16,7 @@ use crate::limits::TURN_BYTES;
 use crate::message::Body;
 use crate::outcome::{Outcome, Published, Refusal};
 use crate::position::Position;
-use crate::rules::Access;
+use crate::rights::Rights;
 
 impl Channels {
     /// A client publishes. `None`: the channel's home is another scheduler, which sends a receipt to a publisher that is named.
@@ -27,29 +27,16 @@ impl Channels {
         &mut self,
         name: &str,
         body: Body,
+        rights: &Rights,
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, Refusal> {
-        if self.rulebook.of(name).publish == Access::Closed {
-            return self.counted(Err(Refusal::Denied));
-        }
-        self.publish_as_server(name, body, publisher, now_ms)
-    }
-
-    /// The server itself publishes, such as a page: clients need not be allowed to.
-    ///
-    /// # Errors
-    /// When the message is too large, or there is no room.
-    pub fn publish_as_server(
-        &mut self,
-        name: &str,
-        body: Body,
-        publisher: Option<Publisher>,
-        now_ms: u64,
-    ) -> Result<Option<Published>, Refusal> {
-        if body.bytes().len() as u64 > self.rulebook.of(name).message_size {
-            return self.counted(Err(Refusal::TooLarge));
-        }
+        let rules = self.rulebook.of(name);
+        let allowed = rights.to_publish(name, rules).and_then(|()| {
+            let fits = body.bytes().len() as u64 <= rules.message_size;
+            if fits { Ok(()) } else { Err(Refusal::TooLarge) }
+        });
+        self.counted(allowed)?;
         let home = self.home(name);
         if home == self.here {
             let published = self.accept(name, &body, now_ms).map(Some);

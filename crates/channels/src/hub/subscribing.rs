@@ -2,16 +2,13 @@
 //!
 //! Owns who may come. What they get is put into audiences by `publishing`, and queued by `sending`.
 
-use runtime::slots::ProcessId;
-
-use super::{Channels, Subscribed, Subscription};
+use super::{Channels, Subscribed, Subscriber, Subscription};
 use crate::audience::Audience;
 use crate::channel::Channel;
-use crate::format::Format;
 use crate::limits::SUBSCRIPTIONS;
 use crate::outcome::Refusal;
 use crate::position::Position;
-use crate::rules::Access;
+use crate::rights::Rights;
 
 impl Channels {
     /// A client subscribes. What there was since the position it knows, if it names one, is written to `out`, or queued when the
@@ -22,12 +19,12 @@ impl Channels {
     pub fn subscribe(
         &mut self,
         name: &str,
-        format: Format,
-        process: ProcessId,
+        subscriber: Subscriber<'_>,
         since: Option<Position>,
         out: &mut Vec<u8>,
     ) -> Result<Subscription, Refusal> {
-        self.check_subscribe(name)?;
+        let Subscriber { process, format, rights } = subscriber;
+        self.check_subscribe(name, rights)?;
         let place = self.find_or_make(name)?;
         let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
         let (audience, seat) = channel.join(process, format, since);
@@ -40,15 +37,11 @@ impl Channels {
     }
 
     /// Whether a client may subscribe to a channel of this name now.
-    pub(super) fn check_subscribe(&mut self, name: &str) -> Result<(), Refusal> {
-        let refusal = if self.rulebook.of(name).subscribe == Access::Closed {
-            Some(Refusal::Denied)
-        } else if self.subscriptions >= SUBSCRIPTIONS {
-            Some(Refusal::Full)
-        } else {
-            None
-        };
-        self.counted(refusal.map_or(Ok(()), Err))
+    pub(super) fn check_subscribe(&mut self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+        let has_room = self.subscriptions < SUBSCRIPTIONS;
+        let room = if has_room { Ok(()) } else { Err(Refusal::Full) };
+        let allowed = rights.to_subscribe(name, self.rulebook.of(name));
+        self.counted(allowed.and(room))
     }
 
     /// Whether the home of a subscription's channel knows of it: all that is published from now on reaches it. A process that waits for
@@ -63,16 +56,20 @@ impl Channels {
         }
     }
 
-    /// A client subscribes to all channels whose names fit a pattern; only RESP has such.
+    /// A client subscribes to all channels whose names fit a pattern; only RESP has such. Where a channel is not open to all, a client
+    /// without all rights may not: the messages of that one would reach it as well.
     ///
     /// # Errors
-    /// When there are too many patterns or subscriptions.
+    /// When the rules do not allow it, or there are too many patterns or subscriptions.
     pub fn subscribe_to_pattern(
         &mut self,
         glob: &str,
-        format: Format,
-        process: ProcessId,
+        subscriber: Subscriber<'_>,
     ) -> Result<Subscription, Refusal> {
+        let Subscriber { process, format, rights } = subscriber;
+        if !matches!(rights, Rights::All) && !self.rulebook.is_open() {
+            return self.counted(Err(Refusal::Denied));
+        }
         let has_room = self.subscriptions < SUBSCRIPTIONS;
         let place = has_room.then(|| self.patterns.place(glob)).flatten().ok_or(Refusal::Full);
         let place = self.counted(place)?;

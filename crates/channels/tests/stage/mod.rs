@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use channels::{Body, Channels, Format, Letter, Position, Publisher, Rulebook, Subscription, Told};
+use channels::{
+    Body, Channels, Format, Letter, Position, Publisher, Rights, Rulebook, Subscriber,
+    Subscription, Told,
+};
 use runtime::Peer;
 use runtime::mailbox::Endpoint;
 use runtime::service::{
@@ -36,19 +39,31 @@ impl Lines {
                 .channels
                 .subscribe(
                     name,
-                    Format::EventStream,
-                    context.id,
+                    Subscriber {
+                        process: context.id,
+                        format: Format::EventStream,
+                        rights: &Rights::Anybody,
+                    },
                     rest.parse().ok(),
                     context.output.buffer(),
                 )
                 .map(|subscription| member.keep(name, subscription)),
             "psub" => self
                 .channels
-                .subscribe_to_pattern(name, Format::Resp2, context.id)
+                .subscribe_to_pattern(
+                    name,
+                    Subscriber {
+                        process: context.id,
+                        format: Format::Resp2,
+                        rights: &Rights::Anybody,
+                    },
+                )
                 .map(|subscription| member.keep(name, subscription)),
             "pub" => {
                 let publisher = Publisher { process: context.id, told: Told::ByReceipt(now_ms) };
-                self.channels.publish(name, Body::of_text(rest), Some(publisher), now_ms).map(drop)
+                let body = Body::of_text(rest);
+                let rights = &Rights::Anybody;
+                self.channels.publish(name, body, rights, Some(publisher), now_ms).map(drop)
             }
             "poll" => {
                 let (seconds, since) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -76,7 +91,7 @@ impl Lines {
     fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<Letter>>) -> Next {
         let Some((name, since, seconds)) = &member.poll else { return Next::Read };
         let times = (context.now.monotonic_ms(), seconds * 1000);
-        match self.channels.poll(name, *since, context.id, times) {
+        match self.channels.poll(name, *since, (context.id, &Rights::Anybody), times) {
             Ok(Some(answer)) => {
                 context.output.put(&answer);
                 context.output.put(b"\n\n");

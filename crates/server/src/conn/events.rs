@@ -2,32 +2,37 @@
 //!
 //! Owns its session, which is a subscription and a comment now and then, so that what stands between does not take it for dead.
 
-use channels::{Format, Position, Refusal, Subscription};
+use channels::{Format, Position, Refusal, Rights, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
 
-use crate::limits::PING_INTERVAL_MS;
+use super::lease::Lease;
 use crate::message::Message;
 use crate::site::Site;
 
 /// An event stream.
 #[derive(Debug)]
 pub struct EventStream {
+    name: Box<str>,
     subscription: Subscription,
+    lease: Lease,
 }
 
 impl EventStream {
     /// A stream of a channel, from a position on.
     pub(super) fn open(
-        name: &str,
+        name: Box<str>,
         since: Option<Position>,
+        rights: Rights,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
         let format = Format::EventStream;
+        let subscriber = Subscriber { process: context.id, format, rights: &rights };
         let out = context.output.buffer();
-        let subscription = site.channels.subscribe(name, format, context.id, since, out)?;
-        context.set_deadline_after_ms(PING_INTERVAL_MS);
-        Ok(Self { subscription })
+        let subscription = site.channels.subscribe(&name, subscriber, since, out)?;
+        let lease = Lease::new(rights);
+        context.set_deadline_after_ms(lease.quiet_ms(context.now));
+        Ok(Self { name, subscription, lease })
     }
 
     /// Nothing that it sends means anything.
@@ -45,13 +50,21 @@ impl EventStream {
         match event {
             Event::OutputDrained => {
                 site.channels.on_drained(own);
-                context.set_deadline_after_ms(PING_INTERVAL_MS);
+                context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
                 Next::Read
             }
             Event::Resumed if site.channels.is_too_slow(own) => Next::Finish,
+            Event::DeadlineReached
+                if self.lease.end_if_over(context.now)
+                    && site.may_subscribe(&self.name, self.lease.rights()).is_err() =>
+            {
+                // A browser that comes back with the same token is refused, and stays away.
+                context.output.put(b"event: expired\ndata: the token has expired\n\n");
+                Next::Finish
+            }
             Event::DeadlineReached => {
                 context.output.put(b":\n\n");
-                context.set_deadline_after_ms(PING_INTERVAL_MS);
+                context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
                 Next::Read
             }
             Event::Resumed | Event::PeerFinished => Next::Read,

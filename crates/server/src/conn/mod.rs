@@ -4,6 +4,7 @@
 //! no route: `http`, `fetch` and `site` do.
 
 mod events;
+mod lease;
 mod log;
 mod message;
 mod process;
@@ -23,7 +24,7 @@ use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
 
 use channels::{Receipt, Told};
-use config::Protocol;
+use config::{Authentication, Protocol};
 
 pub use self::process::Process;
 
@@ -48,8 +49,8 @@ pub struct Connections {
     clients: Clients,
     /// Which configured listener each of this scheduler's own is; empty: they are the same.
     listeners: Vec<usize>,
-    /// The protocol of each configured listener.
-    protocols: Arc<[Protocol]>,
+    /// What each configured listener speaks, and to whom.
+    protocols: Arc<[(Protocol, Authentication)]>,
 }
 
 impl Connections {
@@ -63,7 +64,12 @@ impl Connections {
             sockets: Sockets::default(),
             clients: Clients::default(),
             listeners: Vec::new(),
-            protocols: data.config.listeners.iter().map(|listener| listener.protocol).collect(),
+            protocols: data
+                .config
+                .listeners
+                .iter()
+                .map(|listener| (listener.protocol, listener.authentication))
+                .collect(),
         }
     }
 
@@ -132,12 +138,15 @@ impl Service for Connections {
         context: &mut Context<'_, Message>,
     ) -> Option<Process> {
         let listener = self.configured(listener);
-        match self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default() {
+        let (protocol, authentication) =
+            self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default();
+        match protocol {
             Protocol::Http => {
                 Connection::new(&self.http, listener, peer, context).map(Process::Http)
             }
             Protocol::Resp => {
-                Some(Process::Resp(Box::new(Session::new(&mut self.clients, context))))
+                let session = Session::new(authentication, &mut self.clients, context);
+                Some(Process::Resp(Box::new(session)))
             }
         }
     }

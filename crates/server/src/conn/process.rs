@@ -12,7 +12,7 @@ use super::events::EventStream;
 use super::resp::Session;
 use super::socket::{self, Socket};
 use crate::message::Message;
-use crate::site::Upgraded;
+use crate::site::{Upgrade, Upgraded};
 
 /// A process of a scheduler.
 #[derive(Debug)]
@@ -128,17 +128,15 @@ impl Process {
             // A client that comes now is not told again that the server stops.
             return Next::Finish;
         }
-        let changed = match upgraded {
-            None => return Next::Abort,
-            Some(Upgraded::Socket(name)) => {
-                Socket::plain(name, site, context).map(|socket| Self::Socket(Box::new(socket)))
-            }
-            Some(Upgraded::JsonSocket(name)) => {
-                Socket::json(name, site, context).map(|socket| Self::Socket(Box::new(socket)))
-            }
-            Some(Upgraded::Events(name, since)) => {
+        let Some(Upgraded { to, rights }) = upgraded else { return Next::Abort };
+        let changed = match to {
+            Upgrade::Socket(name) => Socket::plain(name, rights, site, context)
+                .map(|socket| Self::Socket(Box::new(socket))),
+            Upgrade::JsonSocket(name) => Socket::json(name, rights, site, context)
+                .map(|socket| Self::Socket(Box::new(socket))),
+            Upgrade::Events(name, since) => {
                 // Its head is sent: a client that gets no event comes again.
-                let Ok(stream) = EventStream::open(&name, since, site, context) else {
+                let Ok(stream) = EventStream::open(name, since, rights, site, context) else {
                     return Next::Finish;
                 };
                 Ok(Self::Events(Box::new(stream)))

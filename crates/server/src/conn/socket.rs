@@ -5,13 +5,14 @@
 
 mod orders;
 
-use channels::{Format, Refusal, Subscription};
+use channels::{Format, Refusal, Rights, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
 use wire::websocket::{
     CloseCode, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control, write_frame,
 };
 
-use crate::limits::{PING_INTERVAL_MS, PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
+use super::lease::Lease;
+use crate::limits::{PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -31,6 +32,7 @@ pub struct Socket {
     speaks: Speaks,
     subscriptions: Vec<Subscription>,
     sign: Sign,
+    lease: Lease,
 }
 
 /// What its messages are.
@@ -57,6 +59,15 @@ const TOO_SLOW: CloseCode = match CloseCode::of_application(4008) {
     None => CloseCode::POLICY,
 };
 
+/// What a close tells of a subscriber whose token is over.
+const TOKEN_OVER: CloseCode = match CloseCode::of_application(4001) {
+    Some(code) => code,
+    None => CloseCode::POLICY,
+};
+
+/// Why a subscription ends with the token that it stood on.
+const EXPIRED: &str = "the token has expired";
+
 /// What follows a message of the client.
 enum After {
     /// The next one.
@@ -69,34 +80,40 @@ impl Socket {
     /// A socket that gets a channel's messages as they were published, and publishes to it what it sends.
     pub(super) fn plain(
         name: Box<str>,
+        rights: Rights,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
+        let mut socket = Self::new(Speaks::Plain(name), rights, context);
+        let Speaks::Plain(name) = &socket.speaks else { return Ok(socket) };
         let format = Format::WebSocket;
+        let rights = socket.lease.rights();
+        let subscriber = Subscriber { process: context.id, format, rights };
         let out = context.output.buffer();
-        let subscription = site.channels.subscribe(&name, format, context.id, None, out)?;
-        context.set_deadline_after_ms(PING_INTERVAL_MS);
-        let (reader, sign) = (Reader::default(), Sign::Heard);
-        Ok(Self { reader, speaks: Speaks::Plain(name), subscriptions: vec![subscription], sign })
+        let subscription = site.channels.subscribe(name, subscriber, None, out)?;
+        socket.subscriptions.push(subscription);
+        Ok(socket)
     }
 
     /// A socket that speaks objects.
     pub(super) fn json(
         name: Option<Box<str>>,
+        rights: Rights,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
-        context.set_deadline_after_ms(PING_INTERVAL_MS);
-        let mut socket = Self {
-            reader: Reader::default(),
-            speaks: Speaks::Json(Vec::new()),
-            subscriptions: Vec::new(),
-            sign: Sign::Heard,
-        };
+        let mut socket = Self::new(Speaks::Json(Vec::new()), rights, context);
         if let Some(name) = name {
             socket.subscribe(name, None, site, context)?;
         }
         Ok(socket)
+    }
+
+    fn new(speaks: Speaks, rights: Rights, context: &mut Context<'_, Message>) -> Self {
+        let lease = Lease::new(rights);
+        context.set_deadline_after_ms(lease.quiet_ms(context.now));
+        let (reader, sign) = (Reader::default(), Sign::Heard);
+        Self { reader, speaks, subscriptions: Vec::new(), sign, lease }
     }
 
     pub(super) fn on_input(
@@ -107,7 +124,7 @@ impl Socket {
         context: &mut Context<'_, Message>,
     ) -> Progress {
         self.sign = Sign::Heard;
-        context.set_deadline_after_ms(PING_INTERVAL_MS);
+        context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
         let held = self.reader.held_bytes();
         let mut scratch = std::mem::take(&mut sockets.scratch);
         let progress = self.take_frames(site, input, &mut scratch, context);
@@ -187,6 +204,11 @@ impl Socket {
                 close(CloseCode::GOING_AWAY, "no answer to a ping", context)
             }
             Event::DeadlineReached => {
+                if self.lease.end_if_over(context.now)
+                    && let After::Close(code, reason) = self.lose(EXPIRED, site, context)
+                {
+                    return close(code, reason, context);
+                }
                 self.sign = Sign::Asked;
                 context.set_deadline_after_ms(PING_TIMEOUT_MS);
                 write_control(context.output.buffer(), Opcode::Ping, b"");
@@ -211,6 +233,32 @@ impl Socket {
         }
     }
 
+    /// The client has other rights than before: what it may not have any more ends.
+    fn lose(
+        &mut self,
+        why: &'static str,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        let rights = self.lease.rights();
+        match &mut self.speaks {
+            Speaks::Plain(name) if site.may_subscribe(name, rights).is_err() => {
+                return After::Close(TOKEN_OVER, why);
+            }
+            Speaks::Plain(_) => {}
+            Speaks::Json(names) => {
+                for at in (0..names.len()).rev() {
+                    if site.may_subscribe(&names[at], rights).is_err() {
+                        let name = names.swap_remove(at);
+                        site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+                        tell(&orders::unsubscribed(&name, Some(why)), context);
+                    }
+                }
+            }
+        }
+        After::More
+    }
+
     /// What the client says.
     fn on_message(
         &mut self,
@@ -225,9 +273,10 @@ impl Socket {
                     Kind::Text => channels::Body::of_bytes(bytes),
                     Kind::Binary => channels::Body::of_binary(bytes),
                 };
-                match site.channels.publish(name, body, None, context.now.monotonic_ms()) {
+                let now_ms = context.now.monotonic_ms();
+                match site.channels.publish(name, body, self.lease.rights(), None, now_ms) {
                     Ok(_) => After::More,
-                    Err(Refusal::Denied) => {
+                    Err(Refusal::Denied | Refusal::NoToken) => {
                         After::Close(CloseCode::POLICY, "publishing is not allowed")
                     }
                     Err(Refusal::TooLarge) => {

@@ -189,6 +189,9 @@ fn warn(data: &SiteData) {
     if let Some(warning) = &data.secret.warning {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
+    for warning in &data.channel_keys.warnings {
+        diagnostic::write(Level::Warn, format_args!("{warning}"));
+    }
     for (place, _) in data.page_roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
         diagnostic::write(
             Level::Warn,

@@ -28,4 +28,4 @@ mod waiting;
 
 pub use endpoints::Helpers;
 pub use state::Site;
-pub(crate) use upgraded::Upgraded;
+pub(crate) use upgraded::{Upgrade, Upgraded};

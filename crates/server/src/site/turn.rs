@@ -2,6 +2,7 @@
 //!
 //! Owns the order: who has got something goes on, and then what pages want of others is begun.
 
+use channels::Rights;
 use pages::fetch::Client;
 use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
@@ -35,7 +36,7 @@ impl Site {
         let Some(runner) = &self.runner else { return };
         for (channel, body) in runner.publications().take() {
             // What a page can mend it was told. The rest is counted: there is no room for it.
-            let _refused = self.channels.publish_as_server(&channel, body, None, now_ms);
+            let _refused = self.channels.publish(&channel, body, &Rights::All, None, now_ms);
         }
     }
 

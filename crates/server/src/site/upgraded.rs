@@ -2,11 +2,20 @@
 //!
 //! Owns the choice, which the site makes and `conn` carries out.
 
-use channels::Position;
+use channels::{Position, Rights};
 
 /// What a connection becomes once its head is sent.
 #[derive(Debug)]
-pub(crate) enum Upgraded {
+pub(crate) struct Upgraded {
+    /// What it becomes.
+    pub(crate) to: Upgrade,
+    /// What its client may do.
+    pub(crate) rights: Rights,
+}
+
+/// What a connection becomes.
+#[derive(Debug)]
+pub(crate) enum Upgrade {
     /// A WebSocket that gets a channel's messages as they were published.
     Socket(Box<str>),
     /// A WebSocket that speaks objects, and subscribes to this channel at once if there is one.

@@ -2,13 +2,15 @@
 //!
 //! Owns the list of commands, and the words of Redis for what is wrong with one.
 
+use std::ops::RangeInclusive;
+
 use runtime::service::Context;
 use wire::resp::{
     Command, Version, write_array, write_bulk, write_error, write_integer, write_map, write_null,
     write_simple,
 };
 
-use super::{After, Session, pubsub};
+use super::{After, Lease, Session, authentication, pubsub};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -35,22 +37,16 @@ pub(super) fn run(
         write_error(context.output.buffer(), &text);
         return After::More;
     }
+    if session.must_authenticate() && !matches!(&*name, "auth" | "hello" | "quit" | "reset") {
+        write_error(context.output.buffer(), "NOAUTH Authentication required.");
+        return After::More;
+    }
     let out = context.output.buffer();
-    let (least, most) = match &*name {
-        "ping" => (1, 2),
-        "echo" => (2, 2),
-        "hello" | "subscribe" | "psubscribe" | "client" | "pubsub" | "command" | "auth" => {
-            (usize::from(name != "hello" && name != "command") + 1, usize::MAX)
-        }
-        "unsubscribe" | "punsubscribe" | "quit" => (1, usize::MAX),
-        "reset" => (1, 1),
-        "publish" => (3, 3),
-        _ => {
-            unknown(command, out);
-            return After::More;
-        }
+    let Some(range) = arity(&name) else {
+        unknown(command, out);
+        return After::More;
     };
-    if command.len() < least || command.len() > most {
+    if !range.contains(&command.len()) {
         let text = format!("ERR wrong number of arguments for '{name}' command");
         write_error(out, &text);
         return After::More;
@@ -58,12 +54,11 @@ pub(super) fn run(
     match &*name {
         "ping" => ping(session, command, out),
         "echo" => write_bulk(out, command.argument(1)),
-        "hello" => hello(session, command, out),
-        "auth" => write_error(
-            out,
-            "ERR AUTH <password> called without any password configured for the default user. \
-             Are you sure your configuration is correct?",
-        ),
+        "hello" => hello(session, command, site, context),
+        "auth" => match authentication::show(session, command.arguments_from(1), site, context) {
+            Ok(()) => write_simple(context.output.buffer(), "OK"),
+            Err(problem) => write_error(context.output.buffer(), problem),
+        },
         "client" => client(session, command, out),
         // The documentation of commands, which redis-cli asks for when it starts: there is none to be had here.
         "command" => write_array(out, 0),
@@ -75,6 +70,7 @@ pub(super) fn run(
             pubsub::reset(session, site);
             session.version = Version::Two;
             session.name.clear();
+            session.lease = Lease::default();
             write_simple(out, "RESET");
         }
         "publish" => return pubsub::publish(session, command, site, context),
@@ -85,6 +81,19 @@ pub(super) fn run(
         _ => return pubsub::about(session, command, site, out),
     }
     After::More
+}
+
+/// How many words a command has, itself included; `None` for one that is not known.
+fn arity(name: &str) -> Option<RangeInclusive<usize>> {
+    Some(match name {
+        "reset" => 1..=1,
+        "ping" => 1..=2,
+        "echo" => 2..=2,
+        "publish" => 3..=3,
+        "hello" | "command" | "unsubscribe" | "punsubscribe" | "quit" => 1..=usize::MAX,
+        "subscribe" | "psubscribe" | "client" | "pubsub" | "auth" => 2..=usize::MAX,
+        _ => return None,
+    })
 }
 
 fn is_for_subscribers(name: &str) -> bool {
@@ -126,21 +135,27 @@ fn ping(session: &Session, command: &Command<'_>, out: &mut Vec<u8>) {
 }
 
 /// `HELLO [2|3 [AUTH user password] [SETNAME name]]`.
-fn hello(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
+fn hello(
+    session: &mut Session,
+    command: &Command<'_>,
+    site: &Site,
+    context: &mut Context<'_, Message>,
+) {
+    let out = context.output.buffer();
     let version = match command.argument(1) {
         b"" => session.version,
         b"2" => Version::Two,
         b"3" => Version::Three,
         _ => return write_error(out, "NOPROTO unsupported protocol version"),
     };
-    let mut name = None;
+    let (mut name, mut shown) = (None, None);
     let mut at = 2;
     while at < command.len() {
         let option = command.argument(at).to_ascii_lowercase();
         match (&*option, command.len() - at) {
             (b"auth", 3..) => {
-                let text = "WRONGPASS invalid username-password pair or user is disabled.";
-                return write_error(out, text);
+                shown = Some(at + 2);
+                at += 3;
             }
             (b"setname", 2..) => {
                 name = Some(command.argument(at + 1).to_vec());
@@ -157,6 +172,18 @@ fn hello(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
             return write_error(out, BAD_NAME);
         }
         session.name = name;
+    }
+    if let Some(shown) = shown {
+        let shown = std::iter::once(command.argument(shown));
+        if let Err(problem) = authentication::show(session, shown, site, context) {
+            return write_error(context.output.buffer(), problem);
+        }
+    }
+    let out = context.output.buffer();
+    if session.must_authenticate() {
+        let text = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> \
+                    option can be used to authenticate the client and select the RESP protocol version at the same time";
+        return write_error(out, text);
     }
     session.version = version;
     write_map(out, 7, version);

@@ -2,10 +2,12 @@
 //!
 //! Owns its session: what it has said of itself, and what it is subscribed to. What each command does is in `commands` and `pubsub`.
 
+mod authentication;
 mod commands;
 mod pubsub;
 
 use channels::Subscription;
+use config::Authentication;
 use http::limits::DRAIN_IDLE_GRACE;
 use runtime::clock::milliseconds;
 use runtime::limits::ENDPOINTS;
@@ -13,6 +15,7 @@ use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
 use wire::resp::{Command, Limits, Parser, Version, write_error};
 
+use super::lease::Lease;
 use crate::message::Message;
 use crate::site::Site;
 
@@ -34,6 +37,9 @@ pub struct Session {
     name: Vec<u8>,
     channels: Vec<(Box<str>, Subscription)>,
     patterns: Vec<(Box<str>, Subscription)>,
+    lease: Lease,
+    /// Whether it has to show a key or a token before anything else.
+    is_asked: bool,
     /// How many it had of a kind before the command that waits.
     before_waiting: Option<usize>,
 }
@@ -51,7 +57,11 @@ enum After {
 
 impl Session {
     /// A session of a client that was just accepted.
-    pub(super) fn new(clients: &mut Clients, context: &mut Context<'_, Message>) -> Self {
+    pub(super) fn new(
+        authentication: Authentication,
+        clients: &mut Clients,
+        context: &mut Context<'_, Message>,
+    ) -> Self {
         clients.count += 1;
         // No other client of any scheduler has it.
         let number = clients.count * ENDPOINTS as u64 + u64::from(context.mail.endpoint().0);
@@ -67,6 +77,8 @@ impl Session {
             name: Vec::new(),
             channels: Vec::new(),
             patterns: Vec::new(),
+            lease: Lease::default(),
+            is_asked: authentication == Authentication::Required,
             before_waiting: None,
         }
     }
@@ -127,9 +139,33 @@ impl Session {
                 write_error(context.output.buffer(), "ERR max memory reached");
                 Next::Linger
             }
-            Event::DeadlineReached => Next::Finish,
+            Event::DeadlineReached if context.is_draining() => Next::Finish,
+            Event::DeadlineReached => self.on_deadline(site, context),
             Event::Resumed | Event::PeerFinished => Next::Read,
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
+        }
+    }
+
+    /// The token of the client is over: what stands on it ends with the connection.
+    fn on_deadline(&mut self, site: &Site, context: &mut Context<'_, Message>) -> Next {
+        if !self.lease.end_if_over(context.now) {
+            self.set_deadline(context);
+            return Next::Read;
+        }
+        let rights = self.lease.rights();
+        let mut names = self.channels.iter().map(|(name, _)| name);
+        if self.is_asked || names.any(|name| site.may_subscribe(name, rights).is_err()) {
+            write_error(context.output.buffer(), "NOAUTH the token has expired");
+            return Next::Linger;
+        }
+        Next::Read
+    }
+
+    /// The client has other rights: it is looked at again when they end.
+    fn set_deadline(&self, context: &mut Context<'_, Message>) {
+        match self.lease.left_ms(context.now) {
+            Some(left_ms) => context.set_deadline_after_ms(left_ms),
+            None => context.clear_deadline(),
         }
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use channels::{
-    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscription, Told,
-    check_name,
+    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscriber, Subscription,
+    Told, check_name,
 };
 use runtime::service::Context;
 use wire::resp::{
@@ -35,7 +35,7 @@ fn begin(session: &Session, parts: usize, out: &mut Vec<u8>) {
 
 fn refusal_text(refusal: Refusal) -> String {
     match refusal {
-        Refusal::Denied => format!("NOPERM {refusal}"),
+        Refusal::Denied | Refusal::NoToken => format!("NOPERM {refusal}"),
         Refusal::Busy => format!("BUSY {refusal}"),
         Refusal::TooLarge | Refusal::Full => format!("ERR {refusal}"),
     }
@@ -62,7 +62,8 @@ pub(super) fn publish(
             let body = Body::of_bytes(command.argument(2));
             let publisher = Publisher { process: session.process, told: Told::ByResuming };
             let now_ms = context.now.monotonic_ms();
-            match site.channels.publish(name, body, Some(publisher), now_ms) {
+            let rights = session.lease.rights();
+            match site.channels.publish(name, body, rights, Some(publisher), now_ms) {
                 Ok(Some(published)) => Ok(published),
                 Ok(None) => return After::Wait,
                 Err(refusal) => Err(refusal),
@@ -123,14 +124,19 @@ fn subscribe_to(
     if let Some(place) = own(session, verb).iter().position(|(known, _)| **known == *name) {
         return Ok(place);
     }
+    let subscriber = Subscriber {
+        process: session.process,
+        format: format_of(session),
+        rights: session.lease.rights(),
+    };
     let made = if session.subscriptions() >= SUBSCRIPTIONS_PER_CONNECTION {
         Err(Refusal::Full)
     } else if verb == "psubscribe" {
-        site.channels.subscribe_to_pattern(name, format_of(session), session.process)
+        site.channels.subscribe_to_pattern(name, subscriber)
     } else {
         // What RESP says of a subscription the session says.
         let mut nothing = Vec::new();
-        site.channels.subscribe(name, format_of(session), session.process, None, &mut nothing)
+        site.channels.subscribe(name, subscriber, None, &mut nothing)
     };
     let subscription = made.map_err(refusal_text)?;
     let own = own_mut(session, verb);

@@ -1,20 +1,23 @@
 //! What clients order by objects in JSON, and what they are answered.
 //!
-//! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`, `{"publish":"NAME","data":VALUE,"id":1}`.
+//! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`, `{"publish":"NAME","data":VALUE,"id":1}`,
+//! `{"token":"TOKEN"}`.
 
 use std::borrow::Cow;
 
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
-use channels::{Body, Format, Position, Published, Publisher, Refusal, Told, check_name};
+use channels::{
+    Body, Format, Position, Published, Publisher, Refusal, Subscriber, Told, check_name,
+};
 use runtime::service::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Socket, Speaks, tell};
+use super::{Lease, Socket, Speaks, tell};
 use crate::message::Message;
 use crate::site::Site;
 
-/// An order: one of its first three is there.
+/// An order: one of its first four is there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order<'o> {
@@ -24,6 +27,8 @@ struct Order<'o> {
     unsubscribe: Option<Cow<'o, str>>,
     #[serde(borrow, default)]
     publish: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    token: Option<Cow<'o, str>>,
     #[serde(borrow, default)]
     data: Option<&'o RawValue>,
     #[serde(borrow, default)]
@@ -45,11 +50,9 @@ impl Socket {
             Err(error) => return refuse(&format!("no order: {error}"), None, None, context),
         };
         let id = order.id;
-        match (order.subscribe, order.unsubscribe, order.publish) {
-            (Some(name), None, None) => {
-                // A position that is none is one of another life of the channel.
-                let none = Position { epoch: 0, offset: u64::MAX };
-                let since = order.since.map(|since| since.parse().unwrap_or(none));
+        match (order.subscribe, order.unsubscribe, order.publish, order.token) {
+            (Some(name), None, None, None) => {
+                let since = order.since.map(|since| since.parse().unwrap_or(Position::UNKNOWN));
                 let subscribed = self.check(&name, site).and_then(|()| {
                     let done = self.subscribe(name.as_ref().into(), since, site, context);
                     done.map_err(|refusal| refusal.to_string())
@@ -58,11 +61,11 @@ impl Socket {
                     refuse(&problem, Some(&name), id, context);
                 }
             }
-            (None, Some(name), None) => self.unsubscribe(&name, id, site, context),
-            (None, None, Some(name)) => publish(&name, order.data, id, site, context),
+            (None, Some(name), None, None) => self.unsubscribe(&name, id, site, context),
+            (None, None, Some(name), None) => self.publish(&name, order.data, id, site, context),
+            (None, None, None, Some(token)) => self.take_token(&token, id, site, context),
             _ => {
-                let problem =
-                    "no order: one of `subscribe`, `unsubscribe` and `publish` is to be there";
+                let problem = "no order: one of `subscribe`, `unsubscribe`, `publish` and `token` is to be there";
                 refuse(problem, None, id, context);
             }
         }
@@ -90,9 +93,10 @@ impl Socket {
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<(), Refusal> {
+        let (format, rights) = (Format::WebSocketJson, self.lease.rights());
+        let subscriber = Subscriber { process: context.id, format, rights };
         let out = context.output.buffer();
-        let format = Format::WebSocketJson;
-        let subscription = site.channels.subscribe(&name, format, context.id, since, out)?;
+        let subscription = site.channels.subscribe(&name, subscriber, since, out)?;
         self.subscriptions.push(subscription);
         if let Speaks::Json(names) = &mut self.speaks {
             names.push(name);
@@ -113,8 +117,82 @@ impl Socket {
         };
         names.swap_remove(at);
         site.channels.unsubscribe(self.subscriptions.swap_remove(at));
-        tell(&format!("{{\"unsubscribed\":{}}}", json(name)), context);
+        tell(&unsubscribed(name, None), context);
     }
+
+    /// The client shows a token, perhaps in the place of another one.
+    fn take_token(
+        &mut self,
+        token: &str,
+        id: Option<u64>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) {
+        let rights = match site.rights(token.as_bytes(), context.now.unix_seconds) {
+            Ok(rights) => rights,
+            Err(problem) => return refuse(&problem.to_string(), None, id, context),
+        };
+        let user = rights.pass().and_then(|pass| pass.user.as_deref());
+        let user = user.map_or(serde_json::Value::Null, json);
+        self.lease = Lease::new(rights);
+        let mut text = format!("{{\"authorized\":{user}");
+        if let Some(left_ms) = self.lease.left_ms(context.now) {
+            text.push_str(&format!(",\"expires_in\":{}", left_ms / 1000));
+        }
+        end_object(&mut text, id);
+        tell(&text, context);
+        self.lose("the token does not name the channel", site, context);
+        context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
+    }
+
+    fn publish(
+        &self,
+        name: &str,
+        data: Option<&RawValue>,
+        id: Option<u64>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) {
+        let body = data.ok_or_else(|| "`publish` needs `data`".to_owned());
+        let body = body.and_then(|data| {
+            check_configured(name, site)?;
+            Body::of_json(data.get().as_bytes()).map_err(|error| error.to_string())
+        });
+        let body = match body {
+            Ok(body) => body,
+            Err(problem) => return refuse(&problem, Some(name), id, context),
+        };
+        // A client that gives a number wants to hear what became of its message.
+        let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
+        let (rights, now_ms) = (self.lease.rights(), context.now.monotonic_ms());
+        match site.channels.publish(name, body, rights, publisher, now_ms) {
+            Ok(Some(done)) => {
+                if let Some(id) = id {
+                    tell(&published(id, Ok(done)), context);
+                }
+            }
+            Ok(None) => {}
+            Err(refusal) => refuse(&refusal.to_string(), Some(name), id, context),
+        }
+    }
+}
+
+/// `{"unsubscribed":"NAME"}`, with the reason where it was not the client's wish.
+pub(super) fn unsubscribed(name: &str, why: Option<&str>) -> String {
+    let mut text = format!("{{\"unsubscribed\":{}", json(name));
+    if let Some(why) = why {
+        text.push_str(&format!(",\"reason\":{}", json(why)));
+    }
+    text.push('}');
+    text
+}
+
+/// With the number of the order that it answers.
+fn end_object(text: &mut String, id: Option<u64>) {
+    if let Some(id) = id {
+        text.push_str(&format!(",\"id\":{id}"));
+    }
+    text.push('}');
 }
 
 /// Clients of HTTP reach the channels that are configured.
@@ -122,35 +200,6 @@ fn check_configured(name: &str, site: &Site) -> Result<(), String> {
     check_name(name.as_bytes()).map_err(|problem| problem.to_string())?;
     let configured = site.channels.rulebook().configured(name);
     configured.map(drop).ok_or_else(|| "no [[channel]] has a pattern for this name".to_owned())
-}
-
-fn publish(
-    name: &str,
-    data: Option<&RawValue>,
-    id: Option<u64>,
-    site: &mut Site,
-    context: &mut Context<'_, Message>,
-) {
-    let body = data.ok_or_else(|| "`publish` needs `data`".to_owned());
-    let body = body.and_then(|data| {
-        check_configured(name, site)?;
-        Body::of_json(data.get().as_bytes()).map_err(|error| error.to_string())
-    });
-    let body = match body {
-        Ok(body) => body,
-        Err(problem) => return refuse(&problem, Some(name), id, context),
-    };
-    // A client that gives a number wants to hear what became of its message.
-    let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
-    match site.channels.publish(name, body, publisher, context.now.monotonic_ms()) {
-        Ok(Some(done)) => {
-            if let Some(id) = id {
-                tell(&published(id, Ok(done)), context);
-            }
-        }
-        Ok(None) => {}
-        Err(refusal) => refuse(&refusal.to_string(), Some(name), id, context),
-    }
 }
 
 /// What a client is told of the message with this number.
@@ -168,10 +217,7 @@ fn refuse(problem: &str, name: Option<&str>, id: Option<u64>, context: &mut Cont
     if let Some(name) = name {
         text.push_str(&format!(",\"channel\":{}", json(name)));
     }
-    if let Some(id) = id {
-        text.push_str(&format!(",\"id\":{id}"));
-    }
-    text.push('}');
+    end_object(&mut text, id);
     tell(&text, context);
 }
 

@@ -19,7 +19,7 @@ interface VelodromePublished {
 interface VelodromeSubscribeOptions {
   /** Messages are missing between the last one and the next. */
   lost?: () => void;
-  /** The server refuses the subscription; without it the reason goes to the console. */
+  /** The server refuses the subscription, or ends it; without it the reason goes to the console. */
   error?: (reason: string) => void;
   /** The position to go on from. */
   since?: string;
@@ -30,7 +30,11 @@ declare class Velodrome {
   /** Connects to `/channels` of this site, or to another URL. */
   constructor(
     url?: string | URL,
-    options?: { onstate?: (state: "connecting" | "open" | "waiting") => void },
+    options?: {
+      onstate?: (state: "connecting" | "open" | "waiting") => void;
+      /** What the client may do: a token, or a function that gets one, which is called again before it expires. */
+      token?: string | (() => string | Promise<string>);
+    },
   );
   /** Subscribes; the function that it gives ends the subscription. Bytes that are no text come as a `Uint8Array`. */
   subscribe(

@@ -1,0 +1,252 @@
+//! Tokens: what a client may do, signed by somebody whose key this server has (JWT, RFC 7519).
+//!
+//! Owns which tokens are good, and what one says. Never knows the time by itself.
+
+mod provider;
+
+use std::fmt;
+use std::sync::Arc;
+
+use ed25519_dalek::VerifyingKey;
+use ed25519_dalek::pkcs8::DecodePublicKey;
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, Validation, decode, decode_header};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::glob::Glob;
+use crate::limits::{MEMBER_INFO_SIZE, NAME_SIZE, TOKEN_PATTERNS, TOKEN_SIZE};
+
+/// The beginning of a public key in PEM (RFC 7468).
+const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
+const PEM_END: &str = "-----END PUBLIC KEY-----";
+
+/// What a token allows.
+#[derive(Debug)]
+pub struct Pass {
+    /// The user (`sub`).
+    pub user: Option<Box<str>>,
+    /// What others are to know of the user: a value in JSON (`info`).
+    pub info: Option<Box<str>>,
+    /// When it ends, in seconds since 1970 (`exp`).
+    pub expires: u64,
+    /// The channels that may be subscribed to.
+    pub(crate) subscribe: Vec<Glob>,
+    /// The channels that may be published to.
+    pub(crate) publish: Vec<Glob>,
+}
+
+/// Why a token is not good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenProblem {
+    /// The server has no key to know one by.
+    NoKeys,
+    /// It is larger than any is.
+    TooLong,
+    /// It is not three parts in base64 with objects in JSON, or asks for what this server does not know.
+    Malformed,
+    /// It is signed in a way that no key is for; also `none`.
+    Algorithm,
+    /// No key of the server has signed it.
+    Signature,
+    /// Its time is over.
+    Expired,
+    /// Its time has not come.
+    Early,
+    /// It names an audience, which is another one: this server has no name.
+    Audience,
+    /// A claim is missing, or not what it has to be.
+    Claim(String),
+}
+
+impl fmt::Display for TokenProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::NoKeys => "this server has no key for tokens; see `token_keys`",
+            Self::TooLong => return write!(out, "the token has more than {TOKEN_SIZE} bytes"),
+            Self::Malformed => "the token is no signed JWT",
+            Self::Algorithm => {
+                "the token is not signed by HS256 or EdDSA, as the server's keys are"
+            }
+            Self::Signature => "no key of this server has signed the token",
+            Self::Expired => "the token has expired",
+            Self::Early => "the token is not good yet (`nbf`)",
+            Self::Audience => "the token is for another audience (`aud`)",
+            Self::Claim(problem) => return write!(out, "the token's claims: {problem}"),
+        })
+    }
+}
+
+/// Why there is no key in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoPublicKey {
+    /// Which of the keys of the text, from 1.
+    pub number: usize,
+}
+
+/// The keys that tokens are signed with.
+#[derive(Clone, Default)]
+pub struct TokenKeys(Arc<[(Algorithm, DecodingKey)]>);
+
+impl fmt::Debug for TokenKeys {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "TokenKeys({})", self.0.len())
+    }
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    #[serde(default)]
+    exp: Option<f64>,
+    #[serde(default)]
+    nbf: Option<f64>,
+    #[serde(default)]
+    sub: Option<String>,
+    #[serde(default)]
+    info: Option<Box<RawValue>>,
+    #[serde(default)]
+    subscribe: Vec<String>,
+    #[serde(default)]
+    publish: Vec<String>,
+}
+
+impl TokenKeys {
+    /// Secrets that tokens are signed with by HS256 (RFC 7518, section 3.2).
+    #[must_use]
+    pub fn of_secrets<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
+        let key = |secret: &str| (Algorithm::HS256, DecodingKey::from_secret(secret.as_bytes()));
+        Self(secrets.into_iter().map(key).collect())
+    }
+
+    /// Whether a text has public keys and no secrets.
+    #[must_use]
+    pub fn are_public(text: &str) -> bool {
+        text.trim_start().starts_with("-----BEGIN")
+    }
+
+    /// Public keys of Ed25519, in PEM, one behind the other; tokens are signed with the private ones (RFC 8037).
+    ///
+    /// # Errors
+    /// When one is no such key.
+    pub fn of_public_keys(text: &str) -> Result<Self, NoPublicKey> {
+        let mut keys = Vec::new();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let problem = NoPublicKey { number: keys.len() + 1 };
+            let end = rest.find(PEM_END).ok_or(problem)? + PEM_END.len();
+            let (block, behind) = rest.split_at(end);
+            let key = Some(block).filter(|block| block.starts_with(PEM_BEGIN)).ok_or(problem)?;
+            let key = VerifyingKey::from_public_key_pem(key).map_err(|_| problem)?;
+            // A key of small order takes signatures that nobody made.
+            if key.is_weak() {
+                return Err(problem);
+            }
+            keys.push((Algorithm::EdDSA, DecodingKey::from_ed_der(key.as_bytes())));
+            rest = behind.trim_start();
+        }
+        Ok(Self(keys.into()))
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a token allows.
+    ///
+    /// # Errors
+    /// When it is not good.
+    pub fn read(&self, token: &[u8], unix_seconds: u64) -> Result<Pass, TokenProblem> {
+        if self.is_empty() {
+            return Err(TokenProblem::NoKeys);
+        }
+        if token.len() > TOKEN_SIZE {
+            return Err(TokenProblem::TooLong);
+        }
+        provider::install();
+        let header = decode_header(token).map_err(|_| TokenProblem::Malformed)?;
+        // What has to be understood is not (RFC 7515, section 4.1.11).
+        if header.crit.is_some() {
+            return Err(TokenProblem::Malformed);
+        }
+        // The key says how it signs; never the token.
+        let mut fitting =
+            self.0.iter().filter(|(algorithm, _)| *algorithm == header.alg).peekable();
+        if fitting.peek().is_none() {
+            return Err(TokenProblem::Algorithm);
+        }
+        let mut problem = TokenProblem::Signature;
+        for (algorithm, key) in fitting {
+            match decode::<Claims>(token, key, &validation(*algorithm)) {
+                Ok(read) => return pass(read.claims, unix_seconds),
+                Err(error) => match error.into_kind() {
+                    ErrorKind::InvalidSignature => {}
+                    kind => problem = problem_of(&kind),
+                },
+            }
+        }
+        Err(problem)
+    }
+}
+
+/// The times are compared here, with the time of the turn.
+fn validation(algorithm: Algorithm) -> Validation {
+    let mut validation = Validation::new(algorithm);
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation
+}
+
+fn problem_of(kind: &ErrorKind) -> TokenProblem {
+    match kind {
+        ErrorKind::InvalidAudience => TokenProblem::Audience,
+        ErrorKind::Json(error) => TokenProblem::Claim(error.to_string()),
+        _ => TokenProblem::Malformed,
+    }
+}
+
+fn pass(claims: Claims, unix_seconds: u64) -> Result<Pass, TokenProblem> {
+    let wrong = |problem: String| Err(TokenProblem::Claim(problem));
+    let Some(exp) = claims.exp.filter(|exp| *exp >= 0.0) else {
+        return wrong("`exp` has to be there, in seconds since 1970".to_owned());
+    };
+    // A fraction of the last second is not given: a number beyond the largest never ends.
+    let expires = exp as u64;
+    if expires <= unix_seconds {
+        return Err(TokenProblem::Expired);
+    }
+    if claims.nbf.is_some_and(|nbf| nbf > unix_seconds as f64) {
+        return Err(TokenProblem::Early);
+    }
+    if claims.subscribe.len() + claims.publish.len() > TOKEN_PATTERNS {
+        return wrong(format!(
+            "`subscribe` and `publish` have more than {TOKEN_PATTERNS} patterns"
+        ));
+    }
+    let user = claims.sub.unwrap_or_default();
+    if user.len() > NAME_SIZE || user.chars().any(char::is_control) {
+        return wrong(format!("`sub` has more than {NAME_SIZE} bytes, or control characters"));
+    }
+    let info = claims.info.map(|info| Box::<str>::from(info.get()));
+    if info.as_ref().is_some_and(|info| info.len() > MEMBER_INFO_SIZE) {
+        return wrong(format!("`info` has more than {MEMBER_INFO_SIZE} bytes"));
+    }
+    let globs = |patterns: &[String]| patterns.iter().map(|pattern| Glob::new(pattern)).collect();
+    Ok(Pass {
+        user: (!user.is_empty()).then(|| user.into()),
+        info,
+        expires,
+        subscribe: globs(&claims.subscribe),
+        publish: globs(&claims.publish),
+    })
+}
+
+/// Whether a key is for this way of signing.
+fn is_for(algorithm: Algorithm, key: &DecodingKey) -> bool {
+    match algorithm {
+        Algorithm::HS256 => key.family() == AlgorithmFamily::Hmac,
+        Algorithm::EdDSA => key.family() == AlgorithmFamily::Ed,
+        _ => false,
+    }
+}

@@ -1,0 +1,191 @@
+//! Files of secrets: what cookies are signed with, the keys of channels.
+//!
+//! Owns what is a good file. Waits for the disk; runs on the main thread. Never shows what is in the file.
+
+use std::fmt;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::limits::{SECRET_FILE_SIZE, SECRET_SIZE_MIN, SECRETS_MAX};
+use crate::rules::Root;
+
+/// The permissions of a file that let others than its owner read or change it.
+const OPEN_TO_OTHERS: u32 = 0o066;
+
+/// How an operator makes a secret.
+const MAKE: &str = "make one with: openssl rand -base64 32";
+
+/// What is in a file of secrets.
+#[derive(Clone)]
+pub struct SecretFile {
+    text: String,
+    /// What is not right about the file, though it is good enough.
+    pub warning: Option<String>,
+}
+
+/// Why a file is no good secret.
+#[derive(Debug)]
+pub enum SecretFault {
+    /// It cannot be read.
+    Unreadable(io::Error),
+    /// It is a directory, a pipe, ..
+    NotAFile,
+    /// It lies where clients find it.
+    Served(PathBuf),
+    /// It is longer than any file of secrets.
+    TooLong,
+    /// It is not printable text.
+    NotText,
+    /// It has no line.
+    Empty,
+    /// A line of it can be guessed.
+    TooShort {
+        /// Which, from 1.
+        line: usize,
+        /// How many bytes it has.
+        bytes: usize,
+    },
+    /// It has more lines than are tried.
+    TooMany,
+    /// A public key in it is none of Ed25519.
+    NotEd25519 {
+        /// Which, from 1.
+        number: usize,
+    },
+}
+
+impl fmt::Display for SecretFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
+                write!(formatter, "cannot be read: {error}; {MAKE}")
+            }
+            Self::Unreadable(error) => write!(formatter, "cannot be read: {error}"),
+            Self::NotAFile => write!(formatter, "is not a file; {MAKE}"),
+            Self::Served(root) => {
+                let root = root.display();
+                write!(
+                    formatter,
+                    "lies in `{root}`, which is served: put it where no client finds it"
+                )
+            }
+            Self::TooLong => write!(formatter, "is longer than {SECRET_FILE_SIZE} bytes; {MAKE}"),
+            Self::NotText => write!(formatter, "is not printable text; {MAKE}"),
+            Self::Empty => write!(formatter, "is empty; {MAKE}"),
+            Self::TooShort { line, bytes } => write!(
+                formatter,
+                "has {bytes} bytes in line {line}, less than {SECRET_SIZE_MIN}; {MAKE}"
+            ),
+            Self::TooMany => {
+                write!(formatter, "has more than {SECRETS_MAX} secrets: take old ones away")
+            }
+            Self::NotEd25519 { number } => write!(
+                formatter,
+                "has a key that is no public key of Ed25519 in PEM, number {number}; \
+                 make one with: openssl genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem -pubout"
+            ),
+        }
+    }
+}
+
+impl SecretFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be one of secrets.
+    pub fn read(path: &Path, roots: &[Root]) -> Result<Self, SecretFault> {
+        let metadata = std::fs::metadata(path).map_err(SecretFault::Unreadable)?;
+        if !metadata.is_file() {
+            return Err(SecretFault::NotAFile);
+        }
+        if let Some(root) = root_around(path, roots) {
+            return Err(SecretFault::Served(root));
+        }
+        if metadata.len() > SECRET_FILE_SIZE {
+            return Err(SecretFault::TooLong);
+        }
+        let bytes = std::fs::read(path).map_err(SecretFault::Unreadable)?;
+        let text = String::from_utf8(bytes).map_err(|_| SecretFault::NotText)?;
+        let mode = metadata.permissions().mode() & 0o777;
+        let warning = (mode & OPEN_TO_OTHERS != 0).then(|| {
+            let path = path.display();
+            format!("{path}: others than its owner may read or change the secret: chmod 600 {path}")
+        });
+        Ok(Self { text, warning })
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its secrets, one on each line; lines with nothing on them are passed over.
+    ///
+    /// # Errors
+    /// When one is none, or there are none or too many.
+    pub fn secrets(&self) -> Result<Vec<&str>, SecretFault> {
+        secrets_of(&self.text)
+    }
+}
+
+impl fmt::Debug for SecretFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecretFile")
+    }
+}
+
+/// The root that a file lies in, whatever names lead there.
+fn root_around(path: &Path, roots: &[Root]) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    let around = |root: &&Root| root.path.canonicalize().is_ok_and(|root| path.starts_with(root));
+    roots.iter().find(around).map(|root| root.path.clone())
+}
+
+fn secrets_of(text: &str) -> Result<Vec<&str>, SecretFault> {
+    let mut secrets = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        if line.contains(char::is_control) {
+            return Err(SecretFault::NotText);
+        }
+        if line.len() < SECRET_SIZE_MIN {
+            return Err(SecretFault::TooShort { line: number, bytes: line.len() });
+        }
+        if secrets.len() == SECRETS_MAX {
+            return Err(SecretFault::TooMany);
+        }
+        secrets.push(line);
+    }
+    if secrets.is_empty() { Err(SecretFault::Empty) } else { Ok(secrets) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_a_secret() {
+        let [new, old] = ["n".repeat(32), "o".repeat(44)];
+        let text = format!("\n  {new}\r\n\n{old}");
+        assert_eq!(secrets_of(&text).unwrap(), [&new, &old]);
+    }
+
+    #[test]
+    fn what_could_be_guessed_or_is_no_text_is_refused() {
+        let long = "x".repeat(32);
+        let refused = |text: &str| secrets_of(text).unwrap_err();
+        assert!(matches!(refused(""), SecretFault::Empty));
+        assert!(matches!(refused(" \n\n"), SecretFault::Empty));
+        let short = format!("{long}\n\nsecret");
+        assert!(matches!(refused(&short), SecretFault::TooShort { line: 3, bytes: 6 }));
+        assert!(matches!(refused(&format!("{long}\0")), SecretFault::NotText));
+        let many = format!("{long}\n").repeat(SECRETS_MAX + 1);
+        assert!(matches!(refused(&many), SecretFault::TooMany));
+        assert_eq!(secrets_of(&many[33..]).unwrap().len(), SECRETS_MAX);
+    }
+}

@@ -1,0 +1,106 @@
+//! The keys of channels: those that tokens are signed with, and those of programs that may do everything.
+//!
+//! Owns what a client that shows a key or a token may do. Reads files; runs on the main thread when they are loaded.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use channels::{Rights, TokenKeys, TokenProblem};
+use ctutils::CtEq as _;
+use files::rules::Root;
+use files::secret::{SecretFault, SecretFile};
+
+/// The keys in force.
+#[derive(Debug, Default)]
+pub struct ChannelKeys {
+    tokens: TokenKeys,
+    api: ApiKeys,
+    /// What is not right about their files, though they are good enough.
+    pub warnings: Vec<String>,
+}
+
+/// What programs show that may do everything.
+#[derive(Default)]
+struct ApiKeys(Vec<Box<[u8]>>);
+
+impl fmt::Debug for ApiKeys {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ApiKeys({})", self.0.len())
+    }
+}
+
+/// A file of keys that cannot be used.
+#[derive(Debug)]
+pub struct KeysError {
+    /// The key of the configuration that names it.
+    key: &'static str,
+    path: PathBuf,
+    fault: SecretFault,
+}
+
+impl fmt::Display for KeysError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the {} `{}` of [channels] {}", self.key, self.path.display(), self.fault)
+    }
+}
+
+impl ChannelKeys {
+    /// The keys of the configured files.
+    ///
+    /// # Errors
+    /// What is wrong with one.
+    pub(crate) fn load(settings: &config::ChannelKeys, roots: &[Root]) -> Result<Self, KeysError> {
+        let mut keys = Self::default();
+        if let Some(path) = &settings.token_keys {
+            keys.read("token_keys", path, roots, |keys, file| {
+                if TokenKeys::are_public(file.text()) {
+                    keys.tokens = TokenKeys::of_public_keys(file.text())
+                        .map_err(|none| SecretFault::NotEd25519 { number: none.number })?;
+                    // Everybody may read these.
+                    return Ok(None);
+                }
+                keys.tokens = TokenKeys::of_secrets(file.secrets()?);
+                Ok(file.warning.clone())
+            })?;
+        }
+        if let Some(path) = &settings.api_keys {
+            keys.read("api_keys", path, roots, |keys, file| {
+                keys.api.0 = file.secrets()?.into_iter().map(|key| key.as_bytes().into()).collect();
+                Ok(file.warning.clone())
+            })?;
+        }
+        Ok(keys)
+    }
+
+    fn read(
+        &mut self,
+        key: &'static str,
+        path: &Path,
+        roots: &[Root],
+        take: impl FnOnce(&mut Self, &SecretFile) -> Result<Option<String>, SecretFault>,
+    ) -> Result<(), KeysError> {
+        let taken = SecretFile::read(path, roots).and_then(|file| take(self, &file));
+        let fault = |fault| KeysError { key, path: path.to_path_buf(), fault };
+        self.warnings.extend(taken.map_err(fault)?);
+        Ok(())
+    }
+
+    /// Whether there is any key to show something for.
+    pub(crate) fn are_there(&self) -> bool {
+        !self.tokens.is_empty() || !self.api.0.is_empty()
+    }
+
+    /// What a client may do that shows this.
+    ///
+    /// # Errors
+    /// When it is neither a key nor a good token.
+    pub(crate) fn rights(&self, shown: &[u8], unix_seconds: u64) -> Result<Rights, TokenProblem> {
+        // All are compared, each for as long as it is.
+        let is_key = self.api.0.iter().fold(false, |is, key| is | bool::from(shown.ct_eq(key)));
+        if is_key {
+            return Ok(Rights::All);
+        }
+        self.tokens.read(shown, unix_seconds).map(|pass| Rights::Token(Arc::new(pass)))
+    }
+}

@@ -1,0 +1,41 @@
+//! Keys and tokens of Redis clients: `AUTH`, and the option of `HELLO`.
+//!
+//! Owns the words of Redis for what is wrong with one. What it allows is the site's to say.
+
+use runtime::service::Context;
+
+use super::{Lease, Session};
+use crate::message::Message;
+use crate::site::Site;
+
+impl Session {
+    /// Whether the client has to show something first.
+    pub(super) fn must_authenticate(&self) -> bool {
+        self.is_asked && matches!(self.lease.rights(), channels::Rights::Anybody)
+    }
+}
+
+/// A client shows a key or a token, perhaps with the name of a user in front, which says nothing: a token has its own.
+pub(super) fn show<'c>(
+    session: &mut Session,
+    arguments: impl Iterator<Item = &'c [u8]>,
+    site: &Site,
+    context: &mut Context<'_, Message>,
+) -> Result<(), &'static str> {
+    let arguments: Vec<&[u8]> = arguments.take(3).collect();
+    let ([shown] | [_, shown]) = *arguments else { return Err("ERR syntax error") };
+    if !site.has_channel_keys() {
+        return Err(
+            "ERR AUTH <password> called without any password configured for the default user. \
+             Are you sure your configuration is correct?",
+        );
+    }
+    let rights = site.rights(shown, context.now.unix_seconds);
+    let rights =
+        rights.map_err(|_| "WRONGPASS invalid username-password pair or user is disabled.")?;
+    session.lease = Lease::new(rights);
+    if !context.is_draining() {
+        session.set_deadline(context);
+    }
+    Ok(())
+}

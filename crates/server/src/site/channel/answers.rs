@@ -1,0 +1,87 @@
+//! Answers to requests for channels that are objects in JSON, and those to browsers that ask first.
+//!
+//! Owns their fields.
+
+use http::Answer;
+use wire::http::status::Status;
+use wire::websocket::{self, Problem};
+
+use super::Refused;
+use crate::site::exchange::Exchange;
+use crate::site::origin::{Origin, write_origin};
+
+/// A browser asks whether a page of another site may (Fetch, section 4.8).
+pub(super) fn answer_preflight(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>) -> Answer {
+    exchange.reply.begin(Status::NO_CONTENT);
+    exchange.configured_fields();
+    write_origin(origin, exchange.reply);
+    exchange.reply.prepared_fields(b"Allow: GET, POST, OPTIONS\r\n");
+    if matches!(origin, Origin::Allowed(_)) {
+        exchange.reply.prepared_fields(
+            b"Access-Control-Allow-Methods: GET, POST\r\n\
+            Access-Control-Allow-Headers: Authorization, Content-Type, Last-Event-ID\r\nAccess-Control-Max-Age: 600\r\n",
+        );
+    }
+    exchange.reply.end_head();
+    Answer::Done
+}
+
+pub(super) fn answer_handshake_problem(
+    problem: Problem,
+    origin: &Origin<'_>,
+    exchange: &mut Exchange<'_, '_>,
+) -> Answer {
+    let (status, text) = match problem {
+        Problem::NotAsked => (Status::BAD_REQUEST, "Upgrade is not websocket"),
+        Problem::Version => (Status::UPGRADE_REQUIRED, "Sec-WebSocket-Version is not 13"),
+        Problem::Key => (Status::BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64"),
+    };
+    answer_json(status, &format!("{{\"error\":\"{text}\"}}"), origin, exchange)
+}
+
+pub(super) fn refuse(
+    refused: &Refused,
+    origin: &Origin<'_>,
+    exchange: &mut Exchange<'_, '_>,
+) -> Answer {
+    let text = serde_json::Value::String(refused.text());
+    let text = format!("{{\"error\":{text}}}");
+    answer_with(refused.status(), refused.challenge(), &text, origin, exchange)
+}
+
+pub(super) fn answer_json(
+    status: Status,
+    text: &str,
+    origin: &Origin<'_>,
+    exchange: &mut Exchange<'_, '_>,
+) -> Answer {
+    answer_with(status, b"", text, origin, exchange)
+}
+
+fn answer_with(
+    status: Status,
+    fields: &[u8],
+    text: &str,
+    origin: &Origin<'_>,
+    exchange: &mut Exchange<'_, '_>,
+) -> Answer {
+    exchange.reply.begin(status);
+    exchange.configured_fields_but(|field| field.eq_ignore_ascii_case("cache-control"));
+    write_origin(origin, exchange.reply);
+    if status == Status::UPGRADE_REQUIRED {
+        // RFC 9110 section 15.5.22 and RFC 6455 section 4.4.
+        let _valid = exchange.reply.field("Upgrade", b"websocket");
+        let _valid =
+            exchange.reply.field("Sec-WebSocket-Version", websocket::SUPPORTED_VERSION.as_bytes());
+    }
+    if status == Status::SERVICE_UNAVAILABLE {
+        exchange.reply.prepared_fields(b"Retry-After: 1\r\n");
+    }
+    exchange.reply.prepared_fields(fields);
+    exchange
+        .reply
+        .prepared_fields(b"Content-Type: application/json\r\nCache-Control: no-store\r\n");
+    exchange.reply.end_head_with_length(text.len() as u64);
+    exchange.reply.body(text.as_bytes());
+    Answer::Done
+}

@@ -1,0 +1,196 @@
+//! Channels over HTTP: `/channels/NAME` is published to by POST, and read by a WebSocket, an event stream, or a long poll.
+//!
+//! Owns which of them a request asks for, from which sites browsers may, and what the client may do. A WebSocket and an event stream
+//! become processes of their own; what they say is `conn`'s.
+
+mod answers;
+mod publishing;
+mod reading;
+
+use channels::{NameProblem, Refusal, Rights, TokenProblem, check_name};
+use config::route::Found;
+use http::{Answer, AnswerContext, Request};
+use wire::http::method::Method;
+use wire::http::status::Status;
+use wire::http::target::query_pairs;
+use wire::limits::QUERY_PAIRS_MAXIMUM;
+
+use self::answers::{answer_json, answer_preflight, refuse};
+use super::exchange::Exchange;
+use super::origin::{Origin, origin_of};
+use super::state::Site;
+use super::upgraded::Upgraded;
+use crate::message::Message;
+
+/// The path below which channels are.
+const PREFIX: &str = "/channels";
+
+/// The channel that a path names; an empty name for all channels together. `None`: it is none's.
+pub(super) fn channel_in(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix(PREFIX)?;
+    if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+}
+
+/// What became of a request for a channel.
+enum Refused {
+    Name(NameProblem),
+    Unknown,
+    Origin,
+    Token(TokenProblem),
+    Json(String),
+    Rules(Refusal),
+}
+
+impl Refused {
+    fn status(&self) -> Status {
+        match self {
+            Self::Name(_) | Self::Json(_) => Status::BAD_REQUEST,
+            Self::Unknown => Status::NOT_FOUND,
+            Self::Token(_) | Self::Rules(Refusal::NoToken) => Status::UNAUTHORIZED,
+            Self::Origin | Self::Rules(Refusal::Denied) => Status::FORBIDDEN,
+            Self::Rules(Refusal::TooLarge) => Status::CONTENT_TOO_LARGE,
+            Self::Rules(Refusal::Full | Refusal::Busy) => Status::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Name(problem) => problem.to_string(),
+            Self::Unknown => "no [[channel]] has a pattern for this name".to_owned(),
+            Self::Origin => "pages of this origin may not use channels; see `origins`".to_owned(),
+            Self::Token(problem) => problem.to_string(),
+            Self::Json(problem) => format!("the body is not JSON: {problem}"),
+            Self::Rules(refusal) => refusal.to_string(),
+        }
+    }
+
+    /// What a client is to show (RFC 6750, section 3).
+    fn challenge(&self) -> &'static [u8] {
+        match self {
+            Self::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
+            Self::Rules(Refusal::NoToken) => b"WWW-Authenticate: Bearer\r\n",
+            _ => b"",
+        }
+    }
+}
+
+impl Site {
+    /// The channel that a path names where there are channels.
+    pub(super) fn channel_of<'p>(&self, path: &'p str) -> Option<&'p str> {
+        if self.data.rulebook.is_empty() { None } else { channel_in(path) }
+    }
+
+    /// What the connection whose request was just answered becomes.
+    pub(crate) fn take_upgraded(&mut self) -> Option<Upgraded> {
+        self.upgraded.take()
+    }
+
+    /// Answers a request for a channel, or has it wait.
+    pub(super) fn answer_channel(
+        &mut self,
+        name: &str,
+        query: Option<&[u8]>,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let answer = self.answer_asked(name, query, found, exchange, context);
+        if !matches!(answer, Answer::Wait) {
+            // What it waited for is not for the next request of the connection, also where a token has expired meanwhile.
+            self.channels.forget(context.id);
+        }
+        answer
+    }
+
+    fn answer_asked(
+        &mut self,
+        name: &str,
+        query: Option<&[u8]>,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let origin = origin_of(exchange.request, &self.data.config.channel_origins);
+        if matches!(origin, Origin::Strange) {
+            return refuse(&Refused::Origin, &origin, exchange);
+        }
+        if exchange.request.method() == Method::Options {
+            return answer_preflight(&origin, exchange);
+        }
+        let rights = match self.rights_shown(exchange.request, query, context.now.unix_seconds) {
+            Ok(rights) => rights,
+            Err(problem) => return refuse(&Refused::Token(problem), &origin, exchange),
+        };
+        match exchange.request.method() {
+            Method::Get if exchange.request.head.upgrade.is_some() => {
+                self.answer_socket(name, rights, &origin, exchange)
+            }
+            Method::Get | Method::Post if name.is_empty() => {
+                let status = Status::UPGRADE_REQUIRED;
+                answer_json(
+                    status,
+                    "{\"error\":\"this path is for a WebSocket\"}",
+                    &origin,
+                    exchange,
+                )
+            }
+            Method::Get => self.answer_reader((name, query), rights, &origin, exchange, context),
+            Method::Post => self.answer_publish(name, &rights, &origin, exchange, context),
+            _ => {
+                let status = Status::METHOD_NOT_ALLOWED;
+                self.refuse(status, b"Allow: GET, POST, OPTIONS\r\n", found, exchange, context)
+            }
+        }
+    }
+
+    /// The name, if it is one of a channel that is configured.
+    fn check_channel(&self, name: &str) -> Result<(), Refused> {
+        check_name(name.as_bytes()).map_err(Refused::Name)?;
+        self.data.rulebook.configured(name).map(drop).ok_or(Refused::Unknown)
+    }
+
+    fn check_reader(&self, name: &str, rights: &Rights) -> Result<(), Refused> {
+        self.check_channel(name)?;
+        self.may_subscribe(name, rights).map_err(Refused::Rules)
+    }
+
+    /// Whether a client may subscribe to a channel.
+    pub(crate) fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+        rights.to_subscribe(name, self.data.rulebook.of(name))
+    }
+
+    /// What a client may do that shows a key or a token.
+    pub(crate) fn rights(&self, shown: &[u8], unix_seconds: u64) -> Result<Rights, TokenProblem> {
+        self.data.channel_keys.rights(shown, unix_seconds)
+    }
+
+    /// Whether there is anything that a client can show.
+    pub(crate) fn has_channel_keys(&self) -> bool {
+        self.data.channel_keys.are_there()
+    }
+
+    /// What a request shows: `Authorization: Bearer`, or `token` in the query, as browsers let a page send no field with an event stream
+    /// and a WebSocket (RFC 6750, sections 2.1 and 2.3).
+    fn rights_shown(
+        &self,
+        request: &Request<'_>,
+        query: Option<&[u8]>,
+        unix_seconds: u64,
+    ) -> Result<Rights, TokenProblem> {
+        if let Some((scheme, shown)) = request.field("authorization").and_then(split_scheme)
+            && scheme.eq_ignore_ascii_case(b"bearer")
+        {
+            return self.rights(shown, unix_seconds);
+        }
+        let mut pairs = query_pairs(query.unwrap_or_default(), QUERY_PAIRS_MAXIMUM);
+        match pairs.find(|(name, _)| **name == *b"token") {
+            Some((_, shown)) => self.rights(&shown, unix_seconds),
+            None => Ok(Rights::Anybody),
+        }
+    }
+}
+
+fn split_scheme(field: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = field.iter().position(|byte| *byte == b' ')?;
+    Some((&field[..space], field[space..].trim_ascii()))
+}

@@ -1,0 +1,152 @@
+//! Readers of a channel: a WebSocket, an event stream, a long poll.
+//!
+//! Owns what each of them asks for, and the head of its answer. The first two become processes of their own.
+
+use channels::limits::{POLL_MS, POLL_MS_MAX};
+use channels::{Position, Rights};
+use http::{Answer, AnswerContext, Request};
+use wire::http::status::Status;
+use wire::http::target::query_pairs;
+use wire::limits::QUERY_PAIRS_MAXIMUM;
+use wire::websocket;
+
+use super::Refused;
+use super::answers::{answer_handshake_problem, answer_json, refuse};
+use crate::message::Message;
+use crate::site::exchange::Exchange;
+use crate::site::origin::{Origin, write_origin};
+use crate::site::state::Site;
+use crate::site::upgraded::{Upgrade, Upgraded};
+
+/// The subprotocol of sockets that speak objects in JSON.
+const JSON_PROTOCOL: &str = "velodrome.json";
+
+impl Site {
+    pub(super) fn answer_socket(
+        &mut self,
+        name: &str,
+        rights: Rights,
+        origin: &Origin<'_>,
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Answer {
+        if !name.is_empty()
+            && let Err(refused) = self.check_reader(name, &rights)
+        {
+            return refuse(&refused, origin, exchange);
+        }
+        let token = match websocket::check(exchange.request.head) {
+            Ok(token) => token,
+            Err(problem) => return answer_handshake_problem(problem, origin, exchange),
+        };
+        let speaks_json = offers_json(exchange.request);
+        if !exchange.reply.switch_protocols("websocket") {
+            let refused =
+                "{\"error\":\"the last request of a connection cannot become a WebSocket\"}";
+            return answer_json(Status::SERVICE_UNAVAILABLE, refused, origin, exchange);
+        }
+        exchange.reply.prepared_fields(b"Sec-WebSocket-Accept: ");
+        exchange.reply.prepared_fields(&token);
+        exchange.reply.prepared_fields(b"\r\n");
+        if speaks_json {
+            let _valid = exchange.reply.field("Sec-WebSocket-Protocol", JSON_PROTOCOL.as_bytes());
+        }
+        exchange.reply.end_head();
+        let to = match name {
+            "" => Upgrade::JsonSocket(None),
+            name if speaks_json => Upgrade::JsonSocket(Some(name.into())),
+            name => Upgrade::Socket(name.into()),
+        };
+        self.upgraded = Some(Upgraded { to, rights });
+        Answer::Upgrade
+    }
+
+    /// An event stream where the client asks for one, else a long poll.
+    pub(super) fn answer_reader(
+        &mut self,
+        (name, query): (&str, Option<&[u8]>),
+        rights: Rights,
+        origin: &Origin<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if let Err(refused) = self.check_reader(name, &rights) {
+            return refuse(&refused, origin, exchange);
+        }
+        let wanted = Wanted::of(exchange.request, query);
+        if wants_events(exchange.request) {
+            exchange.reply.close();
+            exchange.reply.begin(Status::OK);
+            exchange.configured_fields_but(|field| field.eq_ignore_ascii_case("cache-control"));
+            write_origin(origin, exchange.reply);
+            exchange.reply.prepared_fields(
+                b"Content-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\n",
+            );
+            exchange.reply.end_head();
+            let to = Upgrade::Events(name.into(), wanted.since);
+            self.upgraded = Some(Upgraded { to, rights });
+            return Answer::Upgrade;
+        }
+        if !self.data.rulebook.of(name).history.keeps() {
+            let told = "{\"error\":\"a long poll needs a channel with a history; ask for text/event-stream, or set `history`\"}";
+            return answer_json(Status::NOT_ACCEPTABLE, told, origin, exchange);
+        }
+        let times = (context.now.monotonic_ms(), wanted.wait_ms);
+        match self.channels.poll(name, wanted.since, (context.id, &rights), times) {
+            Ok(Some(messages)) => {
+                let text = String::from_utf8_lossy(&messages);
+                answer_json(Status::OK, &text, origin, exchange)
+            }
+            Ok(None) => Answer::Wait,
+            Err(refusal) => refuse(&Refused::Rules(refusal), origin, exchange),
+        }
+    }
+}
+
+/// What a reader asks for besides the channel.
+struct Wanted {
+    since: Option<Position>,
+    wait_ms: u64,
+}
+
+impl Wanted {
+    /// Of the query; `Last-Event-ID`, which a browser sends when it comes back, goes before it (HTML, section 9.2.4).
+    fn of(request: &Request<'_>, query: Option<&[u8]>) -> Self {
+        let mut wanted = Self { since: None, wait_ms: POLL_MS };
+        let position = |text: &[u8]| str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        for (name, value) in query_pairs(query.unwrap_or_default(), QUERY_PAIRS_MAXIMUM) {
+            match &*name {
+                b"since" => wanted.since = Some(position(&value).unwrap_or(Position::UNKNOWN)),
+                b"wait" => {
+                    let seconds =
+                        str::from_utf8(&value).ok().and_then(|text| text.parse::<u64>().ok());
+                    let wait_ms = seconds.map_or(POLL_MS, |seconds| seconds.saturating_mul(1000));
+                    wanted.wait_ms = wait_ms.min(POLL_MS_MAX);
+                }
+                _ => {}
+            }
+        }
+        if let Some(id) = request.field("last-event-id").filter(|id| !id.is_empty()) {
+            wanted.since = Some(position(id).unwrap_or(Position::UNKNOWN));
+        }
+        wanted
+    }
+}
+
+fn wants_events(request: &Request<'_>) -> bool {
+    let mut accepted = request.head.fields.all("accept");
+    accepted.any(|value| {
+        let mut types = value.split(|byte| *byte == b',');
+        types.any(|media| {
+            let media = media.split(|byte| *byte == b';').next().unwrap_or_default();
+            media.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+        })
+    })
+}
+
+fn offers_json(request: &Request<'_>) -> bool {
+    let mut offered = request.head.fields.all("sec-websocket-protocol");
+    offered.any(|value| {
+        let mut names = value.split(|byte| *byte == b',');
+        names.any(|name| name.trim_ascii() == JSON_PROTOCOL.as_bytes())
+    })
+}

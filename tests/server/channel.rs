@@ -1,0 +1,84 @@
+//! Clients of channels, by plain sockets.
+//!
+//! Owns what they send. Never judges what they get.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use conformance::{RequestKind, Response};
+
+use super::Server;
+use super::client::head;
+use super::patience::{PATIENCE, until};
+
+/// Where Redis clients connect to.
+pub(crate) fn resp(server: &Server) -> SocketAddr {
+    let address = until("the address of Redis clients", || {
+        let printed = server.directory().text("stdout.txt");
+        printed.lines().find_map(|line| line.trim().strip_prefix("redis://").map(str::to_owned))
+    });
+    address.parse().unwrap()
+}
+
+/// A connection whose reads end.
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// Sends bytes and reads until these have come.
+pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
+    stream.write_all(bytes).unwrap();
+    let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
+    while !heard.windows(end.len()).any(|part| part == end) {
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
+        heard.extend_from_slice(&piece[..count]);
+    }
+    heard
+}
+
+/// The fields of a request for a WebSocket.
+pub(crate) const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+/// A WebSocket that was just opened.
+pub(crate) fn websocket(server: &Server, path: &str) -> TcpStream {
+    let mut stream = connect(server.address());
+    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{UPGRADE}\r\n");
+    let head = say(&mut stream, request.as_bytes(), b"\r\n\r\n");
+    let head = String::from_utf8_lossy(&head);
+    assert!(head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{head}");
+    stream
+}
+
+/// One request on a connection of its own.
+pub(crate) fn ask(
+    server: &Server,
+    method: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+    body: &[u8],
+) -> Response {
+    let length = body.len().to_string();
+    let fields = [fields, &[("Content-Length", &*length)]].concat();
+    let mut client = server.client();
+    client.send([head(method, path, &fields).as_bytes(), body].concat()).unwrap();
+    client.response(RequestKind::of_method(Some(method))).unwrap()
+}
+
+/// Publishes; the status of the answer.
+pub(crate) fn post(server: &Server, path: &str, body: &[u8]) -> u16 {
+    ask(server, "POST", path, &[], body).status
+}
+
+/// A masked text frame; the mask leaves it as it is.
+pub(crate) fn frame(text: &str) -> Vec<u8> {
+    let length = u16::try_from(text.len()).unwrap();
+    let head = match u8::try_from(length) {
+        Ok(short @ 0..126) => vec![0x81, 0x80 | short],
+        _ => [&[0x81, 0x80 | 126][..], &length.to_be_bytes()].concat(),
+    };
+    [&head[..], &[0; 4], text.as_bytes()].concat()
+}
