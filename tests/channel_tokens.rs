@@ -1,24 +1,16 @@
 //! Goal: what a client may do with a channel is what its token says, by every protocol, and only while it lasts. Method: plain sockets,
 //! with tokens that are signed here.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
-#![expect(clippy::disallowed_methods, reason = "a token has the time of the world")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod server;
 
 use std::io::Read;
-use std::time::SystemTime;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit, Mac};
-use server::channel::{UPGRADE, ask, connect, frame, resp, say, websocket};
+use server::channel::{API_KEY, SECRET, UPGRADE, ask, connect, frame, resp, say, token, websocket};
 use server::client::field;
 use server::{Plan, Server, errors_of};
-use sha2::Sha256;
-
-const SECRET: &str = "the secret that tokens are signed with";
-const API_KEY: &str = "the key of a program that may do all";
 
 const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 10\nsubscribe = \"token\"\npublish = \"token\"\n\
     [[channel]]\npattern = \"open\"\nhistory = 10\n[[channel]]\npattern = \"closed\"\nsubscribe = \"none\"\npublish = \"none\"\n\
@@ -29,17 +21,6 @@ fn site() -> Server {
     plan.directory.write("tokens", format!("another secret, that was there before\n{SECRET}\n"));
     plan.directory.write("keys", API_KEY);
     plan.start()
-}
-
-/// A token with these claims, good for so many seconds.
-fn token(claims: &str, seconds: u64) -> String {
-    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
-    let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
-    let claims = format!("{{\"exp\":{},{claims}}}", now + seconds);
-    let text = format!("{}.{}", part("{\"alg\":\"HS256\",\"typ\":\"JWT\"}"), part(&claims));
-    let mut code = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-    code.update(text.as_bytes());
-    format!("{text}.{}", URL_SAFE_NO_PAD.encode(code.finalize().into_bytes()))
 }
 
 const CLAIMS: &str = "\"sub\":\"ann\",\"subscribe\":[\"chat.*\"],\"publish\":[\"chat.ann\"]";

@@ -4,8 +4,13 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::SystemTime;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use conformance::{RequestKind, Response};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 use super::Server;
 use super::client::head;
@@ -81,4 +86,20 @@ pub(crate) fn frame(text: &str) -> Vec<u8> {
         _ => [&[0x81, 0x80 | 126][..], &length.to_be_bytes()].concat(),
     };
     [&head[..], &[0; 4], text.as_bytes()].concat()
+}
+
+/// What tokens are signed with.
+pub(crate) const SECRET: &str = "the secret that tokens are signed with";
+/// What a program shows.
+pub(crate) const API_KEY: &str = "the key of a program that may do all";
+
+/// A token with these claims, good for so many seconds.
+pub(crate) fn token(claims: &str, seconds: u64) -> String {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
+    let claims = format!("{{\"exp\":{},{claims}}}", now + seconds);
+    let text = format!("{}.{}", part("{\"alg\":\"HS256\",\"typ\":\"JWT\"}"), part(&claims));
+    let mut code = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    code.update(text.as_bytes());
+    format!("{text}.{}", URL_SAFE_NO_PAD.encode(code.finalize().into_bytes()))
 }

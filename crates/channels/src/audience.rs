@@ -177,6 +177,17 @@ impl Audience {
         encode(self.format, &mut self.bytes);
     }
 
+    /// Puts in what is no message: it goes in front of the message of this number.
+    pub(crate) fn put_event(&mut self, next: u64, encode: impl FnOnce(Format, &mut Vec<u8>)) {
+        if self.len() == 0 {
+            return;
+        }
+        if self.messages == 0 {
+            self.first = next;
+        }
+        encode(self.format, &mut self.bytes);
+    }
+
     /// A turn ends: queues the messages for every subscriber. Gives how many were queued, and who did not get them.
     pub(crate) fn send<M>(
         &mut self,

@@ -12,6 +12,7 @@ use crate::audience::{Audience, Seat};
 use crate::format::{Format, Numbered};
 use crate::history::History;
 use crate::limits::UNUSED_MS;
+use crate::member::{Everywhere, Here};
 use crate::message::Body;
 use crate::position::Position;
 use crate::rules::Rules;
@@ -64,6 +65,10 @@ pub(crate) struct Channel {
     pub(crate) unused_since_ms: Option<u64>,
     /// Whether it is among those that have something to send in this turn.
     pub(crate) is_noted: bool,
+    /// The users here that others are to see.
+    pub(crate) members: Here,
+    /// Those of all schedulers, where this is the home.
+    pub(crate) everywhere: Everywhere,
     /// Whether the home is to hear how many subscribers there are.
     pub(crate) is_recounted: bool,
 }
@@ -81,6 +86,8 @@ impl Channel {
             waiting: Vec::new(),
             news: News::None,
             unused_since_ms: None,
+            members: Here::default(),
+            everywhere: Everywhere::default(),
             is_noted: false,
             is_recounted: false,
         }

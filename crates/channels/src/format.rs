@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use wire::resp;
 use wire::websocket::{Opcode, write_frame};
 
+use crate::member::{Member, Step};
 use crate::message::{Body, Kind};
 use crate::position::Position;
 
@@ -33,6 +34,14 @@ pub(crate) struct Numbered<'m> {
     /// Whether a client can come back to it.
     pub(crate) has_history: bool,
     pub(crate) body: &'m Body,
+}
+
+/// A member that comes or leaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Event<'e> {
+    pub(crate) channel: &'e str,
+    pub(crate) member: &'e Member,
+    pub(crate) step: Step,
 }
 
 impl Format {
@@ -106,6 +115,40 @@ impl Format {
         }
     }
 
+    /// Appends the coming or leaving of a member; what has no words for it gets nothing.
+    pub(crate) fn encode_event(self, event: Event<'_>, out: &mut Vec<u8>) {
+        let Event { channel, member, step } = event;
+        let info = |text: &mut Vec<u8>| {
+            if let (Step::Comes, Some(info)) = (step, &member.info) {
+                text.extend_from_slice(b",\"info\":");
+                text.extend_from_slice(info.as_bytes());
+            }
+            text.push(b'}');
+        };
+        let verb = match step {
+            Step::Comes => "joined",
+            Step::Leaves => "left",
+        };
+        match self {
+            Self::WebSocketJson => {
+                let mut text = b"{\"channel\":".to_vec();
+                write_json_text(channel, &mut text);
+                text.extend_from_slice(format!(",\"{verb}\":").as_bytes());
+                write_json_text(&member.user, &mut text);
+                info(&mut text);
+                write_frame(out, Opcode::Text, &text);
+            }
+            Self::EventStream => {
+                let mut text = b"{\"user\":".to_vec();
+                write_json_text(&member.user, &mut text);
+                info(&mut text);
+                out.extend_from_slice(format!("event: {verb}\n").as_bytes());
+                write_data_lines(&String::from_utf8_lossy(&text), out);
+            }
+            Self::WebSocket | Self::Resp2 | Self::Resp3 => {}
+        }
+    }
+
     /// What a subscriber gets that RESP calls a push: an array in RESP2.
     fn begin_push(self, parts: usize, out: &mut Vec<u8>) {
         match self {
@@ -163,6 +206,11 @@ fn write_event(message: Numbered<'_>, out: &mut Vec<u8>) {
             &encoded
         }
     };
+    write_data_lines(text, out);
+}
+
+/// The data of an event, and its end.
+fn write_data_lines(text: &str, out: &mut Vec<u8>) {
     // A line of an event ends with CR, LF or both.
     let mut rest = text;
     loop {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use runtime::slots::ProcessId;
 
-use crate::message::Body;
+use crate::member::{Member, Step};
+use crate::message::{Body, Offer};
 use crate::outcome::{Published, Refusal};
 use crate::question::{Findings, Question};
 
@@ -45,7 +46,7 @@ pub struct Letter(pub(crate) Vec<Item>);
 #[derive(Debug)]
 pub(crate) enum Item {
     /// To a channel's home: a message.
-    Publish { name: Arc<str>, body: Body, publisher: Option<Publisher> },
+    Publish { name: Arc<str>, offer: Offer, publisher: Option<Publisher> },
     /// From it: what became of the message.
     Receipt(Receipt),
     /// To a channel's home: there are subscribers here now. The ticket tells this join from an earlier one.
@@ -60,23 +61,32 @@ pub(crate) enum Item {
     Ask { process: ProcessId, number: u64, question: Arc<Question> },
     /// The answer.
     Told { process: ProcessId, number: u64, findings: Findings },
+    /// To a channel's home: a user has subscribed here, or does so no longer.
+    Member { name: Arc<str>, member: Member, step: Step },
+    /// From a channel's home, for its subscribers: a user has come or left.
+    Presence { name: Arc<str>, member: Member, step: Step },
+    /// To everybody: a user is to lose its subscriptions to this channel, or its connections.
+    Dismiss { user: Arc<str>, channel: Option<Arc<str>> },
     /// To everybody: so many subscribers of this pattern are here.
     Pattern { glob: Arc<str>, subscribers: u32 },
 }
 
 impl Item {
-    /// Bytes of messages in it.
+    /// Bytes of messages and members in it.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Publish { body, .. } | Self::Deliver { body, .. } => body.bytes().len(),
+            Self::Publish { offer, .. } => offer.body.bytes().len(),
+            Self::Deliver { body, .. } => body.bytes().len(),
             Self::Joined { history, .. } => {
                 history.iter().map(|(body, _)| body.bytes().len()).sum()
             }
+            Self::Member { member, .. } | Self::Presence { member, .. } => member.held_bytes(),
+            Self::Told { findings, .. } => findings.held_bytes(),
             Self::Receipt(_)
             | Self::Join { .. }
             | Self::Count { .. }
             | Self::Ask { .. }
-            | Self::Told { .. }
+            | Self::Dismiss { .. }
             | Self::Pattern { .. } => 0,
         }
     }

@@ -59,6 +59,25 @@ pub const TOKEN_PATTERNS: usize = 100;
 /// Bytes of what a token tells of its user to others (1 KiB). Beyond: refused.
 pub const MEMBER_INFO_SIZE: usize = 1024;
 
+/// Bytes of the members of all channels on one scheduler, and of those channels whose home it is (64 MiB). Beyond: subscribing to a channel
+/// with presence is refused.
+pub const MEMBERS_BYTES: usize = 64 * 1024 * 1024;
+
+/// Members that an answer names at most; it tells how many there are in any case.
+pub const MEMBERS_TOLD: usize = 1_000;
+
+/// Milliseconds for which the key of a message is known (5 minutes). Then the same key is another message.
+pub const KEY_MS: u64 = 300_000;
+
+/// Keys of a channel that are known. Beyond: the oldest is forgotten.
+pub const KEYS_PER_CHANNEL: usize = 100;
+
+/// Channels of which keys are known to a scheduler. Beyond: those of one channel are forgotten.
+pub const KEYED_CHANNELS: usize = 10_000;
+
+/// Bytes of a key. Beyond: refused.
+pub const KEY_SIZE: usize = 128;
+
 /// Milliseconds that a long poll waits where the request names no time (25 s). Then: an answer without messages.
 pub const POLL_MS: u64 = 25_000;
 

@@ -22,6 +22,21 @@ pub struct Body {
     bytes: Arc<[u8]>,
 }
 
+/// A message that somebody wants to have published.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// What it is.
+    pub body: Body,
+    /// By this it is known when its publisher sends it again, as it has heard nothing of it.
+    pub key: Option<Arc<str>>,
+}
+
+impl From<Body> for Offer {
+    fn from(body: Body) -> Self {
+        Self { body, key: None }
+    }
+}
+
 impl Body {
     /// A text, if the bytes are UTF-8; else bytes.
     #[must_use]

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::glob::Glob;
+use crate::member::{Member, Members};
 
 /// A question about subscribers.
 #[derive(Clone, Debug)]
@@ -13,9 +14,24 @@ pub enum Question {
     Channels(Glob),
     /// How many subscribers these channels have.
     Subscribers(Vec<Arc<str>>),
+    /// The members of this channel, so many of them at most.
+    Members(Arc<str>, usize),
     /// The patterns that have subscribers.
     Patterns,
 }
 
-/// Names with the number of their subscribers; of patterns each has one.
-pub type Findings = Vec<(Arc<str>, u64)>;
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Names with the number of their subscribers; of patterns each has one.
+    pub counts: Vec<(Arc<str>, u64)>,
+    /// The members that were asked for.
+    pub members: Members,
+}
+
+impl Findings {
+    pub(crate) fn held_bytes(&self) -> usize {
+        let names = self.counts.iter().map(|(name, _)| name.len() + size_of::<(Arc<str>, u64)>());
+        names.sum::<usize>() + self.members.some.iter().map(Member::held_bytes).sum::<usize>()
+    }
+}

@@ -29,6 +29,15 @@ pub enum Slow {
     Latest,
 }
 
+/// Whether subscribers see which users subscribe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// They do not.
+    Off,
+    /// They are told of those that come and leave, and may ask for all.
+    On,
+}
+
 /// The bounds of a history. With a zero among them nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryRules {
@@ -57,6 +66,8 @@ pub struct Rules {
     pub subscribe: Access,
     /// The access of publishers.
     pub publish: Access,
+    /// Whether subscribers see which users subscribe.
+    pub presence: Presence,
     /// What happens to slow subscribers.
     pub slow: Slow,
     /// Bytes that may wait for one.
@@ -71,6 +82,7 @@ impl Default for Rules {
             history: HistoryRules { count: 0, bytes: 0, age_ms: 0 },
             subscribe: Access::Open,
             publish: Access::Open,
+            presence: Presence::Off,
             slow: Slow::Disconnect,
             behind: limits::BEHIND,
             message_size: limits::MESSAGE_SIZE,

@@ -59,8 +59,8 @@ fn a_good_token_allows_what_it_names_and_no_more() {
     let claims = r#"{"sub":"ann","exp":1800000060,"nbf":1800000000,"iat":1,"subscribe":["chat.*","news"],
         "publish":["chat.ann"],"info":{"name":"Ann"},"unknown":[1]}"#;
     let pass = read(&hs256(HS256, claims, SECRET)).unwrap();
-    assert_eq!((pass.user.as_deref(), pass.expires), (Some("ann"), NOW + 60));
-    assert_eq!(pass.info.as_deref(), Some(r#"{"name":"Ann"}"#));
+    assert_eq!((pass.user(), pass.expires), (Some("ann"), NOW + 60));
+    assert_eq!(pass.member.as_ref().unwrap().info.as_deref(), Some(r#"{"name":"Ann"}"#));
     let rights = Rights::Token(pass.into());
     let of = |access| Rules { subscribe: access, publish: access, ..Rules::default() };
     let rules = of(Access::Token);

@@ -28,6 +28,8 @@ pub struct ChannelRules {
     pub history_size: u64,
     /// How long a message is kept.
     pub history_age: Duration,
+    /// Whether subscribers see which users subscribe.
+    pub presence: bool,
     /// What happens to a subscriber that is too slow.
     pub slow: SlowSubscriber,
     /// Bytes that may wait for a subscriber.
@@ -67,6 +69,7 @@ impl Default for ChannelRules {
             history: 0,
             history_size: limits::CHANNEL_HISTORY_SIZE,
             history_age: limits::CHANNEL_HISTORY_AGE,
+            presence: false,
             slow: SlowSubscriber::Disconnect,
             behind: limits::CHANNEL_BEHIND,
             message_size: limits::CHANNEL_MESSAGE_SIZE,
@@ -225,6 +228,14 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Reload,
             text: "How long a message is kept.",
+        },
+        Key {
+            name: "presence",
+            value: Value::Boolean(|config| &mut rules(config).presence),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Whether subscribers see which users subscribe: those whose token has a `sub`. They are told of each that comes and leaves, \
+             and may [ask for all](channels.md#presence).",
         },
         Key {
             name: "slow",

@@ -2,7 +2,7 @@
 //!
 //! Owns the translation, and that both have the same defaults.
 
-use channels::{Access, Glob, HistoryRules, Rulebook, Rules, Slow};
+use channels::{Access, Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
 use config::{ChannelAccess, ChannelRules, SlowSubscriber};
 use runtime::clock::milliseconds;
 
@@ -39,6 +39,7 @@ fn rules(of: &ChannelRules) -> Rules {
         },
         subscribe: access(of.subscribe),
         publish: access(of.publish),
+        presence: if of.presence { Presence::On } else { Presence::Off },
         slow: match of.slow {
             SlowSubscriber::Disconnect => Slow::Disconnect,
             SlowSubscriber::DropOldest => Slow::DropOldest,

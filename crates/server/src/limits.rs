@@ -50,6 +50,15 @@ pub const ADMIN_BACKLOG: u32 = 64;
 /// Sockets taken over from systemd. Consequence: more are left alone.
 pub const INHERITED_MAX: u32 = 64;
 
+/// Bytes of the orders that a program sends in one request (1 MiB). Beyond: 413.
+pub const PROGRAM_BODY_SIZE: u64 = 1024 * KIB;
+
+/// Orders of a program in one request; each channel of a broadcast is one. Beyond: 400.
+pub const PROGRAM_ORDERS: usize = 1_000;
+
+/// Bytes of messages that a program's request publishes in a turn (256 KiB). Beyond: the rest waits for the next turn.
+pub const PROGRAM_TURN_BYTES: usize = 256 * 1024;
+
 /// 1 KiB: a shorter answer of a page is not compressed; compression would save less than a packet.
 pub const PACK_FROM: usize = 1024;
 

@@ -52,8 +52,8 @@ impl Channels {
 
     fn take_item<M>(&mut self, from: Endpoint, item: Item, context: &mut ServiceContext<'_, M>) {
         match item {
-            Item::Publish { name, body, publisher } => {
-                let accepted = self.accept(&name, &body, context.now.monotonic_ms());
+            Item::Publish { name, offer, publisher } => {
+                let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
                 let result = self.counted(accepted);
                 if let Some(publisher) = publisher {
                     let receipt = Receipt { publisher, result };
@@ -77,6 +77,9 @@ impl Channels {
             Item::Told { process, number, findings } => {
                 self.on_told(process, number, findings, context);
             }
+            Item::Member { name, member, step } => self.on_member(from, &name, &member, step),
+            Item::Presence { name, member, step } => self.on_presence(&name, &member, step),
+            Item::Dismiss { user, channel } => self.on_dismiss(&user, channel),
             Item::Pattern { glob, subscribers } => self.patterns.note(from, &glob, subscribers),
         }
     }

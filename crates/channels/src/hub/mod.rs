@@ -1,14 +1,17 @@
 //! The channels of one scheduler: who subscribes, who publishes.
 //!
 //! Owns the table of channels, and what each of them costs. `subscribing` and `publishing` are for clients, `exchange` talks to other schedulers, `sending` ends a turn, `polling`
-//! is for requests that wait for the next message, `surveys` counts subscribers.
+//! is for requests that wait for the next message, `surveys` counts subscribers,
+//! `users` knows those with tokens, `repeats` messages that come twice.
 
 mod exchange;
 mod polling;
 mod publishing;
+mod repeats;
 mod sending;
 mod subscribing;
 mod surveys;
+mod users;
 
 use std::sync::Arc;
 
@@ -21,6 +24,7 @@ use crate::channel::{Channel, Joined, Place};
 use crate::format::Format;
 use crate::letter::{Item, Receipt};
 use crate::limits::{CHANNELS, CHANNELS_COMPARED, HISTORY_BYTES, HISTORY_COMPARED};
+use crate::member::Member;
 use crate::outcome::{Published, Refusal};
 use crate::patterns::Patterns;
 use crate::rights::Rights;
@@ -29,7 +33,11 @@ use crate::stats::ChannelStats;
 
 use self::exchange::Outgoing;
 use self::polling::Polls;
+use self::repeats::Repeats;
 use self::surveys::Surveys;
+use self::users::Users;
+
+pub use self::users::Dismissal;
 
 /// A subscription: its holder gives it back with [`Channels::unsubscribe`].
 #[derive(Debug)]
@@ -37,6 +45,8 @@ pub struct Subscription {
     of: Subscribed,
     audience: u8,
     seat: Seat,
+    /// Whose it is, where the client has shown a token of a user.
+    of_user: Option<Box<(ProcessId, Member)>>,
 }
 
 /// A process that is to get messages.
@@ -91,6 +101,8 @@ pub struct Channels {
     behind: usize,
     polls: Polls,
     surveys: Surveys,
+    users: Users,
+    repeats: Repeats,
     tickets: u64,
     next_sweep_ms: u64,
     cursor: usize,
@@ -125,6 +137,8 @@ impl Channels {
             behind: 0,
             polls: Polls::default(),
             surveys: Surveys::default(),
+            users: Users::default(),
+            repeats: Repeats::default(),
             tickets: 0,
             next_sweep_ms: 0,
             cursor: 0,

@@ -13,7 +13,7 @@ use crate::channel::Place;
 use crate::format::Numbered;
 use crate::letter::{Item, Publisher, Receipt, Told};
 use crate::limits::TURN_BYTES;
-use crate::message::Body;
+use crate::message::{Body, Offer};
 use crate::outcome::{Outcome, Published, Refusal};
 use crate::position::Position;
 use crate::rights::Rights;
@@ -26,40 +26,53 @@ impl Channels {
     pub fn publish(
         &mut self,
         name: &str,
-        body: Body,
+        offer: impl Into<Offer>,
         rights: &Rights,
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, Refusal> {
+        let offer = offer.into();
         let rules = self.rulebook.of(name);
         let allowed = rights.to_publish(name, rules).and_then(|()| {
-            let fits = body.bytes().len() as u64 <= rules.message_size;
+            let fits = offer.body.bytes().len() as u64 <= rules.message_size;
             if fits { Ok(()) } else { Err(Refusal::TooLarge) }
         });
         self.counted(allowed)?;
         let home = self.home(name);
         if home == self.here {
-            let published = self.accept(name, &body, now_ms).map(Some);
+            let published = self.accept_once(name, offer, now_ms).map(Some);
             return self.counted(published);
         }
         let outgoing = &mut self.outgoing[usize::from(home.0)];
         if outgoing.is_full() {
             return self.counted(Err(Refusal::Busy));
         }
-        outgoing.push(Item::Publish { name: name.into(), body, publisher });
+        outgoing.push(Item::Publish { name: name.into(), offer, publisher });
         if let Some(Publisher { process, told: Told::ByResuming }) = publisher {
             self.awaited.insert(process, None);
         }
         Ok(None)
     }
 
-    /// Numbers a message of a channel whose home this is, and sends it on its way.
-    pub(super) fn accept(
+    /// A message of a channel whose home this is. One whose key has come before is not published again.
+    pub(super) fn accept_once(
         &mut self,
         name: &str,
-        body: &Body,
+        offer: Offer,
         now_ms: u64,
     ) -> Result<Published, Refusal> {
+        let Offer { body, key } = offer;
+        let Some(key) = key else { return self.accept(name, &body, now_ms) };
+        if let Some(published) = self.repeats.find(name, &key, now_ms) {
+            return Ok(published);
+        }
+        let published = self.accept(name, &body, now_ms)?;
+        self.repeats.keep(name, key, published, now_ms);
+        Ok(published)
+    }
+
+    /// Numbers a message, and sends it on its way.
+    fn accept(&mut self, name: &str, body: &Body, now_ms: u64) -> Result<Published, Refusal> {
         let elsewhere = self.patterns.elsewhere(name);
         let keeps = self.rulebook.of(name).history.keeps();
         let place = if keeps || self.by_name.contains_key(name) {

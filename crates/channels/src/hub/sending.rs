@@ -23,6 +23,7 @@ impl Channels {
             self.send_channel(place, context);
         }
         self.send_patterns(context);
+        self.run_dismissed(context);
         self.catch_up(context);
         self.sweep(context);
         self.send_letters(context);
@@ -87,6 +88,7 @@ impl Channels {
     pub(super) fn forget_channel(&mut self, place: u32) {
         if let Some(channel) = self.channels[place as usize].take() {
             self.history_bytes -= channel.history.held_bytes();
+            self.forget_members(&channel);
             self.by_name.remove(&channel.name);
             self.free.push(place);
         }
@@ -143,6 +145,7 @@ impl Channels {
         if now_ms >= self.next_sweep_ms {
             self.next_sweep_ms = now_ms + SWEEP_MS;
             self.with_history = 0;
+            self.repeats.forget_old(now_ms);
             self.polls.expire(now_ms, context);
             for place in 0..self.channels.len() {
                 let Some(channel) = &mut self.channels[place] else { continue };

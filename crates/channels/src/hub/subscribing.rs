@@ -25,6 +25,8 @@ impl Channels {
     ) -> Result<Subscription, Refusal> {
         let Subscriber { process, format, rights } = subscriber;
         self.check_subscribe(name, rights)?;
+        let room = self.check_member(name);
+        self.counted(room)?;
         let place = self.find_or_make(name)?;
         let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
         let (audience, seat) = channel.join(process, format, since);
@@ -33,7 +35,12 @@ impl Channels {
         }
         self.subscriptions += 1;
         self.recount(place);
-        Ok(Subscription { of: Subscribed::Channel(place), audience, seat })
+        let member = rights.pass().and_then(|pass| pass.member.clone());
+        if let Some(member) = &member {
+            self.add_user(place, process, member);
+        }
+        let of_user = member.map(|member| Box::new((process, member)));
+        Ok(Subscription { of: Subscribed::Channel(place), audience, seat, of_user })
     }
 
     /// Whether a client may subscribe to a channel of this name now.
@@ -82,12 +89,13 @@ impl Channels {
         let seat = pattern.audiences[at].join(process);
         self.subscriptions += 1;
         self.recounted_patterns.push(place);
-        Ok(Subscription { of: Subscribed::Pattern(place), audience: at as u8, seat })
+        Ok(Subscription { of: Subscribed::Pattern(place), audience: at as u8, seat, of_user: None })
     }
 
     /// A subscriber leaves.
     pub fn unsubscribe(&mut self, subscription: Subscription) {
-        let Subscription { of, audience, seat } = subscription;
+        self.remove_user(&subscription);
+        let Subscription { of, audience, seat, .. } = subscription;
         self.subscriptions -= 1;
         match of {
             Subscribed::Channel(place) => {
@@ -114,7 +122,7 @@ impl Channels {
         if self.behind == 0 {
             return;
         }
-        for Subscription { of, audience, seat } in subscriptions {
+        for Subscription { of, audience, seat, .. } in subscriptions {
             if let Subscribed::Channel(place) = *of {
                 self.drained.push((place, *audience, *seat));
             }
@@ -124,7 +132,7 @@ impl Channels {
     /// Whether a process is to end because it was too slow for one of its subscriptions.
     #[must_use]
     pub fn is_too_slow(&self, subscriptions: &[Subscription]) -> bool {
-        subscriptions.iter().any(|Subscription { of, audience, seat }| {
+        subscriptions.iter().any(|Subscription { of, audience, seat, .. }| {
             let audiences = match *of {
                 Subscribed::Channel(place) => {
                     self.channels[place as usize].as_ref().map(|channel| &channel.audiences)

@@ -11,6 +11,7 @@ use runtime::slots::ProcessId;
 
 use super::Channels;
 use crate::letter::Item;
+use crate::member::Members;
 use crate::question::{Findings, Question};
 
 /// The questions under way.
@@ -25,25 +26,31 @@ struct Survey {
     /// Schedulers that have not answered.
     left: usize,
     found: HashMap<Arc<str>, u64>,
+    members: Members,
 }
 
 impl Survey {
     fn add(&mut self, findings: Findings) {
-        for (name, subscribers) in findings {
+        for (name, subscribers) in findings.counts {
             *self.found.entry(name).or_default() += subscribers;
+        }
+        // The channel's home alone has any.
+        if findings.members.total > 0 {
+            self.members = findings.members;
         }
     }
 }
 
 impl Channels {
-    /// Asks all schedulers for a process. `None`: it has to wait, is resumed when all have answered, and asks again.
+    /// Asks all schedulers for a process. `None`: it has to wait, is run when all have answered, and asks again.
     pub fn survey(&mut self, process: ProcessId, question: &Question) -> Option<Findings> {
         if let Some(survey) = self.surveys.under_way.get(&process) {
             if survey.left > 0 {
                 return None;
             }
             let survey = self.surveys.under_way.remove(&process)?;
-            return Some(survey.found.into_iter().collect());
+            let counts = survey.found.into_iter().collect();
+            return Some(Findings { counts, members: survey.members });
         }
         let own = self.find(question);
         let left = self.outgoing.len() - 1;
@@ -57,7 +64,8 @@ impl Channels {
                 outgoing.push(Item::Ask { process, number, question: Arc::clone(&question) });
             }
         }
-        let mut survey = Survey { number, left, found: HashMap::default() };
+        let (found, members) = (HashMap::default(), Members::default());
+        let mut survey = Survey { number, left, found, members };
         survey.add(own);
         self.surveys.under_way.insert(process, survey);
         None
@@ -65,7 +73,8 @@ impl Channels {
 
     /// What there is on this scheduler.
     fn find(&self, question: &Question) -> Findings {
-        match question {
+        let counts = match question {
+            Question::Members(name, most) => return self.find_members(name, *most),
             Question::Channels(glob) => {
                 let all = self.channels.iter().flatten();
                 all.filter(|channel| glob.matches(&channel.name))
@@ -81,7 +90,17 @@ impl Channels {
                 names.iter().map(|name| (Arc::clone(name), count(name).unwrap_or(0))).collect()
             }
             Question::Patterns => self.patterns.names().map(|name| (name, 1)).collect(),
-        }
+        };
+        Findings { counts, members: Members::default() }
+    }
+
+    /// The members of a channel whose home this is, and how many subscribers are here in any case.
+    fn find_members(&self, name: &Arc<str>, most: usize) -> Findings {
+        let place = self.by_name.get(name).copied();
+        let channel = place.and_then(|place| self.channels[place as usize].as_ref());
+        let Some(channel) = channel else { return Findings::default() };
+        let counts = vec![(Arc::clone(name), channel.subscribers() as u64)];
+        Findings { counts, members: channel.everywhere.some(most) }
     }
 
     pub(super) fn on_ask(
@@ -108,7 +127,8 @@ impl Channels {
         survey.add(findings);
         survey.left -= 1;
         if survey.left == 0 {
-            context.command(Command::Resume(process));
+            // A socket is not parked for it.
+            context.command(Command::Run(process));
         }
     }
 

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::glob::Glob;
 use crate::limits::{MEMBER_INFO_SIZE, NAME_SIZE, TOKEN_PATTERNS, TOKEN_SIZE};
+use crate::member::Member;
 
 /// The beginning of a public key in PEM (RFC 7468).
 const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
@@ -24,16 +25,22 @@ const PEM_END: &str = "-----END PUBLIC KEY-----";
 /// What a token allows.
 #[derive(Debug)]
 pub struct Pass {
-    /// The user (`sub`).
-    pub user: Option<Box<str>>,
-    /// What others are to know of the user: a value in JSON (`info`).
-    pub info: Option<Box<str>>,
+    /// The user (`sub`), with what others are to know of it (`info`).
+    pub member: Option<Member>,
     /// When it ends, in seconds since 1970 (`exp`).
     pub expires: u64,
     /// The channels that may be subscribed to.
     pub(crate) subscribe: Vec<Glob>,
     /// The channels that may be published to.
     pub(crate) publish: Vec<Glob>,
+}
+
+impl Pass {
+    /// The user.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.member.as_ref().map(|member| &*member.user)
+    }
 }
 
 /// Why a token is not good.
@@ -228,14 +235,13 @@ fn pass(claims: Claims, unix_seconds: u64) -> Result<Pass, TokenProblem> {
     if user.len() > NAME_SIZE || user.chars().any(char::is_control) {
         return wrong(format!("`sub` has more than {NAME_SIZE} bytes, or control characters"));
     }
-    let info = claims.info.map(|info| Box::<str>::from(info.get()));
+    let info = claims.info.map(|info| Arc::<str>::from(info.get()));
     if info.as_ref().is_some_and(|info| info.len() > MEMBER_INFO_SIZE) {
         return wrong(format!("`info` has more than {MEMBER_INFO_SIZE} bytes"));
     }
     let globs = |patterns: &[String]| patterns.iter().map(|pattern| Glob::new(pattern)).collect();
     Ok(Pass {
-        user: (!user.is_empty()).then(|| user.into()),
-        info,
+        member: (!user.is_empty()).then(|| Member { user: user.into(), info }),
         expires,
         subscribe: globs(&claims.subscribe),
         publish: globs(&claims.publish),

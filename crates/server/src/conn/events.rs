@@ -53,7 +53,15 @@ impl EventStream {
                 context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
                 Next::Read
             }
-            Event::Resumed if site.channels.is_too_slow(own) => Next::Finish,
+            Event::Resumed
+                if site.channels.is_too_slow(own)
+                    || site
+                        .channels
+                        .take_dismissal(context.id)
+                        .is_some_and(|dismissal| dismissal.is_from(&self.name)) =>
+            {
+                Next::Finish
+            }
             Event::DeadlineReached
                 if self.lease.end_if_over(context.now)
                     && site.may_subscribe(&self.name, self.lease.rights()).is_err() =>

@@ -5,8 +5,9 @@
 
 mod orders;
 
-use channels::{Format, Refusal, Rights, Subscriber, Subscription};
+use channels::{Dismissal, Format, Refusal, Rights, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
+use runtime::slots::ProcessId;
 use wire::websocket::{
     CloseCode, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control, write_frame,
 };
@@ -33,6 +34,16 @@ pub struct Socket {
     subscriptions: Vec<Subscription>,
     sign: Sign,
     lease: Lease,
+    asked: Option<Asked>,
+}
+
+/// The members that a client has asked for.
+#[derive(Debug)]
+struct Asked {
+    process: ProcessId,
+    channel: Box<str>,
+    /// The number of the order.
+    id: Option<u64>,
 }
 
 /// What its messages are.
@@ -61,6 +72,12 @@ const TOO_SLOW: CloseCode = match CloseCode::of_application(4008) {
 
 /// What a close tells of a subscriber whose token is over.
 const TOKEN_OVER: CloseCode = match CloseCode::of_application(4001) {
+    Some(code) => code,
+    None => CloseCode::POLICY,
+};
+
+/// What a close tells of a user that a program has sent away.
+const DISMISSED: CloseCode = match CloseCode::of_application(4003) {
     Some(code) => code,
     None => CloseCode::POLICY,
 };
@@ -113,7 +130,7 @@ impl Socket {
         let lease = Lease::new(rights);
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         let (reader, sign) = (Reader::default(), Sign::Heard);
-        Self { reader, speaks, subscriptions: Vec::new(), sign, lease }
+        Self { reader, speaks, subscriptions: Vec::new(), sign, lease, asked: None }
     }
 
     pub(super) fn on_input(
@@ -197,9 +214,7 @@ impl Socket {
                 site.channels.on_drained(&self.subscriptions);
                 Next::Read
             }
-            Event::Resumed if site.channels.is_too_slow(&self.subscriptions) => {
-                close(TOO_SLOW, "too slow for the channel", context)
-            }
+            Event::Resumed => self.on_resumed(site, context),
             Event::DeadlineReached if self.sign == Sign::Asked => {
                 close(CloseCode::GOING_AWAY, "no answer to a ping", context)
             }
@@ -216,7 +231,7 @@ impl Socket {
             }
             Event::Draining => close(CloseCode::GOING_AWAY, "the server stops", context),
             Event::Overloaded => close(CloseCode::TRY_AGAIN_LATER, "no memory", context),
-            Event::Resumed | Event::PeerFinished => self.unchanged(context),
+            Event::PeerFinished => self.unchanged(context),
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
         }
     }
@@ -227,6 +242,9 @@ impl Socket {
     }
 
     pub(super) fn on_close(self, sockets: &mut Sockets, site: &mut Site) {
+        if let Some(asked) = self.asked {
+            site.channels.forget(asked.process);
+        }
         sockets.partial_bytes -= self.reader.held_bytes();
         for subscription in self.subscriptions {
             site.channels.unsubscribe(subscription);
@@ -240,23 +258,62 @@ impl Socket {
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> After {
-        let rights = self.lease.rights();
-        match &mut self.speaks {
-            Speaks::Plain(name) if site.may_subscribe(name, rights).is_err() => {
-                return After::Close(TOKEN_OVER, why);
+        let rights = self.lease.rights().clone();
+        let is_lost = |site: &Site, name: &str| site.may_subscribe(name, &rights).is_err();
+        self.end(is_lost, (TOKEN_OVER, why), site, context)
+    }
+
+    /// A program has sent the user away.
+    fn leave(
+        &mut self,
+        dismissal: &Dismissal,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        match dismissal {
+            Dismissal::All => After::Close(DISMISSED, "disconnected by the server"),
+            Dismissal::From(names) => {
+                let is_lost = |_: &Site, name: &str| names.contains(name);
+                self.end(is_lost, (DISMISSED, "unsubscribed by the server"), site, context)
             }
-            Speaks::Plain(_) => {}
-            Speaks::Json(names) => {
-                for at in (0..names.len()).rev() {
-                    if site.may_subscribe(&names[at], rights).is_err() {
-                        let name = names.swap_remove(at);
-                        site.channels.unsubscribe(self.subscriptions.swap_remove(at));
-                        tell(&orders::unsubscribed(&name, Some(why)), context);
-                    }
-                }
+        }
+    }
+
+    /// Ends subscriptions; a socket that has only one ends with it.
+    fn end(
+        &mut self,
+        is_lost: impl Fn(&Site, &str) -> bool,
+        (code, why): (CloseCode, &'static str),
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        let names = match &mut self.speaks {
+            Speaks::Plain(name) if is_lost(site, name) => return After::Close(code, why),
+            Speaks::Plain(_) => return After::More,
+            Speaks::Json(names) => names,
+        };
+        for at in (0..names.len()).rev() {
+            if is_lost(site, &names[at]) {
+                let name = names.swap_remove(at);
+                site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+                tell(&orders::unsubscribed(&name, Some(why)), context);
             }
         }
         After::More
+    }
+
+    /// Something has come for the process from elsewhere.
+    fn on_resumed(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
+        if site.channels.is_too_slow(&self.subscriptions) {
+            return close(TOO_SLOW, "too slow for the channel", context);
+        }
+        if let Some(dismissal) = site.channels.take_dismissal(context.id)
+            && let After::Close(code, why) = self.leave(&dismissal, site, context)
+        {
+            return close(code, why, context);
+        }
+        self.tell_members(site, context);
+        self.unchanged(context)
     }
 
     /// What the client says.

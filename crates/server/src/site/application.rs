@@ -26,6 +26,7 @@ use wire::http::status::Status;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::look::remember;
+use super::orders::Programs;
 use super::packer::Packer;
 use super::state::Site;
 use super::waiting::Waiting;
@@ -62,6 +63,7 @@ impl Site {
             packer: Packer::default(),
             runner,
             channels,
+            programs: Programs::default(),
             upgraded: None,
             at_work: Arc::default(),
         })
@@ -161,6 +163,7 @@ impl Site {
         self.packer.on_turn_end(context);
         self.publish_of_pages(context.now.monotonic_ms());
         self.channels.end_turn(context);
+        self.programs.end_turn(context);
     }
 
     /// The scheduler has ended.
@@ -224,6 +227,7 @@ impl Application for Site {
         self.uploads.finish(process);
         self.packer.forget(process);
         self.channels.forget(process);
+        self.programs.forget(process);
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
         }

@@ -16,6 +16,7 @@ mod explain;
 mod file;
 mod form;
 mod look;
+mod orders;
 mod origin;
 mod pack;
 mod packer;
@@ -26,6 +27,7 @@ mod turn;
 mod upgraded;
 mod waiting;
 
+pub(crate) use channel::members_object;
 pub use endpoints::Helpers;
 pub use state::Site;
 pub(crate) use upgraded::{Upgrade, Upgraded};

@@ -19,6 +19,7 @@ use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 
 use super::endpoints::Helpers;
+use super::orders::Programs;
 use super::packer::Packer;
 use super::upgraded::Upgraded;
 use super::waiting::{Refusal, Waiting};
@@ -60,6 +61,8 @@ pub struct Site {
     pub(super) runner: Option<Box<Runner>>,
     /// The channels of this scheduler.
     pub(crate) channels: Channels,
+    /// Orders of programs that wait for something.
+    pub(super) programs: Programs,
     /// What the connection whose request is being answered becomes.
     pub(super) upgraded: Option<Upgraded>,
     /// Where another thread sees which page runs.

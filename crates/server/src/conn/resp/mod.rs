@@ -134,6 +134,7 @@ impl Session {
                 Next::Read
             }
             Event::Resumed if self.is_too_slow(site) => Next::Finish,
+            Event::Resumed if self.is_dismissed(site) => Next::Finish,
             Event::InputEnded | Event::Draining => Next::Finish,
             Event::Overloaded => {
                 write_error(context.output.buffer(), "ERR max memory reached");
@@ -167,6 +168,12 @@ impl Session {
             Some(left_ms) => context.set_deadline_after_ms(left_ms),
             None => context.clear_deadline(),
         }
+    }
+
+    /// Whether a program has sent the user away: from a channel of this connection, or altogether. Redis ends the connection as well.
+    fn is_dismissed(&self, site: &mut Site) -> bool {
+        let dismissal = site.channels.take_dismissal(self.process);
+        dismissal.is_some_and(|of| self.channels.iter().any(|(name, _)| of.is_from(name)))
     }
 
     fn is_too_slow(&self, site: &Site) -> bool {

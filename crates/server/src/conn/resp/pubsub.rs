@@ -235,6 +235,7 @@ pub(super) fn about(
     };
     let Some(found) = site.channels.survey(session.process, &question) else { return After::Wait };
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let found = found.counts;
     match question {
         Question::Channels(_) => {
             write_array(out, found.len());
@@ -251,7 +252,9 @@ pub(super) fn about(
                 write_integer(out, number(count));
             }
         }
-        Question::Patterns => write_integer(out, number(found.len() as u64)),
+        Question::Patterns | Question::Members(..) => {
+            write_integer(out, number(found.len() as u64))
+        }
     }
     After::More
 }

@@ -1,23 +1,23 @@
 //! What clients order by objects in JSON, and what they are answered.
 //!
 //! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`, `{"publish":"NAME","data":VALUE,"id":1}`,
-//! `{"token":"TOKEN"}`.
+//! `{"token":"TOKEN"}`, `{"members":"NAME"}`.
 
 use std::borrow::Cow;
 
-use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
+use channels::limits::{MEMBERS_TOLD, SUBSCRIPTIONS_PER_CONNECTION};
 use channels::{
-    Body, Format, Position, Published, Publisher, Refusal, Subscriber, Told, check_name,
+    Body, Format, Position, Published, Publisher, Question, Refusal, Subscriber, Told, check_name,
 };
 use runtime::service::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Lease, Socket, Speaks, tell};
+use super::{Asked, Lease, Socket, Speaks, tell};
 use crate::message::Message;
-use crate::site::Site;
+use crate::site::{Site, members_object};
 
-/// An order: one of its first four is there.
+/// An order: one of its first five is there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order<'o> {
@@ -29,6 +29,8 @@ struct Order<'o> {
     publish: Option<Cow<'o, str>>,
     #[serde(borrow, default)]
     token: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    members: Option<Cow<'o, str>>,
     #[serde(borrow, default)]
     data: Option<&'o RawValue>,
     #[serde(borrow, default)]
@@ -50,8 +52,8 @@ impl Socket {
             Err(error) => return refuse(&format!("no order: {error}"), None, None, context),
         };
         let id = order.id;
-        match (order.subscribe, order.unsubscribe, order.publish, order.token) {
-            (Some(name), None, None, None) => {
+        match (order.subscribe, order.unsubscribe, order.publish, order.token, order.members) {
+            (Some(name), None, None, None, None) => {
                 let since = order.since.map(|since| since.parse().unwrap_or(Position::UNKNOWN));
                 let subscribed = self.check(&name, site).and_then(|()| {
                     let done = self.subscribe(name.as_ref().into(), since, site, context);
@@ -61,11 +63,14 @@ impl Socket {
                     refuse(&problem, Some(&name), id, context);
                 }
             }
-            (None, Some(name), None, None) => self.unsubscribe(&name, id, site, context),
-            (None, None, Some(name), None) => self.publish(&name, order.data, id, site, context),
-            (None, None, None, Some(token)) => self.take_token(&token, id, site, context),
+            (None, Some(name), None, None, None) => self.unsubscribe(&name, id, site, context),
+            (None, None, Some(name), None, None) => {
+                self.publish(&name, order.data, id, site, context)
+            }
+            (None, None, None, Some(token), None) => self.take_token(&token, id, site, context),
+            (None, None, None, None, Some(name)) => self.ask_members(&name, id, site, context),
             _ => {
-                let problem = "no order: one of `subscribe`, `unsubscribe`, `publish` and `token` is to be there";
+                let problem = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token` and `members` is to be there";
                 refuse(problem, None, id, context);
             }
         }
@@ -120,6 +125,43 @@ impl Socket {
         tell(&unsubscribed(name, None), context);
     }
 
+    /// The client asks for the members of a channel.
+    fn ask_members(
+        &mut self,
+        name: &str,
+        id: Option<u64>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) {
+        let allowed = check_configured(name, site).and_then(|()| {
+            let allowed = site.may_subscribe(name, self.lease.rights());
+            allowed.map_err(|refusal| refusal.to_string())
+        });
+        let problem = match allowed {
+            Err(problem) => problem,
+            Ok(()) if self.asked.is_some() => "one question after the other".to_owned(),
+            Ok(()) => {
+                self.asked = Some(Asked { process: context.id, channel: name.into(), id });
+                return self.tell_members(site, context);
+            }
+        };
+        refuse(&problem, Some(name), id, context);
+    }
+
+    /// Tells the members that the client has asked for, when all schedulers have answered.
+    pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_, Message>) {
+        let Some(asked) = self.asked.take() else { return };
+        let question = Question::Members((&*asked.channel).into(), MEMBERS_TOLD);
+        let Some(found) = site.channels.survey(context.id, &question) else {
+            self.asked = Some(asked);
+            return;
+        };
+        let mut text = members_object(&asked.channel, &found);
+        text.pop();
+        end_object(&mut text, asked.id);
+        tell(&text, context);
+    }
+
     /// The client shows a token, perhaps in the place of another one.
     fn take_token(
         &mut self,
@@ -132,7 +174,7 @@ impl Socket {
             Ok(rights) => rights,
             Err(problem) => return refuse(&problem.to_string(), None, id, context),
         };
-        let user = rights.pass().and_then(|pass| pass.user.as_deref());
+        let user = rights.pass().and_then(|pass| pass.user());
         let user = user.map_or(serde_json::Value::Null, json);
         self.lease = Lease::new(rights);
         let mut text = format!("{{\"authorized\":{user}");

@@ -2,6 +2,7 @@
 //!
 //! Owns their fields.
 
+use channels::{Findings, Member, Members};
 use http::Answer;
 use wire::http::status::Status;
 use wire::websocket::{self, Problem};
@@ -9,6 +10,27 @@ use wire::websocket::{self, Problem};
 use super::Refused;
 use crate::site::exchange::Exchange;
 use crate::site::origin::{Origin, write_origin};
+
+/// `{"members":"NAME","subscribers":3,"total":1,"users":[{"user":"ann","info":…}]}`; subscribers without a token of a user are no members.
+pub(crate) fn members_object(name: &str, found: &Findings) -> String {
+    let json = |text: &str| serde_json::Value::String(text.to_owned());
+    let subscribers: u64 = found.counts.iter().map(|(_, subscribers)| subscribers).sum();
+    let Members { total, some } = &found.members;
+    let mut text = format!(
+        "{{\"members\":{},\"subscribers\":{subscribers},\"total\":{total},\"users\":[",
+        json(name)
+    );
+    for (number, Member { user, info }) in some.iter().enumerate() {
+        let comma = if number > 0 { "," } else { "" };
+        text.push_str(&format!("{comma}{{\"user\":{}", json(user)));
+        if let Some(info) = info {
+            text.push_str(&format!(",\"info\":{info}"));
+        }
+        text.push('}');
+    }
+    text.push_str("]}");
+    text
+}
 
 /// A browser asks whether a page of another site may (Fetch, section 4.8).
 pub(super) fn answer_preflight(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>) -> Answer {

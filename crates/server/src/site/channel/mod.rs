@@ -4,6 +4,7 @@
 //! become processes of their own; what they say is `conn`'s.
 
 mod answers;
+mod programs;
 mod publishing;
 mod reading;
 
@@ -15,8 +16,10 @@ use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
+pub(crate) use self::answers::members_object;
 use self::answers::{answer_json, answer_preflight, refuse};
 use super::exchange::Exchange;
+use super::orders::KeyProblem;
 use super::origin::{Origin, origin_of};
 use super::state::Site;
 use super::upgraded::Upgraded;
@@ -37,6 +40,9 @@ enum Refused {
     Unknown,
     Origin,
     Token(TokenProblem),
+    Key(KeyProblem),
+    NoProgram,
+    Orders(String),
     Json(String),
     Rules(Refusal),
 }
@@ -44,9 +50,11 @@ enum Refused {
 impl Refused {
     fn status(&self) -> Status {
         match self {
-            Self::Name(_) | Self::Json(_) => Status::BAD_REQUEST,
+            Self::Name(_) | Self::Json(_) | Self::Key(_) | Self::Orders(_) => Status::BAD_REQUEST,
             Self::Unknown => Status::NOT_FOUND,
-            Self::Token(_) | Self::Rules(Refusal::NoToken) => Status::UNAUTHORIZED,
+            Self::Token(_) | Self::NoProgram | Self::Rules(Refusal::NoToken) => {
+                Status::UNAUTHORIZED
+            }
             Self::Origin | Self::Rules(Refusal::Denied) => Status::FORBIDDEN,
             Self::Rules(Refusal::TooLarge) => Status::CONTENT_TOO_LARGE,
             Self::Rules(Refusal::Full | Refusal::Busy) => Status::SERVICE_UNAVAILABLE,
@@ -59,6 +67,9 @@ impl Refused {
             Self::Unknown => "no [[channel]] has a pattern for this name".to_owned(),
             Self::Origin => "pages of this origin may not use channels; see `origins`".to_owned(),
             Self::Token(problem) => problem.to_string(),
+            Self::Key(problem) => problem.to_string(),
+            Self::NoProgram => "orders are for programs with one of `api_keys`".to_owned(),
+            Self::Orders(problem) => problem.clone(),
             Self::Json(problem) => format!("the body is not JSON: {problem}"),
             Self::Rules(refusal) => refusal.to_string(),
         }
@@ -68,7 +79,7 @@ impl Refused {
     fn challenge(&self) -> &'static [u8] {
         match self {
             Self::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
-            Self::Rules(Refusal::NoToken) => b"WWW-Authenticate: Bearer\r\n",
+            Self::NoProgram | Self::Rules(Refusal::NoToken) => b"WWW-Authenticate: Bearer\r\n",
             _ => b"",
         }
     }
@@ -98,6 +109,7 @@ impl Site {
         if !matches!(answer, Answer::Wait) {
             // What it waited for is not for the next request of the connection, also where a token has expired meanwhile.
             self.channels.forget(context.id);
+            self.programs.forget(context.id);
         }
         answer
     }
@@ -125,7 +137,10 @@ impl Site {
             Method::Get if exchange.request.head.upgrade.is_some() => {
                 self.answer_socket(name, rights, &origin, exchange)
             }
-            Method::Get | Method::Post if name.is_empty() => {
+            Method::Post if name.is_empty() => {
+                self.answer_orders(&rights, &origin, exchange, context)
+            }
+            Method::Get if name.is_empty() => {
                 let status = Status::UPGRADE_REQUIRED;
                 answer_json(
                     status,
@@ -164,6 +179,11 @@ impl Site {
         self.data.channel_keys.rights(shown, unix_seconds)
     }
 
+    /// Whether a request shows the key of a program.
+    fn is_program(&self, request: &Request<'_>) -> bool {
+        bearer_of(request).is_some_and(|shown| self.data.channel_keys.is_program(shown))
+    }
+
     /// Whether there is anything that a client can show.
     pub(crate) fn has_channel_keys(&self) -> bool {
         self.data.channel_keys.are_there()
@@ -177,9 +197,7 @@ impl Site {
         query: Option<&[u8]>,
         unix_seconds: u64,
     ) -> Result<Rights, TokenProblem> {
-        if let Some((scheme, shown)) = request.field("authorization").and_then(split_scheme)
-            && scheme.eq_ignore_ascii_case(b"bearer")
-        {
+        if let Some(shown) = bearer_of(request) {
             return self.rights(shown, unix_seconds);
         }
         let mut pairs = query_pairs(query.unwrap_or_default(), QUERY_PAIRS_MAXIMUM);
@@ -190,7 +208,9 @@ impl Site {
     }
 }
 
-fn split_scheme(field: &[u8]) -> Option<(&[u8], &[u8])> {
+fn bearer_of<'r>(request: &Request<'r>) -> Option<&'r [u8]> {
+    let field = request.field("authorization")?;
     let space = field.iter().position(|byte| *byte == b' ')?;
-    Some((&field[..space], field[space..].trim_ascii()))
+    let is_bearer = field[..space].eq_ignore_ascii_case(b"bearer");
+    is_bearer.then(|| field[space..].trim_ascii())
 }

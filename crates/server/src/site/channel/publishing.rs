@@ -2,25 +2,33 @@
 //!
 //! Owns what a body is: its media type says it.
 
-use channels::{Body, Outcome, Published, Publisher, Rights, Told};
+use channels::{Body, Offer, Outcome, Published, Publisher, Rights, Told};
 use http::{Answer, AnswerContext, BodyPolicy, Request};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::Refused;
 use super::answers::{answer_json, refuse};
+use crate::limits::PROGRAM_BODY_SIZE;
 use crate::message::Message;
 use crate::site::exchange::Exchange;
+use crate::site::orders::check_key;
 use crate::site::origin::Origin;
 use crate::site::state::Site;
 
 impl Site {
     /// The body of a message is collected.
     pub(in crate::site) fn channel_body_policy(&self, request: &Request<'_>) -> Option<BodyPolicy> {
-        let is_published = request.method() == Method::Post
-            && self.channel_of(request.path()).is_some_and(|name| !name.is_empty());
-        is_published
-            .then_some(BodyPolicy::Collect { limit: config::limits::CHANNEL_MESSAGE_SIZE_MAX })
+        if request.method() != Method::Post {
+            return None;
+        }
+        let limit = match self.channel_of(request.path())? {
+            // Orders of a program; a client that is none is answered without them.
+            "" if self.is_program(request) => PROGRAM_BODY_SIZE,
+            "" => return None,
+            _ => config::limits::CHANNEL_MESSAGE_SIZE_MAX,
+        };
+        Some(BodyPolicy::Collect { limit })
     }
 
     pub(super) fn answer_publish(
@@ -41,9 +49,8 @@ impl Site {
             },
         };
         match result {
-            Ok(Published { position, receivers }) => {
-                let told = format!("{{\"since\":\"{position}\",\"receivers\":{receivers}}}");
-                answer_json(Status::OK, &told, origin, exchange)
+            Ok(published) => {
+                answer_json(Status::OK, &published_object(published), origin, exchange)
             }
             Err(refused) => refuse(&refused, origin, exchange),
         }
@@ -66,9 +73,19 @@ impl Site {
         } else {
             Body::of_bytes(request.body)
         };
+        let key = match request.field("idempotency-key") {
+            Some(key) => Some(check_key(key).map_err(Refused::Key)?),
+            None => None,
+        };
         let publisher = Publisher { process: context.id, told: Told::ByResuming };
         let now_ms = context.now.monotonic_ms();
-        let published = self.channels.publish(name, body, rights, Some(publisher), now_ms);
+        let published =
+            self.channels.publish(name, Offer { body, key }, rights, Some(publisher), now_ms);
         published.map_err(Refused::Rules)
     }
+}
+
+/// `{"since":"POSITION","receivers":3}`.
+pub(super) fn published_object(Published { position, receivers }: Published) -> String {
+    format!("{{\"since\":\"{position}\",\"receivers\":{receivers}}}")
 }

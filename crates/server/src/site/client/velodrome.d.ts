@@ -16,11 +16,25 @@ interface VelodromePublished {
   receivers: number;
 }
 
+/** The users that subscribe to a channel. */
+interface VelodromeMembers {
+  /** How many users. */
+  total: number;
+  /** How many subscriptions, also of clients without a token. */
+  subscribers: number;
+  /** The first thousand, in the order of their names. */
+  users: { user: string; info?: unknown }[];
+}
+
 interface VelodromeSubscribeOptions {
   /** Messages are missing between the last one and the next. */
   lost?: () => void;
   /** The server refuses the subscription, or ends it; without it the reason goes to the console. */
   error?: (reason: string) => void;
+  /** A user has subscribed, where the channel has presence; `info` is what its token tells of it. */
+  joined?: (user: string, info: unknown) => void;
+  /** A user has gone. */
+  left?: (user: string) => void;
   /** The position to go on from. */
   since?: string;
 }
@@ -44,6 +58,8 @@ declare class Velodrome {
   ): () => void;
   /** Publishes. */
   publish(channel: string, data: unknown): Promise<VelodromePublished>;
+  /** The users that subscribe to a channel with presence: how many, and the first thousand of them. */
+  members(channel: string): Promise<VelodromeMembers>;
   /** Ends all subscriptions and the connection. */
   close(): void;
 }

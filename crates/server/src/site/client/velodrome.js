@@ -32,7 +32,8 @@
       if (known) throw new Error(`there is a subscription to ${channel} already`);
       const lost = options.lost ?? (() => {});
       const error = options.error ?? ((why) => console.error(`${channel}: ${why}`));
-      const subscription = { message, lost, error, since: options.since ?? null, asked: false };
+      const { joined = () => {}, left = () => {}, since = null } = options;
+      const subscription = { message, lost, error, joined, left, since, asked: false };
       this.subscriptions.set(channel, subscription);
       if (this.isReady) this.ask(channel, subscription);
       return () => {
@@ -46,6 +47,12 @@
     async publish(channel, data) {
       const { published, receivers } = await this.order({ publish: channel, data }, this.isReady);
       return { position: published, receivers };
+    }
+
+    /** The users that subscribe to a channel with presence. */
+    async members(channel) {
+      const { total, subscribers, users } = await this.order({ members: channel }, this.isReady);
+      return { total, subscribers, users };
     }
 
     /** Ends it for good. */
@@ -179,7 +186,13 @@
         if (!subscription) return;
         subscription.asked = false;
         subscription.error(told.error);
-      } else if (told.channel !== undefined && subscription) {
+      } else if (!subscription) {
+        return;
+      } else if (told.joined !== undefined) {
+        subscription.joined(told.joined, told.info);
+      } else if (told.left !== undefined) {
+        subscription.left(told.left);
+      } else if (told.offset !== undefined) {
         const epoch = subscription.since.split("-")[0];
         subscription.since = `${epoch}-${told.offset}`;
         const data = told.base64 === undefined ? told.data : bytes(told.base64);

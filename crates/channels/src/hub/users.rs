@@ -1,0 +1,215 @@
+//! The users of tokens: which of them subscribe, to what, and those that a program sends away.
+//!
+//! Owns presence and its events, and the processes of each user. An event is no message: it has no number and stands in no history.
+
+use std::sync::Arc;
+
+use ahash::{HashMap, HashSet};
+use runtime::mailbox::Endpoint;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+
+use super::exchange::Outgoing;
+use super::{Channels, Subscribed, Subscription};
+use crate::channel::{Channel, Place};
+use crate::format::Event;
+use crate::letter::Item;
+use crate::limits::MEMBERS_BYTES;
+use crate::member::{Member, Step};
+use crate::outcome::Refusal;
+use crate::rules::Presence;
+
+/// The processes of each user, and those that are to lose something.
+#[derive(Debug, Default)]
+pub(super) struct Users {
+    processes: HashMap<Arc<str>, HashMap<ProcessId, u32>>,
+    dismissed: HashMap<ProcessId, Dismissal>,
+    to_run: Vec<ProcessId>,
+    /// What members take here, and those that are known here because this is the home of their channel.
+    bytes: usize,
+}
+
+/// What a process loses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dismissal {
+    /// Its connection.
+    All,
+    /// Its subscriptions to these channels.
+    From(HashSet<Arc<str>>),
+}
+
+impl Channels {
+    /// Whether there is room for a subscriber that others are to see.
+    pub(super) fn check_member(&self, name: &str) -> Result<(), Refusal> {
+        if self.rulebook.of(name).presence == Presence::Off {
+            return Ok(());
+        }
+        if self.users.bytes > MEMBERS_BYTES {
+            return Err(Refusal::Full);
+        }
+        let home = usize::from(self.home(name).0);
+        if self.outgoing[home].is_full() { Err(Refusal::Busy) } else { Ok(()) }
+    }
+
+    /// A user has subscribed.
+    pub(super) fn add_user(&mut self, place: u32, process: ProcessId, member: &Member) {
+        let processes = self.users.processes.entry(Arc::clone(&member.user)).or_default();
+        *processes.entry(process).or_default() += 1;
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        if channel.rules.presence == Presence::On && channel.members.come(member) {
+            self.users.bytes += member.held_bytes();
+            self.tell_member(place, member, Step::Comes);
+        }
+    }
+
+    /// A subscription of a user ends.
+    pub(super) fn remove_user(&mut self, subscription: &Subscription) {
+        let Some(of_user) = &subscription.of_user else { return };
+        let (process, member) = &**of_user;
+        if let Some(processes) = self.users.processes.get_mut(&member.user) {
+            let count = processes.entry(*process).or_default();
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                processes.remove(process);
+                self.users.dismissed.remove(process);
+            }
+            if processes.is_empty() {
+                self.users.processes.remove(&member.user);
+            }
+        }
+        let Subscribed::Channel(place) = subscription.of else { return };
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        if let Some(member) = channel.members.leave(&member.user) {
+            self.users.bytes -= member.held_bytes();
+            self.tell_member(place, &member, Step::Leaves);
+        }
+    }
+
+    /// Tells the home of a channel.
+    fn tell_member(&mut self, place: u32, member: &Member, step: Step) {
+        let Some(channel) = &self.channels[place as usize] else { return };
+        let name = Arc::clone(&channel.name);
+        match channel.place {
+            Place::Home(_) => self.on_member(self.here, &name, member, step),
+            Place::Elsewhere { home, .. } => {
+                let member = member.clone();
+                self.outgoing[usize::from(home.0)].push(Item::Member { name, member, step });
+            }
+        }
+    }
+
+    /// A member of a channel whose home this is.
+    pub(super) fn on_member(&mut self, from: Endpoint, name: &str, member: &Member, step: Step) {
+        let Some(place) = self.by_name.get(name).copied() else { return };
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        match step {
+            Step::Comes if channel.everywhere.come(member, from) => {
+                self.users.bytes += member.held_bytes();
+            }
+            Step::Comes => return,
+            Step::Leaves => match channel.everywhere.leave(&member.user, from) {
+                Some(known) => self.users.bytes -= known.held_bytes(),
+                None => return,
+            },
+        }
+        if let Place::Home(others) = &channel.place {
+            for (other, _) in others {
+                let outgoing = &mut self.outgoing[usize::from(other.0)];
+                // An event is a hint: the members can be asked for.
+                if !outgoing.is_full() {
+                    let (name, member) = (Arc::clone(&channel.name), member.clone());
+                    outgoing.push(Item::Presence { name, member, step });
+                }
+            }
+        }
+        self.announce(place, member, step);
+    }
+
+    /// A member of a channel whose home is elsewhere.
+    pub(super) fn on_presence(&mut self, name: &str, member: &Member, step: Step) {
+        if let Some(place) = self.by_name.get(name).copied() {
+            self.announce(place, member, step);
+        }
+    }
+
+    /// Tells the subscribers of this scheduler.
+    fn announce(&mut self, place: u32, member: &Member, step: Step) {
+        let Some(channel) = &mut self.channels[place as usize] else { return };
+        let next = channel.history.next();
+        let event = Event { channel: &channel.name, member, step };
+        for audience in &mut channel.audiences {
+            audience.put_event(next, |format, out| format.encode_event(event, out));
+        }
+        self.note(place);
+    }
+
+    /// A channel is forgotten, with what is known of its members.
+    pub(super) fn forget_members(&mut self, channel: &Channel) {
+        self.users.bytes -= channel.members.held_bytes() + channel.everywhere.held_bytes();
+    }
+
+    /// All schedulers are to send a user away: from one channel, or its connections with subscriptions altogether. Each of them is
+    /// run, and asks [`take_dismissal`](Self::take_dismissal).
+    ///
+    /// # Errors
+    /// When a scheduler does not take what waits for it.
+    pub fn dismiss(&mut self, user: &str, channel: Option<&str>) -> Result<(), Refusal> {
+        if self.outgoing.iter().any(Outgoing::is_full) {
+            return Err(Refusal::Busy);
+        }
+        let (user, channel): (Arc<str>, Option<Arc<str>>) = (user.into(), channel.map(Arc::from));
+        for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
+            if other != usize::from(self.here.0) {
+                let (user, channel) = (Arc::clone(&user), channel.clone());
+                outgoing.push(Item::Dismiss { user, channel });
+            }
+        }
+        self.on_dismiss(&user, channel);
+        Ok(())
+    }
+
+    /// A user of this scheduler is sent away.
+    pub(super) fn on_dismiss(&mut self, user: &str, channel: Option<Arc<str>>) {
+        let Some(processes) = self.users.processes.get(user) else { return };
+        for process in processes.keys() {
+            let dismissal = self.users.dismissed.entry(*process).or_default();
+            match (&channel, dismissal) {
+                (None, dismissal) => *dismissal = Dismissal::All,
+                (Some(name), Dismissal::From(names)) => {
+                    names.insert(Arc::clone(name));
+                }
+                (Some(_), Dismissal::All) => {}
+            }
+            self.users.to_run.push(*process);
+        }
+    }
+
+    /// What a process loses that was run for it.
+    pub fn take_dismissal(&mut self, process: ProcessId) -> Option<Dismissal> {
+        self.users.dismissed.remove(&process)
+    }
+
+    /// Runs those that lose something.
+    pub(super) fn run_dismissed<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        for process in self.users.to_run.drain(..) {
+            context.command(Command::Run(process));
+        }
+    }
+}
+
+impl Dismissal {
+    /// Whether a subscription to this channel ends.
+    #[must_use]
+    pub fn is_from(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::From(names) => names.contains(name),
+        }
+    }
+}
+
+impl Default for Dismissal {
+    fn default() -> Self {
+        Self::From(HashSet::default())
+    }
+}

@@ -1,0 +1,140 @@
+//! What programs order (`POST /channels` with one of `api_keys`) is done.
+//!
+//! Owns what is answered. Orders are done one after the other; one that waits for another scheduler has the request wait.
+
+use std::sync::Arc;
+
+use channels::limits::MEMBERS_TOLD;
+use channels::{Offer, Outcome, Publisher, Question, Refusal, Rights, Told};
+use http::{Answer, AnswerContext};
+use wire::http::status::Status;
+
+use super::Refused;
+use super::answers::{answer_json, members_object, refuse};
+use super::publishing::published_object;
+use crate::limits::PROGRAM_TURN_BYTES;
+use crate::message::Message;
+use crate::site::exchange::Exchange;
+use crate::site::orders::{Order, read};
+use crate::site::origin::Origin;
+use crate::site::state::Site;
+
+impl Site {
+    /// Does what a program orders.
+    pub(super) fn answer_orders(
+        &mut self,
+        rights: &Rights,
+        origin: &Origin<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if !matches!(rights, Rights::All) {
+            return refuse(&Refused::NoProgram, origin, exchange);
+        }
+        let mut batch = match self.programs.under_way.remove(&context.id) {
+            Some(batch) => batch,
+            None => match read(exchange.request.body) {
+                Ok(batch) => batch,
+                Err(problem) => return refuse(&Refused::Orders(problem), origin, exchange),
+            },
+        };
+        let mut published = 0;
+        while let Some(order) = batch.left.front() {
+            if published > PROGRAM_TURN_BYTES {
+                self.programs.yielded.push(context.id);
+                self.programs.under_way.insert(context.id, batch);
+                return Answer::Wait;
+            }
+            if let Order::Publish { offer, .. } = order {
+                published += offer.body.bytes().len();
+            }
+            let Some(answer) = self.obey_program(order, context) else {
+                self.programs.under_way.insert(context.id, batch);
+                return Answer::Wait;
+            };
+            if !batch.answers.is_empty() {
+                batch.answers.push(',');
+            }
+            batch.answers.push_str(&answer);
+            batch.left.pop_front();
+        }
+        let text = if batch.is_list { format!("[{}]", batch.answers) } else { batch.answers };
+        answer_json(Status::OK, &text, origin, exchange)
+    }
+
+    /// The answer to an order; `None` while another scheduler has not answered.
+    fn obey_program(
+        &mut self,
+        order: &Order,
+        context: &AnswerContext<'_, Message>,
+    ) -> Option<String> {
+        let process = context.id;
+        match order {
+            Order::Publish { channel, offer } => self.publish_of_program(channel, offer, context),
+            Order::Members(name) => {
+                let question = Question::Members(Arc::clone(name), MEMBERS_TOLD);
+                let found = self.channels.survey(process, &question)?;
+                Some(members_object(name, &found))
+            }
+            Order::Channels(glob) => {
+                let question = Question::Channels(glob.clone());
+                let mut found = self.channels.survey(process, &question)?.counts;
+                found.sort_unstable();
+                let counts =
+                    found.into_iter().map(|(name, count)| (name.to_string(), count.into()));
+                let counts: serde_json::Map<String, serde_json::Value> = counts.collect();
+                Some(format!("{{\"channels\":{}}}", serde_json::Value::Object(counts)))
+            }
+            Order::History { channel, since } => {
+                let rules = self.data.rulebook.of(channel);
+                if !rules.history.keeps() {
+                    return Some(wrong("the channel has no history; set `history`"));
+                }
+                let times = (context.now.monotonic_ms(), 0);
+                match self.channels.poll(channel, *since, (process, &Rights::All), times) {
+                    Ok(Some(messages)) => Some(String::from_utf8_lossy(&messages).into_owned()),
+                    Ok(None) => None,
+                    Err(refusal) => Some(wrong(&refusal.to_string())),
+                }
+            }
+            Order::Dismiss { user, channel } => {
+                Some(match self.channels.dismiss(user, channel.as_deref()) {
+                    Ok(()) => "{}".to_owned(),
+                    Err(refusal) => wrong(&refusal.to_string()),
+                })
+            }
+            Order::Wrong(problem) => Some(wrong(problem)),
+        }
+    }
+
+    fn publish_of_program(
+        &mut self,
+        channel: &str,
+        offer: &Offer,
+        context: &AnswerContext<'_, Message>,
+    ) -> Option<String> {
+        let result = match self.channels.outcome(context.id) {
+            Outcome::Awaited => return None,
+            Outcome::Known(result) => result,
+            Outcome::None => {
+                let publisher = Publisher { process: context.id, told: Told::ByResuming };
+                let (offer, now_ms) = (offer.clone(), context.now.monotonic_ms());
+                let done =
+                    self.channels.publish(channel, offer, &Rights::All, Some(publisher), now_ms);
+                match done {
+                    Ok(None) => return None,
+                    Ok(Some(published)) => Ok(published),
+                    Err(refusal) => Err::<_, Refusal>(refusal),
+                }
+            }
+        };
+        Some(match result {
+            Ok(published) => published_object(published),
+            Err(refusal) => wrong(&refusal.to_string()),
+        })
+    }
+}
+
+fn wrong(problem: &str) -> String {
+    format!("{{\"error\":{}}}", serde_json::Value::String(problem.to_owned()))
+}

@@ -1,0 +1,187 @@
+//! Orders of programs (`POST /channels`), an object in JSON or a list of them.
+//!
+//! Owns how they are written, and those that are under way. What they do is in `channel/programs`.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use ahash::HashMap;
+use channels::limits::KEY_SIZE;
+use channels::{Body, Glob, Offer, Position, check_name};
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::limits::PROGRAM_ORDERS;
+
+/// The requests of programs whose orders are under way.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    pub(super) under_way: HashMap<ProcessId, Batch>,
+    /// Those that have had their share of the turn.
+    pub(super) yielded: Vec<ProcessId>,
+}
+
+impl Programs {
+    /// A request is over.
+    pub(super) fn forget(&mut self, process: ProcessId) {
+        self.under_way.remove(&process);
+    }
+
+    /// A turn ends: those that had their share of it go on in the next.
+    pub(super) fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        for process in self.yielded.drain(..) {
+            context.command(Command::Resume(process));
+        }
+    }
+}
+
+/// The orders of a request.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) left: VecDeque<Order>,
+    /// What has been answered: objects in JSON with commas between them.
+    pub(super) answers: String,
+    pub(super) is_list: bool,
+}
+
+/// One order.
+#[derive(Clone, Debug)]
+pub(super) enum Order {
+    Publish { channel: Box<str>, offer: Offer },
+    Members(Arc<str>),
+    History { channel: Box<str>, since: Option<Position> },
+    Channels(Glob),
+    Dismiss { user: Box<str>, channel: Option<Box<str>> },
+    Wrong(String),
+}
+
+/// An order as it is written: one of its first six is there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'o> {
+    #[serde(borrow, default)]
+    publish: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    broadcast: Option<Vec<Cow<'o, str>>>,
+    #[serde(borrow, default)]
+    members: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    history: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    channels: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    disconnect: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    unsubscribe: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    data: Option<&'o RawValue>,
+    #[serde(borrow, default)]
+    key: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    since: Option<Cow<'o, str>>,
+    #[serde(borrow, default)]
+    channel: Option<Cow<'o, str>>,
+}
+
+impl Written<'_> {
+    /// The orders that it stands for: of a broadcast, one for each channel.
+    fn orders(self) -> Result<Vec<Order>, String> {
+        let mut verbs = 0;
+        for is_there in [
+            self.publish.is_some(),
+            self.broadcast.is_some(),
+            self.members.is_some(),
+            self.history.is_some(),
+            self.channels.is_some(),
+            self.disconnect.is_some(),
+            self.unsubscribe.is_some(),
+        ] {
+            verbs += usize::from(is_there);
+        }
+        if verbs != 1 {
+            return Err("one of `publish`, `broadcast`, `members`, `history`, `channels`, `disconnect` and `unsubscribe` is to be there".to_owned());
+        }
+        let names = self.publish.map(|name| vec![name]).or(self.broadcast);
+        if let Some(names) = names {
+            let data = self.data.ok_or("`data` is missing")?;
+            let body = Body::of_json(data.get().as_bytes()).map_err(|error| error.to_string())?;
+            let key = self.key.map(|key| check_key(key.as_bytes())).transpose();
+            let key = key.map_err(|problem| problem.to_string())?;
+            return names
+                .into_iter()
+                .map(|name| {
+                    let channel = checked(&name)?.into();
+                    Ok(Order::Publish {
+                        channel,
+                        offer: Offer { body: body.clone(), key: key.clone() },
+                    })
+                })
+                .collect();
+        }
+        if let Some(name) = self.members {
+            return Ok(vec![Order::Members(checked(&name)?.into())]);
+        }
+        if let Some(name) = self.history {
+            let since = self.since.map(|since| since.parse().unwrap_or(Position::UNKNOWN));
+            return Ok(vec![Order::History { channel: checked(&name)?.into(), since }]);
+        }
+        if let Some(pattern) = self.channels {
+            return Ok(vec![Order::Channels(Glob::new(&pattern))]);
+        }
+        if let Some(user) = self.disconnect {
+            return Ok(vec![Order::Dismiss { user: user.into(), channel: None }]);
+        }
+        let channel = self.channel.ok_or("`unsubscribe` names a user, and needs a `channel`")?;
+        let user = self.unsubscribe.unwrap_or_default().into();
+        Ok(vec![Order::Dismiss { user, channel: Some(checked(&channel)?.into()) }])
+    }
+}
+
+fn checked(name: &str) -> Result<&str, String> {
+    check_name(name.as_bytes()).map_err(|problem| problem.to_string())
+}
+
+/// The orders of a body. One of a list that is wrong is answered in its place; the others are done.
+pub(super) fn read(body: &[u8]) -> Result<Batch, String> {
+    let is_list = body.trim_ascii_start().first() == Some(&b'[');
+    let written: Vec<&RawValue> = if is_list {
+        serde_json::from_slice(body).map_err(|error| error.to_string())?
+    } else {
+        vec![serde_json::from_slice(body).map_err(|error| error.to_string())?]
+    };
+    let mut left = VecDeque::new();
+    let mut is_broadcast = false;
+    for one in written {
+        let parsed: Result<Written<'_>, _> = serde_json::from_str(one.get());
+        is_broadcast |= parsed.as_ref().is_ok_and(|written| written.broadcast.is_some());
+        match parsed.map_err(|error| error.to_string()).and_then(Written::orders) {
+            Ok(orders) => left.extend(orders),
+            Err(problem) => left.push_back(Order::Wrong(problem)),
+        }
+        if left.len() > PROGRAM_ORDERS {
+            return Err(format!(
+                "a request has at most {PROGRAM_ORDERS} orders; each channel of a broadcast is one"
+            ));
+        }
+    }
+    Ok(Batch { is_list: is_list || is_broadcast, left, answers: String::new() })
+}
+
+/// By which a message is known when it is sent again.
+pub(super) fn check_key(key: &[u8]) -> Result<Arc<str>, KeyProblem> {
+    let text = str::from_utf8(key).ok().filter(|key| (1..=KEY_SIZE).contains(&key.len()));
+    text.map(Arc::from).ok_or(KeyProblem)
+}
+
+/// A key that is none.
+pub(super) struct KeyProblem;
+
+impl fmt::Display for KeyProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "an idempotency key has 1 to {KEY_SIZE} bytes of UTF-8")
+    }
+}
