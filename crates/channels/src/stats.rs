@@ -20,6 +20,8 @@ metric::counted! {
         pub channels: u64 = Gauge(Count, "channels.known", "channels_known"),
         /// Subscriptions on this scheduler.
         pub subscriptions: u64 = Gauge(Count, "channels.subscriptions", "channels_subscriptions"),
+        /// Bytes of the members of channels: of those here, and of those of channels whose home this is.
+        pub members_bytes: u64 = Gauge(Bytes, "channels.members_bytes", "channels_members_bytes"),
         /// Bytes of messages in histories.
         pub history_bytes: u64 = Gauge(Bytes, "channels.history_bytes", "channels_history_bytes"),
     }

@@ -7,13 +7,14 @@ mod stage;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use channels::{Glob, HistoryRules, Rulebook, Rules, Slow};
+use channels::{Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
 use runtime::scheduler::Waiting;
 use stage::{Heard, Lines, heard, services};
 use world::{ClientId, ClientState, Faults, Random, Stage, Stall};
 
 const CHANNELS: [&str; 3] = ["a", "b", "c"];
 const STEPS: u64 = 60;
+const USERS: usize = 4;
 
 /// Whether messages are left out for slow subscribers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,9 @@ struct Member {
     unread: String,
     /// It was told that messages are lost.
     is_told: bool,
+    /// Whose it is, and what it was told of the users beside it.
+    user: usize,
+    present: BTreeMap<String, bool>,
 }
 
 /// What was published, by position: the same for everybody.
@@ -65,6 +69,8 @@ fn read(member: &mut Member, stage: &mut Stage<Lines>, truth: &mut Truth, drops:
     for event in heard(&whole) {
         match event {
             Heard::At(id) => {
+                // What happened before it does not know.
+                member.present.clear();
                 let (epoch, offset) = id.split_once('-').unwrap();
                 let offset = offset.parse().unwrap();
                 let next = (epoch.to_owned(), offset);
@@ -87,6 +93,13 @@ fn read(member: &mut Member, stage: &mut Stage<Lines>, truth: &mut Truth, drops:
                 }
                 member.is_told = false;
                 member.view.position = Some(at);
+            }
+            Heard::Member(is_there, user) => {
+                let before = member.present.insert(user.clone(), is_there);
+                assert!(
+                    before != Some(is_there) || drops == Drops::Some,
+                    "{user} twice: {is_there}"
+                );
             }
             Heard::Message(None, text) => panic!("{text} without a position"),
             Heard::Other(text) => {
@@ -121,15 +134,19 @@ fn say(stage: &mut Stage<Lines>, random: &mut Random, client: ClientId, lines: &
 
 /// A client comes, perhaps with the position of one that has gone.
 fn join(stage: &mut Stage<Lines>, random: &mut Random, channel: usize, view: View) -> Member {
-    let client = stage.connect();
-    say(stage, random, client, &subscribe(channel, &view));
-    Member { client, channel, view, unread: String::new(), is_told: false }
+    let (client, user) = (stage.connect(), random.index(USERS));
+    let lines = format!("as u{user}\n{}", subscribe(channel, &view));
+    say(stage, random, client, &lines);
+    let (unread, present) = (String::new(), BTreeMap::new());
+    Member { client, channel, view, unread, is_told: false, user, present }
 }
 
 fn rules(random: &mut Random) -> (Rules, Drops) {
     let slow = [Slow::Disconnect, Slow::DropOldest, Slow::Latest][random.index(3)];
     let history = HistoryRules { count: 1 + random.below(30) as u32, bytes: 20_000, age_ms: 5_000 };
-    let rules = Rules { slow, history, behind: 2_000 + random.below(20_000), ..Rules::default() };
+    let presence = [Presence::Off, Presence::On][random.index(2)];
+    let behind = 2_000 + random.below(20_000);
+    let rules = Rules { slow, history, behind, presence, ..Rules::default() };
     let drops = if slow == Slow::Disconnect { Drops::None } else { Drops::Some };
     (rules, drops)
 }
@@ -230,14 +247,28 @@ fn finish(
             assert!(*offset >= last, "it stands, and has not heard {last} but {offset}");
         }
     }
+    for member in members.iter().filter(|_| drops == Drops::None) {
+        let open = |other: &Member| {
+            other.channel == member.channel
+                && stage.world().client_state(other.client) == ClientState::Open
+        };
+        if !open(member) {
+            continue;
+        }
+        for (user, is_there) in &member.present {
+            let is_known =
+                members.iter().any(|other| format!("u{}", other.user) == *user && open(other));
+            assert_eq!(*is_there, is_known, "{user}");
+        }
+    }
     for client in members.iter().map(|member| member.client).chain(publishers.iter().copied()) {
         stage.world().client_close(client);
     }
     stage.pass(Duration::from_secs(100));
     for scheduler in stage.schedulers() {
         let stats = scheduler.service().channels.stats();
-        let kept = (stats.channels, stats.subscriptions, stats.history_bytes);
-        assert_eq!((kept, scheduler.processes()), ((0, 0, 0), 0), "something is kept");
+        let kept = (stats.channels, stats.subscriptions, stats.history_bytes, stats.members_bytes);
+        assert_eq!((kept, scheduler.processes()), ((0, 0, 0, 0), 0), "something is kept");
     }
 }
 

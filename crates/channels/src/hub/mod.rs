@@ -167,6 +167,7 @@ impl Channels {
             channels: self.by_name.len() as u64,
             subscriptions: self.subscriptions as u64,
             history_bytes: self.history_bytes as u64,
+            members_bytes: self.users.held_bytes() as u64,
             ..self.stats
         }
     }

@@ -29,6 +29,12 @@ pub(super) struct Users {
     bytes: usize,
 }
 
+impl Users {
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 /// What a process loses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dismissal {

@@ -36,6 +36,12 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// What a token of this user would allow: no channel, until it expires.
+    #[must_use]
+    pub fn of_user(member: Member, expires: u64) -> Self {
+        Self { member: Some(member), expires, subscribe: Vec::new(), publish: Vec::new() }
+    }
+
     /// The user.
     #[must_use]
     pub fn user(&self) -> Option<&str> {

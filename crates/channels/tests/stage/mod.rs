@@ -22,6 +22,7 @@ pub(crate) struct Member {
     process: ProcessId,
     /// What it polls for, with its position.
     poll: Option<(String, Option<Position>, u64)>,
+    rights: Rights,
 }
 
 pub(crate) struct Lines {
@@ -42,12 +43,17 @@ impl Lines {
                     Subscriber {
                         process: context.id,
                         format: Format::EventStream,
-                        rights: &Rights::Anybody,
+                        rights: &member.rights,
                     },
                     rest.parse().ok(),
                     context.output.buffer(),
                 )
                 .map(|subscription| member.keep(name, subscription)),
+            "as" => {
+                let user = channels::Member { user: name.into(), info: None };
+                member.rights = Rights::Token(channels::Pass::of_user(user, u64::MAX).into());
+                Ok(())
+            }
             "psub" => self
                 .channels
                 .subscribe_to_pattern(
@@ -131,7 +137,13 @@ impl Service for Lines {
         context: &mut Context<'_, Box<Letter>>,
     ) -> Option<Member> {
         let process = context.id;
-        Some(Member { names: Vec::new(), subscriptions: Vec::new(), process, poll: None })
+        Some(Member {
+            names: Vec::new(),
+            subscriptions: Vec::new(),
+            process,
+            poll: None,
+            rights: Rights::Anybody,
+        })
     }
 
     fn on_input(
@@ -222,6 +234,8 @@ pub(crate) enum Heard {
     Message(Option<String>, String),
     /// Messages were lost.
     Lost,
+    /// A user is there now, or is not any more.
+    Member(bool, String),
     /// Something else.
     Other(String),
 }
@@ -236,6 +250,10 @@ pub(crate) fn heard(text: &str) -> Vec<Heard> {
             find.map(str::to_owned)
         };
         all.push(match (field("event: "), field("id: "), field("data: ")) {
+            (Some(event), _, Some(data)) if event != "lost" => {
+                let user = data.trim_start_matches("{\"user\":\"").trim_end_matches("\"}");
+                Heard::Member(event == "joined", user.to_owned())
+            }
             (Some(_), _, _) => Heard::Lost,
             (None, Some(id), None) => Heard::At(id),
             (None, id, Some(data)) => Heard::Message(id, data),
