@@ -9,6 +9,7 @@ pub mod chunked_body;
 pub mod config_file;
 pub mod connection;
 pub mod cutting;
+pub mod handshake;
 pub mod log_escape;
 pub mod multipart;
 pub mod mutation;
@@ -20,6 +21,7 @@ pub mod resp;
 pub mod response;
 pub mod target_path;
 pub mod template;
+pub mod token;
 pub mod websocket;
 
 /// A check with what a fuzzer needs to reach its depths.
@@ -62,4 +64,6 @@ targets!(
     connection,
     template,
     websocket,
+    handshake,
+    token,
 );

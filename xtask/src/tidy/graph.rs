@@ -100,6 +100,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-fuzz", "velodrome-server", Use::Always),
     // So are configurations.
     ("velodrome-fuzz", "velodrome-config", Use::Always),
+    // And tokens are what strangers send.
+    ("velodrome-fuzz", "velodrome-channels", Use::Always),
     ("velodrome-fuzz", "velodrome-http", Use::Always),
     // A whole connection needs a scheduler, a simulated world, and a reader of answers that is not ours to please.
     ("velodrome-fuzz", "velodrome-runtime", Use::Always),
