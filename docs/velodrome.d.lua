@@ -303,6 +303,24 @@ channel = {}
 ---@return string? reason why
 function channel.publish(name, value) end
 
+---Listens to a channel. Its messages wait until they are received.
+---@param name string
+---@return velodrome.messages? messages nil where it could not be; in a loop: `for value, about in messages do`
+---@return string? reason why
+function channel.subscribe(name) end
+
+---The messages of a channel, from a page's subscription on.
+---@class velodrome.messages
+---@field channel string its name
+---@field receive fun(messages: velodrome.messages, seconds?: number): any, velodrome.about|string|nil waits for the next message; nil when so much time has passed, or with why
+---@field close fun(messages: velodrome.messages) ends the subscription
+
+---What is told of a message.
+---@class velodrome.about
+---@field channel string
+---@field offset integer its number
+---@field lost integer how many before it were lost, as the page did not receive them
+
 
 -- ---- Time, waiting and the log ----
 

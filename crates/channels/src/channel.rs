@@ -65,6 +65,8 @@ pub(crate) struct Channel {
     pub(crate) unused_since_ms: Option<u64>,
     /// Whether it is among those that have something to send in this turn.
     pub(crate) is_noted: bool,
+    /// Subscribers within the server.
+    pub(crate) listeners: Vec<u64>,
     /// The users here that others are to see.
     pub(crate) members: Here,
     /// Those of all schedulers, where this is the home.
@@ -86,6 +88,7 @@ impl Channel {
             waiting: Vec::new(),
             news: News::None,
             unused_since_ms: None,
+            listeners: Vec::new(),
             members: Here::default(),
             everywhere: Everywhere::default(),
             is_noted: false,
@@ -100,7 +103,8 @@ impl Channel {
 
     /// Subscribers of this scheduler.
     pub(crate) fn subscribers(&self) -> usize {
-        self.audiences.iter().map(Audience::len).sum::<usize>() + self.polls as usize
+        let sockets = self.audiences.iter().map(Audience::len).sum::<usize>();
+        sockets + self.listeners.len() + self.polls as usize
     }
 
     /// Subscribers of other schedulers, where this is the home.

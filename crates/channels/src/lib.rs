@@ -28,7 +28,7 @@ mod token;
 
 pub use format::Format;
 pub use glob::Glob;
-pub use hub::{Channels, Dismissal, Subscriber, Subscription};
+pub use hub::{Channels, Dismissal, Heard, ListenerNumber, Subscriber, Subscription};
 pub use letter::{Letter, Publisher, Receipt, Told};
 pub use member::{Member, Members};
 pub use message::{Body, Kind, Offer};

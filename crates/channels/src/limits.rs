@@ -78,6 +78,12 @@ pub const KEYED_CHANNELS: usize = 10_000;
 /// Bytes of a key. Beyond: refused.
 pub const KEY_SIZE: usize = 128;
 
+/// Messages that wait for a listener within the server, such as a page. Beyond: it loses the oldest, and is told.
+pub const LISTENER_MESSAGES: usize = 1_000;
+
+/// Bytes of messages that wait for all listeners of a scheduler (64 MiB). Beyond: the listener that gets one more loses its oldest; each keeps one.
+pub const LISTENERS_BYTES: usize = 64 * 1024 * 1024;
+
 /// Milliseconds that a long poll waits where the request names no time (25 s). Then: an answer without messages.
 pub const POLL_MS: u64 = 25_000;
 

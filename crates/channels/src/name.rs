@@ -19,16 +19,25 @@ pub enum NameProblem {
     Space,
 }
 
+// The text below says it.
+const _: () = assert!(NAME_SIZE == 255);
+
+impl NameProblem {
+    /// As its client is told.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "a channel has a name",
+            Self::TooLong => "a channel's name has at most 255 bytes",
+            Self::NotUtf8 => "a channel's name is UTF-8",
+            Self::Space => "a channel's name has no spaces and no control characters",
+        }
+    }
+}
+
 impl fmt::Display for NameProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => out.write_str("a channel has a name"),
-            Self::TooLong => write!(out, "a channel's name has at most {NAME_SIZE} bytes"),
-            Self::NotUtf8 => out.write_str("a channel's name is UTF-8"),
-            Self::Space => {
-                out.write_str("a channel's name has no spaces and no control characters")
-            }
-        }
+        out.write_str(self.as_str())
     }
 }
 

@@ -21,15 +21,23 @@ pub enum Refusal {
     Busy,
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
+impl Refusal {
+    /// As its client is told.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
             Self::Denied => "the channel's rules do not allow it",
             Self::NoToken => "the channel asks for a token",
             Self::TooLarge => "the message is larger than the channel's `message_size`",
             Self::Full => "there are too many channels or subscriptions",
             Self::Busy => "a scheduler is behind with messages; try again",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
     }
 }
 

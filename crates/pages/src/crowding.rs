@@ -42,6 +42,7 @@ impl Runner {
             if let Work::Run(run) = underway.work {
                 underway.work = Work::Ended(self.engine.end_for_room(run, held));
                 self.fetches.unwant(key);
+                self.listening.end(key);
             }
             self.underway.insert(key, underway);
             self.make_ready(key);

@@ -12,8 +12,7 @@ use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use script::engine::{
-    Code, EngineError, Fault, Host, Keys, Output, Run, ScriptError, Settings, State, Step, Usage,
-    Wait,
+    Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
 };
 
 use super::at_work::AtWork;
@@ -97,7 +96,9 @@ pub struct Runner {
     pub(super) log_gate: Rc<LogGate>,
     /// What pages publish to channels.
     pub(super) publications: Rc<super::publications::Publications>,
-    at_work: Arc<AtWork>,
+    /// The channels that they listen to.
+    pub(super) listening: super::listening::Listening,
+    pub(super) at_work: Arc<AtWork>,
 }
 
 impl Runner {
@@ -139,20 +140,11 @@ impl Runner {
             counters: Counters::default(),
             log_gate: Rc::default(),
             publications: Rc::default(),
+            listening: super::listening::Listening::default(),
             at_work: Arc::default(),
         };
         runner.load(sets);
         Ok(runner)
-    }
-
-    /// Sets what cookies are signed with from now on.
-    pub fn set_keys(&mut self, keys: Keys) {
-        self.engine.set_keys(keys);
-    }
-
-    /// Sets where another thread sees which page runs.
-    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
-        self.at_work = at_work;
     }
 
     /// What the page that is done wrote.
@@ -251,6 +243,9 @@ impl Runner {
         if let Some(mailbox) = life.mailbox {
             delivery = delivery.or_else(|| self.give_up_word(mailbox));
             self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
+        }
+        if delivery.is_none() {
+            self.listening.stop_waiting(key);
         }
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
         self.proceed(key, life, (step, begun_ns), host, moment)

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use runtime::limits::ALARMS_PER_TURN;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
+use script::engine::Keys;
 
+use super::at_work::AtWork;
 use super::host::BackgroundHost;
 use super::post::Letter;
 use super::process::{Key, ProcessState, Work};
@@ -19,6 +21,16 @@ use super::runner::{Moment, Runner, Turnout};
 use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART};
 
 impl Runner {
+    /// Sets what cookies are signed with from now on.
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.engine.set_keys(keys);
+    }
+
+    /// Sets where another thread sees which page runs.
+    pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
+        self.at_work = at_work;
+    }
+
     /// At the end of a turn: what was spawned goes on now, requests in the next turn.
     pub fn wake<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where

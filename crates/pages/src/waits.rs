@@ -45,6 +45,9 @@ impl Runner {
                 self.fetches.close(key, Number(number));
                 Met::Now(Delivery::Done)
             }
+            Wait::Listen(name) => self.listen(key, name),
+            Wait::Hear { number, time } => self.hear(key, number, time.map_or(u64::MAX, at)),
+            Wait::StopListening(number) => self.stop_listening(key, number),
             Wait::Spawn(body) => Met::Now(self.spawn(&body, life, moment)),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;

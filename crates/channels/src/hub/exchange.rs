@@ -179,6 +179,7 @@ impl Channels {
             let before = channel.history.held_bytes();
             channel.accept(body, now_ms);
             self.history_bytes = self.history_bytes + channel.history.held_bytes() - before;
+            self.tell_listeners(place, position, body);
             self.note(place);
             self.bound_histories();
         }

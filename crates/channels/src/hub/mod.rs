@@ -2,9 +2,11 @@
 //!
 //! Owns the table of channels, and what each of them costs. `subscribing` and `publishing` are for clients, `exchange` talks to other schedulers, `sending` ends a turn, `polling`
 //! is for requests that wait for the next message, `surveys` counts subscribers,
-//! `users` knows those with tokens, `repeats` messages that come twice.
+//! `users` knows those with tokens, `repeats` messages that come twice,
+//! `listening` subscribers within the server.
 
 mod exchange;
+mod listening;
 mod polling;
 mod publishing;
 mod repeats;
@@ -32,11 +34,13 @@ use crate::rules::Rulebook;
 use crate::stats::ChannelStats;
 
 use self::exchange::Outgoing;
+use self::listening::Listeners;
 use self::polling::Polls;
 use self::repeats::Repeats;
 use self::surveys::Surveys;
 use self::users::Users;
 
+pub use self::listening::{Heard, ListenerNumber};
 pub use self::users::Dismissal;
 
 /// A subscription: its holder gives it back with [`Channels::unsubscribe`].
@@ -103,6 +107,7 @@ pub struct Channels {
     surveys: Surveys,
     users: Users,
     repeats: Repeats,
+    listeners: Listeners,
     tickets: u64,
     next_sweep_ms: u64,
     cursor: usize,
@@ -139,6 +144,7 @@ impl Channels {
             surveys: Surveys::default(),
             users: Users::default(),
             repeats: Repeats::default(),
+            listeners: Listeners::default(),
             tickets: 0,
             next_sweep_ms: 0,
             cursor: 0,

@@ -126,6 +126,7 @@ impl Channels {
             }
         }
         if let Some(place) = place {
+            self.tell_listeners(place, position, body);
             self.note(place);
         }
         self.bound_histories();

@@ -229,6 +229,18 @@ pub enum Wait {
     ReadFetched(u64),
     /// Nothing: the rest of such a body is not wanted. Resume with [`Reply::Nothing`].
     CloseFetched(u64),
+    /// The messages of a channel: resume with a number by which they are heard, or with two texts, the second of which says why not.
+    Listen(Vec<u8>),
+    /// The next of them: resume with three texts (its number, what it is, and how many before it were lost) and the message; with [`Reply::Nothing`]
+    /// when so much time has passed; or with [`Reply::Failed`].
+    Hear {
+        /// By which they are heard.
+        number: u64,
+        /// How long.
+        time: Option<Duration>,
+    },
+    /// Nothing: they are not wanted any more. Resume with [`Reply::Nothing`].
+    StopListening(u64),
     /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with
     /// [`Reply::Nothing`] when it was taken.
     Flush,

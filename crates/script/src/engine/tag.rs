@@ -45,6 +45,9 @@ tags! {
     IDLE = 14;
     READ_FETCHED = 15;
     CLOSE_FETCHED = 16;
+    LISTEN = 17;
+    HEAR = 18;
+    STOP_LISTENING = 19;
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use crate::engine::fetch::Fetch;
 use crate::engine::ffi::Coroutine;
 use crate::engine::run::{Clash, FormFile, Wait};
 use crate::engine::tag::{
-    CLOSE_FETCHED, FETCH, FLUSH, NAME, READ_FETCHED, READ_FILE, RECEIVE, SAVE_FILE, SEND, SLEEP,
-    SPAWN,
+    CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, READ_FETCHED, READ_FILE, RECEIVE, SAVE_FILE,
+    SEND, SLEEP, SPAWN, STOP_LISTENING,
 };
 
 impl Wait {
@@ -17,6 +17,7 @@ impl Wait {
     pub(super) fn of(tag: u8, coroutine: &Coroutine) -> Self {
         let stack = coroutine.stack;
         let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let time_or_none = |seconds: f64| (seconds >= 0.0).then(|| time(seconds));
         let text = |place| stack.bytes_at(place).unwrap_or_default().to_vec();
         let file =
             || FormFile { form: stack.number_at(2) as u64, number: stack.number_at(3) as usize };
@@ -31,10 +32,13 @@ impl Wait {
             READ_FILE => Self::ReadFile { file: file(), most: stack.number_at(4) as usize },
             SPAWN => Self::Spawn(text(2)),
             SEND => Self::Send { to: text(2), message: text(3) },
-            RECEIVE => {
-                let seconds = stack.number_at(2);
-                Self::Receive((seconds >= 0.0).then(|| time(seconds)))
-            }
+            RECEIVE => Self::Receive(time_or_none(stack.number_at(2))),
+            LISTEN => Self::Listen(text(2)),
+            HEAR => Self::Hear {
+                number: stack.number_at(2) as u64,
+                time: time_or_none(stack.number_at(3)),
+            },
+            STOP_LISTENING => Self::StopListening(stack.number_at(2) as u64),
             READ_FETCHED => Self::ReadFetched(stack.number_at(2) as u64),
             CLOSE_FETCHED => Self::CloseFetched(stack.number_at(2) as u64),
             FETCH => Self::Fetch(Box::new(Fetch::of(stack))),

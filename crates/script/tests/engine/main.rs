@@ -4,6 +4,7 @@
 
 mod bounds;
 mod calls;
+mod channels;
 mod cookies;
 mod copying;
 mod crypto;

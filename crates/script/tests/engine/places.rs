@@ -70,6 +70,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ("json.decode", &["json.decode('[')", "json.decode(nil)", "json.decode('[1e999]')"]),
     ("json.array", &["json.array('x')"]),
     ("channel.publish", &["channel.publish()", "channel.publish('a', print)"]),
+    ("channel.subscribe", &["channel.subscribe()", "channel.subscribe({})"]),
     ("crypto.sha256", &["crypto.sha256(5)"]),
     ("crypto.hmac", &["crypto.hmac('a')"]),
     ("crypto.equal", &["crypto.equal(nil, 'a')"]),

@@ -158,10 +158,12 @@ impl Site {
         client: &mut Client,
         context: &mut ServiceContext<'_, Message>,
     ) {
+        self.hear_channels(context);
         self.end_turn_of_pages(client, context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
         self.publish_of_pages(context.now.monotonic_ms());
+        self.hear_channels(context);
         self.channels.end_turn(context);
         self.programs.end_turn(context);
     }

@@ -2,7 +2,8 @@
 //!
 //! Owns the order: who has got something goes on, and then what pages want of others is begun.
 
-use channels::Rights;
+use channels::{NameProblem, Refusal, Rights, check_name};
+use pages::ChannelWish;
 use pages::fetch::Client;
 use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
@@ -29,6 +30,38 @@ impl Site {
             self.tell_at(Level::Error, &page, &script::told(&error));
         }
         self.ask_names(client, context.mail);
+    }
+
+    /// Gives pages the messages of channels that they wait for, and does what they want of channels.
+    pub(super) fn hear_channels(&mut self, context: &mut ServiceContext<'_, Message>) {
+        let Some(runner) = &mut self.runner else { return };
+        let mut asked = self.channels.take_news();
+        let mut has_told = false;
+        for wish in runner.take_channel_wishes() {
+            match wish {
+                ChannelWish::Listen(number, name) => {
+                    let listens = check_name(&name).map_err(NameProblem::as_str);
+                    let listens = listens.and_then(|name| {
+                        self.channels.listen(name, number).map_err(Refusal::as_str)
+                    });
+                    has_told = true;
+                    runner.tell_listening(number, listens);
+                }
+                ChannelWish::Hear(number) => asked.push(number),
+                ChannelWish::Stop(number) => self.channels.stop_listening(number),
+            }
+        }
+        for number in asked {
+            if runner.is_hearing(number)
+                && let Some(heard) = self.channels.hear(number)
+            {
+                has_told = true;
+                runner.tell_heard(number, &heard);
+            }
+        }
+        if has_told {
+            context.wake_after_ms(0);
+        }
     }
 
     /// Publishes what pages have published.

@@ -1,0 +1,159 @@
+//! Subscribers within the server, such as pages: they get messages themselves, not bytes for a client.
+//!
+//! Owns what waits for each of them, with its bounds: one that does not take its messages loses the oldest, and is told how many.
+
+use std::collections::VecDeque;
+
+use ahash::HashMap;
+
+use super::Channels;
+use crate::limits::{LISTENER_MESSAGES, LISTENERS_BYTES};
+use crate::message::Body;
+use crate::outcome::Refusal;
+use crate::position::Position;
+use crate::rights::Rights;
+
+/// What a message takes beside its bytes while it waits.
+const MESSAGE_BYTES: usize = size_of::<Heard>();
+
+/// A message that a listener gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Where it stands.
+    pub position: Position,
+    /// The message.
+    pub body: Body,
+    /// How many before it were lost, as the listener did not take them.
+    pub lost: u64,
+}
+
+/// The number of a listener, which its owner gives.
+pub type ListenerNumber = u64;
+
+/// The listeners of a scheduler.
+#[derive(Debug, Default)]
+pub(super) struct Listeners {
+    of: HashMap<ListenerNumber, Listener>,
+    bytes: usize,
+    /// Those for which something has come since they were asked for.
+    news: Vec<ListenerNumber>,
+}
+
+#[derive(Debug)]
+struct Listener {
+    channel: u32,
+    waiting: VecDeque<Heard>,
+    lost: u64,
+}
+
+impl Listeners {
+    fn drop_oldest(bytes: &mut usize, listener: &mut Listener) {
+        if let Some(oldest) = listener.waiting.pop_front() {
+            *bytes -= MESSAGE_BYTES + oldest.body.bytes().len();
+            listener.lost += 1 + oldest.lost;
+        }
+    }
+
+    /// Gives a message to a listener. How many are lost for it.
+    pub(super) fn put(&mut self, number: ListenerNumber, position: Position, body: &Body) -> u64 {
+        let Some(listener) = self.of.get_mut(&number) else { return 0 };
+        let before = listener.lost;
+        let size = MESSAGE_BYTES + body.bytes().len();
+        while !listener.waiting.is_empty()
+            && (listener.waiting.len() >= LISTENER_MESSAGES || self.bytes + size > LISTENERS_BYTES)
+        {
+            Self::drop_oldest(&mut self.bytes, listener);
+        }
+        if listener.waiting.is_empty() {
+            self.news.push(number);
+        }
+        self.bytes += size;
+        listener.waiting.push_back(Heard { position, body: body.clone(), lost: 0 });
+        listener.lost - before
+    }
+}
+
+impl Channels {
+    /// The server itself listens to a channel.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn listen(&mut self, name: &str, number: ListenerNumber) -> Result<(), Refusal> {
+        self.check_subscribe(name, &Rights::All)?;
+        let place = self.find_or_make(name)?;
+        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        channel.listeners.push(number);
+        let (waiting, lost) = (VecDeque::new(), 0);
+        self.listeners.of.insert(number, Listener { channel: place, waiting, lost });
+        self.subscriptions += 1;
+        self.recount(place);
+        Ok(())
+    }
+
+    /// The oldest message that a listener has not taken.
+    pub fn hear(&mut self, number: ListenerNumber) -> Option<Heard> {
+        let listener = self.listeners.of.get_mut(&number)?;
+        let mut heard = listener.waiting.pop_front()?;
+        self.listeners.bytes -= MESSAGE_BYTES + heard.body.bytes().len();
+        heard.lost = std::mem::take(&mut listener.lost);
+        Some(heard)
+    }
+
+    /// A listener listens no more.
+    pub fn stop_listening(&mut self, number: ListenerNumber) {
+        let Some(mut listener) = self.listeners.of.remove(&number) else { return };
+        while !listener.waiting.is_empty() {
+            Listeners::drop_oldest(&mut self.listeners.bytes, &mut listener);
+        }
+        if let Some(channel) = &mut self.channels[listener.channel as usize] {
+            channel.listeners.retain(|known| *known != number);
+        }
+        self.subscriptions -= 1;
+        self.recount(listener.channel);
+    }
+
+    /// The listeners for which something has come.
+    pub fn take_news(&mut self) -> Vec<ListenerNumber> {
+        std::mem::take(&mut self.listeners.news)
+    }
+
+    /// A channel has a message.
+    pub(super) fn tell_listeners(&mut self, place: u32, position: Position, body: &Body) {
+        let Some(channel) = &self.channels[place as usize] else { return };
+        for number in &channel.listeners {
+            let lost = self.listeners.put(*number, position, body);
+            self.stats.delivered += 1;
+            self.stats.dropped += lost;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_does_not_take_its_messages_loses_the_oldest_and_is_told() {
+        let mut listeners = Listeners::default();
+        for number in [1, 2] {
+            let listener = Listener { channel: 0, waiting: VecDeque::new(), lost: 0 };
+            listeners.of.insert(number, listener);
+        }
+        let at = |offset| Position { epoch: 1, offset };
+        let body = Body::of_text("x");
+        let lost: u64 = (0..LISTENER_MESSAGES as u64 + 5)
+            .map(|offset| listeners.put(1, at(offset), &body))
+            .sum();
+        assert_eq!((lost, listeners.of[&1].waiting.len()), (5, LISTENER_MESSAGES));
+        assert_eq!(listeners.of[&1].waiting[0].position, at(5));
+        assert_eq!(listeners.news, [1], "it is told once");
+        // All of them together have a bound, and each keeps its last message.
+        let large = Body::of_binary(&vec![0; LISTENERS_BYTES]);
+        for offset in 0..3 {
+            listeners.put(2, at(offset), &large);
+            assert_eq!(listeners.of[&2].waiting.len(), 1);
+        }
+        assert_eq!(listeners.of[&2].lost, 2);
+        assert_eq!(listeners.put(3, at(0), &body), 0, "one that has gone");
+    }
+}

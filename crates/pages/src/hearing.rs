@@ -1,0 +1,95 @@
+//! Pages listen to channels, and hear messages.
+//!
+//! Owns what each wait of theirs means, and the form in which a message is handed over. Who listens to what is `listening`'s.
+
+use channels::{Heard, Kind, ListenerNumber};
+
+use super::delivery::{Delivery, Met};
+use super::listening::ChannelWish;
+use super::process::Key;
+use super::runner::Runner;
+use crate::limits::LISTENING_PER_PAGE;
+
+/// What a page is told that listens to what it has closed, or what is another's.
+const CLOSED: Delivery = Delivery::Failed("the subscription is closed");
+
+impl Runner {
+    /// A page wants to listen to a channel.
+    pub(super) fn listen(&mut self, key: Key, name: Vec<u8>) -> Met {
+        let listening = &mut self.listening;
+        let numbers = listening.of.entry(key).or_default();
+        if numbers.len() >= LISTENING_PER_PAGE {
+            return Met::Now(Delivery::Refused("a page has at most 16 subscriptions"));
+        }
+        listening.last += 1;
+        let number = listening.last;
+        numbers.push(number);
+        listening.waiting.insert(number, key);
+        listening.wishes.push(ChannelWish::Listen(number, name));
+        Met::Later { due_ns: u64::MAX }
+    }
+
+    /// A page waits for the next message.
+    pub(super) fn hear(&mut self, key: Key, number: ListenerNumber, due_ns: u64) -> Met {
+        if !self.listening.has(key, number) {
+            return Met::Now(CLOSED);
+        }
+        self.listening.waiting.insert(number, key);
+        self.listening.wishes.push(ChannelWish::Hear(number));
+        Met::Later { due_ns }
+    }
+
+    /// A page wants no more messages.
+    pub(super) fn stop_listening(&mut self, key: Key, number: ListenerNumber) -> Met {
+        let listening = &mut self.listening;
+        if listening.has(key, number)
+            && let Some(numbers) = listening.of.get_mut(&key)
+        {
+            numbers.retain(|known| *known != number);
+            listening.wishes.push(ChannelWish::Stop(number));
+        }
+        Met::Now(Delivery::Done)
+    }
+
+    /// What pages want of the channels, since the last time.
+    pub fn take_channel_wishes(&mut self) -> Vec<ChannelWish> {
+        std::mem::take(&mut self.listening.wishes)
+    }
+
+    /// Tells a page that it listens now, or why not.
+    pub fn tell_listening(&mut self, number: ListenerNumber, outcome: Result<(), &'static str>) {
+        let Some(key) = self.listening.waiting.remove(&number) else { return };
+        let delivery = match outcome {
+            Ok(()) => Delivery::Text(number.to_string().into_bytes()),
+            Err(why) => {
+                if let Some(numbers) = self.listening.of.get_mut(&key) {
+                    numbers.retain(|known| *known != number);
+                }
+                Delivery::Refused(why)
+            }
+        };
+        self.hand_over(key, delivery);
+    }
+
+    /// Whether a page waits for a message of this subscription.
+    #[must_use]
+    pub fn is_hearing(&self, number: ListenerNumber) -> bool {
+        self.listening.waiting.contains_key(&number)
+    }
+
+    /// Gives a page the message that it waits for.
+    pub fn tell_heard(&mut self, number: ListenerNumber, heard: &Heard) {
+        let Some(key) = self.listening.waiting.remove(&number) else { return };
+        let kind: &[u8] = match heard.body.kind() {
+            Kind::Json => b"json",
+            Kind::Text | Kind::Binary => b"text",
+        };
+        let texts = [
+            heard.position.offset.to_string().into_bytes(),
+            kind.to_vec(),
+            heard.lost.to_string().into_bytes(),
+            heard.body.bytes().to_vec(),
+        ];
+        self.hand_over(key, Delivery::Heard(Box::new(texts)));
+    }
+}

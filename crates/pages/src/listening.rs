@@ -1,0 +1,54 @@
+//! Which pages listen to which channels.
+//!
+//! Owns whose each subscription is, who waits for a message, and what is to be said to the channels at the end of a turn. Never has a
+//! message: what waits is the channels'.
+
+use ahash::HashMap;
+use channels::ListenerNumber;
+
+use super::process::Key;
+
+/// What a page wants of the channels.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ChannelWish {
+    /// To listen to the channel of this name.
+    Listen(ListenerNumber, Vec<u8>),
+    /// To hear the next message.
+    Hear(ListenerNumber),
+    /// To hear no more.
+    Stop(ListenerNumber),
+}
+
+/// The subscriptions of pages.
+#[derive(Default)]
+pub(super) struct Listening {
+    pub(super) of: HashMap<Key, Vec<ListenerNumber>>,
+    /// Who waits: for a subscription, or for the next message of one.
+    pub(super) waiting: HashMap<ListenerNumber, Key>,
+    pub(super) wishes: Vec<ChannelWish>,
+    pub(super) last: ListenerNumber,
+}
+
+impl Listening {
+    /// Whether a subscription is this page's.
+    pub(super) fn has(&self, key: Key, number: ListenerNumber) -> bool {
+        self.of.get(&key).is_some_and(|numbers| numbers.contains(&number))
+    }
+
+    /// A page waits no longer, as its time is over.
+    pub(super) fn stop_waiting(&mut self, key: Key) {
+        if self.of.contains_key(&key) {
+            self.waiting.retain(|_, waits| *waits != key);
+        }
+    }
+
+    /// A page has ended.
+    pub(super) fn end(&mut self, key: Key) {
+        if let Some(numbers) = self.of.remove(&key) {
+            for number in numbers {
+                self.waiting.remove(&number);
+                self.wishes.push(ChannelWish::Stop(number));
+            }
+        }
+    }
+}
