@@ -150,6 +150,24 @@ fn a_reload_keeps_subscribers_and_changes_their_rules() {
 }
 
 #[test]
+fn a_publisher_that_publishes_too_often_is_told() {
+    let config = "[[channel]]\npattern = \"*\"\nrate = 1\n";
+    let plan = Plan::new().config(config).argument("--listen-resp=127.0.0.1:0");
+    let server = plan.argument("--schedulers=1").start();
+    // Each would have to take a second to be admitted.
+    let mut answers = (0..20).map(|_| ask(&server, "POST", "/channels/a", &[], b"x"));
+    let refused = answers.find(|answer| answer.status != 200).unwrap();
+    assert_eq!((refused.status, field(&refused, "retry-after")), (429, "1"));
+    let publish = "{\"publish\":\"a\",\"data\":1,\"id\":7}";
+    let orders = frame(publish).repeat(20);
+    say(&mut websocket(&server, "/channels"), &orders, b"\"error\":\"too many messages;");
+    let mut redis = connect(resp(&server));
+    say(&mut redis, &b"PUBLISH a x\r\n".repeat(20), b"-ERR too many messages");
+    let closed = b"\x88\x13\x03\xf0too many messages";
+    say(&mut websocket(&server, "/channels/a"), &frame("x").repeat(20), closed);
+}
+
+#[test]
 fn a_page_publishes_where_clients_may_not() {
     let page = "<% channel.publish('news', 'as it is') channel.publish('news', { lap = 7 }) %>\
         <%= select(2, channel.publish('a b', 1)) %>, <%= select(2, channel.publish('news', ('x'):rep(70000))) %>";

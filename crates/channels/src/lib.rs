@@ -36,7 +36,7 @@ pub use name::{NameProblem, check_name};
 pub use outcome::{Outcome, Published, Refusal};
 pub use position::Position;
 pub use question::{Findings, Question};
-pub use rights::Rights;
+pub use rights::{Rights, Sender};
 pub use rules::{Access, HistoryRules, Presence, Rulebook, Rules, Slow};
 pub use stats::ChannelStats;
 pub use token::{NoPublicKey, Pass, TokenKeys, TokenProblem};

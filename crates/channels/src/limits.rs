@@ -84,6 +84,9 @@ pub const LISTENER_MESSAGES: usize = 1_000;
 /// Bytes of messages that wait for all listeners of a scheduler (64 MiB). Beyond: the listener that gets one more loses its oldest; each keeps one.
 pub const LISTENERS_BYTES: usize = 64 * 1024 * 1024;
 
+/// Publishers whose rate a scheduler knows. Beyond: one of them is forgotten, which may then publish a second's worth at once.
+pub const PUBLISHERS: usize = 100_000;
+
 /// Milliseconds that a long poll waits where the request names no time (25 s). Then: an answer without messages.
 pub const POLL_MS: u64 = 25_000;
 

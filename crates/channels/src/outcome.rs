@@ -15,6 +15,8 @@ pub enum Refusal {
     NoToken,
     /// The message is larger than the channel's rules allow.
     TooLarge,
+    /// Its publisher publishes more often than the channel's rules allow.
+    TooOften,
     /// There are too many channels or subscriptions on this scheduler.
     Full,
     /// Another scheduler does not take what waits for it.
@@ -29,6 +31,7 @@ impl Refusal {
             Self::Denied => "the channel's rules do not allow it",
             Self::NoToken => "the channel asks for a token",
             Self::TooLarge => "the message is larger than the channel's `message_size`",
+            Self::TooOften => "too many messages; see the channel's `rate`",
             Self::Full => "there are too many channels or subscriptions",
             Self::Busy => "a scheduler is behind with messages; try again",
         }

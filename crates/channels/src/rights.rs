@@ -2,6 +2,7 @@
 //!
 //! Owns the decision: what a channel's rules ask for, and what the client has.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::outcome::Refusal;
@@ -18,6 +19,20 @@ pub enum Rights {
     Token(Arc<Pass>),
     /// A key or password of the server: the rules do not bind it.
     All,
+}
+
+/// A client that publishes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender<'s> {
+    /// What it has shown.
+    pub rights: &'s Rights,
+    /// Its address; `None` for the server itself.
+    pub address: Option<IpAddr>,
+}
+
+impl Sender<'_> {
+    /// The server itself, or a program that may do everything.
+    pub const SERVER: Sender<'static> = Sender { rights: &Rights::All, address: None };
 }
 
 impl Rights {

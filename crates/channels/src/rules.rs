@@ -74,6 +74,8 @@ pub struct Rules {
     pub behind: u64,
     /// Most bytes of a message.
     pub message_size: u64,
+    /// Messages a second of each publisher; `None` for any number.
+    pub rate: Option<u32>,
 }
 
 impl Default for Rules {
@@ -86,6 +88,7 @@ impl Default for Rules {
             slow: Slow::Disconnect,
             behind: limits::BEHIND,
             message_size: limits::MESSAGE_SIZE,
+            rate: None,
         }
     }
 }
@@ -121,6 +124,12 @@ impl Rulebook {
     #[must_use]
     pub fn configured(&self, name: &str) -> Option<&Arc<Rules>> {
         self.rules.iter().find(|(glob, _)| glob.matches(name)).map(|(_, rules)| rules)
+    }
+
+    /// Which section a channel's rules are.
+    #[must_use]
+    pub(crate) fn section(&self, name: &str) -> Option<usize> {
+        self.rules.iter().position(|(glob, _)| glob.matches(name))
     }
 
     /// The rules of a channel: the defaults where none are configured.

@@ -9,7 +9,7 @@ use super::choice::choice;
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text, show_texts};
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path, word};
+use super::value::{borrowed_text, cannot_be, path, whole, word};
 use super::{Config, Problems};
 use crate::limits;
 
@@ -36,6 +36,8 @@ pub struct ChannelRules {
     pub behind: u64,
     /// Most bytes of a message.
     pub message_size: u64,
+    /// Messages a second of each publisher; `None` for any number.
+    pub rate: Option<u64>,
 }
 
 /// The access of clients to an action on a channel.
@@ -73,6 +75,7 @@ impl Default for ChannelRules {
             slow: SlowSubscriber::Disconnect,
             behind: limits::CHANNEL_BEHIND,
             message_size: limits::CHANNEL_MESSAGE_SIZE,
+            rate: None,
         }
     }
 }
@@ -271,6 +274,22 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Reload,
             text: "How many bytes a message may have; a longer one is refused.",
+        },
+        Key {
+            name: "rate",
+            value: Value::Own {
+                takes: "whole number, 1 to 1000000",
+                read: |config, item, _| {
+                    rules(config).rate = Some(whole(item, 1..=limits::CHANNEL_RATE_MAX)?);
+                    Ok(())
+                },
+                show: |config| shown(config, |rules| rules.rate.map(|rate| rate.to_string())),
+            },
+            absent: Absent::Words("any number"),
+            change: Change::Reload,
+            text: "How many messages a second a publisher may publish on a scheduler, and as many at once: a user of a token, or all clients \
+             of an address without one (IPv6: of a /64 network). One more is refused, by HTTP with 429. Pages and programs with a key may publish as they like, \
+             and so may clients of a Unix socket that show no token.",
         },
     ],
     shared: &[],

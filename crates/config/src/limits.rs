@@ -197,3 +197,6 @@ pub const CHANNEL_MESSAGE_SIZE: u64 = 64 * 1024;
 
 /// 64 KiB for a message at most: more is refused as a value, because the commands and frames that carry one are not longer.
 pub const CHANNEL_MESSAGE_SIZE_MAX: u64 = 64 * 1024;
+
+/// Messages a second that a channel's `rate` may be: so many microseconds has a second.
+pub const CHANNEL_RATE_MAX: u64 = 1_000_000;

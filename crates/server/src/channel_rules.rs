@@ -47,5 +47,6 @@ fn rules(of: &ChannelRules) -> Rules {
         },
         behind: of.behind,
         message_size: of.message_size,
+        rate: of.rate.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX)),
     }
 }

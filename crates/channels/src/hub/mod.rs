@@ -2,13 +2,15 @@
 //!
 //! Owns the table of channels, and what each of them costs. `subscribing` and `publishing` are for clients, `exchange` talks to other schedulers, `sending` ends a turn, `polling`
 //! is for requests that wait for the next message, `surveys` counts subscribers,
-//! `users` knows those with tokens, `repeats` messages that come twice,
+//! `users` knows those with tokens, `repeats` messages that come twice, `rates` how often
+//! each client publishes,
 //! `listening` subscribers within the server.
 
 mod exchange;
 mod listening;
 mod polling;
 mod publishing;
+mod rates;
 mod repeats;
 mod sending;
 mod subscribing;
@@ -36,6 +38,7 @@ use crate::stats::ChannelStats;
 use self::exchange::Outgoing;
 use self::listening::Listeners;
 use self::polling::Polls;
+use self::rates::Rates;
 use self::repeats::Repeats;
 use self::surveys::Surveys;
 use self::users::Users;
@@ -108,6 +111,7 @@ pub struct Channels {
     users: Users,
     repeats: Repeats,
     listeners: Listeners,
+    rates: Rates,
     tickets: u64,
     next_sweep_ms: u64,
     cursor: usize,
@@ -145,6 +149,7 @@ impl Channels {
             users: Users::default(),
             repeats: Repeats::default(),
             listeners: Listeners::default(),
+            rates: Rates::default(),
             tickets: 0,
             next_sweep_ms: 0,
             cursor: 0,
@@ -163,6 +168,7 @@ impl Channels {
         for channel in self.channels.iter_mut().flatten() {
             channel.rules = Arc::clone(rulebook.of(&channel.name));
         }
+        self.rates.clear();
         self.rulebook = rulebook;
     }
 

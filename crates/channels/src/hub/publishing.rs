@@ -16,7 +16,7 @@ use crate::limits::TURN_BYTES;
 use crate::message::{Body, Offer};
 use crate::outcome::{Outcome, Published, Refusal};
 use crate::position::Position;
-use crate::rights::Rights;
+use crate::rights::Sender;
 
 impl Channels {
     /// A client publishes. `None`: the channel's home is another scheduler, which sends a receipt to a publisher that is named.
@@ -27,17 +27,23 @@ impl Channels {
         &mut self,
         name: &str,
         offer: impl Into<Offer>,
-        rights: &Rights,
+        sender: Sender<'_>,
         publisher: Option<Publisher>,
         now_ms: u64,
     ) -> Result<Option<Published>, Refusal> {
         let offer = offer.into();
         let rules = self.rulebook.of(name);
-        let allowed = rights.to_publish(name, rules).and_then(|()| {
+        let rate = rules.rate;
+        let allowed = sender.rights.to_publish(name, rules).and_then(|()| {
             let fits = offer.body.bytes().len() as u64 <= rules.message_size;
             if fits { Ok(()) } else { Err(Refusal::TooLarge) }
         });
         self.counted(allowed)?;
+        if let (Some(rate), Some(section)) = (rate, self.rulebook.section(name))
+            && !self.rates.admit(section, rate, sender, now_ms)
+        {
+            return self.counted(Err(Refusal::TooOften));
+        }
         let home = self.home(name);
         if home == self.here {
             let published = self.accept_once(name, offer, now_ms).map(Some);

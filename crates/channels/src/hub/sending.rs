@@ -146,6 +146,7 @@ impl Channels {
             self.next_sweep_ms = now_ms + SWEEP_MS;
             self.with_history = 0;
             self.repeats.forget_old(now_ms);
+            self.rates.forget_old(now_ms);
             self.polls.expire(now_ms, context);
             for place in 0..self.channels.len() {
                 let Some(channel) = &mut self.channels[place] else { continue };

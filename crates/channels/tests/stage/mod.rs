@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use channels::{
-    Body, Channels, Format, Letter, Position, Publisher, Rights, Rulebook, Subscriber,
+    Body, Channels, Format, Letter, Position, Publisher, Rights, Rulebook, Sender, Subscriber,
     Subscription, Told,
 };
 use runtime::Peer;
@@ -68,8 +68,8 @@ impl Lines {
             "pub" => {
                 let publisher = Publisher { process: context.id, told: Told::ByReceipt(now_ms) };
                 let body = Body::of_text(rest);
-                let rights = &Rights::Anybody;
-                self.channels.publish(name, body, rights, Some(publisher), now_ms).map(drop)
+                let sender = Sender { rights: &Rights::Anybody, address: None };
+                self.channels.publish(name, body, sender, Some(publisher), now_ms).map(drop)
             }
             "poll" => {
                 let (seconds, since) = rest.split_once(' ').unwrap_or((rest, ""));

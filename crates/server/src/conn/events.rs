@@ -2,7 +2,7 @@
 //!
 //! Owns its session, which is a subscription and a comment now and then, so that what stands between does not take it for dead.
 
-use channels::{Format, Position, Refusal, Rights, Subscriber, Subscription};
+use channels::{Format, Position, Refusal, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
 
 use super::lease::Lease;
@@ -22,15 +22,14 @@ impl EventStream {
     pub(super) fn open(
         name: Box<str>,
         since: Option<Position>,
-        rights: Rights,
+        lease: Lease,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
         let format = Format::EventStream;
-        let subscriber = Subscriber { process: context.id, format, rights: &rights };
+        let subscriber = Subscriber { process: context.id, format, rights: lease.rights() };
         let out = context.output.buffer();
         let subscription = site.channels.subscribe(&name, subscriber, since, out)?;
-        let lease = Lease::new(rights);
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         Ok(Self { name, subscription, lease })
     }

@@ -2,22 +2,38 @@
 //!
 //! Owns when they end, and when such a connection is next looked at. What it loses then its session says.
 
-use channels::Rights;
+use std::net::IpAddr;
+
+use channels::{Rights, Sender};
 use runtime::clock::Now;
 
 use crate::limits::PING_INTERVAL_MS;
 
 /// The rights of a client, for as long as it has them.
-#[derive(Debug, Default)]
-pub(super) struct Lease(Rights);
+#[derive(Debug)]
+pub(super) struct Lease {
+    rights: Rights,
+    /// The address of the client.
+    address: Option<IpAddr>,
+}
 
 impl Lease {
-    pub(super) fn new(rights: Rights) -> Self {
-        Self(rights)
+    pub(super) fn new(rights: Rights, address: IpAddr) -> Self {
+        Self { rights, address: Some(address) }
+    }
+
+    /// The client has others.
+    pub(super) fn set_rights(&mut self, rights: Rights) {
+        self.rights = rights;
     }
 
     pub(super) fn rights(&self) -> &Rights {
-        &self.0
+        &self.rights
+    }
+
+    /// The client as a publisher.
+    pub(super) fn sender(&self) -> Sender<'_> {
+        Sender { rights: &self.rights, address: self.address }
     }
 
     /// Milliseconds until the client is asked whether it is there, or its rights end.
@@ -27,7 +43,7 @@ impl Lease {
 
     /// Milliseconds until the rights end, if they do.
     pub(super) fn left_ms(&self, now: Now) -> Option<u64> {
-        let expire = self.0.expire()?;
+        let expire = self.rights.expire()?;
         Some(expire.saturating_sub(now.unix_seconds).saturating_mul(1000))
     }
 
@@ -35,7 +51,7 @@ impl Lease {
     pub(super) fn end_if_over(&mut self, now: Now) -> bool {
         let is_over = self.left_ms(now) == Some(0);
         if is_over {
-            self.0 = Rights::Anybody;
+            self.rights = Rights::Anybody;
         }
         is_over
     }

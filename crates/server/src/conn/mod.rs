@@ -145,7 +145,7 @@ impl Service for Connections {
                 Connection::new(&self.http, listener, peer, context).map(Process::Http)
             }
             Protocol::Resp => {
-                let session = Session::new(authentication, &mut self.clients, context);
+                let session = Session::new(authentication, peer, &mut self.clients, context);
                 Some(Process::Resp(Box::new(session)))
             }
         }

@@ -9,6 +9,7 @@ use wire::websocket::CloseCode;
 
 use super::Connections;
 use super::events::EventStream;
+use super::lease::Lease;
 use super::resp::Session;
 use super::socket::{self, Socket};
 use crate::message::Message;
@@ -128,15 +129,16 @@ impl Process {
             // A client that comes now is not told again that the server stops.
             return Next::Finish;
         }
-        let Some(Upgraded { to, rights }) = upgraded else { return Next::Abort };
+        let Some(Upgraded { to, rights, address }) = upgraded else { return Next::Abort };
+        let lease = Lease::new(rights, address);
         let changed = match to {
-            Upgrade::Socket(name) => Socket::plain(name, rights, site, context)
+            Upgrade::Socket(name) => Socket::plain(name, lease, site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::JsonSocket(name) => Socket::json(name, rights, site, context)
+            Upgrade::JsonSocket(name) => Socket::json(name, lease, site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
             Upgrade::Events(name, since) => {
                 // Its head is sent: a client that gets no event comes again.
-                let Ok(stream) = EventStream::open(name, since, rights, site, context) else {
+                let Ok(stream) = EventStream::open(name, since, lease, site, context) else {
                     return Next::Finish;
                 };
                 Ok(Self::Events(Box::new(stream)))

@@ -5,7 +5,7 @@
 
 mod orders;
 
-use channels::{Dismissal, Format, Refusal, Rights, Subscriber, Subscription};
+use channels::{Dismissal, Format, Refusal, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
 use wire::websocket::{
@@ -97,11 +97,11 @@ impl Socket {
     /// A socket that gets a channel's messages as they were published, and publishes to it what it sends.
     pub(super) fn plain(
         name: Box<str>,
-        rights: Rights,
+        lease: Lease,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
-        let mut socket = Self::new(Speaks::Plain(name), rights, context);
+        let mut socket = Self::new(Speaks::Plain(name), lease, context);
         let Speaks::Plain(name) = &socket.speaks else { return Ok(socket) };
         let format = Format::WebSocket;
         let rights = socket.lease.rights();
@@ -115,19 +115,18 @@ impl Socket {
     /// A socket that speaks objects.
     pub(super) fn json(
         name: Option<Box<str>>,
-        rights: Rights,
+        lease: Lease,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
-        let mut socket = Self::new(Speaks::Json(Vec::new()), rights, context);
+        let mut socket = Self::new(Speaks::Json(Vec::new()), lease, context);
         if let Some(name) = name {
             socket.subscribe(name, None, site, context)?;
         }
         Ok(socket)
     }
 
-    fn new(speaks: Speaks, rights: Rights, context: &mut Context<'_, Message>) -> Self {
-        let lease = Lease::new(rights);
+    fn new(speaks: Speaks, lease: Lease, context: &mut Context<'_, Message>) -> Self {
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         let (reader, sign) = (Reader::default(), Sign::Heard);
         Self { reader, speaks, subscriptions: Vec::new(), sign, lease, asked: None }
@@ -331,11 +330,12 @@ impl Socket {
                     Kind::Binary => channels::Body::of_binary(bytes),
                 };
                 let now_ms = context.now.monotonic_ms();
-                match site.channels.publish(name, body, self.lease.rights(), None, now_ms) {
+                match site.channels.publish(name, body, self.lease.sender(), None, now_ms) {
                     Ok(_) => After::More,
                     Err(Refusal::Denied | Refusal::NoToken) => {
                         After::Close(CloseCode::POLICY, "publishing is not allowed")
                     }
+                    Err(Refusal::TooOften) => After::Close(CloseCode::POLICY, "too many messages"),
                     Err(Refusal::TooLarge) => {
                         After::Close(CloseCode::TOO_BIG, "message is too large")
                     }

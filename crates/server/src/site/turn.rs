@@ -2,7 +2,7 @@
 //!
 //! Owns the order: who has got something goes on, and then what pages want of others is begun.
 
-use channels::{NameProblem, Refusal, Rights, check_name};
+use channels::{NameProblem, Refusal, Sender, check_name};
 use pages::ChannelWish;
 use pages::fetch::Client;
 use runtime::diagnostic::Level;
@@ -69,7 +69,7 @@ impl Site {
         let Some(runner) = &self.runner else { return };
         for (channel, body) in runner.publications().take() {
             // What a page can mend it was told. The rest is counted: there is no room for it.
-            let _refused = self.channels.publish(&channel, body, &Rights::All, None, now_ms);
+            let _refused = self.channels.publish(&channel, body, Sender::SERVER, None, now_ms);
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Owns the choice, which the site makes and `conn` carries out.
 
+use std::net::IpAddr;
+
 use channels::{Position, Rights};
 
 /// What a connection becomes once its head is sent.
@@ -11,6 +13,8 @@ pub(crate) struct Upgraded {
     pub(crate) to: Upgrade,
     /// What its client may do.
     pub(crate) rights: Rights,
+    /// The address of its client.
+    pub(crate) address: IpAddr,
 }
 
 /// What a connection becomes.

@@ -4,7 +4,7 @@
 
 use runtime::service::Context;
 
-use super::{Lease, Session};
+use super::Session;
 use crate::message::Message;
 use crate::site::Site;
 
@@ -33,7 +33,7 @@ pub(super) fn show<'c>(
     let rights = site.rights(shown, context.now.unix_seconds);
     let rights =
         rights.map_err(|_| "WRONGPASS invalid username-password pair or user is disabled.")?;
-    session.lease = Lease::new(rights);
+    session.lease.set_rights(rights);
     if !context.is_draining() {
         session.set_deadline(context);
     }

@@ -4,13 +4,14 @@
 
 use std::ops::RangeInclusive;
 
+use channels::Rights;
 use runtime::service::Context;
 use wire::resp::{
     Command, Version, write_array, write_bulk, write_error, write_integer, write_map, write_null,
     write_simple,
 };
 
-use super::{After, Lease, Session, authentication, pubsub};
+use super::{After, Session, authentication, pubsub};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -70,7 +71,7 @@ pub(super) fn run(
             pubsub::reset(session, site);
             session.version = Version::Two;
             session.name.clear();
-            session.lease = Lease::default();
+            session.lease.set_rights(Rights::Anybody);
             write_simple(out, "RESET");
         }
         "publish" => return pubsub::publish(session, command, site, context),

@@ -6,13 +6,14 @@ mod authentication;
 mod commands;
 mod pubsub;
 
-use channels::Subscription;
+use channels::{Rights, Subscription};
 use config::Authentication;
 use http::limits::DRAIN_IDLE_GRACE;
 use runtime::clock::milliseconds;
 use runtime::limits::ENDPOINTS;
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
+use sys::socket::Peer;
 use wire::resp::{Command, Limits, Parser, Version, write_error};
 
 use super::lease::Lease;
@@ -59,6 +60,7 @@ impl Session {
     /// A session of a client that was just accepted.
     pub(super) fn new(
         authentication: Authentication,
+        peer: Peer,
         clients: &mut Clients,
         context: &mut Context<'_, Message>,
     ) -> Self {
@@ -77,7 +79,7 @@ impl Session {
             name: Vec::new(),
             channels: Vec::new(),
             patterns: Vec::new(),
-            lease: Lease::default(),
+            lease: Lease::new(Rights::Anybody, peer.address),
             is_asked: authentication == Authentication::Required,
             before_waiting: None,
         }

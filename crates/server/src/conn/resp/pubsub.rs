@@ -37,7 +37,7 @@ fn refusal_text(refusal: Refusal) -> String {
     match refusal {
         Refusal::Denied | Refusal::NoToken => format!("NOPERM {refusal}"),
         Refusal::Busy => format!("BUSY {refusal}"),
-        Refusal::TooLarge | Refusal::Full => format!("ERR {refusal}"),
+        Refusal::TooLarge | Refusal::TooOften | Refusal::Full => format!("ERR {refusal}"),
     }
 }
 
@@ -62,8 +62,8 @@ pub(super) fn publish(
             let body = Body::of_bytes(command.argument(2));
             let publisher = Publisher { process: session.process, told: Told::ByResuming };
             let now_ms = context.now.monotonic_ms();
-            let rights = session.lease.rights();
-            match site.channels.publish(name, body, rights, Some(publisher), now_ms) {
+            let sender = session.lease.sender();
+            match site.channels.publish(name, body, sender, Some(publisher), now_ms) {
                 Ok(Some(published)) => Ok(published),
                 Ok(None) => return After::Wait,
                 Err(refusal) => Err(refusal),

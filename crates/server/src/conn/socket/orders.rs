@@ -13,7 +13,7 @@ use runtime::service::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Asked, Lease, Socket, Speaks, tell};
+use super::{Asked, Socket, Speaks, tell};
 use crate::message::Message;
 use crate::site::{Site, members_object};
 
@@ -176,7 +176,7 @@ impl Socket {
         };
         let user = rights.pass().and_then(|pass| pass.user());
         let user = user.map_or(serde_json::Value::Null, json);
-        self.lease = Lease::new(rights);
+        self.lease.set_rights(rights);
         let mut text = format!("{{\"authorized\":{user}");
         if let Some(left_ms) = self.lease.left_ms(context.now) {
             text.push_str(&format!(",\"expires_in\":{}", left_ms / 1000));
@@ -206,8 +206,8 @@ impl Socket {
         };
         // A client that gives a number wants to hear what became of its message.
         let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
-        let (rights, now_ms) = (self.lease.rights(), context.now.monotonic_ms());
-        match site.channels.publish(name, body, rights, publisher, now_ms) {
+        let (sender, now_ms) = (self.lease.sender(), context.now.monotonic_ms());
+        match site.channels.publish(name, body, sender, publisher, now_ms) {
             Ok(Some(done)) => {
                 if let Some(id) = id {
                     tell(&published(id, Ok(done)), context);

@@ -96,7 +96,7 @@ fn answer_with(
         let _valid =
             exchange.reply.field("Sec-WebSocket-Version", websocket::SUPPORTED_VERSION.as_bytes());
     }
-    if status == Status::SERVICE_UNAVAILABLE {
+    if matches!(status, Status::SERVICE_UNAVAILABLE | Status::TOO_MANY_REQUESTS) {
         exchange.reply.prepared_fields(b"Retry-After: 1\r\n");
     }
     exchange.reply.prepared_fields(fields);

@@ -57,6 +57,7 @@ impl Refused {
             }
             Self::Origin | Self::Rules(Refusal::Denied) => Status::FORBIDDEN,
             Self::Rules(Refusal::TooLarge) => Status::CONTENT_TOO_LARGE,
+            Self::Rules(Refusal::TooOften) => Status::TOO_MANY_REQUESTS,
             Self::Rules(Refusal::Full | Refusal::Busy) => Status::SERVICE_UNAVAILABLE,
         }
     }

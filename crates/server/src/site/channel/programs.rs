@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use channels::limits::MEMBERS_TOLD;
-use channels::{Offer, Outcome, Publisher, Question, Refusal, Rights, Told};
+use channels::{Offer, Outcome, Publisher, Question, Refusal, Rights, Sender, Told};
 use http::{Answer, AnswerContext};
 use wire::http::status::Status;
 
@@ -120,7 +120,7 @@ impl Site {
                 let publisher = Publisher { process: context.id, told: Told::ByResuming };
                 let (offer, now_ms) = (offer.clone(), context.now.monotonic_ms());
                 let done =
-                    self.channels.publish(channel, offer, &Rights::All, Some(publisher), now_ms);
+                    self.channels.publish(channel, offer, Sender::SERVER, Some(publisher), now_ms);
                 match done {
                     Ok(None) => return None,
                     Ok(Some(published)) => Ok(published),

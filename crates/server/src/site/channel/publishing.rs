@@ -2,7 +2,7 @@
 //!
 //! Owns what a body is: its media type says it.
 
-use channels::{Body, Offer, Outcome, Published, Publisher, Rights, Told};
+use channels::{Body, Offer, Outcome, Published, Publisher, Rights, Sender, Told};
 use http::{Answer, AnswerContext, BodyPolicy, Request};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -77,10 +77,11 @@ impl Site {
             Some(key) => Some(check_key(key).map_err(Refused::Key)?),
             None => None,
         };
+        let sender = Sender { rights, address: Some(request.peer.address) };
         let publisher = Publisher { process: context.id, told: Told::ByResuming };
         let now_ms = context.now.monotonic_ms();
         let published =
-            self.channels.publish(name, Offer { body, key }, rights, Some(publisher), now_ms);
+            self.channels.publish(name, Offer { body, key }, sender, Some(publisher), now_ms);
         published.map_err(Refused::Rules)
     }
 }

@@ -56,7 +56,7 @@ impl Site {
             name if speaks_json => Upgrade::JsonSocket(Some(name.into())),
             name => Upgrade::Socket(name.into()),
         };
-        self.upgraded = Some(Upgraded { to, rights });
+        self.upgraded = Some(Upgraded { to, rights, address: exchange.request.peer.address });
         Answer::Upgrade
     }
 
@@ -83,7 +83,7 @@ impl Site {
             );
             exchange.reply.end_head();
             let to = Upgrade::Events(name.into(), wanted.since);
-            self.upgraded = Some(Upgraded { to, rights });
+            self.upgraded = Some(Upgraded { to, rights, address: exchange.request.peer.address });
             return Answer::Upgrade;
         }
         if !self.data.rulebook.of(name).history.keeps() {

@@ -1,0 +1,143 @@
+//! How often each publisher publishes.
+//!
+//! Owns the account of each publisher for each section of rules: a user by its name, others by the address of their client. It is a time
+//! from which on the next message is within the rate (the generic cell rate algorithm, ITU-T I.371), with a second's worth at once.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+use ahash::HashMap;
+
+use crate::limits::PUBLISHERS;
+use crate::rights::Sender;
+
+const SECOND_US: u64 = 1_000_000;
+
+/// A publisher.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum By {
+    User(Arc<str>),
+    Address(IpAddr),
+}
+
+impl By {
+    /// `None`: it is the server, or a client of a Unix socket, of which one is not told from another.
+    fn of(sender: Sender<'_>) -> Option<Self> {
+        let member = sender.rights.pass().and_then(|pass| pass.member.as_ref());
+        if let Some(member) = member {
+            return Some(Self::User(Arc::clone(&member.user)));
+        }
+        sender.address.filter(|address| !address.is_unspecified()).map(|address| {
+            Self::Address(match address {
+                IpAddr::V4(_) => address,
+                // A host has a whole network of these (RFC 6177).
+                IpAddr::V6(address) => {
+                    let network = address.to_bits() >> 64 << 64;
+                    IpAddr::V6(Ipv6Addr::from_bits(network))
+                }
+            })
+        })
+    }
+}
+
+/// The accounts of publishers.
+#[derive(Debug, Default)]
+pub(super) struct Rates {
+    due_us: HashMap<(usize, By), u64>,
+}
+
+impl Rates {
+    /// Whether a publisher may publish a message now, by a section with so many a second.
+    pub(super) fn admit(
+        &mut self,
+        section: usize,
+        per_second: u32,
+        sender: Sender<'_>,
+        now_ms: u64,
+    ) -> bool {
+        let Some(by) = By::of(sender) else { return true };
+        let (now_us, step_us) = (now_ms * 1_000, SECOND_US / u64::from(per_second.max(1)));
+        if self.due_us.len() >= PUBLISHERS {
+            self.make_room(now_ms);
+        }
+        let due_us = self.due_us.entry((section, by)).or_insert(now_us);
+        let next_us = (*due_us).max(now_us) + step_us;
+        let is_within = next_us <= now_us + SECOND_US;
+        if is_within {
+            *due_us = next_us;
+        }
+        is_within
+    }
+
+    fn make_room(&mut self, now_ms: u64) {
+        self.forget_old(now_ms);
+        if self.due_us.len() >= PUBLISHERS {
+            // One of very many publishes a second's worth more.
+            let one = self.due_us.keys().next().cloned();
+            self.due_us.retain(|key, _| Some(key) != one.as_ref());
+        }
+    }
+
+    /// Forgets those that may publish a whole second's worth.
+    pub(super) fn forget_old(&mut self, now_ms: u64) {
+        self.due_us.retain(|_, due_us| *due_us > now_ms * 1_000);
+    }
+
+    /// Other rules are in force.
+    pub(super) fn clear(&mut self) {
+        self.due_us.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::member::Member;
+    use crate::rights::Rights;
+    use crate::token::Pass;
+
+    #[test]
+    fn a_publisher_has_a_second_at_once_and_then_its_rate() {
+        let mut rates = Rates::default();
+        let rights = Rights::Anybody;
+        let mut admitted = |rates: &mut Rates, address: &str, now_ms| {
+            let sender = Sender { rights: &rights, address: address.parse().ok() };
+            (0..50).filter(|_| rates.admit(0, 10, sender, now_ms)).count()
+        };
+        assert_eq!(admitted(&mut rates, "10.0.0.1", 5_000), 10);
+        assert_eq!(admitted(&mut rates, "10.0.0.2", 5_000), 10, "each has its own");
+        assert_eq!(admitted(&mut rates, "10.0.0.1", 5_300), 3);
+        assert_eq!(admitted(&mut rates, "10.0.0.1", 9_000), 10, "and no more than a second's");
+        assert_eq!(admitted(&mut rates, "2001:db8::1", 9_000), 10);
+        assert_eq!(admitted(&mut rates, "2001:db8::2", 9_000), 0, "of the same network");
+        assert_eq!(admitted(&mut rates, "0.0.0.0", 9_000), 50, "a Unix socket");
+        rates.forget_old(10_000);
+        assert!(rates.due_us.is_empty());
+    }
+
+    #[test]
+    fn a_user_is_one_publisher_wherever_it_is() {
+        let mut rates = Rates::default();
+        let user = |name: &str| Member { user: name.into(), info: None };
+        let rights = |name| Rights::Token(Pass::of_user(user(name), u64::MAX).into());
+        let (ann, bob) = (rights("ann"), rights("bob"));
+        let mut admits = |rights, address: &str, section| {
+            let sender = Sender { rights, address: address.parse().ok() };
+            rates.admit(section, 1, sender, 1_000)
+        };
+        assert!(admits(&ann, "10.0.0.1", 0) && !admits(&ann, "10.0.0.2", 0));
+        assert!(admits(&bob, "10.0.0.1", 0) && admits(&ann, "10.0.0.1", 1));
+        let server = Sender { rights: &Rights::All, address: None };
+        assert!((0..10).all(|_| rates.admit(0, 1, server, 1_000)));
+    }
+
+    #[test]
+    fn very_many_publishers_have_their_bound() {
+        let mut rates = Rates::default();
+        for number in 0..PUBLISHERS as u32 + 10 {
+            let address = Some(IpAddr::V4(number.to_be().into()));
+            rates.admit(0, 1, Sender { rights: &Rights::Anybody, address }, 1_000);
+        }
+        assert!(rates.due_us.len() <= PUBLISHERS);
+    }
+}
