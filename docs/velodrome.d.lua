@@ -274,12 +274,24 @@ function fetch(url, options) end
 ---@return string? reason "full"
 function spawn(body, ...) end
 
+---Takes a name that no other process has, on any scheduler; it is free again when the process ends.
+---@param name string
+---@return true? taken nil where it could not be taken
+---@return string? reason why
+function register(name) end
+
+---The process that has taken a name.
+---@param name string
+---@return string? process what `spawn` and `self` call it; nil where no process has the name
+---@return string? reason why that is not known
+function whereis(name) end
+
 ---The name of the own process.
 ---@return string
 function self() end
 
 ---Puts a message into the mailbox of a process, on whatever scheduler it is.
----@param name string
+---@param name string what `spawn` or `self` calls it, or a name that it has taken
 ---@param message any a string, a number, a boolean, or a table of these
 ---@return true? there nil where it could not be put there
 ---@return string? reason why

@@ -140,6 +140,8 @@ pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;
 pub const FETCH_BODY_SIZE: usize = 8 * 1024 * 1024;
 /// 64 KiB of an answer that a page reads piece by piece are held; then its connection is not read until the page takes them.
 pub const FETCH_STREAM_BYTES: usize = 64 * 1024;
+/// 16 names that a process has at a time; one more is refused.
+pub const NAMES_PER_PROCESS: usize = 16;
 /// 16 channels to which a page, or a process, listens at a time; one more is refused.
 pub const LISTENING_PER_PAGE: usize = 16;
 /// 8 such answers a page has at a time; a fetch that would be one more comes to nothing, and says so.

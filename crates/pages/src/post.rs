@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 
+use super::names::{Naming, ProcessOfName};
 use super::process_name::Token;
 
 /// Which letter a receipt is of: a sender may have given up one before.
@@ -29,6 +30,40 @@ pub enum Letter {
         number: LetterNumber,
         /// The message.
         message: Vec<u8>,
+    },
+    /// A process of the sender wants a name, of which the receiver is the home.
+    Register {
+        /// The name.
+        name: Box<str>,
+        /// The process.
+        process: ProcessOfName,
+        /// The letter's number.
+        number: LetterNumber,
+    },
+    /// A process of the sender has ended, and its name is free.
+    Free {
+        /// The name.
+        name: Box<str>,
+        /// The process.
+        process: ProcessOfName,
+    },
+    /// A process of the sender asks whose a name is.
+    Whereis {
+        /// The name.
+        name: Box<str>,
+        /// The mailbox of the process.
+        from: ProcessId,
+        /// The letter's number.
+        number: LetterNumber,
+    },
+    /// What became of that.
+    Named {
+        /// The mailbox of the process.
+        to: ProcessId,
+        /// The letter's number.
+        number: LetterNumber,
+        /// What became of it.
+        naming: Naming,
     },
     /// What became of a message.
     Receipt {
@@ -86,7 +121,8 @@ impl Outgoing {
 
     /// Takes back a letter that has not left.
     pub(super) fn withdraw(&mut self, withdrawn: LetterNumber) {
-        let is_it = |letter: &Letter| matches!(letter, Letter::Message { number, .. } if *number == withdrawn);
+        // One that asks for a name is not taken back: the name is freed behind it.
+        let is_it = |letter: &Letter| matches!(letter, Letter::Message { number, .. } | Letter::Whereis { number, .. } if *number == withdrawn);
         self.letters.retain(|(_, letter)| !is_it(letter));
     }
 

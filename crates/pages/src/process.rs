@@ -11,6 +11,7 @@ use script::engine::{Run, ScriptError};
 use super::counts::RowIndex;
 use super::delivery::Delivery;
 use super::family::{Budget, Family, Member};
+use super::process_name::Name;
 use super::set::Page;
 
 /// Which one, on its scheduler.
@@ -30,6 +31,8 @@ pub(super) struct Life {
     pub(super) deadline_ns: u64,
     /// Its mailbox, from the first time somebody may write to it.
     pub(super) mailbox: Option<ProcessId>,
+    /// The names that it has taken.
+    pub(super) names: Vec<(Box<str>, Name)>,
     /// What it shares with those that it spawned, and with who spawned it.
     pub(super) family: Option<Member>,
     /// Whose CPU budget it uses.
@@ -57,6 +60,7 @@ impl Life {
             row,
             deadline_ns,
             mailbox: None,
+            names: Vec::new(),
             family: None,
             budget: Budget::Own,
             progress,

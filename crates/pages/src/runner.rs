@@ -98,6 +98,7 @@ pub struct Runner {
     pub(super) publications: Rc<super::publications::Publications>,
     /// The channels that they listen to.
     pub(super) listening: super::listening::Listening,
+    pub(super) names: super::names::Names,
     pub(super) at_work: Arc<AtWork>,
 }
 
@@ -141,6 +142,7 @@ impl Runner {
             log_gate: Rc::default(),
             publications: Rc::default(),
             listening: super::listening::Listening::default(),
+            names: super::names::Names::default(),
             at_work: Arc::default(),
         };
         runner.load(sets);

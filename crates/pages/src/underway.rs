@@ -41,6 +41,7 @@ impl Runner {
     pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
         self.fetches.unwant(key);
         self.listening.end(key);
+        self.free_names(life.names);
         if let Some(mailbox) = life.mailbox {
             // What has not left is taken back with its sender: who is gone has no letter here.
             let _nobody_is_told = self.give_up_word(mailbox);

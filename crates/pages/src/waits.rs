@@ -48,6 +48,14 @@ impl Runner {
             Wait::Listen(name) => self.listen(key, name),
             Wait::Hear { number, time } => self.hear(key, number, time.map_or(u64::MAX, at)),
             Wait::StopListening(number) => self.stop_listening(key, number),
+            Wait::Register(name) => {
+                let mailbox = self.mailbox_of(key, life)?;
+                self.register(&name, mailbox, life, moment)
+            }
+            Wait::Whereis(name) => {
+                let mailbox = self.mailbox_of(key, life)?;
+                self.whereis(&name, mailbox, moment)
+            }
             Wait::Spawn(body) => Met::Now(self.spawn(&body, life, moment)),
             Wait::Name => {
                 let mailbox = self.mailbox_of(key, life)?;
@@ -101,8 +109,7 @@ impl Runner {
         let number = self.outgoing.number();
         self.outgoing.add(endpoint, Letter::Message { to, token, from, number, message });
         self.mailboxes.set_awaits(from, Awaits::Word(number));
-        let word_ns = nanoseconds(LETTER_WORD);
-        Met::Later { due_ns: moment.now_ns.saturating_add(word_ns) }
+        Met::Later { due_ns: word_due_ns(moment) }
     }
 
     /// A process goes on that has nothing to be given: one that waited for word of its letter has waited long enough.
@@ -150,6 +157,16 @@ impl Runner {
                 let outcome = self.put((to, token), message);
                 self.outgoing.add(from, Letter::Receipt { to: sender, number, outcome });
             }
+            Letter::Register { name, process, number } => {
+                let (naming, to) = (self.names.give(&name, process.0), process.0.mailbox);
+                self.outgoing.add(from, Letter::Named { to, number, naming });
+            }
+            Letter::Free { name, process } => self.names.free(&name, process.0),
+            Letter::Whereis { name, from: to, number } => {
+                let naming = self.names.find(&name);
+                self.outgoing.add(from, Letter::Named { to, number, naming });
+            }
+            Letter::Named { to, number, naming } => self.take_naming(to, number, naming),
             Letter::Receipt { to, number, outcome } => {
                 if let Some(key) = self.mailboxes.take_word(to, number) {
                     self.hand_over(key, said_of(outcome));
@@ -227,6 +244,11 @@ impl Runner {
         let token = self.mailboxes.token(mailbox).expect("it was opened, and its process lives");
         Delivery::Text(Name { endpoint: moment.endpoint, mailbox, token }.to_string().into_bytes())
     }
+}
+
+/// When a process is told that another scheduler does not answer.
+pub(super) fn word_due_ns(moment: Moment) -> u64 {
+    moment.now_ns.saturating_add(nanoseconds(LETTER_WORD))
 }
 
 /// What a page is told that reads an answer which is over, or is another's.

@@ -100,7 +100,7 @@ mod tests {
     fn a_publisher_has_a_second_at_once_and_then_its_rate() {
         let mut rates = Rates::default();
         let rights = Rights::Anybody;
-        let mut admitted = |rates: &mut Rates, address: &str, now_ms| {
+        let admitted = |rates: &mut Rates, address: &str, now_ms| {
             let sender = Sender { rights: &rights, address: address.parse().ok() };
             (0..50).filter(|_| rates.admit(0, 10, sender, now_ms)).count()
         };

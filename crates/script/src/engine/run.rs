@@ -229,6 +229,10 @@ pub enum Wait {
     ReadFetched(u64),
     /// Nothing: the rest of such a body is not wanted. Resume with [`Reply::Nothing`].
     CloseFetched(u64),
+    /// A name for its process: resume with [`Reply::Nothing`] when it has it, else with two texts, the second of which says why not.
+    Register(Vec<u8>),
+    /// The process that has this name: resume with its own name, or with [`Reply::Nothing`].
+    Whereis(Vec<u8>),
     /// The messages of a channel: resume with a number by which they are heard, or with two texts, the second of which says why not.
     Listen(Vec<u8>),
     /// The next of them: resume with three texts (its number, what it is, and how many before it were lost) and the message; with [`Reply::Nothing`]

@@ -48,6 +48,8 @@ tags! {
     LISTEN = 17;
     HEAR = 18;
     STOP_LISTENING = 19;
+    REGISTER = 20;
+    WHEREIS = 21;
 }
 
 #[cfg(test)]

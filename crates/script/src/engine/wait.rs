@@ -8,8 +8,8 @@ use crate::engine::fetch::Fetch;
 use crate::engine::ffi::Coroutine;
 use crate::engine::run::{Clash, FormFile, Wait};
 use crate::engine::tag::{
-    CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, READ_FETCHED, READ_FILE, RECEIVE, SAVE_FILE,
-    SEND, SLEEP, SPAWN, STOP_LISTENING,
+    CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, READ_FETCHED, READ_FILE, RECEIVE, REGISTER,
+    SAVE_FILE, SEND, SLEEP, SPAWN, STOP_LISTENING, WHEREIS,
 };
 
 impl Wait {
@@ -33,6 +33,8 @@ impl Wait {
             SPAWN => Self::Spawn(text(2)),
             SEND => Self::Send { to: text(2), message: text(3) },
             RECEIVE => Self::Receive(time_or_none(stack.number_at(2))),
+            REGISTER => Self::Register(text(2)),
+            WHEREIS => Self::Whereis(text(2)),
             LISTEN => Self::Listen(text(2)),
             HEAR => Self::Hear {
                 number: stack.number_at(2) as u64,

@@ -1,4 +1,4 @@
--- `spawn`, `self`, `send` and `receive`: page processes and their messages.
+-- `spawn`, `self`, `send`, `receive`, `register` and `whereis`: page processes, their messages and their names.
 --
 -- Owns what a message may hold (what a process begins with is copying.lua's). It crosses as bytes, so that nobody shares a table with another process, on whatever
 -- scheduler that is. Who has which name is the host's to know.
@@ -15,6 +15,8 @@ local encode, decode = kit.buffer_encode, kit.buffer_decode
 local size_max, values_max, depth_max = kit.message_size, kit.message_values, kit.message_depth
 
 local NAME, SEND, RECEIVE, SPAWN = kit.tag_NAME, kit.tag_SEND, kit.tag_RECEIVE, kit.tag_SPAWN
+local REGISTER, WHEREIS = kit.tag_REGISTER, kit.tag_WHEREIS
+local find = string.find
 
 local plain = { string = true, number = true, boolean = true, ["nil"] = true }
 
@@ -53,6 +55,39 @@ kit.publish("self", function()
   return name
 end)
 
+-- Whether this is what a process is called anyway: a name that it has taken does not begin with a digit.
+local function is_process(name)
+  return find(name, "^%d") ~= nil
+end
+
+-- The process that has a name; nil and why where nobody says so.
+local function whereis(name)
+  local process = replied(yield(WHEREIS, name))
+  if process and not is_process(process) then
+    return nil, process
+  end
+  return process
+end
+
+kit.publish("register", function(name)
+  if type(name) ~= "string" then
+    fail("register takes a name, not a " .. type(name))
+  end
+  local unheard, reason = replied(yield(REGISTER, name))
+  reason = reason or unheard
+  if reason then
+    return nil, reason
+  end
+  return true
+end)
+
+kit.publish("whereis", function(name)
+  if type(name) ~= "string" then
+    fail("whereis takes a name, not a " .. type(name))
+  end
+  return whereis(name)
+end)
+
 kit.publish("send", function(name, message)
   if type(name) ~= "string" then
     fail("send takes the name of a process and a message, not a " .. type(name))
@@ -63,6 +98,13 @@ kit.publish("send", function(name, message)
   local fine, problem = pcall(weigh, message, 0, { size = 0, values = 0 })
   if not fine then
     fail(problem)
+  end
+  if not is_process(name) then
+    local process, unheard = whereis(name)
+    if unheard then
+      return nil, unheard
+    end
+    name = process or name
   end
   local reason = replied(yield(SEND, name, encode(message)))
   if reason then

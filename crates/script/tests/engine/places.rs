@@ -95,6 +95,8 @@ const WRONG: &[(&str, &[&str])] = &[
         ],
     ),
     ("spawn", &["spawn(5)"]),
+    ("register", &["register()", "register({})"]),
+    ("whereis", &["whereis(5)"]),
     ("send", &["send(5, 1)", "send('0.1.1')", "send('0.1.1', { print })"]),
     ("receive", &["receive('x')"]),
     ("sleep", &["sleep('x')", "sleep()"]),

@@ -1,0 +1,112 @@
+//! Names that processes of pages give themselves, on all schedulers.
+//!
+//! Owns the names whose home this scheduler is: each hashes to one, which alone says whose it is. A name is freed when its process ends.
+
+use ahash::{HashMap, RandomState};
+use runtime::mailbox::Endpoint;
+
+use super::process_name::Name;
+
+/// Most bytes of a name.
+pub(super) const NAME_SIZE: usize = 255;
+
+/// What becomes of a wish for a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// The process has the name.
+    Given,
+    /// Another has it.
+    Taken,
+    /// This process has the name that was asked for.
+    Is(ProcessOfName),
+    /// No process has it.
+    Nobody,
+}
+
+/// A process, as a name leads to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessOfName(pub(super) Name);
+
+/// The names of one scheduler.
+pub(super) struct Names {
+    hash: RandomState,
+    of: HashMap<Box<str>, Name>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        // Every scheduler has to find the same home.
+        Self { hash: RandomState::with_seeds(1, 2, 3, 4), of: HashMap::default() }
+    }
+}
+
+impl Names {
+    /// The scheduler that knows whose a name is.
+    pub(super) fn home(&self, name: &str, schedulers: u16) -> Endpoint {
+        Endpoint((self.hash.hash_one(name) % u64::from(schedulers.max(1))) as u16)
+    }
+
+    /// A process wants a name.
+    pub(super) fn give(&mut self, name: &str, process: Name) -> Naming {
+        match self.of.get(name) {
+            Some(known) if *known == process => Naming::Given,
+            Some(_) => Naming::Taken,
+            None => {
+                self.of.insert(name.into(), process);
+                Naming::Given
+            }
+        }
+    }
+
+    /// Whose a name is.
+    pub(super) fn find(&self, name: &str) -> Naming {
+        self.of.get(name).map_or(Naming::Nobody, |process| Naming::Is(ProcessOfName(*process)))
+    }
+
+    /// A process has ended, or does not want its name any more.
+    pub(super) fn free(&mut self, name: &str, process: Name) {
+        if self.of.get(name) == Some(&process) {
+            self.of.remove(name);
+        }
+    }
+}
+
+/// Whether a text can be a name: what a process is called anyway begins with a digit.
+pub(super) fn is_name(text: &str) -> bool {
+    (1..=NAME_SIZE).contains(&text.len())
+        && !text.chars().any(|one| one.is_control() || one.is_whitespace())
+        && !text.starts_with(|first: char| first.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(number: u16) -> Name {
+        let text = format!("{number}.1.1.000000000000000000000000000000ab");
+        text.parse().expect("a name")
+    }
+
+    #[test]
+    fn a_name_is_one_process_until_it_is_freed() {
+        let mut names = Names::default();
+        assert_eq!(names.find("clock"), Naming::Nobody);
+        assert_eq!(names.give("clock", process(1)), Naming::Given);
+        assert_eq!(names.give("clock", process(1)), Naming::Given, "again");
+        assert_eq!(names.give("clock", process(2)), Naming::Taken);
+        names.free("clock", process(2));
+        assert_eq!(names.find("clock"), Naming::Is(ProcessOfName(process(1))));
+        names.free("clock", process(1));
+        assert_eq!((names.find("clock"), names.of.len()), (Naming::Nobody, 0));
+        let homes = |names: &Names| ["a", "b", "c"].map(|name| names.home(name, 7));
+        assert_eq!(homes(&names), homes(&Names::default()), "all schedulers agree");
+    }
+
+    #[test]
+    fn what_a_process_is_called_anyway_is_no_name() {
+        assert!(is_name("clock") && is_name("uhr-2.ä") && is_name(&"x".repeat(255)));
+        for text in ["", "a b", "a\nb", "1", &"x".repeat(256), &process(3).to_string()] {
+            assert!(!is_name(text), "{text}");
+        }
+    }
+}

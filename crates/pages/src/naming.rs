@@ -1,0 +1,124 @@
+//! Processes of pages take names, and look others up.
+//!
+//! Owns what each wait of theirs means. Whose a name is its home says: at once where that is here, else by a letter.
+
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+
+use super::delivery::{Delivery, Met};
+use super::mailbox::Awaits;
+use super::names::{NAME_SIZE, Naming, ProcessOfName, is_name};
+use super::post::{Letter, LetterNumber};
+use super::process::Life;
+use super::process_name::Name;
+use super::runner::{Moment, Runner};
+use super::waits::word_due_ns;
+use crate::limits::NAMES_PER_PROCESS;
+
+// The text below says it.
+const _: () = assert!(NAME_SIZE == 255 && NAMES_PER_PROCESS == 16);
+
+const NO_NAME: Delivery =
+    Delivery::Refused("a name has 1 to 255 bytes, no spaces, and no digit at its beginning");
+
+impl Runner {
+    /// A process wants a name.
+    pub(super) fn register(
+        &mut self,
+        text: &[u8],
+        mailbox: ProcessId,
+        life: &mut Life,
+        moment: Moment,
+    ) -> Met {
+        let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
+            return Met::Now(NO_NAME);
+        };
+        if life.names.iter().any(|(known, _)| **known == *name) {
+            return Met::Now(Delivery::Done);
+        }
+        if life.names.len() >= NAMES_PER_PROCESS {
+            return Met::Now(Delivery::Refused("a process has at most 16 names"));
+        }
+        let Some(process) = self.process_name(moment.endpoint, mailbox) else {
+            return Met::Now(NO_NAME);
+        };
+        // It is freed with the process, whatever is answered: the home knows whose it is.
+        life.names.push((name.into(), process));
+        let home = self.names.home(name, self.schedulers);
+        if home == moment.endpoint {
+            let naming = self.names.give(name, process);
+            if naming == Naming::Taken {
+                life.names.pop();
+            }
+            return Met::Now(told(naming));
+        }
+        let number = self.outgoing.number();
+        let letter =
+            Letter::Register { name: name.into(), process: ProcessOfName(process), number };
+        self.ask_home(home, letter, mailbox, number, moment)
+    }
+
+    /// A process asks whose a name is.
+    pub(super) fn whereis(&mut self, text: &[u8], mailbox: ProcessId, moment: Moment) -> Met {
+        let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
+            return Met::Now(told(Naming::Nobody));
+        };
+        let home = self.names.home(name, self.schedulers);
+        if home == moment.endpoint {
+            return Met::Now(told(self.names.find(name)));
+        }
+        let number = self.outgoing.number();
+        let letter = Letter::Whereis { name: name.into(), from: mailbox, number };
+        self.ask_home(home, letter, mailbox, number, moment)
+    }
+
+    fn ask_home(
+        &mut self,
+        home: Endpoint,
+        letter: Letter,
+        mailbox: ProcessId,
+        number: LetterNumber,
+        moment: Moment,
+    ) -> Met {
+        self.outgoing.add(home, letter);
+        self.mailboxes.set_awaits(mailbox, Awaits::Word(number));
+        Met::Later { due_ns: word_due_ns(moment) }
+    }
+
+    /// A process has ended: its names are free.
+    pub(super) fn free_names(&mut self, names: Vec<(Box<str>, Name)>) {
+        for (name, process) in names {
+            let home = self.names.home(&name, self.schedulers);
+            if home == process.endpoint {
+                self.names.free(&name, process);
+            } else {
+                self.outgoing.add(home, Letter::Free { name, process: ProcessOfName(process) });
+            }
+        }
+    }
+
+    /// The home of a name has answered.
+    pub(super) fn take_naming(&mut self, to: ProcessId, number: LetterNumber, naming: Naming) {
+        let Some(key) = self.mailboxes.take_word(to, number) else { return };
+        if naming == Naming::Taken
+            && let Some(underway) = self.underway.get_mut(&key)
+        {
+            // The last that it asked for.
+            underway.life.names.pop();
+        }
+        self.hand_over(key, told(naming));
+    }
+
+    fn process_name(&mut self, endpoint: Endpoint, mailbox: ProcessId) -> Option<Name> {
+        let token = self.mailboxes.token(mailbox)?;
+        Some(Name { endpoint, mailbox, token })
+    }
+}
+
+fn told(naming: Naming) -> Delivery {
+    match naming {
+        Naming::Given | Naming::Nobody => Delivery::Done,
+        Naming::Taken => Delivery::Refused("another process has that name"),
+        Naming::Is(ProcessOfName(process)) => Delivery::Text(process.to_string().into_bytes()),
+    }
+}
