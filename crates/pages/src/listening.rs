@@ -37,8 +37,8 @@ impl Listening {
 
     /// A page waits no longer, as its time is over.
     pub(super) fn stop_waiting(&mut self, key: Key) {
-        if self.of.contains_key(&key) {
-            self.waiting.retain(|_, waits| *waits != key);
+        for number in self.of.get(&key).into_iter().flatten() {
+            self.waiting.remove(number);
         }
     }
 

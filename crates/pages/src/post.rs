@@ -126,14 +126,18 @@ impl Outgoing {
         self.letters.retain(|(_, letter)| !is_it(letter));
     }
 
-    /// Hands over what there is room for. Whether nothing is left.
+    /// Hands over what there is room for, to each in its order: a name is not freed before it is given. Whether nothing is left.
     pub(crate) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
     where
         M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
     {
+        let mut full: Vec<Endpoint> = Vec::new();
         for _ in 0..self.letters.len() {
             let Some((to, letter)) = self.letters.pop_front() else { break };
-            if let Err(letter) = mail.send_part(to, Box::new(letter)) {
+            if full.contains(&to) {
+                self.letters.push_back((to, letter));
+            } else if let Err(letter) = mail.send_part(to, Box::new(letter)) {
+                full.push(to);
                 self.letters.push_back((to, *letter));
             }
         }

@@ -56,7 +56,11 @@ pub const PROGRAM_BODY_SIZE: u64 = 1024 * KIB;
 /// Orders of a program in one request; each channel of a broadcast is one. Beyond: 400.
 pub const PROGRAM_ORDERS: usize = 1_000;
 
-/// Bytes of messages that a program's request publishes in a turn (256 KiB). Beyond: the rest waits for the next turn.
+/// Bytes of what has been answered to the orders of a request (16 MiB). Beyond: the orders that are left are answered with an error, but those that
+/// publish or send users away are done.
+pub const PROGRAM_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of messages and answers that a program's request makes in a turn (256 KiB). Beyond: the rest waits for the next turn.
 pub const PROGRAM_TURN_BYTES: usize = 256 * 1024;
 
 /// 1 KiB: a shorter answer of a page is not compressed; compression would save less than a packet.

@@ -65,22 +65,18 @@ enum Sign {
 }
 
 /// What a close tells of a subscriber that was too slow.
-const TOO_SLOW: CloseCode = match CloseCode::of_application(4008) {
-    Some(code) => code,
-    None => CloseCode::POLICY,
-};
+const TOO_SLOW: CloseCode = of_application(4008);
+/// Of one whose token is over.
+const TOKEN_OVER: CloseCode = of_application(4001);
+/// Of a user that a program has sent away.
+const DISMISSED: CloseCode = of_application(4003);
 
-/// What a close tells of a subscriber whose token is over.
-const TOKEN_OVER: CloseCode = match CloseCode::of_application(4001) {
-    Some(code) => code,
-    None => CloseCode::POLICY,
-};
-
-/// What a close tells of a user that a program has sent away.
-const DISMISSED: CloseCode = match CloseCode::of_application(4003) {
-    Some(code) => code,
-    None => CloseCode::POLICY,
-};
+const fn of_application(number: u16) -> CloseCode {
+    match CloseCode::of_application(number) {
+        Some(code) => code,
+        None => panic!("an application's codes are 4000 to 4999"),
+    }
+}
 
 /// Why a subscription ends with the token that it stood on.
 const EXPIRED: &str = "the token has expired";

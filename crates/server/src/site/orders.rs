@@ -59,7 +59,14 @@ pub(super) enum Order {
     Wrong(String),
 }
 
-/// An order as it is written: one of its first six is there.
+impl Order {
+    /// Whether it changes nothing.
+    pub(super) fn is_question(&self) -> bool {
+        matches!(self, Self::Members(_) | Self::History { .. } | Self::Channels(_))
+    }
+}
+
+/// An order as it is written: one of its first seven is there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'o> {

@@ -12,7 +12,7 @@ use wire::http::status::Status;
 use super::Refused;
 use super::answers::{answer_json, members_object, refuse};
 use super::publishing::published_object;
-use crate::limits::PROGRAM_TURN_BYTES;
+use crate::limits::{PROGRAM_ANSWER_BYTES, PROGRAM_TURN_BYTES};
 use crate::message::Message;
 use crate::site::exchange::Exchange;
 use crate::site::orders::{Order, read};
@@ -38,23 +38,30 @@ impl Site {
                 Err(problem) => return refuse(&Refused::Orders(problem), origin, exchange),
             },
         };
-        let mut published = 0;
+        let mut made = 0;
         while let Some(order) = batch.left.front() {
-            if published > PROGRAM_TURN_BYTES {
+            if made > PROGRAM_TURN_BYTES {
                 self.programs.yielded.push(context.id);
                 self.programs.under_way.insert(context.id, batch);
                 return Answer::Wait;
             }
             if let Order::Publish { offer, .. } = order {
-                published += offer.body.bytes().len();
+                made += offer.body.bytes().len();
             }
-            let Some(answer) = self.obey_program(order, context) else {
+            let is_full = order.is_question() && batch.answers.len() > PROGRAM_ANSWER_BYTES;
+            let answer = if is_full {
+                Some(wrong("there is no room in this answer; ask in another request"))
+            } else {
+                self.obey_program(order, context)
+            };
+            let Some(answer) = answer else {
                 self.programs.under_way.insert(context.id, batch);
                 return Answer::Wait;
             };
             if !batch.answers.is_empty() {
                 batch.answers.push(',');
             }
+            made += answer.len();
             batch.answers.push_str(&answer);
             batch.left.pop_front();
         }
