@@ -34,7 +34,8 @@ pub struct Socket {
     subscriptions: Vec<Subscription>,
     sign: Sign,
     lease: Lease,
-    asked: Option<Asked>,
+    // Seldom there, and there may be a million sockets.
+    asked: Option<Box<Asked>>,
 }
 
 /// The members that a client has asked for.

@@ -141,7 +141,8 @@ impl Socket {
             Err(problem) => problem,
             Ok(()) if self.asked.is_some() => "one question after the other".to_owned(),
             Ok(()) => {
-                self.asked = Some(Asked { process: context.id, channel: name.into(), id });
+                let channel = name.into();
+                self.asked = Some(Box::new(Asked { process: context.id, channel, id }));
                 return self.tell_members(site, context);
             }
         };
