@@ -153,6 +153,23 @@ fn redis_clients_authenticate_as_redis_has_it() {
 }
 
 #[test]
+fn a_page_signs_tokens() {
+    let page = format!(
+        "<% local claims = json.encode({{ sub = 'ann', exp = time.now() + 600, publish = {{ 'chat.*' }} }}) \
+        local text = crypto.base64url('{{\"alg\":\"HS256\"}}') .. '.' .. crypto.base64url(claims) -%>\
+        <%- text .. '.' .. crypto.base64url(crypto.hmac('{SECRET}', text)) -%>"
+    );
+    let plan = Plan::new().config(CONFIG).file("token.page.txt", page);
+    plan.directory.write("tokens", SECRET);
+    plan.directory.write("keys", API_KEY);
+    let server = plan.start();
+    let token = server.get("/token").body;
+    let bearer = format!("Bearer {}", String::from_utf8_lossy(&token).trim());
+    let answer = ask(&server, "POST", "/channels/chat.a", &[("Authorization", &*bearer)], b"x");
+    assert_eq!(answer.status, 200, "{bearer}");
+}
+
+#[test]
 fn keys_that_cannot_be_read_refuse_the_start() {
     for (tokens, problem) in [
         ("short", "the token_keys `"),
