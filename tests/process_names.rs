@@ -22,7 +22,7 @@ const END: &str = "<% response:write(tostring(send(request.query.name, 'end'))) 
 
 const WHERE: &str = "<% response:write(tostring(whereis(request.query.name))) %>";
 
-/// What is refused, and what a page itself may do.
+/// Names that are refused, and those that a page itself takes.
 const OWN: &str = "<% local told = {} \
     for _, name in ipairs({ '', 'a b', self(), ('x'):rep(256) }) do told[#told + 1] = select(2, register(name)) end \
     for i = 1, 17 do told[5] = select(2, register('n' .. i)) end \

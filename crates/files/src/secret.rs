@@ -16,11 +16,11 @@ const OPEN_TO_OTHERS: u32 = 0o066;
 /// How an operator makes a secret.
 const MAKE: &str = "make one with: openssl rand -base64 32";
 
-/// What is in a file of secrets.
+/// A file of secrets that was read.
 #[derive(Clone)]
 pub struct SecretFile {
     text: String,
-    /// What is not right about the file, though it is good enough.
+    /// A fault of the file that does not keep it from being used.
     pub warning: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Pages listen to channels, and hear messages.
 //!
-//! Owns what each wait of theirs means, and the form in which a message is handed over. Who listens to what is `listening`'s.
+//! Owns what each wait of theirs means, and the form in which a message is handed over. The tables of subscriptions are in `listening`.
 
 use channels::{Heard, Kind, ListenerNumber};
 

@@ -23,7 +23,7 @@ pub enum ChannelWish {
 #[derive(Default)]
 pub(super) struct Listening {
     pub(super) of: HashMap<Key, Vec<ListenerNumber>>,
-    /// Who waits: for a subscription, or for the next message of one.
+    /// The page that waits for a subscription, or for the next message of one.
     pub(super) waiting: HashMap<ListenerNumber, Key>,
     pub(super) wishes: Vec<ChannelWish>,
     pub(super) last: ListenerNumber,

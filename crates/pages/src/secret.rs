@@ -1,6 +1,6 @@
 //! The secret that cookies of pages are signed with: read from its file, or drawn at the start.
 //!
-//! Owns which it is. What is a good file is `files`' to say.
+//! Owns which it is. Which file is good `files` says.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use script::engine::Keys;
 pub struct Secret {
     /// What pages sign with.
     pub keys: Keys,
-    /// What is not right about the file, though it is good enough.
+    /// A fault of the file that does not keep it from being used.
     pub warning: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use files::secret::{SecretFault, SecretFile};
 pub struct ChannelKeys {
     tokens: TokenKeys,
     api: ApiKeys,
-    /// What is not right about their files, though they are good enough.
+    /// Faults of their files that do not keep them from being used.
     pub warnings: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl ChannelKeys {
     /// The keys of the configured files.
     ///
     /// # Errors
-    /// What is wrong with one.
+    /// When one cannot be used.
     pub(crate) fn load(settings: &config::ChannelKeys, roots: &[Root]) -> Result<Self, KeysError> {
         let mut keys = Self::default();
         if let Some(path) = &settings.token_keys {
