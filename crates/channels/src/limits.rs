@@ -60,7 +60,7 @@ pub const TOKEN_PATTERNS: usize = 100;
 pub const MEMBER_INFO_SIZE: usize = 1024;
 
 /// Bytes of the members of all channels on one scheduler, and of those channels whose home it is (64 MiB). Beyond: subscribing to a channel
-/// with presence is refused.
+/// with presence is refused to a client with a user.
 pub const MEMBERS_BYTES: usize = 64 * 1024 * 1024;
 
 /// Members that an answer names at most; it tells how many there are in any case.

@@ -123,13 +123,19 @@ impl Rulebook {
     /// The rules of a channel that is configured.
     #[must_use]
     pub fn configured(&self, name: &str) -> Option<&Arc<Rules>> {
-        self.rules.iter().find(|(glob, _)| glob.matches(name)).map(|(_, rules)| rules)
+        self.section(name).map(|(_, rules)| rules)
     }
 
-    /// Which section a channel's rules are.
-    #[must_use]
-    pub(crate) fn section(&self, name: &str) -> Option<usize> {
-        self.rules.iter().position(|(glob, _)| glob.matches(name))
+    /// The same, with the number of their section.
+    pub(crate) fn section(&self, name: &str) -> Option<(usize, &Arc<Rules>)> {
+        let mut sections = self.rules.iter().enumerate();
+        let (number, (_, rules)) = sections.find(|(_, (glob, _))| glob.matches(name))?;
+        Some((number, rules))
+    }
+
+    /// The rules of a channel that is not configured.
+    pub(crate) fn unnamed(&self) -> &Arc<Rules> {
+        &self.unnamed
     }
 
     /// The rules of a channel: the defaults where none are configured.

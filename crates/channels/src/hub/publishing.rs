@@ -32,14 +32,15 @@ impl Channels {
         now_ms: u64,
     ) -> Result<Option<Published>, Refusal> {
         let offer = offer.into();
-        let rules = self.rulebook.of(name);
-        let rate = rules.rate;
+        let section = self.rulebook.section(name);
+        let rules = section.map_or(self.rulebook.unnamed(), |(_, rules)| rules);
+        let rate = section.and_then(|(number, rules)| Some((number, rules.rate?)));
         let allowed = sender.rights.to_publish(name, rules).and_then(|()| {
             let fits = offer.body.bytes().len() as u64 <= rules.message_size;
             if fits { Ok(()) } else { Err(Refusal::TooLarge) }
         });
         self.counted(allowed)?;
-        if let (Some(rate), Some(section)) = (rate, self.rulebook.section(name))
+        if let Some((section, rate)) = rate
             && !self.rates.admit(section, rate, sender, now_ms)
         {
             return self.counted(Err(Refusal::TooOften));

@@ -25,8 +25,11 @@ impl Channels {
     ) -> Result<Subscription, Refusal> {
         let Subscriber { process, format, rights } = subscriber;
         self.check_subscribe(name, rights)?;
-        let room = self.check_member(name);
-        self.counted(room)?;
+        let member = rights.pass().and_then(|pass| pass.member.clone());
+        if member.is_some() {
+            let room = self.check_member(name);
+            self.counted(room)?;
+        }
         let place = self.find_or_make(name)?;
         let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
         let (audience, seat) = channel.join(process, format, since);
@@ -35,7 +38,6 @@ impl Channels {
         }
         self.subscriptions += 1;
         self.recount(place);
-        let member = rights.pass().and_then(|pass| pass.member.clone());
         if let Some(member) = &member {
             self.add_user(place, process, member);
         }
