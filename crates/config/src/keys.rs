@@ -10,12 +10,13 @@ use super::limit_keys::LIMITS;
 use super::listener::LISTENER;
 use super::log::{ADMIN, LOG};
 use super::pages::PAGES;
+use super::processes::PROCESS;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::top_keys::TOP;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 17] = [
+pub static SECTIONS: [&SectionKeys; 18] = [
     &TOP,
     &LISTENER,
     &HOST,
@@ -30,6 +31,7 @@ pub static SECTIONS: [&SectionKeys; 17] = [
     &PAGES,
     &CHANNEL,
     &CHANNELS,
+    &PROCESS,
     &LIMITS,
     &LOG,
     &ADMIN,

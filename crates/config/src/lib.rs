@@ -27,10 +27,12 @@ mod listener;
 mod log;
 mod method;
 mod model;
+mod named_modules;
 mod page_name;
 mod pages;
 mod printed;
 mod problem;
+mod processes;
 mod quantity;
 mod read;
 mod request_path;
@@ -59,10 +61,12 @@ pub use model::{
     FileCache, FileRules, Header, Host, Listener, Matcher, MediaType, Overrides, Protocol, Respond,
     Route, RouteAction, Steering,
 };
+pub use named_modules::{ModuleUser, NamedModule};
 pub use page_name::PageName;
 pub use pages::{PageCode, PageErrors, Pages};
 pub use printed::{defaults, table};
 pub use problem::{ConfigErrors, Place, Problem};
+pub use processes::{ProcessBegin, SiteProcess};
 pub use quantity::{QuantityError, parse_duration, parse_size};
 pub use restart::needs_restart;
 pub use target::{Part, Spot, Target};

@@ -4,6 +4,7 @@
 //! for. Those of pages equal `script::limits`, those of connections `http::limits`: the server, which knows both, holds them
 //! against each other.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 const KIB: u64 = 1024;
@@ -200,3 +201,10 @@ pub const CHANNEL_MESSAGE_SIZE_MAX: u64 = 64 * 1024;
 
 /// Messages a second that a channel's `rate` may be: so many microseconds has a second.
 pub const CHANNEL_RATE_MAX: u64 = 1_000_000;
+
+/// 64 `[[process]]`: one more is refused, because each may have a scheduler busy for as long as a family of processes may.
+pub const SITE_PROCESSES_MAX: usize = 64;
+
+/// A second to 365 days between two begins of a process of the site; anything else is refused as a value. What is to happen more often waits in a
+/// process of its own.
+pub const SITE_PROCESS_EVERY: RangeInclusive<Duration> = Duration::from_secs(1)..=DEADLINE_MAX;

@@ -1,7 +1,6 @@
 //! The configuration as meant: plain data, defaults filled in, every value checked.
 //!
-//! Owns the shape. Never reads text (the files beside it do) and decides nothing about a request
-//! (`route` does).
+//! Owns the shape. Never reads text (the files beside it do) and decides nothing about a request (`route` does).
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use wire::network::Network;
 
 use super::{
     Address, Admin, ChannelKeys, ChannelRules, Glob, HostName, Limits, Log, Method, PageErrors,
-    Pages, Place, Target,
+    Pages, Place, SiteProcess, Target,
 };
 use crate::limits;
 
@@ -20,7 +19,7 @@ use crate::limits;
 pub struct Config {
     /// The name of the file it was read from, for messages.
     pub file_name: String,
-    /// How many schedulers to run; `None` for one per core this process may use.
+    /// How many schedulers run; `None` for one per core this process may use.
     pub schedulers: Option<NonZeroUsize>,
     /// Whether each scheduler's thread is bound to one core.
     pub pin: bool,
@@ -56,6 +55,8 @@ pub struct Config {
     pub channel_origins: Vec<String>,
     /// The files of the keys of channels.
     pub channel_keys: ChannelKeys,
+    /// Processes without a request.
+    pub processes: Vec<SiteProcess>,
     /// Bounds and deadlines of requests and connections.
     pub limits: Limits,
     /// What is logged, how and where to.
@@ -90,6 +91,7 @@ impl Config {
             channels: Vec::new(),
             channel_origins: Vec::new(),
             channel_keys: ChannelKeys::default(),
+            processes: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),

@@ -10,7 +10,7 @@ use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
 use super::quantity::{spoken_duration, spoken_size};
 use super::section::Section;
 use super::value::{boolean, path};
-use super::{AppPresence, Config, Problems, RouteAction};
+use super::{AppPresence, Problems};
 use crate::limits;
 
 /// `[pages]`. Sizes are bytes.
@@ -377,19 +377,6 @@ pub(super) fn check(section: &Section<'_>, pages: &mut Pages, problems: &mut Pro
         let (budget, slice) = (spoken_duration(pages.cpu_budget), spoken_duration(pages.slice));
         let told = format!("`cpu_budget` ({budget}) is less than `slice` ({slice})");
         problems.at(item.offset, told);
-    }
-}
-
-/// A route that names a module needs the directory of app modules, and pages that are enabled.
-pub(super) fn check_modules(config: &mut Config, problems: &mut Problems) {
-    let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
-    for route in hosts.flat_map(|host| &host.routes) {
-        let RouteAction::Module(name) = &route.action else { continue };
-        config.app.presence = AppPresence::Required;
-        if !config.pages.enabled {
-            let told = format!("the module `{name}` cannot run: `enabled` of [pages] is false");
-            problems.add(Some(route.place), told);
-        }
     }
 }
 

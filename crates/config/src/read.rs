@@ -11,7 +11,9 @@ use super::channels::{self, CHANNELS};
 use super::files::{self, FILES};
 use super::limit_keys::{self, LIMITS};
 use super::log::{ADMIN, LOG};
+use super::named_modules;
 use super::pages::{self, PAGES};
+use super::processes;
 use super::section::Section;
 use super::top_keys::TOP;
 use super::wording::shown;
@@ -76,13 +78,14 @@ fn read_top(
     top.apply(&mut config, base, problems);
     read_sections(top, &mut config, base, problems);
     config.channels = channels::read(top, &config.channel_keys, base, problems);
+    config.processes = processes::read(top, problems);
     config.listeners = listener::read(top, overrides, &config.channel_keys, base, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);
     config.hosts = host::read_all(top, &config.default_host.files, base, problems);
     config.default_host = host::read_default(top, config.default_host.files, base, problems);
-    pages::check_modules(&mut config, problems);
+    named_modules::check(&mut config, problems);
     config
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::choice::choice;
 use super::item::Item;
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, size, text, whole, word};
+use super::value::{borrowed_text, cannot_be, module_name, size, text, whole};
 use super::{
     CacheRule, FileRules, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
     Target, field, files, host_name, json, request_path, route_keys,
@@ -222,19 +222,6 @@ fn respond_status(item: &Item<'_>) -> Result<u16, String> {
 }
 
 /// As `require` takes it: `api`, `shop.basket`.
-fn module_name(item: &Item<'_>) -> Result<String, String> {
-    let name = word(item)?;
-    let is_piece = |piece: &str| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        !piece.is_empty() && piece.bytes().all(known)
-    };
-    if name.split('.').all(is_piece) {
-        return Ok(name);
-    }
-    let why = "a module is named without `.lua`, with dots for directories: \"shop.basket\"";
-    Err(cannot_be(item, &name, why))
-}
-
 fn methods(section: &Section<'_>, problems: &mut Problems) -> Vec<Method> {
     let words = Method::ALL.map(|method| (method.as_str(), method));
     let methods = section.list("methods", problems, |item| choice(item, &words));

@@ -194,6 +194,13 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "What holds for all channels.",
         },
         Key {
+            name: "process",
+            value: Value::Section { takes: "sections `[[process]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "[Processes of the site](modules.md#processes-of-the-site): they run without any request.",
+        },
+        Key {
             name: "limits",
             value: Value::Section { takes: "section `[limits]`" },
             absent: Absent::Words("see below"),

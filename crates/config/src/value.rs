@@ -133,6 +133,20 @@ pub(super) fn path(item: &Item<'_>, base: &Path) -> Result<PathBuf, String> {
     Ok(base.join(text))
 }
 
+/// The name of an app module.
+pub(super) fn module_name(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?;
+    let is_piece = |piece: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        !piece.is_empty() && piece.bytes().all(known)
+    };
+    if name.split('.').all(is_piece) {
+        return Ok(name);
+    }
+    let why = "a module is named without `.lua`, with dots for directories: \"shop.basket\"";
+    Err(cannot_be(item, &name, why))
+}
+
 /// The text of a value that is of the right type and yet wrong.
 pub(super) fn cannot_be(item: &Item<'_>, text: &str, why: &str) -> String {
     format!("`{}` cannot be \"{}\": {why}", shown(item.key), shown(text))

@@ -197,7 +197,7 @@ impl Counters {
         &mut self.row_mut(row).counts
     }
 
-    /// All that were asked for, in the order of their first requests, and their sum. `waiting` are the pages under way: the
+    /// All that were asked for or begun, in that order, and their sum. `waiting` are the pages under way: the
     /// row, whether it was spawned, and the bytes held; `families` the requests of which processes live, with what these hold.
     pub(super) fn report(
         &self,
@@ -222,7 +222,8 @@ impl Counters {
             page.families += 1;
             page.spawned_held_bytes += bytes;
         }
-        pages.retain(|page| page.counts.requests > 0);
+        // What was never asked for may be a process of the site.
+        pages.retain(|page| page.counts.requests > 0 || page.counts.spawned > 0);
         let mut total = PageCounts::default();
         for page in &pages {
             total.add(&page.counts);

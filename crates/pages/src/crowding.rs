@@ -13,6 +13,7 @@ use script::engine::{Fault, ScriptError, State};
 use super::process::{Key, Life, Underway, Work};
 use super::runner::Runner;
 use super::set::Page;
+use super::site_processes::Outcome;
 use crate::limits::{ENDED_FOR_ROOM_MIN, PROCESSES_ENDED_AT_ONCE};
 
 impl Runner {
@@ -93,6 +94,7 @@ impl Runner {
         let Underway { work, life, .. } = underway;
         self.counters.of(life.row).add_fault(Fault::Memory);
         let page = self.end(key, life);
+        let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.now_ns);
         of.count += 1;
         // The log gets the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) = (work, self.nursery.engine_mut(), &of.first) {

@@ -36,8 +36,12 @@ mod ready;
 mod reload;
 mod runner;
 mod scan;
+mod schedule;
 mod secret;
 mod set;
+mod site_begins;
+mod site_processes;
+mod spawning;
 #[cfg(test)]
 mod stage;
 #[cfg(feature = "testing")]
@@ -64,5 +68,6 @@ pub use post::{Letter, Undelivered};
 pub use process_name::Token;
 pub use publications::Publications;
 pub use runner::{Moment, Runner, Turnout};
+pub use schedule::{ProcessPlan, UnknownZone};
 pub use secret::{Secret, SecretError};
 pub use set::{Page, PageKind, PageSet, Problem};

@@ -197,3 +197,14 @@ pub const APP_MAIN: &str = "main";
 
 /// 1 MiB of messages that pages of a scheduler publish in a turn; with more a page is told to wait.
 pub const PUBLISHED_BYTES: usize = 1024 * 1024;
+
+// ---- Processes of the site ----
+
+/// 1 s until a process of the site that failed begins again, the first time; twice as long each time after that.
+pub const PROCESS_RESTART: Duration = Duration::from_secs(1);
+/// 64 s at most until it begins again.
+pub const PROCESS_RESTART_MAX: Duration = Duration::from_secs(64);
+/// 64 s for which one has to run until its failures before that are forgotten.
+pub const PROCESS_STEADY: Duration = PROCESS_RESTART_MAX;
+/// 60 s at most between two looks at the calendar while a process waits for a time of day: so late it may be where a clock was set.
+pub const PROCESS_CALENDAR_LOOK: Duration = Duration::from_secs(60);

@@ -6,8 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ahash::HashSet;
-use config::PageErrors;
-use config::PageName;
+use config::{NamedModule, PageErrors, PageName};
 use files::rules::FileRules;
 
 use super::absent::Present;
@@ -52,8 +51,8 @@ pub struct Places<'a> {
     pub roots: &'a [PageRoot],
     /// The rules of each root with pages.
     pub rules: &'a [Arc<FileRules>],
-    /// The modules that routes name.
-    pub routed: &'a [String],
+    /// The modules that the configuration names.
+    pub named: &'a [NamedModule],
     /// The time, in seconds since 1970.
     pub unix_seconds: u64,
 }
@@ -68,7 +67,7 @@ pub fn load(
     before: Before<'_>,
     settings: &config::Pages,
 ) -> Result<Vec<Arc<PageSet>>, PagesError> {
-    let Places { roots, rules, routed, unix_seconds } = places;
+    let Places { roots, rules, named, unix_seconds } = places;
     if !settings.enabled {
         return Ok(roots.iter().map(|_| Arc::default()).collect());
     }
@@ -88,7 +87,7 @@ pub fn load(
         let mut walked = walk(&root.root, PageName::of_module)?;
         let before = before.of(root);
         walked.recall(before.into_iter().flat_map(|set| &set.newest).map(Newest::name));
-        sets.push(modules::of_walk(root, walked, before, (routed, unix_seconds), &mut compiler)?);
+        sets.push(modules::of_walk(root, walked, before, (named, unix_seconds), &mut compiler)?);
     }
     Ok(sets)
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use config::PageName;
+use config::{ModuleUser, NamedModule, PageName};
 use script::engine::{EngineError, Purpose, ScriptError, State};
 
 use super::host::{LoadHost, LoadLog};
@@ -38,7 +38,7 @@ enum Blame {
     Required,
 }
 
-/// The modules that a walk brought, after those that were there before. `routed` are the names that routes have; the time is
+/// The modules that a walk brought, after those that were there before. `named` are those that the configuration names; the time is
 /// what modules see while they are loaded.
 ///
 /// # Errors
@@ -47,7 +47,7 @@ pub(super) fn of_walk(
     place: &PageRoot,
     walked: Walked,
     before: Option<&Arc<PageSet>>,
-    (routed, unix_seconds): (&[String], u64),
+    (named, unix_seconds): (&[NamedModule], u64),
     compiler: &mut Compiler,
 ) -> Result<Arc<PageSet>, EngineError> {
     let Walked { sources, directories, closed, is_cut } = walked;
@@ -55,14 +55,14 @@ pub(super) fn of_walk(
     let newest: Vec<Newest> = sources.into_iter().map(Newest::of).collect();
     if let Some(before) = before
         && before.newest == newest
-        && before.routed == routed
+        && before.named == named
         && before.directories == directories
         && before.closed == closed
     {
         return Ok(Arc::clone(before));
     }
     let mut host = LoadHost::new(unix_seconds, LoadLog::Told);
-    let mut tried = try_all(&newest, routed, &mut host, compiler)?;
+    let mut tried = try_all(&newest, named, &mut host, compiler)?;
     let is_kept = before.is_some_and(|before| breaks(&tried, before));
     let broken = tried.iter().filter(|tried| is_kept && tried.problem.is_some());
     let culprit =
@@ -79,13 +79,13 @@ pub(super) fn of_walk(
         closed,
         is_cut,
         newest,
-        routed: routed.to_vec(),
+        named: named.to_vec(),
         read_at: unix_seconds,
         culprit,
         ..PageSet::default()
     };
     for (index, page) in pages.into_iter().enumerate() {
-        if answers(&page.name, routed) {
+        if answers(&page.name, named) {
             set.paths.insert(page.name.full.clone(), index);
         }
         set.pages.push(Arc::new(page));
@@ -94,14 +94,33 @@ pub(super) fn of_walk(
 }
 
 /// Whether requests come to a module; the others are only there to be required.
-fn answers(name: &PageName, routed: &[String]) -> bool {
-    *name.full == *APP_MAIN || routed.iter().any(|routed| **routed == *name.full)
+fn answers(name: &PageName, named: &[NamedModule]) -> bool {
+    purposes(name, named).contains(&Purpose::Answers)
+}
+
+/// What a module is loaded for; one that nothing names is there to be required.
+fn purposes(name: &PageName, named: &[NamedModule]) -> Vec<Purpose> {
+    let is_main = *name.full == *APP_MAIN;
+    let mut purposes: Vec<_> = is_main.then_some(Purpose::Answers).into_iter().collect();
+    for named in named.iter().filter(|named| *named.name == *name.full) {
+        let purpose = match named.by {
+            ModuleUser::Route => Purpose::Answers,
+            ModuleUser::Process => Purpose::Process,
+        };
+        if !purposes.contains(&purpose) {
+            purposes.push(purpose);
+        }
+    }
+    if purposes.is_empty() {
+        purposes.push(Purpose::Required);
+    }
+    purposes
 }
 
 /// Runs every module once in an engine of its own. One that a route names and that is not there is one with a problem.
 fn try_all(
     newest: &[Newest],
-    routed: &[String],
+    named: &[NamedModule],
     host: &mut LoadHost,
     compiler: &mut Compiler,
 ) -> Result<Vec<Tried>, EngineError> {
@@ -120,8 +139,9 @@ fn try_all(
         adopt(engine)?;
         for tried in tried.iter_mut().filter(|tried| tried.problem.is_none()) {
             let name = &tried.newest.name;
-            let purpose = if answers(name, routed) { Purpose::Answers } else { Purpose::Required };
-            let loaded = engine.load_module(&name.full, &name.file, purpose, host);
+            let loaded = purposes(name, named).into_iter().try_for_each(|purpose| {
+                engine.load_module(&name.full, &name.file, purpose, host).map(drop)
+            });
             if let Err(error) = loaded {
                 let is_own = *error.page == *name.file;
                 tried.blame = if is_own { Blame::Module } else { Blame::Required };
@@ -134,9 +154,9 @@ fn try_all(
         let unreadable = |newest: &Newest| Tried::of(newest, newest.text.as_ref().err().cloned());
         tried.extend(newest.iter().map(unreadable));
     }
-    for name in routed {
-        if !newest.iter().any(|newest| *newest.name.full == **name) {
-            tried.push(Tried::missing(name));
+    for named in named {
+        if !tried.iter().any(|tried| *tried.newest.name.full == *named.name) {
+            tried.push(Tried::missing(named));
         }
     }
     Ok(tried)
@@ -214,10 +234,10 @@ impl Tried {
         Self { newest, problem, strangers: Vec::new(), blame: Blame::Text }
     }
 
-    fn missing(module: &str) -> Self {
-        let problem =
-            Problem { line: 0, column: 0, what: "is not there, and a route names it".to_owned() };
-        let name = PageName::of_missing_module(module);
+    fn missing(module: &NamedModule) -> Self {
+        let what = format!("is not there, and {} names it", module.by.as_str());
+        let problem = Problem { line: 0, column: 0, what };
+        let name = PageName::of_missing_module(&module.name);
         let newest = Newest { name, text: Err(problem.clone()) };
         Self::of(&newest, Some(problem))
     }

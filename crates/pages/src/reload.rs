@@ -161,6 +161,7 @@ impl Runner {
     /// Puts a set of modules in force in both engines; or the page for which there was no room.
     fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
         provide(&mut self.engine, set)?;
+        self.renew_processes();
         if let Err((page, mut error)) = self.nursery.take_over(set) {
             let told = "there is no memory for the app modules in the engine of processes; those before stay in force there";
             told.clone_into(&mut error.message);

@@ -99,6 +99,7 @@ pub struct Runner {
     /// The channels that they listen to.
     pub(super) listening: super::listening::Listening,
     pub(super) names: super::names::Names,
+    pub(super) site_processes: super::site_processes::SiteProcesses,
     pub(super) at_work: Arc<AtWork>,
 }
 
@@ -143,6 +144,7 @@ impl Runner {
             publications: Rc::default(),
             listening: super::listening::Listening::default(),
             names: super::names::Names::default(),
+            site_processes: super::site_processes::SiteProcesses::default(),
             at_work: Arc::default(),
         };
         runner.load(sets);

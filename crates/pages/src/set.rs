@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use config::PageName;
+use config::{NamedModule, PageName};
 use files::media_type;
 use files::rules::FileRules;
 use files::rules::Root;
@@ -114,8 +114,8 @@ pub struct PageSet {
     pub(super) names_modules: bool,
     /// Of modules: all of them as they are on the disk, which need not be in force.
     pub(super) newest: Vec<Newest>,
-    /// Of modules: the names that routes have.
-    pub(super) routed: Vec<String>,
+    /// Of modules: those that the configuration names.
+    pub(super) named: Vec<NamedModule>,
     /// Of modules: when they were read, in seconds since 1970; all engines load them at that time.
     pub(super) read_at: u64,
     /// Of modules: the file that most likely is to blame when the newest texts are not in force.

@@ -18,6 +18,7 @@ use super::process::{Key, ProcessState, Work};
 use super::publications::Publications;
 use super::ready::Used;
 use super::runner::{Moment, Runner, Turnout};
+use super::site_processes::again;
 use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART};
 
 impl Runner {
@@ -41,6 +42,7 @@ impl Runner {
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let clock_ns = sys::clock::monotonic_ns;
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
+        self.begin_site_processes(moment, unix_seconds);
         for process in self.go_on_by_turns(moment, unix_seconds) {
             context.command(Command::Resume(process));
         }
@@ -60,7 +62,8 @@ impl Runner {
             // The scheduler they are for is busy: asking all the time would make this one so, too.
             context.wake_after_ms(LETTERS_RETRY_MS);
         }
-        if let Some(due_ns) = self.alarms.next_ns() {
+        let looks = [self.alarms.next_ns(), self.site_processes.look_ns(now_ns, unix_seconds)];
+        for due_ns in looks.into_iter().flatten() {
             context.wake_at_ns(due_ns);
         }
     }
@@ -72,7 +75,7 @@ impl Runner {
 
     /// Those who have used little go on first, as long as all of them together take no longer than one of them may; then
     /// one that has used much, whatever they took. The requests among them are returned.
-    fn go_on_by_turns(&mut self, moment: Moment, unix_seconds: u64) -> Vec<ProcessId> {
+    pub(super) fn go_on_by_turns(&mut self, moment: Moment, unix_seconds: u64) -> Vec<ProcessId> {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
         self.hear_alarms();
@@ -138,9 +141,12 @@ impl Runner {
                     publications: &publications,
                     unix_seconds,
                 };
-                if let Turnout::Failed(page, Some(error)) = self.go_on(key, &mut host, moment)
+                let turnout = self.go_on(key, &mut host, moment);
+                let rest = self.end_site_process(key, &turnout);
+                if let Turnout::Failed(page, Some(mut error)) = turnout
                     && family.is_none_or(|family| family.may_tell(moment.now_ns))
                 {
+                    error.message.extend(rest.map(again));
                     self.failures.push((page, error));
                 }
                 None

@@ -2,7 +2,6 @@
 //!
 //! Owns what each wait means. Never resumes a request: it says who is ready.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use runtime::clock::nanoseconds;
@@ -11,14 +10,13 @@ use runtime::slots::ProcessId;
 use script::engine::{BodyDelivery, Fetch, Wait};
 
 use super::delivery::{Delivery, Fetched, Met};
-use super::family::{Budget, Member};
 use super::mailbox::{Awaits, Put};
 use super::post::{Letter, Undelivered};
 use super::process::{Key, Life};
 use super::process_name::{Name, Token};
 use super::runner::{Moment, Runner};
 use crate::fetch::{Client, Failure, Got, Number};
-use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD, PROCESSES_READY_MAX};
+use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD};
 use crate::uploads::Told;
 
 impl Runner {
@@ -175,31 +173,6 @@ impl Runner {
         }
     }
 
-    /// Makes a process; what the page is told, which is its name, or that there is no room.
-    fn spawn(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
-        if self.ready.processes.len() >= PROCESSES_READY_MAX {
-            return FULL;
-        }
-        let sets = self.roots.iter().map(|loaded| &loaded.set);
-        let Ok(engine) = self.nursery.open(sets) else {
-            return Delivery::Failed("there is no memory for an engine that runs processes");
-        };
-        let first = || Member::first(moment.now_ns, engine.open_account());
-        let family = parent.family.get_or_insert_with(first);
-        let Some(family) = family.join() else { return FULL };
-        let account = family.family().account();
-        let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
-        let key = Key::Spawned(self.mailboxes.next_id());
-        let Some(mailbox) = self.mailboxes.open(key) else { return FULL };
-        self.counters.of(parent.row).spawned += 1;
-        let mut life = Life::new(Arc::clone(&parent.page), parent.row, u64::MAX);
-        life.mailbox = Some(mailbox);
-        life.family = Some(family);
-        life.budget = Budget::Shared;
-        let _waits = self.yield_turn(key, run, life, None);
-        self.name_of(moment, mailbox)
-    }
-
     /// Has something fetched, at the end of the turn.
     fn begin_fetch(&mut self, mut fetch: Fetch, key: Key, life: &Life, moment: Moment) -> Met {
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
@@ -240,7 +213,7 @@ impl Runner {
     }
 
     /// What a process is told of another's name, or its own.
-    fn name_of(&mut self, moment: Moment, mailbox: ProcessId) -> Delivery {
+    pub(super) fn name_of(&mut self, moment: Moment, mailbox: ProcessId) -> Delivery {
         let token = self.mailboxes.token(mailbox).expect("it was opened, and its process lives");
         Delivery::Text(Name { endpoint: moment.endpoint, mailbox, token }.to_string().into_bytes())
     }
@@ -256,10 +229,6 @@ const CLOSED: &str = "the answer is closed";
 
 /// What a process is told that does what it has nothing to do it with: `spawn` copies no request, no response and no files.
 const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only what answers a request can do that");
-
-/// What a page is told that spawns where there is no room: too many processes come of its request, or those of all requests hold
-/// too much memory, or too many of them have work to do.
-const FULL: Delivery = Delivery::Refused("full");
 
 /// What the sender of a message is told.
 fn said_of(outcome: Result<(), Undelivered>) -> Delivery {

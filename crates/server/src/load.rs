@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
-use pages::{Before, PagesError, Secret, SecretError};
+use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
 use self::taken::Taken;
 use crate::channel_keys::{ChannelKeys, KeysError};
@@ -68,6 +68,13 @@ pub enum LoadError {
     Config(ConfigErrors),
     /// There is nothing to sign cookies with.
     Secret(SecretError),
+    /// A process of the site begins at times of a zone that is not known.
+    Zone {
+        /// The configuration.
+        file: String,
+        /// Which.
+        zone: UnknownZone,
+    },
     /// A file of keys of channels cannot be used.
     ChannelKeys(KeysError),
     /// A root is in the directory of the app modules.
@@ -123,6 +130,7 @@ impl fmt::Display for LoadError {
             ),
             Self::Config(errors) => errors.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
+            Self::Zone { file, zone } => write!(formatter, "{file}:{}: {zone}", zone.place),
             Self::ChannelKeys(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
                 formatter,
@@ -155,6 +163,7 @@ impl LoadError {
             | Self::UploadsTaken { .. }
             | Self::Config(_)
             | Self::Secret(_)
+            | Self::Zone { .. }
             | Self::ChannelKeys(_)
             | Self::RootInApp { .. }
             | Self::ErrorPage { .. }
@@ -179,6 +188,8 @@ impl Source {
         look_for_app(&mut data)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
+        data.processes = ProcessPlan::all_of(&data.config.processes)
+            .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {

@@ -57,6 +57,9 @@ pub const NAME_SERVICE: [&str; 8] = [
     "/run/NetworkManager",
 ];
 
+/// Where time zones are read from, and which one is the machine's. A reload may name others.
+pub const TIME_ZONES: [&str; 3] = ["/usr/share/zoneinfo", "/etc/localtime", "/etc/timezone"];
+
 /// Closes everything but the openings, for this thread and those it starts from now on.
 pub fn enter(openings: &Openings) -> Sandbox {
     match restrict(openings) {

@@ -9,7 +9,7 @@ use wire::http::target::DotFiles;
 
 use channels::Rulebook;
 use config::route::{HostId, Table};
-use config::{self, Config, ConfigErrors, RouteAction};
+use config::{self, Config, ConfigErrors, NamedModule, RouteAction};
 use files::pattern::Pattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -17,7 +17,7 @@ use files::rules::{
 };
 use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings};
-use pages::{PageRoot, PageSet, Places, Secret, SetIndex};
+use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 
 use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
@@ -46,12 +46,14 @@ pub struct SiteData {
     page_rules: Vec<Arc<FileRules>>,
     /// The set of pages that each of `roots` has.
     set_of_root: Vec<SetIndex>,
-    /// The modules that routes name.
-    pub routed_modules: Vec<String>,
+    /// The modules that the configuration names.
+    pub named_modules: Vec<NamedModule>,
     /// The pages of each of `page_roots`, as they were when the configuration was read.
     pub pages: Vec<Arc<PageSet>>,
     /// What pages sign cookies with.
     pub secret: Secret,
+    /// The processes of the site.
+    pub processes: Vec<ProcessPlan>,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
     /// Their keys.
@@ -66,19 +68,12 @@ impl SiteData {
     pub fn compile(config: Config, generation: u64) -> Result<Self, ConfigErrors> {
         let table = Table::compile(&config)?;
         let mut configured: Vec<config::FileRules> = Vec::new();
-        let mut routed_modules: Vec<String> = Vec::new();
+        let named_modules = config.named_modules();
         for host in std::iter::once(&config.default_host).chain(&config.hosts) {
             let of_routes = host.routes.iter().filter_map(|route| match &route.action {
                 RouteAction::Files { rules, .. } => Some(rules),
                 _ => None,
             });
-            for route in &host.routes {
-                if let RouteAction::Module(name) = &route.action
-                    && !routed_modules.contains(name)
-                {
-                    routed_modules.push(name.clone());
-                }
-            }
             for rules in std::iter::once(&host.files).chain(of_routes) {
                 if !configured.contains(rules) {
                     configured.push(rules.clone());
@@ -104,9 +99,10 @@ impl SiteData {
             page_roots,
             page_rules,
             set_of_root,
-            routed_modules,
+            named_modules,
             pages,
             secret,
+            processes: Vec::new(),
             rulebook,
             channel_keys: ChannelKeys::default(),
         })
@@ -142,7 +138,7 @@ impl SiteData {
         Places {
             roots: &self.page_roots,
             rules: &self.page_rules,
-            routed: &self.routed_modules,
+            named: &self.named_modules,
             unix_seconds: sys::clock::realtime().0,
         }
     }

@@ -176,7 +176,11 @@ impl State {
         purpose: Purpose,
         host: &mut dyn Host,
     ) -> Result<Handler, Box<ScriptError>> {
-        let number = f64::from(u8::from(purpose == Purpose::Answers));
+        let number = match purpose {
+            Purpose::Required => 0.0,
+            Purpose::Answers => 1.0,
+            Purpose::Process => 2.0,
+        };
         self.with_room(|state| {
             state.sweep();
             let coroutine = state.take_coroutine(file)?;

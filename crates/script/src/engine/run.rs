@@ -61,6 +61,8 @@ pub enum Purpose {
     Answers,
     /// To be required by others: it gives anything.
     Required,
+    /// To be a process of the site: it gives a function.
+    Process,
 }
 
 /// The memory of several runs together: what they hold is one sum. It is closed when the last of them is over.

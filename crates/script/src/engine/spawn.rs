@@ -7,8 +7,9 @@ use std::rc::Rc;
 use crate::engine::run::{Account, MemoryBudget, Run};
 use crate::engine::state::State;
 
-/// What the loop of run.lua takes after a job that is a process of its own.
+/// What the loop of run.lua takes after a job that is a process of its own: what a page spawned, or a module.
 const SPAWNED: f64 = 2.0;
+const OF_MODULE: f64 = 5.0;
 
 impl State {
     /// An account for processes that come of one request.
@@ -25,6 +26,20 @@ impl State {
     /// Begins a process from what a page gave to [`Wait::Spawn`](crate::engine::Wait::Spawn); its memory counts on an account of this
     /// engine. The caller resumes it, now or later. `name` is the page's. None when there is no room for it.
     pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<Account>) -> Option<Run> {
+        self.begin_process(name, (body, SPAWNED), account)
+    }
+
+    /// Begins a process from a module of the set in force, which is of this file, in the same way.
+    pub fn spawn_module(&mut self, file: &str, module: &str, account: &Rc<Account>) -> Option<Run> {
+        self.begin_process(file, (module.as_bytes(), OF_MODULE), account)
+    }
+
+    fn begin_process(
+        &mut self,
+        name: &str,
+        (job, kind): (&[u8], f64),
+        account: &Rc<Account>,
+    ) -> Option<Run> {
         assert!(Rc::ptr_eq(&self.bin, &account.bin), "a process runs in the engine of its account");
         self.sweep();
         if !self.has_room_for_more() {
@@ -33,13 +48,13 @@ impl State {
         let mut meter = self.lua.meter_of(account.number);
         let taken = self.lua.charged(&mut meter, |lua| {
             let coroutine = lua.coroutine(&self.kept.body).ok()?;
-            if lua.has_room(&coroutine) && lua.pass_bytes(&coroutine, body) {
+            if lua.has_room(&coroutine) && lua.pass_bytes(&coroutine, job) {
                 return Some(coroutine);
             }
             lua.drop_coroutine(coroutine);
             None
         });
-        self.lua.pass_number(taken.as_ref()?, SPAWNED);
+        self.lua.pass_number(taken.as_ref()?, kind);
         let memory = MemoryBudget::Shared(meter, Rc::clone(account));
         let mut run = Run::new(taken?, name.into(), memory, &self.bin);
         run.first_values = 2;

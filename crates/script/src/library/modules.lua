@@ -7,7 +7,7 @@ local kit = ...
 
 local fail = kit.fail
 
-local type, tostring, find = type, tostring, string.find
+local type, error, tostring, find = type, error, tostring, string.find
 local setfenv, setmetatable, pairs, next, huge = setfenv, setmetatable, pairs, next, math.huge
 local getinfo, getlocal = debug.getinfo, debug.getlocal
 
@@ -148,13 +148,31 @@ function kit.module_code(name)
   return current and current.sources[name]
 end
 
-local ANSWERS = 1
+local ANSWERS, PROCESS = 1, 2
 
 local function nothing() end
+
+local function check_process(given)
+  if type(given) ~= "function" then
+    error("a process is a function: the module ends with `return` and one, not with a " .. type(given), 0)
+  end
+end
+
+-- What a process of the site does: what a module of the set in force gives, when it is called.
+function kit.process_of_module(name)
+  return function()
+    local process = required(current, name)
+    check_process(process)
+    return process()
+  end
+end
 
 -- Runs a module of the set in force: a function that answers requests with it, where that is its purpose.
 function kit.open_module(name, purpose)
   local given = required(current, name)
+  if purpose == PROCESS then
+    check_process(given)
+  end
   if purpose ~= ANSWERS then
     return nothing
   end

@@ -14,7 +14,7 @@ local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
 local DONE, LOADED, FLUSH, EXIT, IDLE = kit.tag_DONE, kit.tag_LOADED, kit.tag_FLUSH, kit.tag_EXIT, kit.tag_IDLE
-local LOAD, SPAWNED, LOAD_MODULE, SHOW = 1, 2, 3, 4
+local LOAD, SPAWNED, LOAD_MODULE, SHOW, PROCESS = 1, 2, 3, 4, 5
 
 -- A page adds to its buffer (in its code the name is taken). The rest would hand out addresses, and formats can be long (formats.lua).
 buffer_meta.__index = { put = buffer_meta.put }
@@ -196,8 +196,8 @@ function kit.loop(job, kind, file, site)
       context = next_context(context, 0)
     else
       local status, fields, is_refused
-      if kind == SPAWNED then
-        local body = kit.process_of(job)
+      if kind == SPAWNED or kind == PROCESS then
+        local body = kind == SPAWNED and kit.process_of(job) or kit.process_of_module(job)
         -- The bytes it came as are garbage now, however long it lives.
         job = nil
         serve(body, context)

@@ -151,6 +151,10 @@ impl Service for Connections {
         }
     }
 
+    fn on_start(&mut self, context: &mut ServiceContext<'_, Message>) {
+        self.http.application().begin(context);
+    }
+
     fn on_connect(
         &mut self,
         ticket: u64,

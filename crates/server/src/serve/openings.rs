@@ -36,11 +36,17 @@ pub(super) fn of(
         openings.read.extend(directories_of(&path));
     }
     // Read again by a reload; a new one is a new file of that name.
-    if let Some(path) = &data.config.pages.secret_file {
+    let channel_keys = &data.config.channel_keys;
+    let secrets =
+        [&data.config.pages.secret_file, &channel_keys.token_keys, &channel_keys.api_keys];
+    for path in secrets.into_iter().flatten() {
         openings.read.extend(directories_of(path));
     }
     if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {
         openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
+    }
+    if data.config.pages.enabled {
+        openings.read.extend(sandbox::TIME_ZONES.iter().map(PathBuf::from));
     }
     if let Some(LogTarget::File(path)) = log {
         openings.write.extend(directories_of(path));

@@ -69,6 +69,13 @@ impl Site {
         })
     }
 
+    /// The scheduler begins: so may processes of the site.
+    pub(crate) fn begin(&self, context: &mut ServiceContext<'_, Message>) {
+        if !self.data.processes.is_empty() {
+            context.wake_after_ms(0);
+        }
+    }
+
     /// A helper has answered, so it has room for one: the first who waits asks again. A mailbox is full of messages
     /// that are still to be answered, so nobody waits for an answer that does not come.
     pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
@@ -108,6 +115,7 @@ impl Site {
         self.channels.set_rulebook(Arc::clone(&data.rulebook));
         if let Some(runner) = &mut self.runner {
             runner.set_keys(data.secret.keys.clone());
+            runner.set_processes(&data.processes);
             runner.publications().set_rulebook(Arc::clone(&data.rulebook));
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);

@@ -59,6 +59,7 @@ pub(super) fn runner_of(
     let mut runner = Runner::new(sets, settings, process_memory_bytes, deadline_ns, schedulers)
         .map_err(std::io::Error::other)?;
     runner.set_keys(data.secret.keys.clone());
+    runner.set_processes(&data.processes);
     runner.publications().set_rulebook(Arc::clone(&data.rulebook));
     Ok(Some(Box::new(runner)))
 }

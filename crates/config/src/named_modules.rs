@@ -1,0 +1,72 @@
+//! The app modules that a configuration names, and what for.
+//!
+//! Owns that list, and what naming one asks of the rest of the configuration. Never looks for a module.
+
+use super::{AppPresence, Config, Place, Problems, RouteAction};
+
+/// An app module that a configuration names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedModule {
+    /// Its name.
+    pub name: String,
+    /// What names it.
+    pub by: ModuleUser,
+}
+
+/// What names an app module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModuleUser {
+    /// A route: the module answers requests.
+    Route,
+    /// A `[[process]]`: the module is one.
+    Process,
+}
+
+impl ModuleUser {
+    /// In a sentence.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Route => "a route",
+            Self::Process => "[[process]]",
+        }
+    }
+}
+
+impl Config {
+    /// Each module that is named, once for each use.
+    #[must_use]
+    pub fn named_modules(&self) -> Vec<NamedModule> {
+        let mut named = Vec::new();
+        for (name, by, _) in places(self) {
+            let module = NamedModule { name: name.to_owned(), by };
+            if !named.contains(&module) {
+                named.push(module);
+            }
+        }
+        named
+    }
+}
+
+fn places(config: &Config) -> impl Iterator<Item = (&str, ModuleUser, Place)> {
+    let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
+    let of_routes = hosts.flat_map(|host| &host.routes).filter_map(|route| match &route.action {
+        RouteAction::Module(name) => Some((&**name, ModuleUser::Route, route.place)),
+        _ => None,
+    });
+    let processes = config.processes.iter();
+    let of_processes =
+        processes.map(|process| (&*process.module, ModuleUser::Process, process.place));
+    of_routes.chain(of_processes)
+}
+
+/// What names a module needs the directory of app modules, and pages that are enabled.
+pub(super) fn check(config: &mut Config, problems: &mut Problems) {
+    if places(config).next().is_some() {
+        config.app.presence = AppPresence::Required;
+    }
+    for (name, _, place) in places(config).filter(|_| !config.pages.enabled) {
+        let told = format!("the module `{name}` cannot run: `enabled` of [pages] is false");
+        problems.add(Some(place), told);
+    }
+}

@@ -1,0 +1,130 @@
+//! `[[process]]`: processes that the site has without any request.
+//!
+//! Owns the keys of that section. Never looks for a time zone: which there are the operating system knows.
+
+use std::time::Duration;
+
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, duration_within, module_name, word};
+use super::{Place, Problems};
+use crate::limits;
+
+/// One `[[process]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteProcess {
+    /// The app module that it runs.
+    pub module: String,
+    /// When it begins.
+    pub begins: ProcessBegin,
+    /// Where the file says so.
+    pub place: Place,
+}
+
+/// When a process of a site begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessBegin {
+    /// With the server.
+    AtStart,
+    /// So long after the server's start or a reload that brings it, and again and again.
+    Every(Duration),
+    /// Each day.
+    Daily {
+        /// Minutes since midnight.
+        minute: u16,
+        /// The name of its zone; `None` for the one of the server.
+        zone: Option<String>,
+    },
+}
+
+/// Reads all `[[process]]`, in their order.
+pub(super) fn read(top: &Section<'_>, problems: &mut Problems) -> Vec<SiteProcess> {
+    let sections = top.sections("process", &PROCESS, problems);
+    if let Some(section) = sections.get(limits::SITE_PROCESSES_MAX) {
+        let most = limits::SITE_PROCESSES_MAX;
+        problems.at(section.offset, format!("there are more than {most} [[process]]"));
+    }
+    sections.iter().filter_map(|section| read_one(section, problems)).collect()
+}
+
+fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProcess> {
+    if !section.has("module") {
+        let why = "[[process]] has no `module`; write \"clock\" for `app/clock.lua`";
+        problems.at(section.offset, why);
+        return None;
+    }
+    let before = problems.len();
+    let module = section.read("module", problems, module_name);
+    let within = |item: &Item<'_>| duration_within(item, limits::SITE_PROCESS_EVERY);
+    let every = section.read("every", problems, within);
+    let minute = section.read("at", problems, minute_of_day);
+    let zone = section.read("zone", problems, word);
+    let mut refuse = |key, why| {
+        let offset = section.item(key).map_or(section.offset, |item| item.offset);
+        problems.at(offset, why);
+    };
+    if section.has("every") && section.has("at") {
+        refuse("every", "`every` and `at` are two ways to say when; give one");
+    }
+    if section.has("zone") && !section.has("at") {
+        refuse("zone", "`zone` says what `at` means, and there is none");
+    }
+    let begins = match (every, minute) {
+        (Some(every), _) => ProcessBegin::Every(every),
+        (None, Some(minute)) => ProcessBegin::Daily { minute, zone },
+        (None, None) => ProcessBegin::AtStart,
+    };
+    let module = module.filter(|_| problems.len() == before)?;
+    Some(SiteProcess { module, begins, place: problems.place(section.offset) })
+}
+
+pub(super) static PROCESS: SectionKeys = SectionKeys {
+    name: "[[process]]",
+    own: &[
+        Key {
+            name: "module",
+            value: Value::Apart { takes: "name" },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "The [app module](modules.md#processes-of-the-site) whose function it runs: `\"clock\"` is `app/clock.lua`.",
+        },
+        Key {
+            name: "every",
+            value: Value::Apart { takes: "duration, 1 second to 365 days" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Has it begin again and again, the first time so long after the start of the server. While one still runs, none begins.",
+        },
+        Key {
+            name: "at",
+            value: Value::Apart { takes: "time of day, `\"00:00\"` to `\"23:59\"`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Has it begin each day at that time. Where clocks are put forward over it, that is the moment of the change; where they \
+             are put back over it, the first of the two. With neither `every` nor `at` it begins with the server.",
+        },
+        Key {
+            name: "zone",
+            value: Value::Apart { takes: "name of a time zone" },
+            absent: Absent::Words("that of the server"),
+            change: Change::Reload,
+            text: "The zone of `at`: `\"Europe/Berlin\"`, `\"UTC\"`.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+/// A time of day as minutes since midnight.
+fn minute_of_day(item: &Item<'_>) -> Result<u16, String> {
+    let text = borrowed_text(item, "a time of day in quotes such as \"03:00\"")?;
+    let number = |digits: &str, most: u16| {
+        let is_number = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse().ok().filter(|number| is_number && *number <= most)
+    };
+    let parts = text.split_once(':');
+    let time = parts.and_then(|(hour, minute)| Some((number(hour, 23)?, number(minute, 59)?)));
+    time.map(|(hour, minute): (u16, u16)| hour * 60 + minute)
+        .ok_or_else(|| cannot_be(item, text, "a time is written as \"03:00\" or \"23:59\""))
+}

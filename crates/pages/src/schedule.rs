@@ -1,0 +1,235 @@
+//! When the processes of a site begin.
+//!
+//! Owns the next time of each: so long after another, or a time of day in a zone. Never reads a clock, and begins nothing. Zones are read
+//! where a configuration is, on the main thread.
+
+use std::fmt;
+use std::time::Duration;
+
+use config::{Place, ProcessBegin, SiteProcess};
+use jiff::civil;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use runtime::clock::nanoseconds;
+
+/// One `[[process]]`, with its zone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessPlan {
+    /// The module that it runs.
+    pub(super) module: String,
+    pub(super) begins: Begin,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Begin {
+    AtStart,
+    Every { period_ns: u64 },
+    Daily { hour: i8, minute: i8, zone: TimeZone },
+}
+
+/// A zone that this machine does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownZone {
+    /// Where the configuration names it.
+    pub place: Place,
+    name: Option<String>,
+    why: String,
+}
+
+impl fmt::Display for UnknownZone {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(
+                out,
+                "`zone` cannot be {name:?}: {}; zones are named as in /usr/share/zoneinfo (Debian's package tzdata), such as \"Europe/Berlin\"",
+                self.why
+            ),
+            None => write!(
+                out,
+                "the time zone of this machine cannot be told: {}; say what `at` means with `zone = \"UTC\"`",
+                self.why
+            ),
+        }
+    }
+}
+
+impl std::error::Error for UnknownZone {}
+
+impl ProcessPlan {
+    /// The plans of all processes of a site.
+    ///
+    /// # Errors
+    /// When a zone is not known.
+    pub fn all_of(processes: &[SiteProcess]) -> Result<Vec<Self>, UnknownZone> {
+        processes.iter().map(Self::of).collect()
+    }
+
+    fn of(process: &SiteProcess) -> Result<Self, UnknownZone> {
+        let begins = match &process.begins {
+            ProcessBegin::AtStart => Begin::AtStart,
+            ProcessBegin::Every(period) => Begin::Every { period_ns: nanoseconds(*period) },
+            ProcessBegin::Daily { minute, zone } => {
+                let found = match zone {
+                    Some(name) => TimeZone::get(name),
+                    None => TimeZone::try_system(),
+                };
+                let unknown = |error: jiff::Error| UnknownZone {
+                    place: process.place,
+                    name: zone.clone(),
+                    why: error.to_string(),
+                };
+                let zone = found.map_err(unknown)?;
+                Begin::Daily { hour: (minute / 60) as i8, minute: (minute % 60) as i8, zone }
+            }
+        };
+        Ok(Self { module: process.module.clone(), begins })
+    }
+}
+
+/// When a process begins next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// By the monotonic clock, in ns.
+    At(u64),
+    /// By the calendar, in seconds since 1970: clocks are set, and machines sleep.
+    On(u64),
+}
+
+impl Due {
+    pub(super) fn has_come(self, now_ns: u64, unix_seconds: u64) -> bool {
+        match self {
+            Self::At(ns) => ns <= now_ns,
+            Self::On(seconds) => seconds <= unix_seconds,
+        }
+    }
+
+    /// When to look again whether it has come, at most so long after now.
+    pub(super) fn look_ns(self, now_ns: u64, unix_seconds: u64, most: Duration) -> u64 {
+        match self {
+            Self::At(ns) => ns,
+            Self::On(seconds) => {
+                let left = Duration::from_secs(seconds.saturating_sub(unix_seconds));
+                now_ns.saturating_add(nanoseconds(left.min(most)))
+            }
+        }
+    }
+}
+
+impl Begin {
+    /// The first time; one that begins with the server does so now.
+    pub(super) fn first(&self, now_ns: u64, unix_seconds: u64) -> Due {
+        match self {
+            Self::AtStart => Due::At(now_ns),
+            Self::Every { period_ns } => Due::At(now_ns.saturating_add(*period_ns)),
+            Self::Daily { hour, minute, zone } => {
+                Due::On(next_time_of_day((*hour, *minute), zone, unix_seconds))
+            }
+        }
+    }
+
+    /// The time after that one, and after now: what was missed is not made up for. None of one that begins with the server.
+    pub(super) fn next(&self, last: Due, now_ns: u64, unix_seconds: u64) -> Option<Due> {
+        match self {
+            Self::AtStart => None,
+            Self::Every { period_ns } => {
+                let Due::At(last_ns) = last else { return Some(self.first(now_ns, unix_seconds)) };
+                let period_ns = (*period_ns).max(1);
+                let passed = now_ns.saturating_sub(last_ns) / period_ns;
+                Some(Due::At(last_ns.saturating_add(period_ns.saturating_mul(passed + 1))))
+            }
+            Self::Daily { hour, minute, zone } => {
+                Some(Due::On(next_time_of_day((*hour, *minute), zone, unix_seconds)))
+            }
+        }
+    }
+}
+
+/// The next time of day after this time, in seconds since 1970. A time that clocks are put forward over comes as much later as
+/// they are put forward, and of one that comes twice the first counts (RFC 5545, section 3.3.5).
+fn next_time_of_day((hour, minute): (i8, i8), zone: &TimeZone, unix_seconds: u64) -> u64 {
+    let after = i64::try_from(unix_seconds).ok();
+    let after = after.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let Some(after) = after else { return u64::MAX };
+    let time = civil::time(hour, minute, 0, 0);
+    let mut date = zone.to_datetime(after).date();
+    // Where a whole day is left out (Samoa, 2011) it is the day behind it.
+    for _ in 0..4 {
+        if let Ok(found) = zone.to_timestamp(date.to_datetime(time))
+            && found > after
+        {
+            return u64::try_from(found.as_second()).unwrap_or(0);
+        }
+        let Ok(tomorrow) = date.checked_add(1.day()) else { break };
+        date = tomorrow;
+    }
+    u64::MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(rule: &str) -> TimeZone {
+        TimeZone::posix(rule).unwrap()
+    }
+
+    fn unix(text: &str) -> u64 {
+        text.parse::<Timestamp>().unwrap().as_second().try_into().unwrap()
+    }
+
+    fn days(begin: (i8, i8), zone: &TimeZone, from: &str, count: usize) -> Vec<String> {
+        let mut now = unix(from);
+        let mut next = || {
+            now = next_time_of_day(begin, zone, now);
+            Timestamp::from_second(now.try_into().unwrap()).unwrap().to_string()
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn a_time_of_day_comes_once_a_day_whatever_clocks_do() {
+        let berlin = zone("CET-1CEST,M3.5.0,M10.5.0/3");
+        let spring = days((2, 30), &berlin, "2026-03-28T00:00:00Z", 3);
+        // 02:30 is not there on the 29th: clocks go from 02:00 to 03:00, and it is 03:30.
+        assert_eq!(
+            spring,
+            ["2026-03-28T01:30:00Z", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"]
+        );
+        let autumn = days((2, 30), &berlin, "2026-10-24T12:00:00Z", 2);
+        assert_eq!(autumn, ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"], "the first of two");
+        let utc = days((0, 0), &TimeZone::UTC, "2026-12-31T00:00:00Z", 1);
+        assert_eq!(utc, ["2027-01-01T00:00:00Z"], "now is over");
+    }
+
+    #[test]
+    fn what_was_missed_is_not_made_up_for() {
+        let every = Begin::Every { period_ns: 10 };
+        assert_eq!(every.first(5, 0), Due::At(15));
+        assert_eq!(every.next(Due::At(15), 15, 0), Some(Due::At(25)));
+        assert_eq!(every.next(Due::At(15), 48, 0), Some(Due::At(55)));
+        assert_eq!(every.next(Due::At(15), 14, 0), Some(Due::At(25)));
+    }
+
+    #[test]
+    fn a_time_of_day_is_looked_for_by_a_clock_that_may_be_set() {
+        let due = Due::On(1_000);
+        assert!(!due.has_come(u64::MAX, 999) && due.has_come(0, 1_000));
+        let minute = Duration::from_secs(60);
+        assert_eq!(due.look_ns(7, 990, minute), 7 + 10_000_000_000);
+        assert_eq!(due.look_ns(7, 0, minute), 7 + 60_000_000_000);
+        assert_eq!(due.look_ns(7, 2_000, minute), 7);
+    }
+
+    #[test]
+    fn a_zone_that_is_not_there_is_named() {
+        let place = Place { line: 3, column: 1 };
+        let begins = ProcessBegin::Daily { minute: 0, zone: Some("Mars/Olympus".to_owned()) };
+        let process = SiteProcess { module: "clock".to_owned(), begins, place };
+        let unknown = ProcessPlan::all_of(&[process]).unwrap_err();
+        assert_eq!(unknown.place, place);
+        assert!(
+            unknown.to_string().starts_with("`zone` cannot be \"Mars/Olympus\": "),
+            "{unknown}"
+        );
+    }
+}

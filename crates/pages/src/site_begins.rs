@@ -1,0 +1,244 @@
+//! Processes of the site begin and end.
+//!
+//! Owns what it takes to begin one. They run as what pages spawn does, each with a family of its own. Never knows what time it is but by the
+//! moment it is lent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use script::engine::{Fault, ScriptError};
+
+use super::counts::RowIndex;
+use super::process::Key;
+use super::runner::{Moment, Runner, Turnout};
+use super::schedule::ProcessPlan;
+use super::set::Page;
+use super::site_processes::{Outcome, Standing, again};
+
+impl Runner {
+    /// Sets which processes the site has from now on.
+    pub fn set_processes(&mut self, plans: &[ProcessPlan]) {
+        let ended = self.site_processes.replace(plans);
+        self.end_all(ended);
+    }
+
+    /// Other modules are in force.
+    pub(super) fn renew_processes(&mut self) {
+        let ended = self.site_processes.renew();
+        self.end_all(ended);
+    }
+
+    fn end_all(&mut self, keys: Vec<Key>) {
+        for key in keys {
+            if let Some(underway) = self.underway.remove(&key) {
+                self.end(key, underway.life);
+            }
+        }
+    }
+
+    /// A process that answers no request has run; how long until it begins again, where it is one of the site and has failed.
+    pub(super) fn end_site_process(&mut self, key: Key, turnout: &Turnout) -> Option<Duration> {
+        let outcome = match turnout {
+            Turnout::Done(_) => Outcome::Returned,
+            Turnout::Failed(..) => Outcome::Failed,
+            Turnout::Wait | Turnout::Part(_) => return None,
+        };
+        self.site_processes.end(key, outcome, self.now_ns)
+    }
+
+    /// Begins those whose time has come.
+    pub(super) fn begin_site_processes(&mut self, moment: Moment, unix_seconds: u64) {
+        let now_ns = moment.now_ns;
+        for index in 0..self.site_processes.entries.len() {
+            let entry = &mut self.site_processes.entries[index];
+            if entry.standing == Standing::Elsewhere && entry.due.is_none() {
+                entry.due = Some(entry.plan.begins.first(now_ns, unix_seconds));
+                if self.names.home(&entry.plan.module, self.schedulers) == moment.endpoint {
+                    entry.standing = Standing::Waits;
+                }
+            }
+            let due = entry.due.filter(|due| due.has_come(now_ns, unix_seconds));
+            let Some(due) = due.filter(|_| entry.standing != Standing::Elsewhere) else { continue };
+            entry.due = entry.plan.begins.next(due, now_ns, unix_seconds);
+            // While one still runs, its time passes.
+            if entry.standing == Standing::Waits {
+                self.begin_site_process(index, moment);
+            }
+        }
+    }
+
+    fn begin_site_process(&mut self, index: usize, moment: Moment) {
+        let module = self.site_processes.entries[index].plan.module.clone();
+        // What is wrong with one that has no code was told where it was read: it begins when that is mended.
+        let Some((page, row)) = self.module_in_force(&module) else { return };
+        let begun = self.spawn_module(&page, row, moment);
+        let entry = &mut self.site_processes.entries[index];
+        if let Some(key) = begun {
+            entry.standing = Standing::Runs { key, since_ns: moment.now_ns };
+            return;
+        }
+        let message =
+            format!("there is no room for its process{}", again(entry.put_off(moment.now_ns)));
+        let (name, traceback) = (page.name.file.to_string(), Vec::new());
+        let error = ScriptError { fault: Fault::Memory, page: name, line: 0, message, traceback };
+        self.failures.push((page, Box::new(error)));
+    }
+
+    /// An app module, if there is code of it, and where it is counted.
+    fn module_in_force(&mut self, name: &str) -> Option<(Arc<Page>, RowIndex)> {
+        let loaded = self.roots.iter_mut().find(|loaded| loaded.set.is_app())?;
+        let is_it = |page: &Arc<Page>| *page.name.full == *name && page.lua.is_some();
+        let index = loaded.set.pages.iter().position(is_it)?;
+        let page = Arc::clone(&loaded.set.pages[index]);
+        let row = loaded.rows.get_mut(index)?;
+        let row = *row.get_or_insert_with(|| {
+            self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(&page))
+        });
+        Some((page, row))
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(miri))]
+mod tests {
+    use config::PageName;
+    use jiff::tz::TimeZone;
+    use script::engine::Settings;
+
+    use super::super::schedule::Begin;
+    use super::super::set::{PageKind, PageSet};
+    use super::super::stage::at;
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// The modules of a site.
+    fn modules(sources: &[(&str, &str)]) -> Vec<Arc<PageSet>> {
+        let pages = sources.iter().map(|(file, source)| {
+            Arc::new(Page {
+                name: PageName::of_module(file).unwrap(),
+                kind: PageKind::Module,
+                media_type: "text/plain".into(),
+                source: (*source).to_owned(),
+                lua: Some((*source).into()),
+                problem: None,
+                strangers: Vec::new(),
+            })
+        });
+        let set = PageSet { kind: PageKind::Module, pages: pages.collect(), ..PageSet::default() };
+        vec![Arc::new(set)]
+    }
+
+    struct Site {
+        runner: Runner,
+        unix_seconds: u64,
+    }
+
+    impl Site {
+        fn new(source: &str, begins: Begin) -> Self {
+            let (settings, bytes) = (Settings::default(), 64 << 20);
+            let sets = modules(&[("p.lua", source)]);
+            let mut runner = Runner::new(&sets, settings, bytes, u64::MAX, 1).unwrap();
+            runner.set_processes(&[ProcessPlan { module: "p".to_owned(), begins }]);
+            Self { runner, unix_seconds: 0 }
+        }
+
+        /// A turn at so many seconds; how many processes have begun, and what was told.
+        fn turn(&mut self, seconds: u64) -> (u64, Vec<String>) {
+            let moment = at(seconds * SECOND);
+            self.runner.begin_site_processes(moment, self.unix_seconds + seconds);
+            for _ in 0..3 {
+                self.runner.go_on_by_turns(moment, self.unix_seconds + seconds);
+            }
+            let told = self.runner.take_failures();
+            let told = told.into_iter().map(|(_, error)| error.to_string()).collect();
+            (self.runner.report().total.spawned, told)
+        }
+
+        /// In how many seconds it is looked at again.
+        fn look(&self, seconds: u64) -> Option<u64> {
+            let look = self.runner.site_processes.look_ns(seconds * SECOND, seconds);
+            look.map(|ns| ns / SECOND - seconds)
+        }
+    }
+
+    #[test]
+    fn one_that_fails_begins_again_ever_later_and_soon_after_a_long_life() {
+        let source = "return function() sleep(0) error('no') end";
+        let mut site = Site::new(source, Begin::AtStart);
+        let mut now = 0;
+        for (index, rest) in [1, 2, 4, 8, 16, 32, 64, 64].into_iter().enumerate() {
+            let told = format!("p.lua:1: no; it begins again in {rest} s");
+            assert_eq!(site.turn(now), (index as u64 + 1, vec![told]));
+            assert_eq!(site.look(now), Some(rest));
+            now += rest;
+        }
+        let source = "return function() sleep(64) error('no') end";
+        let mut site = Site::new(source, Begin::AtStart);
+        let mut now = 0;
+        for count in 1..4 {
+            assert_eq!(site.turn(now), (count, Vec::new()));
+            now += 64;
+            let told = vec!["p.lua:1: no; it begins again in 1 s".to_owned()];
+            assert_eq!(site.turn(now), (count, told));
+            now += 1;
+        }
+    }
+
+    #[test]
+    fn one_that_returns_is_over_until_modules_are_edited() {
+        let mut site = Site::new("return function() end", Begin::AtStart);
+        for now in [0, 1_000, 1_000_000] {
+            assert_eq!((site.turn(now), site.look(now)), ((1, Vec::new()), None));
+        }
+        site.runner.load(&modules(&[("p.lua", "return function() sleep(1) end")]));
+        assert_eq!(site.turn(1_000_001), (2, Vec::new()));
+        // One that runs is ended, and begins with what is new.
+        site.runner.load(&modules(&[("p.lua", "return function() error('new') end")]));
+        let told = vec!["p.lua:1: new; it begins again in 1 s".to_owned()];
+        assert_eq!(site.turn(1_000_001), (3, told));
+        assert_eq!(site.runner.report().waiting, 0);
+    }
+
+    #[test]
+    fn while_one_runs_the_next_is_left_out() {
+        let every = Begin::Every { period_ns: 10 * SECOND };
+        let mut site = Site::new("return function() sleep(25) end", every);
+        let begun = [(0, 0), (9, 0), (10, 1), (20, 1), (30, 1), (36, 1), (40, 2), (66, 2), (70, 3)];
+        for (now, count) in begun {
+            assert_eq!(site.turn(now), (count, Vec::new()), "{now}");
+        }
+        assert_eq!(site.look(70), Some(10));
+    }
+
+    #[test]
+    fn a_time_of_day_comes_by_the_calendar() {
+        let begins = Begin::Daily { hour: 3, minute: 0, zone: TimeZone::UTC };
+        let mut site = Site::new("return function() error('no') end", begins);
+        assert_eq!(site.turn(0), (0, Vec::new()));
+        assert_eq!(site.look(0), Some(60), "the clock may be set");
+        // By the monotonic clock ten seconds later: the machine has slept.
+        site.unix_seconds = 3 * 3600 - 10;
+        assert_eq!(
+            site.turn(10),
+            (1, vec!["p.lua:1: no".to_owned()]),
+            "it has its next time anyway"
+        );
+        assert_eq!(site.turn(11), (1, Vec::new()));
+        site.unix_seconds += 24 * 3600;
+        assert_eq!(site.turn(12).0, 2);
+    }
+
+    #[test]
+    fn what_is_planned_as_before_goes_on() {
+        let mut site = Site::new("return function() sleep(100) end", Begin::AtStart);
+        assert_eq!(site.turn(0).0, 1);
+        let plan = |begins| ProcessPlan { module: "p".to_owned(), begins };
+        let every = Begin::Every { period_ns: SECOND };
+        site.runner.set_processes(&[plan(every), plan(Begin::AtStart)]);
+        assert_eq!((site.turn(0).0, site.runner.report().waiting), (1, 1));
+        assert_eq!((site.turn(1).0, site.runner.report().waiting), (2, 2));
+        site.runner.set_processes(&[]);
+        assert_eq!((site.turn(2).0, site.runner.report().waiting, site.look(2)), (2, 0, None));
+    }
+}

@@ -1,0 +1,127 @@
+//! Processes that the site has without any request.
+//!
+//! Owns which of them run on this scheduler, and when one begins (again). Never begins one: that is `site_begins`' business.
+
+use std::time::Duration;
+
+use runtime::clock::nanoseconds;
+
+use super::process::Key;
+use super::schedule::{Begin, Due, ProcessPlan};
+use crate::limits::{PROCESS_CALENDAR_LOOK, PROCESS_RESTART, PROCESS_RESTART_MAX, PROCESS_STEADY};
+
+/// The processes of a site, as one scheduler sees them.
+#[derive(Default)]
+pub(super) struct SiteProcesses {
+    pub(super) entries: Vec<Entry>,
+}
+
+pub(super) struct Entry {
+    pub(super) plan: ProcessPlan,
+    pub(super) standing: Standing,
+    /// When it begins next, unless it is over.
+    pub(super) due: Option<Due>,
+    /// How often in a row it failed soon after it had begun.
+    failures: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is another scheduler's, or it is not known yet whose.
+    Elsewhere,
+    /// It does not run.
+    Waits,
+    /// It runs.
+    Runs { key: Key, since_ns: u64 },
+}
+
+/// What became of a process of the site that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Its function has come to its end.
+    Returned,
+    /// It failed, or was ended.
+    Failed,
+}
+
+impl SiteProcesses {
+    /// Other plans are in force. What is planned as before goes on; the rest of what runs is to be ended.
+    pub(super) fn replace(&mut self, plans: &[ProcessPlan]) -> Vec<Key> {
+        let mut before = std::mem::take(&mut self.entries);
+        for plan in plans {
+            let same = before.iter().position(|entry| entry.plan == *plan);
+            self.entries.push(match same {
+                Some(index) => before.swap_remove(index),
+                None => Entry {
+                    plan: plan.clone(),
+                    standing: Standing::Elsewhere,
+                    due: None,
+                    failures: 0,
+                },
+            });
+        }
+        before.iter().filter_map(Entry::key).collect()
+    }
+
+    /// Those that go on as long as the server begin anew, with the modules that are in force now. What runs of them is to be ended.
+    pub(super) fn renew(&mut self) -> Vec<Key> {
+        let mut ended = Vec::new();
+        for entry in &mut self.entries {
+            if entry.plan.begins == Begin::AtStart && entry.standing != Standing::Elsewhere {
+                ended.extend(entry.key());
+                entry.standing = Standing::Waits;
+                entry.due = Some(Due::At(0));
+                entry.failures = 0;
+            }
+        }
+        ended
+    }
+
+    /// When there is something to do next.
+    pub(super) fn look_ns(&self, now_ns: u64, unix_seconds: u64) -> Option<u64> {
+        let here = self.entries.iter().filter(|entry| entry.standing != Standing::Elsewhere);
+        let look = |due: Due| due.look_ns(now_ns, unix_seconds, PROCESS_CALENDAR_LOOK);
+        here.filter_map(|entry| entry.due.map(look)).min()
+    }
+
+    /// A process is over; how long until it begins again, where it is one of the site that failed and is to go on.
+    pub(super) fn end(&mut self, ended: Key, outcome: Outcome, now_ns: u64) -> Option<Duration> {
+        let entry = self.entries.iter_mut().find(|entry| entry.key() == Some(ended))?;
+        entry.end(outcome, now_ns)
+    }
+}
+
+impl Entry {
+    fn key(&self) -> Option<Key> {
+        match self.standing {
+            Standing::Runs { key, .. } => Some(key),
+            Standing::Elsewhere | Standing::Waits => None,
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome, now_ns: u64) -> Option<Duration> {
+        let Standing::Runs { since_ns, .. } = self.standing else { return None };
+        self.standing = Standing::Waits;
+        if self.plan.begins != Begin::AtStart || outcome == Outcome::Returned {
+            return None;
+        }
+        if now_ns.saturating_sub(since_ns) >= nanoseconds(PROCESS_STEADY) {
+            self.failures = 0;
+        }
+        Some(self.put_off(now_ns))
+    }
+
+    /// It begins later, the later the more often it has failed.
+    pub(super) fn put_off(&mut self, now_ns: u64) -> Duration {
+        let rest = PROCESS_RESTART.saturating_mul(1 << self.failures.min(16));
+        let rest = rest.min(PROCESS_RESTART_MAX);
+        self.failures += 1;
+        self.due = Some(Due::At(now_ns.saturating_add(nanoseconds(rest))));
+        rest
+    }
+}
+
+/// What is added to an error after which a process begins again.
+pub(super) fn again(rest: Duration) -> String {
+    format!("; it begins again in {} s", rest.as_secs())
+}

@@ -1,0 +1,73 @@
+//! How a process begins that answers no request: what a page spawned, or a process of the site.
+//!
+//! Owns the room that it takes. Never runs one: it goes on in its turn.
+
+use std::sync::Arc;
+
+use script::engine::Run;
+
+use super::counts::RowIndex;
+use super::delivery::Delivery;
+use super::family::{Budget, Member};
+use super::process::{Key, Life};
+use super::runner::{Moment, Runner};
+use super::set::Page;
+use crate::limits::PROCESSES_READY_MAX;
+
+impl Runner {
+    /// Makes a process; what the page is told, which is its name, or that there is no room.
+    pub(super) fn spawn(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
+        if self.ready.processes.len() >= PROCESSES_READY_MAX {
+            return FULL;
+        }
+        let sets = self.roots.iter().map(|loaded| &loaded.set);
+        let Ok(engine) = self.nursery.open(sets) else {
+            return Delivery::Failed("there is no memory for an engine that runs processes");
+        };
+        let first = || Member::first(moment.now_ns, engine.open_account());
+        let family = parent.family.get_or_insert_with(first);
+        let Some(family) = family.join() else { return FULL };
+        let account = family.family().account();
+        let Some(run) = engine.spawn(&parent.page.name.file, body, account) else { return FULL };
+        match self.begin(run, (Arc::clone(&parent.page), parent.row), family) {
+            Some(Key::Spawned(mailbox)) => self.name_of(moment, mailbox),
+            _ => FULL,
+        }
+    }
+
+    /// Makes a process of an app module, with a family of its own; none where there is no room.
+    pub(super) fn spawn_module(
+        &mut self,
+        page: &Arc<Page>,
+        row: RowIndex,
+        moment: Moment,
+    ) -> Option<Key> {
+        let sets = self.roots.iter().map(|loaded| &loaded.set);
+        let engine = self.nursery.open(sets).ok()?;
+        let family = Member::first(moment.now_ns, engine.open_account());
+        let account = family.family().account();
+        let run = engine.spawn_module(&page.name.file, &page.name.full, account)?;
+        self.begin(run, (Arc::clone(page), row), family)
+    }
+
+    fn begin(
+        &mut self,
+        run: Run,
+        (page, row): (Arc<Page>, RowIndex),
+        family: Member,
+    ) -> Option<Key> {
+        let key = Key::Spawned(self.mailboxes.next_id());
+        let mailbox = self.mailboxes.open(key)?;
+        self.counters.of(row).spawned += 1;
+        let mut life = Life::new(page, row, u64::MAX);
+        life.mailbox = Some(mailbox);
+        life.family = Some(family);
+        life.budget = Budget::Shared;
+        let _waits = self.yield_turn(key, run, life, None);
+        Some(key)
+    }
+}
+
+/// What a page is told that spawns where there is no room: too many processes come of its request, or those of all requests hold
+/// too much memory, or too many of them have work to do.
+const FULL: Delivery = Delivery::Refused("full");
