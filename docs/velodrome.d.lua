@@ -29,6 +29,9 @@
 ---@field files velodrome.Files the files of a form: a list of all, and by the name of the field
 ---@field json any what the body says as JSON; an error where it is none
 ---@field peer string the client's IP address; `0.0.0.0` on a `unix:` listener
+---@field channel string? the channel about which a module is asked
+---@field message any the message that a client wants to publish there: a string, or a value where it is JSON
+---@field claims table<string, any>? what the client's token claims
 
 ---@class velodrome.File
 ---@field field string the field of the form

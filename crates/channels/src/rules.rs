@@ -76,6 +76,8 @@ pub struct Rules {
     pub message_size: u64,
     /// Messages a second of each publisher; `None` for any number.
     pub rate: Option<u32>,
+    /// The app module that is asked about each subscription and message of a client. Whoever hands a message in asks it first.
+    pub module: Option<Arc<str>>,
 }
 
 impl Default for Rules {
@@ -89,6 +91,7 @@ impl Default for Rules {
             behind: limits::BEHIND,
             message_size: limits::MESSAGE_SIZE,
             rate: None,
+            module: None,
         }
     }
 }
@@ -117,7 +120,14 @@ impl Rulebook {
     /// Whether every client may subscribe to every channel.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.rules.iter().all(|(_, rules)| rules.subscribe == Access::Open)
+        let is_open = |rules: &Rules| rules.subscribe == Access::Open && rules.module.is_none();
+        self.rules.iter().all(|(_, rules)| is_open(rules))
+    }
+
+    /// Whether a module is asked about any channel.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.rules.iter().any(|(_, rules)| rules.module.is_some())
     }
 
     /// The rules of a channel that is configured.

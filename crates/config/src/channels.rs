@@ -9,8 +9,8 @@ use super::choice::choice;
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text, show_texts};
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path, whole, word};
-use super::{Config, Problems};
+use super::value::{borrowed_text, cannot_be, module_name, path, whole, word};
+use super::{Config, Place, Problems};
 use crate::limits;
 
 /// One `[[channel]]`.
@@ -38,6 +38,10 @@ pub struct ChannelRules {
     pub message_size: u64,
     /// Messages a second of each publisher; `None` for any number.
     pub rate: Option<u64>,
+    /// The app module that is asked about each subscription and message.
+    pub module: Option<String>,
+    /// Where the section is.
+    pub place: Place,
 }
 
 /// The access of clients to an action on a channel.
@@ -76,6 +80,8 @@ impl Default for ChannelRules {
             behind: limits::CHANNEL_BEHIND,
             message_size: limits::CHANNEL_MESSAGE_SIZE,
             rate: None,
+            module: None,
+            place: Place { line: 0, column: 0 },
         }
     }
 }
@@ -136,7 +142,8 @@ fn read_one(
     let mut config = Config::defaults("", base);
     let before = problems.len();
     section.apply(&mut config, base, problems);
-    let read = rules(&mut config).clone();
+    let mut read = rules(&mut config).clone();
+    read.place = problems.place(section.offset);
     if read.history == 0 && read.slow != SlowSubscriber::Disconnect {
         let offset = section.item("slow").map_or(section.offset, |item| item.offset);
         let why = "`slow` needs a history to take messages from; add `history = 100`";
@@ -290,6 +297,21 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             text: "How many messages a second a publisher may publish on a scheduler, and as many at once: a user of a token, or all clients \
              of an address without one (IPv6: of a /64 network). One more is refused, by HTTP with 429. Pages and programs with a key may publish as they like, \
              and so may clients of a Unix socket that show no token.",
+        },
+        Key {
+            name: "module",
+            value: Value::Own {
+                takes: "name",
+                read: |config, item, _| {
+                    rules(config).module = Some(module_name(item)?);
+                    Ok(())
+                },
+                show: |config| shown(config, |rules| rules.module.as_ref().map(show_text)),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "The [app module](channels.md#ask-a-module) that is asked about each subscription and each message of a client: `\"rooms\"` is \
+             `app/rooms.lua`. What it does not allow is refused. Pages and programs with a key may do everything anyway.",
         },
     ],
     shared: &[],

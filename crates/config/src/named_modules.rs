@@ -20,6 +20,8 @@ pub enum ModuleUser {
     Route,
     /// A `[[process]]`: the module is one.
     Process,
+    /// A `[[channel]]`: the module says what clients may do there.
+    Channel,
 }
 
 impl ModuleUser {
@@ -29,6 +31,7 @@ impl ModuleUser {
         match self {
             Self::Route => "a route",
             Self::Process => "[[process]]",
+            Self::Channel => "[[channel]]",
         }
     }
 }
@@ -57,7 +60,10 @@ fn places(config: &Config) -> impl Iterator<Item = (&str, ModuleUser, Place)> {
     let processes = config.processes.iter();
     let of_processes =
         processes.map(|process| (&*process.module, ModuleUser::Process, process.place));
-    of_routes.chain(of_processes)
+    let of_channels = config.channels.iter().filter_map(|channel| {
+        Some((&**channel.module.as_ref()?, ModuleUser::Channel, channel.place))
+    });
+    of_routes.chain(of_processes).chain(of_channels)
 }
 
 /// What names a module needs the directory of app modules, and pages that are enabled.

@@ -1,6 +1,6 @@
 //! A request as its page sees it: each part read from the head when the page looks at it.
 //!
-//! Owns the reading of queries and cookies. Never keeps anything: the request is lent for one call.
+//! Owns the reading of forms. Never keeps anything: the request is lent for one call.
 
 use std::time::Duration;
 
@@ -12,10 +12,8 @@ use script::engine::{Answer, Host, Level, Part, PublishedValue};
 
 use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
+use super::request_parts::{FIELDS_SEEN, each_argument, list_cookies, list_headers, list_values};
 use crate::uploads::Form;
-
-/// Fields that are read of a request: one more than the engine hands to a page, which is told that they are too many.
-const FIELDS_SEEN: usize = script::limits::FIELDS_MAX + 1;
 
 /// The host of one call of a page.
 pub struct RequestHost<'a> {
@@ -83,21 +81,15 @@ impl Host for RequestHost<'_> {
             Part::QueryText => answer.text(request.query().unwrap_or_default().as_bytes()),
             Part::Query => {
                 answer.fields();
-                self.each_argument(|name, value| answer.field(name, value));
+                let query = request.query().unwrap_or_default().as_bytes();
+                each_argument(query, |name, value| answer.field(name, value));
             }
-            Part::QueryLists => list_values(answer, |take| self.each_argument(take)),
-            Part::Headers => list_headers(request, answer),
-            Part::Cookies => {
-                answer.fields();
-                let lines = request.head.fields.iter();
-                for (_, line) in lines.filter(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
-                    for pair in line.split(|byte| *byte == b';') {
-                        let pair = pair.trim_ascii();
-                        let Some(at) = pair.iter().position(|byte| *byte == b'=') else { continue };
-                        answer.field(&pair[..at], &pair[at + 1..]);
-                    }
-                }
+            Part::QueryLists => {
+                let query = request.query().unwrap_or_default().as_bytes();
+                list_values(answer, |take| each_argument(query, take));
             }
+            Part::Headers => list_headers(request.head.fields.iter(), answer),
+            Part::Cookies => list_cookies(request.head.fields.iter(), answer),
             Part::Body => answer.text(request.body),
             Part::Form => {
                 answer.fields();
@@ -111,6 +103,8 @@ impl Host for RequestHost<'_> {
                 }
             }
             Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
+            // Who is asked about a channel sees it (`asking`).
+            Part::Channel | Part::Message | Part::Claims => {}
         }
     }
 
@@ -139,13 +133,6 @@ impl Host for RequestHost<'_> {
 }
 
 impl RequestHost<'_> {
-    fn each_argument(&self, mut take: impl FnMut(&[u8], &[u8])) {
-        let query = self.request.query().unwrap_or_default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()).take(FIELDS_SEEN) {
-            take(name.as_bytes(), value.as_bytes());
-        }
-    }
-
     fn each_form_field(&self, mut take: impl FnMut(&[u8], &[u8])) {
         for (name, value) in self.form.iter().flat_map(|form| form.fields()).take(FIELDS_SEEN) {
             take(name, value);
@@ -154,35 +141,6 @@ impl RequestHost<'_> {
             for (name, value) in form_urlencoded::parse(self.request.body).take(FIELDS_SEEN) {
                 take(name.as_bytes(), value.as_bytes());
             }
-        }
-    }
-}
-
-/// Fields of which several may have one name, each under its number and name.
-fn list_values(answer: &mut Answer, each: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]))) {
-    answer.fields();
-    let mut number = 0_usize;
-    each(&mut |name, value| {
-        number += 1;
-        let key = [format!("{number}.").as_bytes(), name].concat();
-        answer.field(&key, value);
-    });
-}
-
-/// The fields of the head; those of one name are one, in their order (RFC 9110, 5.3). There are few: the head is bounded.
-fn list_headers(request: &Request<'_>, answer: &mut Answer) {
-    answer.fields();
-    for (index, (name, value)) in request.head.fields.iter().enumerate() {
-        let is_same = |(other, _): &(&str, &[u8])| other.eq_ignore_ascii_case(name);
-        if request.head.fields.iter().take(index).any(|field| is_same(&field)) {
-            continue;
-        }
-        answer.field(name.to_ascii_lowercase().as_bytes(), value);
-        // Commas are no separators in cookies (RFC 9113, 8.2.3).
-        let separator: &[u8] = if name.eq_ignore_ascii_case("cookie") { b"; " } else { b", " };
-        for (_, more) in request.head.fields.iter().skip(index + 1).filter(is_same) {
-            answer.extend(separator);
-            answer.extend(more);
         }
     }
 }
@@ -240,7 +198,12 @@ impl Host for BackgroundHost<'_> {
 }
 
 /// A line of a page's log.
-fn write_line(level: Level, (gate, writer): (&LogGate, Writer<'_>), name: &str, text: &[u8]) {
+pub(super) fn write_line(
+    level: Level,
+    (gate, writer): (&LogGate, Writer<'_>),
+    name: &str,
+    text: &[u8],
+) {
     let level = diagnostic_level(level);
     if gate.admits(level, writer, name, text.len()) {
         diagnostic::write(level, format_args!("{name}: {}", shown(text)));

@@ -4,6 +4,7 @@
 //! is the `script` crate's to say.
 
 mod absent;
+mod asking;
 mod at_work;
 mod counts;
 mod crowding;
@@ -34,6 +35,7 @@ mod process_name;
 mod publications;
 mod ready;
 mod reload;
+mod request_parts;
 mod runner;
 mod scan;
 mod schedule;
@@ -53,6 +55,7 @@ pub mod uploads;
 mod waits;
 mod way;
 
+pub use asking::{AskHost, KeptRequest, MessageValue, Wish};
 pub use at_work::AtWork;
 pub use counts::{EngineMemory, PageCounts, PageReport, PagesReport};
 pub use engine_settings::engine_settings;

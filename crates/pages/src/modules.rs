@@ -104,7 +104,7 @@ fn purposes(name: &PageName, named: &[NamedModule]) -> Vec<Purpose> {
     let mut purposes: Vec<_> = is_main.then_some(Purpose::Answers).into_iter().collect();
     for named in named.iter().filter(|named| *named.name == *name.full) {
         let purpose = match named.by {
-            ModuleUser::Route => Purpose::Answers,
+            ModuleUser::Route | ModuleUser::Channel => Purpose::Answers,
             ModuleUser::Process => Purpose::Process,
         };
         if !purposes.contains(&purpose) {

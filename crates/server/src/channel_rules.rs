@@ -2,6 +2,8 @@
 //!
 //! Owns the translation, and that both have the same defaults.
 
+use std::sync::Arc;
+
 use channels::{Access, Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
 use config::{ChannelAccess, ChannelRules, SlowSubscriber};
 use runtime::clock::milliseconds;
@@ -48,5 +50,6 @@ fn rules(of: &ChannelRules) -> Rules {
         behind: of.behind,
         message_size: of.message_size,
         rate: of.rate.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX)),
+        module: of.module.as_deref().map(Arc::from),
     }
 }

@@ -100,3 +100,9 @@ pub const SOCKETS_PARTIAL_BYTES: usize = 64 * 1024 * 1024;
 
 /// 1 MiB that waits for a WebSocket before it is told nothing more of the messages it has published.
 pub const SOCKET_BEHIND_BYTES: usize = 1024 * 1024;
+
+/// 1 KiB of what the module of a channel says against a client is told; the rest is left out.
+pub const VETO_SIZE: usize = 1024;
+
+/// 4 KiB of a request's query and fields are kept with a WebSocket where modules are asked about channels; a longer head is answered 431.
+pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;

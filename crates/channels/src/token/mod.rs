@@ -7,6 +7,8 @@ mod provider;
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::VerifyingKey;
 use ed25519_dalek::pkcs8::DecodePublicKey;
 use jsonwebtoken::errors::ErrorKind;
@@ -33,13 +35,16 @@ pub struct Pass {
     pub(crate) subscribe: Vec<Glob>,
     /// The channels that may be published to.
     pub(crate) publish: Vec<Glob>,
+    /// All that it claims, in JSON.
+    pub claims: Box<str>,
 }
 
 impl Pass {
     /// What a token of this user would allow: no channel, until it expires.
     #[must_use]
     pub fn of_user(member: Member, expires: u64) -> Self {
-        Self { member: Some(member), expires, subscribe: Vec::new(), publish: Vec::new() }
+        let (subscribe, publish, claims) = (Vec::new(), Vec::new(), Box::default());
+        Self { member: Some(member), expires, subscribe, publish, claims }
     }
 
     /// The user.
@@ -192,7 +197,7 @@ impl TokenKeys {
         let mut problem = TokenProblem::Signature;
         for (algorithm, key) in fitting {
             match decode::<Claims>(token, key, &validation(*algorithm)) {
-                Ok(read) => return pass(read.claims, unix_seconds),
+                Ok(read) => return pass(read.claims, claims_text(token), unix_seconds),
                 Err(error) => match error.into_kind() {
                     ErrorKind::InvalidSignature => {}
                     kind => problem = problem_of(&kind),
@@ -219,7 +224,7 @@ fn problem_of(kind: &ErrorKind) -> TokenProblem {
     }
 }
 
-fn pass(claims: Claims, unix_seconds: u64) -> Result<Pass, TokenProblem> {
+fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, TokenProblem> {
     let wrong = |problem: String| Err(TokenProblem::Claim(problem));
     let Some(exp) = claims.exp.filter(|exp| *exp >= 0.0) else {
         return wrong("`exp` has to be there, in seconds since 1970".to_owned());
@@ -251,7 +256,15 @@ fn pass(claims: Claims, unix_seconds: u64) -> Result<Pass, TokenProblem> {
         expires,
         subscribe: globs(&claims.subscribe),
         publish: globs(&claims.publish),
+        claims: text,
     })
+}
+
+/// The claims of a good token, as they were written.
+fn claims_text(token: &[u8]) -> Box<str> {
+    let part = token.split(|byte| *byte == b'.').nth(1).unwrap_or_default();
+    let bytes = URL_SAFE_NO_PAD.decode(part).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default().into()
 }
 
 /// Whether a key is for this way of signing.

@@ -71,11 +71,17 @@ pub enum Part {
     Files,
     /// `request.peer`: text, an address.
     Peer,
+    /// `request.channel`: text, the channel about which a module is asked.
+    Channel,
+    /// `request.message`: the message that a client wants to publish there, as the one field `text` or `json`.
+    Message,
+    /// `request.claims`: text, the claims of the client's token in JSON.
+    Claims,
 }
 
 impl Part {
     /// All parts with the names that pages know them by. A part's number is its place here, from 1.
-    pub const ALL: [(&'static str, Part); 13] = [
+    pub const ALL: [(&'static str, Part); 16] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("rest", Part::Rest),
@@ -89,6 +95,9 @@ impl Part {
         ("form_lists", Part::FormLists),
         ("files", Part::Files),
         ("peer", Part::Peer),
+        ("channel", Part::Channel),
+        ("message", Part::Message),
+        ("claims", Part::Claims),
     ];
 
     pub(super) fn of_number(number: f64) -> Option<Part> {

@@ -38,6 +38,10 @@ function kit.received(name, part)
     return kit.files_of(value)
   elseif name == "query_lists" or name == "form_lists" then
     return lists_of(value)
+  elseif name == "message" and value then
+    return value.text or kit.decode_json(value.json)
+  elseif name == "claims" and value then
+    return kit.decode_json(value)
   end
   return value
 end

@@ -22,6 +22,9 @@ for _, name in pairs(methods) do
   is_method[name] = true
 end
 
+-- Those by which a module is asked about a channel. No client can send them.
+is_method.SUBSCRIBE, is_method.PUBLISH = true, true
+
 -- A handler of all methods is kept under this name.
 local ANY = "*"
 
@@ -34,7 +37,7 @@ end
 
 local function check_method(name, where)
   if not is_method[name] then
-    refuse(where, "'" .. tostring(name) .. "' is no method: there are " .. concat(methods, ", "))
+    refuse(where, "'" .. tostring(name) .. "' is no method: there are " .. concat(methods, ", ") .. "; and of channels SUBSCRIBE and PUBLISH")
   end
 end
 

@@ -30,6 +30,13 @@ fn a_part_of_the_request_is_asked_for_once_and_when_it_is_looked_at() {
 }
 
 #[test]
+fn a_module_that_is_asked_sees_the_channel_the_message_and_the_claims() {
+    let mut stage = Stage::new();
+    let code = "_b:put(request.channel, ' ', #request.message.a, ' ', request.claims.sub)";
+    assert_eq!(stage.body(code), "room.1 2 ann");
+}
+
+#[test]
 fn status_and_fields_go_out_when_they_are_set() {
     let mut stage = Stage::new();
     let code = "response.status = 404 response.headers['X-Kind'] = 'none' response.headers.age = 7

@@ -70,6 +70,9 @@ impl Host for Desk {
             }
             Part::Rest => answer.text(self.rest.as_bytes()),
             Part::QueryText | Part::Peer => {}
+            Part::Channel => answer.text(b"room.1"),
+            Part::Message => answer.field(b"json", br#"{"a":[1,2]}"#),
+            Part::Claims => answer.text(br#"{"sub":"ann"}"#),
         }
     }
 

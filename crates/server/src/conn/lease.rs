@@ -1,25 +1,59 @@
 //! The rights of a client whose connection stays.
 //!
-//! Owns when they end, and when such a connection is next looked at. What it loses then its session says.
+//! Owns when they end, when such a connection is next looked at, and what a module is told of its client. What it loses then its session says.
 
 use std::net::IpAddr;
 
 use channels::{Rights, Sender};
+use pages::{KeptRequest, Wish};
 use runtime::clock::Now;
+use runtime::service::Context;
 
 use crate::limits::PING_INTERVAL_MS;
+use crate::message::Message;
+use crate::site::{Question, Site, Verdict};
 
 /// The rights of a client, for as long as it has them.
 #[derive(Debug)]
 pub(super) struct Lease {
     rights: Rights,
     /// The address of the client.
-    address: Option<IpAddr>,
+    address: IpAddr,
+    /// What its request said, where modules are asked about channels.
+    request: Option<Box<KeptRequest>>,
 }
 
 impl Lease {
     pub(super) fn new(rights: Rights, address: IpAddr) -> Self {
-        Self { rights, address: Some(address) }
+        Self { rights, address, request: None }
+    }
+
+    /// With what the client's request said.
+    pub(super) fn with_request(self, request: Option<Box<KeptRequest>>) -> Self {
+        Self { request, ..self }
+    }
+
+    /// Asks the module of a channel whether the client may do this there.
+    pub(super) fn ask(
+        &self,
+        (channel, wish): (&str, Wish<'_>),
+        site: &mut Site,
+        context: &Context<'_, Message>,
+    ) -> Verdict {
+        if !site.asks() {
+            return Verdict::Yes;
+        }
+        let unknown;
+        let request = match &self.request {
+            Some(request) => request,
+            None => {
+                unknown = KeptRequest::of_address(self.address);
+                &unknown
+            }
+        };
+        let question =
+            Question { process: context.id, channel, wish, rights: &self.rights, request };
+        site.ask(question, (context.now, context.mail.endpoint()))
     }
 
     /// The client has others.
@@ -33,7 +67,7 @@ impl Lease {
 
     /// The client as a publisher.
     pub(super) fn sender(&self) -> Sender<'_> {
-        Sender { rights: &self.rights, address: self.address }
+        Sender { rights: &self.rights, address: Some(self.address) }
     }
 
     /// Milliseconds until the client is asked whether it is there, or its rights end.

@@ -106,7 +106,8 @@ impl Process {
             }
             Self::Outbound(outbound) => outbound.on_event(&mut connections.client, event, context),
             Self::Socket(socket) => {
-                socket.on_event(connections.http.application_mut(), event, context)
+                let site = connections.http.application_mut();
+                socket.on_event(&mut connections.sockets, site, event, context)
             }
             Self::Events(stream) => {
                 stream.on_event(connections.http.application_mut(), event, context)
@@ -129,8 +130,8 @@ impl Process {
             // A client that comes now is not told again that the server stops.
             return Next::Finish;
         }
-        let Some(Upgraded { to, rights, address }) = upgraded else { return Next::Abort };
-        let lease = Lease::new(rights, address);
+        let Some(Upgraded { to, rights, address, request }) = upgraded else { return Next::Abort };
+        let lease = Lease::new(rights, address).with_request(request);
         let changed = match to {
             Upgrade::Socket(name) => Socket::plain(name, lease, site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),

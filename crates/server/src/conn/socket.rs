@@ -1,21 +1,23 @@
 //! A client's WebSocket: a subscriber that may publish.
 //!
-//! Owns its session: frames in, closes and pings out. Which orders in JSON there are is in `orders`. Messages of channels are queued
-//! past it and never touch it.
+//! Owns its session: frames in, closes and pings out. Which orders in JSON there are is in `orders`, what ends subscriptions in `endings`.
+//! Messages of channels are queued past it and never touch it.
 
+mod endings;
 mod orders;
 
-use channels::{Dismissal, Format, Refusal, Subscriber, Subscription};
+use channels::{Format, Refusal, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
 use wire::websocket::{
     CloseCode, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control, write_frame,
 };
 
+use self::endings::{EXPIRED, TOO_SLOW};
 use super::lease::Lease;
 use crate::limits::{PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
 use crate::message::Message;
-use crate::site::Site;
+use crate::site::{Site, Verdict, wish_of};
 
 /// What the sockets of a scheduler share.
 #[derive(Debug, Default)]
@@ -36,6 +38,16 @@ pub struct Socket {
     lease: Lease,
     // Seldom there, and there may be a million sockets.
     asked: Option<Box<Asked>>,
+    /// A message of the client about which a module is asked.
+    held: Option<Box<Held>>,
+}
+
+/// A message of the client.
+#[derive(Debug)]
+struct Held {
+    process: ProcessId,
+    kind: Kind,
+    bytes: Box<[u8]>,
 }
 
 /// The members that a client has asked for.
@@ -65,27 +77,12 @@ enum Sign {
     Asked,
 }
 
-/// What a close tells of a subscriber that was too slow.
-const TOO_SLOW: CloseCode = of_application(4008);
-/// Of one whose token is over.
-const TOKEN_OVER: CloseCode = of_application(4001);
-/// Of a user that a program has sent away.
-const DISMISSED: CloseCode = of_application(4003);
-
-const fn of_application(number: u16) -> CloseCode {
-    match CloseCode::of_application(number) {
-        Some(code) => code,
-        None => panic!("an application's codes are 4000 to 4999"),
-    }
-}
-
-/// Why a subscription ends with the token that it stood on.
-const EXPIRED: &str = "the token has expired";
-
 /// What follows a message of the client.
 enum After {
     /// The next one.
     More,
+    /// The same one again, when a module has answered.
+    Wait,
     /// A close with this code and reason.
     Close(CloseCode, &'static str),
 }
@@ -126,7 +123,7 @@ impl Socket {
     fn new(speaks: Speaks, lease: Lease, context: &mut Context<'_, Message>) -> Self {
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         let (reader, sign) = (Reader::default(), Sign::Heard);
-        Self { reader, speaks, subscriptions: Vec::new(), sign, lease, asked: None }
+        Self { reader, speaks, subscriptions: Vec::new(), sign, lease, asked: None, held: None }
     }
 
     pub(super) fn on_input(
@@ -138,12 +135,15 @@ impl Socket {
     ) -> Progress {
         self.sign = Sign::Heard;
         context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
-        let held = self.reader.held_bytes();
+        if self.held.is_some() {
+            return Progress { consumed: 0, next: Next::Park };
+        }
+        let held = self.held_bytes();
         let mut scratch = std::mem::take(&mut sockets.scratch);
         let progress = self.take_frames(site, input, &mut scratch, context);
         sockets.scratch = scratch;
-        sockets.partial_bytes = sockets.partial_bytes + self.reader.held_bytes() - held;
-        if sockets.partial_bytes > SOCKETS_PARTIAL_BYTES && self.reader.held_bytes() > held {
+        sockets.partial_bytes = sockets.partial_bytes + self.held_bytes() - held;
+        if sockets.partial_bytes > SOCKETS_PARTIAL_BYTES && self.held_bytes() > held {
             return Progress {
                 consumed: input.len(),
                 next: close(
@@ -154,6 +154,11 @@ impl Socket {
             };
         }
         progress
+    }
+
+    /// Bytes of what the client has sent that are kept.
+    fn held_bytes(&self) -> usize {
+        self.reader.held_bytes() + self.held.as_ref().map_or(0, |held| held.bytes.len())
     }
 
     fn take_frames(
@@ -189,17 +194,52 @@ impl Socket {
                     write_close(context.output.buffer(), code, "");
                     return Progress { consumed: input.len(), next: Next::Finish };
                 }
-                Step::Message(kind, bytes) => self.on_message(kind, bytes, site, context),
+                Step::Message(kind, bytes) => {
+                    let after = self.on_message(kind, bytes, site, context);
+                    if matches!(after, After::Wait) {
+                        let process = context.id;
+                        self.held = Some(Box::new(Held { process, kind, bytes: bytes.into() }));
+                    }
+                    after
+                }
             };
-            if let After::Close(code, reason) = after {
-                let next = close(code, reason, context);
-                return Progress { consumed: input.len(), next };
+            match after {
+                After::More => {}
+                After::Wait => return Progress { consumed, next: Next::Park },
+                After::Close(code, reason) => {
+                    let next = close(code, reason, context);
+                    return Progress { consumed: input.len(), next };
+                }
+            }
+        }
+    }
+
+    /// The module that was asked about a message may have answered.
+    fn take_held(
+        &mut self,
+        sockets: &mut Sockets,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        let Some(held) = self.held.take() else { return self.unchanged(context) };
+        match self.on_message(held.kind, &held.bytes, site, context) {
+            After::Wait => {
+                self.held = Some(held);
+                Next::Park
+            }
+            after => {
+                sockets.partial_bytes -= held.bytes.len();
+                match after {
+                    After::Close(code, reason) => close(code, reason, context),
+                    After::More | After::Wait => self.unchanged(context),
+                }
             }
         }
     }
 
     pub(super) fn on_event(
         &mut self,
+        sockets: &mut Sockets,
         site: &mut Site,
         event: Event,
         context: &mut Context<'_, Message>,
@@ -208,9 +248,9 @@ impl Socket {
             Event::InputEnded => Next::Finish,
             Event::OutputDrained => {
                 site.channels.on_drained(&self.subscriptions);
-                Next::Read
+                self.unchanged(context)
             }
-            Event::Resumed => self.on_resumed(site, context),
+            Event::Resumed => self.on_resumed(sockets, site, context),
             Event::DeadlineReached if self.sign == Sign::Asked => {
                 close(CloseCode::GOING_AWAY, "no answer to a ping", context)
             }
@@ -227,79 +267,38 @@ impl Socket {
             }
             Event::Draining => close(CloseCode::GOING_AWAY, "the server stops", context),
             Event::Overloaded => close(CloseCode::TRY_AGAIN_LATER, "no memory", context),
+            // It can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1): nobody waits for the module's answer.
+            Event::PeerFinished if self.held.is_some() => Next::Finish,
             Event::PeerFinished => self.unchanged(context),
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
         }
     }
 
-    /// It goes on as it was: one whose output is full reads nothing.
+    /// It goes on as it was: one whose output is full reads nothing, and neither does one about whose message a module is asked.
     fn unchanged(&self, context: &Context<'_, Message>) -> Next {
-        if context.output_is_full() { Next::Park } else { Next::Read }
+        if context.output_is_full() || self.held.is_some() { Next::Park } else { Next::Read }
     }
 
     pub(super) fn on_close(self, sockets: &mut Sockets, site: &mut Site) {
+        sockets.partial_bytes -= self.held_bytes();
         if let Some(asked) = self.asked {
             site.channels.forget(asked.process);
         }
-        sockets.partial_bytes -= self.reader.held_bytes();
+        if let Some(held) = self.held {
+            site.forget_question(held.process);
+        }
         for subscription in self.subscriptions {
             site.channels.unsubscribe(subscription);
         }
     }
 
-    /// The client has other rights than before: what it may not have any more ends.
-    fn lose(
-        &mut self,
-        why: &'static str,
-        site: &mut Site,
-        context: &mut Context<'_, Message>,
-    ) -> After {
-        let rights = self.lease.rights().clone();
-        let is_lost = |site: &Site, name: &str| site.may_subscribe(name, &rights).is_err();
-        self.end(is_lost, (TOKEN_OVER, why), site, context)
-    }
-
-    /// A program has sent the user away.
-    fn leave(
-        &mut self,
-        dismissal: &Dismissal,
-        site: &mut Site,
-        context: &mut Context<'_, Message>,
-    ) -> After {
-        match dismissal {
-            Dismissal::All => After::Close(DISMISSED, "disconnected by the server"),
-            Dismissal::From(names) => {
-                let is_lost = |_: &Site, name: &str| names.contains(name);
-                self.end(is_lost, (DISMISSED, "unsubscribed by the server"), site, context)
-            }
-        }
-    }
-
-    /// Ends subscriptions; a socket that has only one ends with it.
-    fn end(
-        &mut self,
-        is_lost: impl Fn(&Site, &str) -> bool,
-        (code, why): (CloseCode, &'static str),
-        site: &mut Site,
-        context: &mut Context<'_, Message>,
-    ) -> After {
-        let names = match &mut self.speaks {
-            Speaks::Plain(name) if is_lost(site, name) => return After::Close(code, why),
-            Speaks::Plain(_) => return After::More,
-            Speaks::Json(names) => names,
-        };
-        for at in (0..names.len()).rev() {
-            if is_lost(site, &names[at]) {
-                let name = names.swap_remove(at);
-                site.channels.unsubscribe(self.subscriptions.swap_remove(at));
-                tell(&orders::unsubscribed(&name, Some(why)), context);
-            }
-        }
-        After::More
-    }
-
     /// Something has come for the process from elsewhere.
-    fn on_resumed(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
+    fn on_resumed(
+        &mut self,
+        sockets: &mut Sockets,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
         if site.channels.is_too_slow(&self.subscriptions) {
             return close(TOO_SLOW, "too slow for the channel", context);
         }
@@ -309,7 +308,7 @@ impl Socket {
             return close(code, why, context);
         }
         self.tell_members(site, context);
-        self.unchanged(context)
+        self.take_held(sockets, site, context)
     }
 
     /// What the client says.
@@ -326,6 +325,16 @@ impl Socket {
                     Kind::Text => channels::Body::of_bytes(bytes),
                     Kind::Binary => channels::Body::of_binary(bytes),
                 };
+                let wish = (&**name, wish_of(&body));
+                let allowed = site.may_publish(name, self.lease.rights());
+                match allowed.map(|()| self.lease.ask(wish, site, context)) {
+                    Ok(Verdict::Later) => return After::Wait,
+                    Ok(Verdict::No(_)) => {
+                        return After::Close(CloseCode::POLICY, "publishing is not allowed");
+                    }
+                    // What the rules say against it is told as what else is wrong with it.
+                    Ok(Verdict::Yes) | Err(_) => {}
+                }
                 let now_ms = context.now.monotonic_ms();
                 match site.channels.publish(name, body, self.lease.sender(), None, now_ms) {
                     Ok(_) => After::More,
@@ -344,10 +353,7 @@ impl Socket {
             Speaks::Json(_) if kind == Kind::Binary => {
                 After::Close(CloseCode::UNSUPPORTED, "orders are text")
             }
-            Speaks::Json(_) => {
-                self.obey(bytes, site, context);
-                After::More
-            }
+            Speaks::Json(_) => self.obey(bytes, site, context),
         }
     }
 }

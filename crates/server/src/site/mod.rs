@@ -6,6 +6,7 @@
 
 mod answer;
 mod application;
+mod asking;
 mod channel;
 mod client;
 mod endpoints;
@@ -27,7 +28,8 @@ mod turn;
 mod upgraded;
 mod waiting;
 
-pub(crate) use channel::members_object;
+pub(crate) use asking::{Question, Verdict};
+pub(crate) use channel::{members_object, wish_of};
 pub use endpoints::Helpers;
 pub use state::Site;
 pub(crate) use upgraded::{Upgrade, Upgraded};

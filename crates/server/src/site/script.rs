@@ -190,7 +190,7 @@ impl Site {
     }
 
     /// Tells the log of a page that failed; gives the status of its answer, and what its author is shown.
-    fn failure(
+    pub(super) fn failure(
         &self,
         page: &Page,
         error: Option<&ScriptError>,

@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 
 use channels::{Position, Rights};
+use pages::KeptRequest;
 
 /// What a connection becomes once its head is sent.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(crate) struct Upgraded {
     pub(crate) rights: Rights,
     /// The address of its client.
     pub(crate) address: IpAddr,
+    /// What its request said, where modules are asked about channels.
+    pub(crate) request: Option<Box<KeptRequest>>,
 }
 
 /// What a connection becomes.

@@ -43,6 +43,10 @@ pub struct Session {
     is_asked: bool,
     /// How many it had of a kind before the command that waits.
     before_waiting: Option<usize>,
+    /// What modules have said of the channels of the command that waits, in their order.
+    verdicts: Vec<Result<(), String>>,
+    /// Whether one is asked now.
+    asks: bool,
 }
 
 /// What follows a command.
@@ -82,6 +86,8 @@ impl Session {
             lease: Lease::new(Rights::Anybody, peer.address),
             is_asked: authentication == Authentication::Required,
             before_waiting: None,
+            verdicts: Vec::new(),
+            asks: false,
         }
     }
 
@@ -185,6 +191,9 @@ impl Session {
 
     pub(super) fn on_close(self, site: &mut Site) {
         site.channels.forget(self.process);
+        if self.asks {
+            site.forget_question(self.process);
+        }
         for (_, subscription) in self.channels.into_iter().chain(self.patterns) {
             site.channels.unsubscribe(subscription);
         }

@@ -10,6 +10,7 @@ use channels::{
     Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscriber, Subscription,
     Told, check_name,
 };
+use pages::Wish;
 use runtime::service::Context;
 use wire::resp::{
     Command, Version, write_array, write_bulk, write_error, write_integer, write_null, write_push,
@@ -17,7 +18,7 @@ use wire::resp::{
 
 use super::{After, Session};
 use crate::message::Message;
-use crate::site::Site;
+use crate::site::{Site, Verdict, wish_of};
 
 fn format_of(session: &Session) -> Format {
     match session.version {
@@ -43,7 +44,7 @@ fn refusal_text(refusal: Refusal) -> String {
 
 /// `PUBLISH channel message`: how many subscribers get it.
 pub(super) fn publish(
-    session: &Session,
+    session: &mut Session,
     command: &Command<'_>,
     site: &mut Site,
     context: &mut Context<'_, Message>,
@@ -60,6 +61,16 @@ pub(super) fn publish(
                 }
             };
             let body = Body::of_bytes(command.argument(2));
+            let may =
+                |session: &Session, site: &Site| site.may_publish(name, session.lease.rights());
+            match ask(session, (name, wish_of(&body)), may, site, context) {
+                None => return After::Wait,
+                Some(Ok(())) => {}
+                Some(Err(problem)) => {
+                    write_error(context.output.buffer(), &problem);
+                    return After::More;
+                }
+            }
             let publisher = Publisher { process: session.process, told: Told::ByResuming };
             let now_ms = context.now.monotonic_ms();
             let sender = session.lease.sender();
@@ -89,8 +100,16 @@ pub(super) fn subscribe(
 ) -> After {
     let before = session.before_waiting.take().unwrap_or(own(session, verb).len());
     let mut results = Vec::with_capacity(command.len());
-    for name in command.arguments_from(1) {
-        results.push(subscribe_to(session, name, verb, site));
+    for (index, name) in command.arguments_from(1).enumerate() {
+        if index == session.verdicts.len() {
+            let Some(verdict) = ask_to_subscribe(session, name, verb, site, context) else {
+                session.before_waiting = Some(before);
+                return After::Wait;
+            };
+            session.verdicts.push(verdict);
+        }
+        let verdict = session.verdicts.get(index).cloned().unwrap_or(Ok(()));
+        results.push(verdict.and_then(|()| subscribe_to(session, name, verb, site)));
     }
     let own = own(session, verb);
     if own.iter().any(|(_, subscription)| !site.channels.stands(subscription)) {
@@ -98,6 +117,7 @@ pub(super) fn subscribe(
         return After::Wait;
     }
     let others = session.subscriptions() - own.len();
+    session.verdicts.clear();
     let mut count = before;
     for (name, result) in command.arguments_from(1).zip(results) {
         let out = context.output.buffer();
@@ -111,6 +131,42 @@ pub(super) fn subscribe(
         }
     }
     After::More
+}
+
+/// What the module of a channel says to a command; what it says against it is an error of Redis. None: it is asked again when the
+/// process is resumed. What the rules say against it is told as what else is wrong with the command.
+fn ask(
+    session: &mut Session,
+    (name, wish): (&str, Wish<'_>),
+    may: impl FnOnce(&Session, &Site) -> Result<(), Refusal>,
+    site: &mut Site,
+    context: &Context<'_, Message>,
+) -> Option<Result<(), String>> {
+    if may(session, site).is_err() {
+        return Some(Ok(()));
+    }
+    let verdict = session.lease.ask((name, wish), site, context);
+    session.asks = matches!(verdict, Verdict::Later);
+    match verdict {
+        Verdict::Yes => Some(Ok(())),
+        Verdict::No(veto) => Some(Err(format!("NOPERM {}", veto.why))),
+        Verdict::Later => None,
+    }
+}
+
+fn ask_to_subscribe(
+    session: &mut Session,
+    name: &[u8],
+    verb: &str,
+    site: &mut Site,
+    context: &Context<'_, Message>,
+) -> Option<Result<(), String>> {
+    let channel = check_name(name).ok().filter(|_| verb == "subscribe");
+    // Who has it already was allowed.
+    let own = |name: &str| session.channels.iter().any(|(known, _)| **known == *name);
+    let Some(name) = channel.filter(|name| !own(name)) else { return Some(Ok(())) };
+    let may = |session: &Session, site: &Site| site.may_subscribe(name, session.lease.rights());
+    ask(session, (name, Wish::Subscribe), may, site, context)
 }
 
 /// Subscribes where it is not done; gives the place of the subscription.

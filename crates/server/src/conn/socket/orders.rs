@@ -9,13 +9,14 @@ use channels::limits::{MEMBERS_TOLD, SUBSCRIPTIONS_PER_CONNECTION};
 use channels::{
     Body, Format, Position, Published, Publisher, Question, Refusal, Subscriber, Told, check_name,
 };
+use pages::Wish;
 use runtime::service::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Asked, Socket, Speaks, tell};
+use super::{After, Asked, Socket, Speaks, tell};
 use crate::message::Message;
-use crate::site::{Site, members_object};
+use crate::site::{Site, Verdict, members_object, wish_of};
 
 /// An order: one of its first five is there.
 #[derive(Deserialize)]
@@ -46,26 +47,33 @@ impl Socket {
         text: &[u8],
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) {
+    ) -> After {
         let order: Order<'_> = match serde_json::from_slice(text) {
             Ok(order) => order,
-            Err(error) => return refuse(&format!("no order: {error}"), None, None, context),
+            Err(error) => {
+                refuse(&format!("no order: {error}"), None, None, context);
+                return After::More;
+            }
         };
         let id = order.id;
         match (order.subscribe, order.unsubscribe, order.publish, order.token, order.members) {
             (Some(name), None, None, None, None) => {
                 let since = order.since.map(|since| since.parse().unwrap_or(Position::UNKNOWN));
-                let subscribed = self.check(&name, site).and_then(|()| {
-                    let done = self.subscribe(name.as_ref().into(), since, site, context);
-                    done.map_err(|refusal| refusal.to_string())
-                });
-                if let Err(problem) = subscribed {
-                    refuse(&problem, Some(&name), id, context);
+                match self.may_begin(&name, site, context) {
+                    Ok(Verdict::Later) => return After::Wait,
+                    Ok(Verdict::No(veto)) => refuse(&veto.why, Some(&name), id, context),
+                    Ok(Verdict::Yes) => {
+                        let done = self.subscribe(name.as_ref().into(), since, site, context);
+                        if let Err(refusal) = done {
+                            refuse(&refusal.to_string(), Some(&name), id, context);
+                        }
+                    }
+                    Err(problem) => refuse(&problem, Some(&name), id, context),
                 }
             }
             (None, Some(name), None, None, None) => self.unsubscribe(&name, id, site, context),
             (None, None, Some(name), None, None) => {
-                self.publish(&name, order.data, id, site, context)
+                return self.publish(&name, order.data, id, site, context);
             }
             (None, None, None, Some(token), None) => self.take_token(&token, id, site, context),
             (None, None, None, None, Some(name)) => self.ask_members(&name, id, site, context),
@@ -74,6 +82,20 @@ impl Socket {
                 refuse(problem, None, id, context);
             }
         }
+        After::More
+    }
+
+    /// Whether the client may subscribe to this channel, and what its module says.
+    fn may_begin(
+        &self,
+        name: &str,
+        site: &mut Site,
+        context: &Context<'_, Message>,
+    ) -> Result<Verdict, String> {
+        self.check(name, site)?;
+        let allowed = site.may_subscribe(name, self.lease.rights());
+        allowed.map_err(|refusal| refusal.to_string())?;
+        Ok(self.lease.ask((name, Wish::Subscribe), site, context))
     }
 
     /// Whether there may be another subscription, to this channel.
@@ -195,15 +217,27 @@ impl Socket {
         id: Option<u64>,
         site: &mut Site,
         context: &mut Context<'_, Message>,
-    ) {
+    ) -> After {
         let body = data.ok_or_else(|| "`publish` needs `data`".to_owned());
         let body = body.and_then(|data| {
             check_configured(name, site)?;
+            let allowed = site.may_publish(name, self.lease.rights());
+            allowed.map_err(|refusal| refusal.to_string())?;
             Body::of_json(data.get().as_bytes()).map_err(|error| error.to_string())
         });
-        let body = match body {
-            Ok(body) => body,
-            Err(problem) => return refuse(&problem, Some(name), id, context),
+        let verdict =
+            body.map(|body| (self.lease.ask((name, wish_of(&body)), site, context), body));
+        let body = match verdict {
+            Ok((Verdict::Yes, body)) => body,
+            Ok((Verdict::Later, _)) => return After::Wait,
+            Ok((Verdict::No(veto), _)) => {
+                refuse(&veto.why, Some(name), id, context);
+                return After::More;
+            }
+            Err(problem) => {
+                refuse(&problem, Some(name), id, context);
+                return After::More;
+            }
         };
         // A client that gives a number wants to hear what became of its message.
         let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
@@ -217,6 +251,7 @@ impl Socket {
             Ok(None) => {}
             Err(refusal) => refuse(&refusal.to_string(), Some(name), id, context),
         }
+        After::More
     }
 }
 

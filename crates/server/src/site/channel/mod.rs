@@ -11,6 +11,7 @@ mod reading;
 use channels::{NameProblem, Refusal, Rights, TokenProblem, check_name};
 use config::route::Found;
 use http::{Answer, AnswerContext, Request};
+use pages::{KeptRequest, Wish};
 use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target::query_pairs;
@@ -18,11 +19,14 @@ use wire::limits::QUERY_PAIRS_MAXIMUM;
 
 pub(crate) use self::answers::members_object;
 use self::answers::{answer_json, answer_preflight, refuse};
+pub(crate) use self::publishing::wish_of;
+use super::asking::{Question, Verdict, Veto};
 use super::exchange::Exchange;
 use super::orders::KeyProblem;
 use super::origin::{Origin, origin_of};
 use super::state::Site;
 use super::upgraded::Upgraded;
+use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 
 /// The path below which channels are.
@@ -45,6 +49,8 @@ enum Refused {
     Orders(String),
     Json(String),
     Rules(Refusal),
+    Module(Veto),
+    Head,
 }
 
 impl Refused {
@@ -59,6 +65,8 @@ impl Refused {
             Self::Rules(Refusal::TooLarge) => Status::CONTENT_TOO_LARGE,
             Self::Rules(Refusal::TooOften) => Status::TOO_MANY_REQUESTS,
             Self::Rules(Refusal::Full | Refusal::Busy) => Status::SERVICE_UNAVAILABLE,
+            Self::Module(veto) => veto.status,
+            Self::Head => Status::REQUEST_HEADER_FIELDS_TOO_LARGE,
         }
     }
 
@@ -73,6 +81,12 @@ impl Refused {
             Self::Orders(problem) => problem.clone(),
             Self::Json(problem) => format!("the body is not JSON: {problem}"),
             Self::Rules(refusal) => refusal.to_string(),
+            Self::Module(veto) => veto.why.clone(),
+            Self::Head => {
+                format!(
+                    "a request of more than {KEPT_REQUEST_SIZE} bytes is not kept for the module of a channel"
+                )
+            }
         }
     }
 
@@ -81,6 +95,9 @@ impl Refused {
         match self {
             Self::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
             Self::NoProgram | Self::Rules(Refusal::NoToken) => b"WWW-Authenticate: Bearer\r\n",
+            Self::Module(veto) if veto.status == Status::UNAUTHORIZED => {
+                b"WWW-Authenticate: Bearer\r\n"
+            }
             _ => b"",
         }
     }
@@ -136,7 +153,7 @@ impl Site {
         };
         match exchange.request.method() {
             Method::Get if exchange.request.head.upgrade.is_some() => {
-                self.answer_socket(name, rights, &origin, exchange)
+                self.answer_socket((name, query), rights, &origin, (exchange, found), context)
             }
             Method::Post if name.is_empty() => {
                 self.answer_orders(&rights, &origin, exchange, context)
@@ -150,8 +167,12 @@ impl Site {
                     exchange,
                 )
             }
-            Method::Get => self.answer_reader((name, query), rights, &origin, exchange, context),
-            Method::Post => self.answer_publish(name, &rights, &origin, exchange, context),
+            Method::Get => {
+                self.answer_reader((name, query), rights, &origin, (exchange, found), context)
+            }
+            Method::Post => {
+                self.answer_publish((name, query), &rights, &origin, (exchange, found), context)
+            }
             _ => {
                 let status = Status::METHOD_NOT_ALLOWED;
                 self.refuse(status, b"Allow: GET, POST, OPTIONS\r\n", found, exchange, context)
@@ -170,9 +191,36 @@ impl Site {
         self.may_subscribe(name, rights).map_err(Refused::Rules)
     }
 
+    /// Asks the module of the channel about a request. None: the answer comes later.
+    fn ask_about(
+        &mut self,
+        (name, query): (&str, Option<&[u8]>),
+        wish: Wish<'_>,
+        rights: &Rights,
+        (request, found): (&Request<'_>, &Found<'_>),
+        context: &AnswerContext<'_, Message>,
+    ) -> Option<Result<(), Refused>> {
+        if !self.asks() {
+            return Some(Ok(()));
+        }
+        let kept = KeptRequest::of(request, query, self.data.config.site_name(found.host));
+        let process = context.id;
+        let question = Question { process, channel: name, wish, rights, request: &kept };
+        match self.ask(question, (context.now, context.mail.endpoint())) {
+            Verdict::Yes => Some(Ok(())),
+            Verdict::No(veto) => Some(Err(Refused::Module(veto))),
+            Verdict::Later => None,
+        }
+    }
+
     /// Whether a client may subscribe to a channel.
     pub(crate) fn may_subscribe(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
         rights.to_subscribe(name, self.data.rulebook.of(name))
+    }
+
+    /// Whether a client may publish to a channel.
+    pub(crate) fn may_publish(&self, name: &str, rights: &Rights) -> Result<(), Refusal> {
+        rights.to_publish(name, self.data.rulebook.of(name))
     }
 
     /// What a client may do that shows a key or a token.

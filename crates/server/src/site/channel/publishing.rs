@@ -2,8 +2,10 @@
 //!
 //! Owns what a body is: its media type says it.
 
-use channels::{Body, Offer, Outcome, Published, Publisher, Rights, Sender, Told};
+use channels::{Body, Kind, Offer, Outcome, Published, Publisher, Rights, Sender, Told};
+use config::route::Found;
 use http::{Answer, AnswerContext, BodyPolicy, Request};
+use pages::{MessageValue, Wish};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
@@ -33,20 +35,22 @@ impl Site {
 
     pub(super) fn answer_publish(
         &mut self,
-        name: &str,
+        asked: (&str, Option<&[u8]>),
         rights: &Rights,
         origin: &Origin<'_>,
-        exchange: &mut Exchange<'_, '_>,
+        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let result = match self.channels.outcome(context.id) {
             Outcome::Awaited => return Answer::Wait,
             Outcome::Known(result) => result.map_err(Refused::Rules),
-            Outcome::None => match self.publish(name, rights, exchange.request, context) {
-                Ok(Some(published)) => Ok(published),
-                Ok(None) => return Answer::Wait,
-                Err(refused) => Err(refused),
-            },
+            Outcome::None => {
+                match self.publish(asked, rights, (exchange.request, found), context) {
+                    Ok(Some(published)) => Ok(published),
+                    Ok(None) => return Answer::Wait,
+                    Err(refused) => Err(refused),
+                }
+            }
         };
         match result {
             Ok(published) => {
@@ -58,9 +62,9 @@ impl Site {
 
     fn publish(
         &mut self,
-        name: &str,
+        (name, query): (&str, Option<&[u8]>),
         rights: &Rights,
-        request: &Request<'_>,
+        (request, found): (&Request<'_>, &Found<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Result<Option<Published>, Refused> {
         self.check_channel(name)?;
@@ -73,6 +77,12 @@ impl Site {
         } else {
             Body::of_bytes(request.body)
         };
+        self.may_publish(name, rights).map_err(Refused::Rules)?;
+        let wish = wish_of(&body);
+        match self.ask_about((name, query), wish, rights, (request, found), context) {
+            Some(allowed) => allowed?,
+            None => return Ok(None),
+        }
         let key = match request.field("idempotency-key") {
             Some(key) => Some(check_key(key).map_err(Refused::Key)?),
             None => None,
@@ -84,6 +94,12 @@ impl Site {
             self.channels.publish(name, Offer { body, key }, sender, Some(publisher), now_ms);
         published.map_err(Refused::Rules)
     }
+}
+
+/// What a client wants that publishes this.
+pub(crate) fn wish_of(body: &Body) -> Wish<'_> {
+    let value = if body.kind() == Kind::Json { MessageValue::Json } else { MessageValue::Text };
+    Wish::Publish { message: body.bytes(), value }
 }
 
 /// `{"since":"POSITION","receivers":3}`.

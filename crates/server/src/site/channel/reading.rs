@@ -4,7 +4,9 @@
 
 use channels::limits::{POLL_MS, POLL_MS_MAX};
 use channels::{Position, Rights};
+use config::route::Found;
 use http::{Answer, AnswerContext, Request};
+use pages::{KeptRequest, Wish};
 use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
@@ -12,6 +14,7 @@ use wire::websocket;
 
 use super::Refused;
 use super::answers::{answer_handshake_problem, answer_json, refuse};
+use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 use crate::site::exchange::Exchange;
 use crate::site::origin::{Origin, write_origin};
@@ -24,10 +27,11 @@ const JSON_PROTOCOL: &str = "velodrome.json";
 impl Site {
     pub(super) fn answer_socket(
         &mut self,
-        name: &str,
+        (name, query): (&str, Option<&[u8]>),
         rights: Rights,
         origin: &Origin<'_>,
-        exchange: &mut Exchange<'_, '_>,
+        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
+        context: &AnswerContext<'_, Message>,
     ) -> Answer {
         if !name.is_empty()
             && let Err(refused) = self.check_reader(name, &rights)
@@ -38,6 +42,23 @@ impl Site {
             Ok(token) => token,
             Err(problem) => return answer_handshake_problem(problem, origin, exchange),
         };
+        let mut kept = None;
+        if self.asks() {
+            let site = self.data.config.site_name(found.host);
+            let request = KeptRequest::of(exchange.request, query, site);
+            if request.size() > KEPT_REQUEST_SIZE {
+                return refuse(&Refused::Head, origin, exchange);
+            }
+            kept = Some(Box::new(request));
+        }
+        if !name.is_empty() {
+            let asked = (exchange.request, found);
+            match self.ask_about((name, query), Wish::Subscribe, &rights, asked, context) {
+                Some(Ok(())) => {}
+                Some(Err(refused)) => return refuse(&refused, origin, exchange),
+                None => return Answer::Wait,
+            }
+        }
         let speaks_json = offers_json(exchange.request);
         if !exchange.reply.switch_protocols("websocket") {
             let refused =
@@ -56,7 +77,8 @@ impl Site {
             name if speaks_json => Upgrade::JsonSocket(Some(name.into())),
             name => Upgrade::Socket(name.into()),
         };
-        self.upgraded = Some(Upgraded { to, rights, address: exchange.request.peer.address });
+        let address = exchange.request.peer.address;
+        self.upgraded = Some(Upgraded { to, rights, address, request: kept });
         Answer::Upgrade
     }
 
@@ -66,11 +88,20 @@ impl Site {
         (name, query): (&str, Option<&[u8]>),
         rights: Rights,
         origin: &Origin<'_>,
-        exchange: &mut Exchange<'_, '_>,
+        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         if let Err(refused) = self.check_reader(name, &rights) {
             return refuse(&refused, origin, exchange);
+        }
+        // A long poll that waits was allowed.
+        if !self.channels.is_polling(context.id) {
+            let asked = (exchange.request, found);
+            match self.ask_about((name, query), Wish::Subscribe, &rights, asked, context) {
+                Some(Ok(())) => {}
+                Some(Err(refused)) => return refuse(&refused, origin, exchange),
+                None => return Answer::Wait,
+            }
         }
         let wanted = Wanted::of(exchange.request, query);
         if wants_events(exchange.request) {
@@ -83,7 +114,8 @@ impl Site {
             );
             exchange.reply.end_head();
             let to = Upgrade::Events(name.into(), wanted.since);
-            self.upgraded = Some(Upgraded { to, rights, address: exchange.request.peer.address });
+            let address = exchange.request.peer.address;
+            self.upgraded = Some(Upgraded { to, rights, address, request: None });
             return Answer::Upgrade;
         }
         if !self.data.rulebook.of(name).history.keeps() {

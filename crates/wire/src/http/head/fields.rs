@@ -122,7 +122,7 @@ impl<'b, 's> Fields<'b, 's> {
     }
 
     /// All fields, names as they were sent.
-    pub fn iter(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + use<'b, 's> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + Clone + use<'b, 's> {
         let fields = *self;
         fields.pairs().map(move |(slot, next)| {
             (str::from_utf8(fields.name(slot)).unwrap_or_default(), fields.value(slot, next))
@@ -134,7 +134,7 @@ impl<'b, 's> Fields<'b, 's> {
         self.initials.may_have(Initials::of(name.as_bytes()))
     }
 
-    fn pairs(self) -> impl Iterator<Item = (Slot, Slot)> + use<'s> {
+    fn pairs(self) -> impl Iterator<Item = (Slot, Slot)> + Clone + use<'s> {
         self.slots.array_windows().map(|[slot, next]| (*slot, *next))
     }
 

@@ -1,0 +1,164 @@
+//! A module is asked whether a client may subscribe or publish.
+//!
+//! Owns what it sees of the question: the channel, the message, the claims of the client's token, and what the client's request said,
+//! which may be long ago. Never decides.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use config::HostName;
+use http::Request;
+use runtime::clock::Now;
+use script::engine::{Answer, Host, Level, Part, PublishedValue};
+
+use super::host::write_line;
+use super::log_gate::{LogGate, Writer};
+use super::publications::Publications;
+use super::request_parts::{each_argument, list_cookies, list_headers, list_values};
+
+/// A name, and a value.
+type Field = (Box<str>, Box<[u8]>);
+
+/// What a client's request said, kept for as long as the client is there.
+#[derive(Debug)]
+pub struct KeptRequest {
+    query: Box<[u8]>,
+    fields: Box<[Field]>,
+    peer: IpAddr,
+    /// The name of the host that it was for, where it is one of `[[host]]`.
+    site: Option<HostName>,
+}
+
+impl KeptRequest {
+    /// The head of a request.
+    #[must_use]
+    pub fn of(request: &Request<'_>, query: Option<&[u8]>, site: Option<&HostName>) -> Self {
+        let fields = request.head.fields.iter();
+        Self {
+            query: query.unwrap_or_default().into(),
+            fields: fields.map(|(name, value)| (name.into(), value.into())).collect(),
+            peer: request.peer.address,
+            site: site.cloned(),
+        }
+    }
+
+    /// Nothing but an address: a client of another protocol.
+    #[must_use]
+    pub fn of_address(peer: IpAddr) -> Self {
+        Self { query: Box::default(), fields: Box::default(), peer, site: None }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let fields = self.fields().map(|(name, value)| name.len() + value.len());
+        self.query.len() + fields.sum::<usize>()
+    }
+
+    fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> + Clone {
+        self.fields.iter().map(|(name, value)| (&**name, &**value))
+    }
+}
+
+/// What a client wants.
+#[derive(Clone, Copy, Debug)]
+pub enum Wish<'w> {
+    /// To subscribe to a channel.
+    Subscribe,
+    /// To publish a message there.
+    Publish {
+        /// The message.
+        message: &'w [u8],
+        /// Whether it is text or JSON.
+        value: MessageValue,
+    },
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageValue {
+    /// Text, or any bytes.
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// The host of a module that is asked.
+pub struct AskHost<'a> {
+    /// What the client wants.
+    pub wish: Wish<'a>,
+    /// The channel.
+    pub channel: &'a str,
+    /// The claims of its token, in JSON.
+    pub claims: Option<&'a str>,
+    /// What its request said.
+    pub request: &'a KeptRequest,
+    /// What the module's lines go through, and as whose.
+    pub gate: (&'a LogGate, Writer<'a>),
+    /// The turn's time.
+    pub now: Now,
+    /// Where its messages to channels go.
+    pub publications: &'a Publications,
+}
+
+impl Host for AskHost<'_> {
+    fn request(&mut self, part: Part, answer: &mut Answer) {
+        let request = self.request;
+        match part {
+            Part::Method => answer.text(match self.wish {
+                Wish::Subscribe => b"SUBSCRIBE",
+                Wish::Publish { .. } => b"PUBLISH",
+            }),
+            Part::Path => answer.text(format!("/channels/{}", self.channel).as_bytes()),
+            Part::Rest => answer.text(format!("/{}", self.channel).as_bytes()),
+            Part::QueryText => answer.text(&request.query),
+            Part::Query => {
+                answer.fields();
+                each_argument(&request.query, |name, value| answer.field(name, value));
+            }
+            Part::QueryLists => list_values(answer, |take| each_argument(&request.query, take)),
+            Part::Headers => list_headers(request.fields(), answer),
+            Part::Cookies => list_cookies(request.fields(), answer),
+            Part::Peer => answer.text(request.peer.to_string().as_bytes()),
+            Part::Channel => answer.text(self.channel.as_bytes()),
+            Part::Claims => {
+                if let Some(claims) = self.claims {
+                    answer.text(claims.as_bytes());
+                }
+            }
+            Part::Message => match self.wish {
+                Wish::Publish { message, value: MessageValue::Text } => {
+                    answer.field(b"text", message);
+                }
+                Wish::Publish { message, value: MessageValue::Json } => {
+                    answer.field(b"json", message);
+                }
+                Wish::Subscribe => {}
+            },
+            Part::Body => answer.text(b""),
+            Part::Form | Part::FormLists | Part::Files => answer.fields(),
+        }
+    }
+
+    fn now(&mut self) -> Duration {
+        Duration::from_secs(self.now.unix_seconds)
+    }
+
+    fn clock(&mut self) -> Duration {
+        Duration::from_nanos(sys::clock::monotonic_ns())
+    }
+
+    fn site(&mut self, name: &mut Vec<u8>) {
+        if let Some(site) = &self.request.site {
+            name.extend_from_slice(site.to_string().as_bytes());
+        }
+    }
+
+    fn publish(&mut self, channel: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
+        self.publications.publish(channel, value)
+    }
+
+    fn log(&mut self, level: Level, text: &[u8]) {
+        write_line(level, self.gate, self.channel, text);
+    }
+}

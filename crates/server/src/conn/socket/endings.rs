@@ -1,0 +1,81 @@
+//! Subscriptions that end without their client's wish: a token is over, a program has sent the user away.
+//!
+//! Owns the close codes of that, and what a socket with several subscriptions is told.
+
+use channels::Dismissal;
+use runtime::service::Context;
+use wire::websocket::CloseCode;
+
+use super::{After, Socket, Speaks, orders, tell};
+use crate::message::Message;
+use crate::site::Site;
+
+/// What a close tells of a subscriber that was too slow.
+pub(super) const TOO_SLOW: CloseCode = of_application(4008);
+/// Of one whose token is over.
+const TOKEN_OVER: CloseCode = of_application(4001);
+/// Of a user that a program has sent away.
+const DISMISSED: CloseCode = of_application(4003);
+
+const fn of_application(number: u16) -> CloseCode {
+    match CloseCode::of_application(number) {
+        Some(code) => code,
+        None => panic!("an application's codes are 4000 to 4999"),
+    }
+}
+
+/// Why a subscription ends with the token that it stood on.
+pub(super) const EXPIRED: &str = "the token has expired";
+
+impl Socket {
+    /// The client has other rights than before: what it may not have any more ends.
+    pub(super) fn lose(
+        &mut self,
+        why: &'static str,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        let rights = self.lease.rights().clone();
+        let is_lost = |site: &Site, name: &str| site.may_subscribe(name, &rights).is_err();
+        self.end(is_lost, (TOKEN_OVER, why), site, context)
+    }
+
+    /// A program has sent the user away.
+    pub(super) fn leave(
+        &mut self,
+        dismissal: &Dismissal,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        match dismissal {
+            Dismissal::All => After::Close(DISMISSED, "disconnected by the server"),
+            Dismissal::From(names) => {
+                let is_lost = |_: &Site, name: &str| names.contains(name);
+                self.end(is_lost, (DISMISSED, "unsubscribed by the server"), site, context)
+            }
+        }
+    }
+
+    /// Ends subscriptions; a socket that has only one ends with it.
+    fn end(
+        &mut self,
+        is_lost: impl Fn(&Site, &str) -> bool,
+        (code, why): (CloseCode, &'static str),
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        let names = match &mut self.speaks {
+            Speaks::Plain(name) if is_lost(site, name) => return After::Close(code, why),
+            Speaks::Plain(_) => return After::More,
+            Speaks::Json(names) => names,
+        };
+        for at in (0..names.len()).rev() {
+            if is_lost(site, &names[at]) {
+                let name = names.swap_remove(at);
+                site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+                tell(&orders::unsubscribed(&name, Some(why)), context);
+            }
+        }
+        After::More
+    }
+}

@@ -1,0 +1,122 @@
+//! The module of a channel is asked whether a client may subscribe or publish.
+//!
+//! Owns what its answer means: a status of 400 or above is a no, anything else a yes. Never subscribes and never publishes.
+
+use std::rc::Rc;
+
+use channels::Rights;
+use pages::{AskHost, KeptRequest, Moment, Turnout, Wish, Writer};
+use runtime::clock::Now;
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+use script::engine::{Author, Output};
+use wire::http::status::Status;
+
+use super::state::Site;
+use crate::limits::VETO_SIZE;
+
+/// What a client wants of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'q> {
+    /// The process of its connection, which is resumed when the answer is there.
+    pub(crate) process: ProcessId,
+    pub(crate) channel: &'q str,
+    pub(crate) wish: Wish<'q>,
+    /// What it has shown.
+    pub(crate) rights: &'q Rights,
+    /// What its request said.
+    pub(crate) request: &'q KeptRequest,
+}
+
+/// What a module says.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    Yes,
+    No(Veto),
+    /// The same question is to be asked again when the process is resumed.
+    Later,
+}
+
+/// A no.
+#[derive(Debug)]
+pub(crate) struct Veto {
+    pub(crate) status: Status,
+    /// Why, for the client.
+    pub(crate) why: String,
+}
+
+impl Veto {
+    fn new(status: Status, why: &str) -> Self {
+        Self { status, why: why.to_owned() }
+    }
+}
+
+impl Site {
+    /// Whether a module is asked about any channel.
+    pub(crate) fn asks(&self) -> bool {
+        self.data.rulebook.asks()
+    }
+
+    /// What the module of the channel says; yes where there is none to ask, and to a program that may do everything.
+    pub(crate) fn ask(
+        &mut self,
+        question: Question<'_>,
+        (now, endpoint): (Now, Endpoint),
+    ) -> Verdict {
+        let Question { process, channel, wish, rights, request } = question;
+        let rules = self.data.rulebook.of(channel);
+        let Some(module) = rules.module.as_ref().filter(|_| !matches!(rights, Rights::All)) else {
+            return Verdict::Yes;
+        };
+        let failed = || {
+            Verdict::No(Veto::new(
+                Status::INTERNAL_SERVER_ERROR,
+                "it cannot be told whether that is allowed",
+            ))
+        };
+        let Some(place) = self.module_at(module, process) else { return failed() };
+        let Some(runner) = self.runner.as_mut() else { return failed() };
+        let (gate, publications) = (Rc::clone(runner.log_gate()), Rc::clone(runner.publications()));
+        let claims = rights.pass().map(|pass| &*pass.claims);
+        let gate = (&*gate, Writer::Requests(place.0.0, place.1));
+        let publications = &*publications;
+        let mut host = AskHost { wish, channel, claims, request, gate, now, publications };
+        let thread_cpu_ns = sys::accounting::thread_cpu_ns;
+        let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
+        let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
+        match runner.run(process, place, &mut host, moment) {
+            Some(Turnout::Done(_)) => verdict_of(runner.output()),
+            Some(Turnout::Wait) => Verdict::Later,
+            Some(Turnout::Part(_)) => {
+                // There is nobody to send a part to.
+                runner.forget(process);
+                failed()
+            }
+            Some(Turnout::Failed(page, error)) => {
+                let (status, _) = self.failure(&page, error.as_deref(), place.0);
+                Verdict::No(Veto::new(status, "the module of this channel has failed"))
+            }
+            None => failed(),
+        }
+    }
+
+    /// A client that has asked something is gone.
+    pub(crate) fn forget_question(&mut self, process: ProcessId) {
+        if let Some(runner) = &mut self.runner {
+            runner.forget(process);
+        }
+    }
+}
+
+fn verdict_of(output: &Output) -> Verdict {
+    let status = match output.author {
+        Author::Page => output.status.filter(|status| *status >= 400),
+        // It has no handler for the question.
+        Author::Server => Some(output.status.unwrap_or(403).max(400)),
+    };
+    let Some(status) = status else { return Verdict::Yes };
+    let text = String::from_utf8_lossy(&output.body[..output.body.len().min(VETO_SIZE)]);
+    let text = text.trim().replace(char::is_control, " ");
+    let why = if text.is_empty() { "the module of this channel does not allow it" } else { &text };
+    Verdict::No(Veto::new(Status::from_code(status).unwrap_or(Status::FORBIDDEN), why))
+}
