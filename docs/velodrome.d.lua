@@ -33,6 +33,52 @@
 ---@field message any the message that a client wants to publish there: a string, or a value where it is JSON
 ---@field claims table<string, any>? what the client's token claims
 
+---@class velodrome.Socket
+local socket = {}
+
+---Sends a message: a string as it is, any other value in JSON.
+---@param value any
+---@return true?
+---@return string? reason why it is not sent
+function socket:send(value) end
+
+---Sends a message of bytes.
+---@param bytes string
+---@return true?
+---@return string? reason why it is not sent
+function socket:send_binary(bytes) end
+
+---Closes the WebSocket.
+---@param code? integer 1000, which it is where none is given, or 3000 to 4999
+---@param reason? string at most 123 bytes
+---@return true?
+---@return string? reason why it is closed already
+function socket:close(code, reason) end
+
+---Has the client get the messages of a channel, as they were published.
+---@param channel string
+---@return true?
+---@return string? reason why it does not
+function socket:subscribe(channel) end
+
+---Ends that.
+---@param channel string
+---@return true?
+---@return string? reason why not
+function socket:unsubscribe(channel) end
+
+---@class velodrome.Conversation
+---@field open? fun(socket: velodrome.Socket) when it is open
+---@field message? fun(socket: velodrome.Socket, text: string, kind: "text"|"binary") for each message
+---@field receive? fun(socket: velodrome.Socket, letter: any) for each message of another process
+---@field close? fun(socket: velodrome.Socket, code: integer, reason: string) when it is closed
+---@field protocol? string the subprotocol
+
+---What a handler gives that talks with its client from then on. Only in modules.
+---@param functions velodrome.Conversation
+---@return table
+function websocket(functions) end
+
 ---@class velodrome.File
 ---@field field string the field of the form
 ---@field name string what the client calls the file, without directories

@@ -36,7 +36,7 @@ impl Runner {
             Work::Run(run) => self.engine.held_by(run),
             Work::Ended(_) => 0,
         };
-        let requests = self.underway.iter().filter(|(key, _)| matches!(key, Key::Request(_)));
+        let requests = self.underway.iter().filter(|(key, _)| key.is_of_client());
         let holders = requests.map(|(key, underway)| (held(underway), *key)).collect();
         for (held, key) in largest(holders, missing) {
             let Some(mut underway) = self.underway.remove(&key) else { continue };

@@ -24,8 +24,8 @@ pub(super) enum Delivery {
     Refused(&'static str),
     /// It failed.
     Failed(&'static str),
-    /// A message of a channel: its number, what it is, how many before it were lost, and its bytes.
-    Heard(Box<[Vec<u8>; 4]>),
+    /// It is these texts.
+    Texts(Box<[Vec<u8>]>),
     /// Another server has answered, or has not.
     Fetched(Box<Fetched>),
 }
@@ -37,9 +37,9 @@ impl Delivery {
             Some(Self::Text(text)) => resume(Reply::Texts(&[text])),
             Some(Self::Refused(why)) => resume(Reply::Texts(&[b"", why.as_bytes()])),
             Some(Self::Failed(why)) => resume(Reply::Failed(why)),
-            Some(Self::Heard(texts)) => {
-                let [number, kind, lost, bytes] = &**texts;
-                resume(Reply::Texts(&[number, kind, lost, bytes]))
+            Some(Self::Texts(texts)) => {
+                let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+                resume(Reply::Texts(&texts))
             }
             Some(Self::Fetched(fetched)) => fetched.reply_to(resume),
             Some(Self::Done) | None => resume(Reply::Nothing),

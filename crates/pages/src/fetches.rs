@@ -30,7 +30,7 @@ impl Fetches {
             BodyDelivery::Pieces => Wanted::Pieces,
         };
         let owner = match key {
-            Key::Request(_) => Owner::Request,
+            Key::Request(_) | Key::Socket(_) => Owner::Request,
             Key::Spawned(_) => Owner::Process,
         };
         self.wanted.push((key, Asked { method, url, fields, body, timeout, wanted, owner }));

@@ -84,12 +84,13 @@ impl Runner {
             Kind::Json => b"json",
             Kind::Text | Kind::Binary => b"text",
         };
+        // Its number, what it is, how many before it were lost, and its bytes.
         let texts = [
             heard.position.offset.to_string().into_bytes(),
             kind.to_vec(),
             heard.lost.to_string().into_bytes(),
             heard.body.bytes().to_vec(),
         ];
-        self.hand_over(key, Delivery::Heard(Box::new(texts)));
+        self.hand_over(key, Delivery::Texts(Box::new(texts)));
     }
 }

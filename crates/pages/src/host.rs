@@ -163,7 +163,7 @@ fn list_files(form: &Form, answer: &mut Answer) {
     }
 }
 
-/// The host of a process that answers no request.
+/// The host of what answers no request, or whose request is over.
 pub(super) struct BackgroundHost<'a> {
     /// The page that it is of.
     pub(super) file: &'a str,

@@ -46,6 +46,7 @@ mod site_processes;
 mod spawning;
 #[cfg(test)]
 mod stage;
+mod talking;
 #[cfg(feature = "testing")]
 mod testing;
 mod toll;

@@ -73,6 +73,13 @@ impl Mailboxes {
         }
     }
 
+    /// Its process goes on under another key.
+    pub(super) fn set_owner(&mut self, id: ProcessId, owner: Key) {
+        if let Some(mailbox) = self.table.lookup(id) {
+            mailbox.owner = owner;
+        }
+    }
+
     /// Says what its process waits for.
     pub(super) fn set_awaits(&mut self, id: ProcessId, awaits: Awaits) {
         if let Some(mailbox) = self.table.lookup(id) {

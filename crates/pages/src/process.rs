@@ -19,8 +19,17 @@ use super::set::Page;
 pub(super) enum Key {
     /// What answers the request of a connection.
     Request(ProcessId),
+    /// What talks with the client of a WebSocket, by its connection, which may be over.
+    Socket(ProcessId),
     /// What was spawned, by the number of its mailbox.
     Spawned(ProcessId),
+}
+
+impl Key {
+    /// Whether it was begun by a request, and so has that engine, and a share of the time of requests.
+    pub(super) fn is_of_client(self) -> bool {
+        matches!(self, Self::Request(_) | Self::Socket(_))
+    }
 }
 
 /// What is known of it as long as it is under way, whatever it does.
@@ -39,8 +48,21 @@ pub(super) struct Life {
     pub(super) budget: Budget,
     /// Whether its client was given something to take.
     pub(super) progress: Progress,
+    /// Its conversation with a client.
+    pub(super) talk: Option<Box<Talk>>,
     /// From when on it has its CPU budget anew.
     budget_due_ns: u64,
+}
+
+/// A conversation by a WebSocket.
+#[derive(Default)]
+pub(super) struct Talk {
+    /// What it is told of the end when it waits for a message again.
+    pub(super) end: Option<Delivery>,
+    /// Whether the connection is over.
+    pub(super) is_over: bool,
+    /// Whether it waits for a message.
+    pub(super) awaits: bool,
 }
 
 /// What its client was sent since it went on last.
@@ -64,6 +86,7 @@ impl Life {
             family: None,
             budget: Budget::Own,
             progress,
+            talk: None,
             budget_due_ns,
         }
     }

@@ -123,7 +123,7 @@ impl Ready {
     /// Puts a run of this page behind all of its kind and page that have used as much.
     pub(super) fn push(&mut self, key: Key, page: RowIndex, used: Used) {
         match key {
-            Key::Request(_) => self.requests.push(key, page, used),
+            Key::Request(_) | Key::Socket(_) => self.requests.push(key, page, used),
             Key::Spawned(_) => self.processes.push(key, page, used),
         }
     }
@@ -142,7 +142,9 @@ mod tests {
     fn taken(queue: &mut Queue, take: fn(&mut Queue) -> Option<Key>) -> Vec<u64> {
         std::iter::from_fn(|| take(queue))
             .map(|key| match key {
-                Key::Request(process) | Key::Spawned(process) => process.to_bits(),
+                Key::Request(process) | Key::Socket(process) | Key::Spawned(process) => {
+                    process.to_bits()
+                }
             })
             .collect()
     }

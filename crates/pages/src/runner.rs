@@ -39,6 +39,10 @@ pub enum Turnout {
     Wait,
     /// It goes on when the client has taken the part of its answer that is in [`Runner::output`].
     Part(Arc<Page>),
+    /// Its connection is to become a WebSocket; [`Runner::output`] has the subprotocol and the fields.
+    Accept(Arc<Page>),
+    /// The output tells what is to be done with the WebSocket. It goes on when that is done.
+    Say(Arc<Page>),
     /// It ended badly, or there is no code of it.
     Failed(Arc<Page>, Option<Box<ScriptError>>),
 }
@@ -224,7 +228,7 @@ impl Runner {
             self.underway.insert(key, waits);
             return Turnout::Wait;
         }
-        if matches!(key, Key::Request(_)) && self.slices_had() >= SLICES_OF_A_TURN {
+        if key.is_of_client() && self.slices_had() >= SLICES_OF_A_TURN {
             self.underway.insert(key, waits);
             self.make_ready(key);
             return Turnout::Wait;
@@ -239,6 +243,7 @@ impl Runner {
             }
         };
         life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
+        life.stop_awaiting();
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
@@ -333,7 +338,7 @@ impl Runner {
         let row = life.row;
         let end_ns = begun_ns.saturating_add(self.slice_ns);
         let turnout = self.go_through(key, life, (step, end_ns), host, moment);
-        if matches!(key, Key::Request(_)) {
+        if key.is_of_client() {
             let taken_ns = (moment.clock_ns)().saturating_sub(begun_ns);
             self.requests_ns += taken_ns;
             self.counters.add_visit(row, taken_ns);
@@ -355,8 +360,8 @@ impl Runner {
                 Step::Done => return Turnout::Done(self.end(key, life)),
                 Step::Failed(error) => return Turnout::Failed(self.end(key, life), Some(error)),
                 Step::Sliced(run) => return self.yield_turn(key, run, life, None),
-                Step::Waits(run, Wait::Flush) if matches!(key, Key::Request(_)) => {
-                    return self.send_part(key, run, life);
+                Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
+                    return self.hand_to_client(key, run, life, &wait);
                 }
                 Step::Waits(run, wait) => match self.meet(wait, key, &mut life, moment) {
                     Met::Now(delivery) => (run, delivery),
@@ -374,14 +379,6 @@ impl Runner {
             }
             step = self.resume(run, &life, Some(&delivery), host, moment);
         }
-    }
-
-    /// Its connection asks again when the client has taken what is in the output.
-    fn send_part(&mut self, key: Key, run: Run, life: Life) -> Turnout {
-        let page = Arc::clone(&life.page);
-        let delivery = Some(Delivery::Done);
-        let _waits = self.keep(key, Underway::new(run, life, u64::MAX, delivery));
-        Turnout::Part(page)
     }
 
     /// Bytes of a page's answer were sent: when it goes on, its client has taken them.

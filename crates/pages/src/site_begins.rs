@@ -41,7 +41,7 @@ impl Runner {
         let outcome = match turnout {
             Turnout::Done(_) => Outcome::Returned,
             Turnout::Failed(..) => Outcome::Failed,
-            Turnout::Wait | Turnout::Part(_) => return None,
+            Turnout::Wait | Turnout::Part(_) | Turnout::Accept(_) | Turnout::Say(_) => return None,
         };
         self.site_processes.end(key, outcome, self.now_ns)
     }

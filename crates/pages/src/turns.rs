@@ -44,7 +44,9 @@ impl Runner {
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         self.begin_site_processes(moment, unix_seconds);
         for process in self.go_on_by_turns(moment, unix_seconds) {
-            context.command(Command::Resume(process));
+            // A conversation may go on while its connection reads.
+            let resume = if self.talks(process) { Command::Run } else { Command::Resume };
+            context.command(resume(process));
         }
         let all_left = self.outgoing.leave(context.mail);
         let mut goes_on = self.engine.clear_away();
@@ -108,7 +110,7 @@ impl Runner {
         let row = match (self.underway.get(&key), key) {
             (Some(underway), _) => Some(underway.life.row),
             (None, Key::Request(process)) => self.put_off.get(&process).copied(),
-            (None, Key::Spawned(_)) => None,
+            (None, Key::Socket(_) | Key::Spawned(_)) => None,
         };
         row.map_or(0, |row| self.counters.visit_ns(row)).max(PAGE_STEP_NS)
     }
@@ -128,20 +130,13 @@ impl Runner {
         }
         let underway = self.underway.get_mut(&key)?;
         underway.standing = ProcessState::Waits;
+        let has_client = underway.life.talk.as_ref().is_some_and(|talk| talk.has_client());
         match key {
             Key::Request(process) => Some(process),
-            Key::Spawned(_) => {
-                let page = Arc::clone(&underway.life.page);
+            Key::Socket(process) if has_client => Some(process),
+            Key::Socket(_) | Key::Spawned(_) => {
                 let family = underway.life.family.as_ref().map(|member| Rc::clone(member.family()));
-                let gate = Rc::clone(&self.log_gate);
-                let publications = Rc::clone(&self.publications);
-                let mut host = BackgroundHost {
-                    file: &page.name.file,
-                    gate: &gate,
-                    publications: &publications,
-                    unix_seconds,
-                };
-                let turnout = self.go_on(key, &mut host, moment);
+                let turnout = self.go_on_alone(key, moment, unix_seconds);
                 let rest = self.end_site_process(key, &turnout);
                 if let Turnout::Failed(page, Some(mut error)) = turnout
                     && family.is_none_or(|family| family.may_tell(moment.now_ns))
@@ -152,6 +147,16 @@ impl Runner {
                 None
             }
         }
+    }
+
+    /// Runs what has no request.
+    pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_seconds: u64) -> Turnout {
+        let Some(underway) = self.underway.get(&key) else { return Turnout::Wait };
+        let page = Arc::clone(&underway.life.page);
+        let (gate, publications) = (Rc::clone(&self.log_gate), Rc::clone(&self.publications));
+        let (file, gate, publications) = (&page.name.file, &gate, &publications);
+        let mut host = BackgroundHost { file, gate, publications, unix_seconds };
+        self.go_on(key, &mut host, moment)
     }
 
     fn hear_alarms(&mut self) {

@@ -15,6 +15,7 @@ use super::post::{Letter, Undelivered};
 use super::process::{Key, Life};
 use super::process_name::{Name, Token};
 use super::runner::{Moment, Runner};
+use super::talking::CLOSED as CLOSED_SOCKET;
 use crate::fetch::{Client, Failure, Got, Number};
 use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD};
 use crate::uploads::Told;
@@ -74,10 +75,12 @@ impl Runner {
                     self.file_wishes.push((process, wait));
                     Met::Later { due_ns: u64::MAX }
                 }
-                Key::Spawned(_) => Met::Now(NOT_IN_A_PROCESS),
+                Key::Socket(_) | Key::Spawned(_) => Met::Now(NOT_IN_A_PROCESS),
             },
             // That of a request goes to its client.
-            Wait::Flush => Met::Now(NOT_IN_A_PROCESS),
+            Wait::Flush | Wait::Accept => Met::Now(NOT_IN_A_PROCESS),
+            Wait::Say => Met::Now(CLOSED_SOCKET),
+            Wait::NextMessage(letters) => self.await_message(letters, key, life)?,
             Wait::Send { to, message } => {
                 let mailbox = self.mailbox_of(key, life)?;
                 self.send(&to, mailbox, message, moment)
@@ -86,7 +89,7 @@ impl Runner {
     }
 
     /// The mailbox of a process, which gets one now if it has none.
-    fn mailbox_of(&mut self, key: Key, life: &mut Life) -> Option<ProcessId> {
+    pub(super) fn mailbox_of(&mut self, key: Key, life: &mut Life) -> Option<ProcessId> {
         if life.mailbox.is_none() {
             life.mailbox = self.mailboxes.open(key);
         }

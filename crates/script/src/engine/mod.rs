@@ -35,7 +35,10 @@ pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::{BodyDelivery, Fetch};
 pub use host::{Answer, Host, Level, Part, PublishedValue};
 pub use keys::Keys;
-pub use run::{Account, Author, Clash, FormFile, Handler, Output, Purpose, Reply, Run, Step, Wait};
+pub use run::{
+    Account, Author, Clash, FormFile, Handler, Letters, Output, Purpose, Reply, Run, Saying, Step,
+    Wait,
+};
 pub use settings::{Code, Role, Settings};
 pub use state::State;
 pub use stranger::{Stranger, Use};

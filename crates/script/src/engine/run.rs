@@ -250,6 +250,39 @@ pub enum Wait {
     /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with
     /// [`Reply::Nothing`] when it was taken.
     Flush,
+    /// The client's WebSocket: the name of its subprotocol is in the output as the body, with the fields of the head. Resume with
+    /// [`Reply::Nothing`] when it is open.
+    Accept,
+    /// Something to be done with the WebSocket: [`Output::saying`] tells what. Resume with [`Reply::Nothing`] when it is done, else with two
+    /// texts, the second of which says why not.
+    Say,
+    /// The next message of the client: resume with its kind (`text` or `binary`) and its bytes; with `close`, the reason, and the code when
+    /// the WebSocket is closed; or, where letters are wanted, with the one text of a message of a process.
+    NextMessage(Letters),
+}
+
+/// Whether a run that waits for its client takes messages of processes meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letters {
+    /// It does.
+    Wanted,
+    /// It does not.
+    Left,
+}
+
+/// What is to be done with a WebSocket. Its text, if it has one, is the body of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saying {
+    /// A message of text.
+    Text,
+    /// A message of bytes.
+    Binary,
+    /// Messages of that channel.
+    Subscribe,
+    /// No messages of it any more.
+    Unsubscribe,
+    /// Its end, with this code; the body is the reason.
+    Close(u16),
 }
 
 /// A file of a form, as the host has told the page of it ([`Part::Files`](crate::engine::Part::Files)).
@@ -310,6 +343,18 @@ impl Output {
         let mut lines = self.fields.split(|byte| *byte == b'\n');
         // Behind the last line end is nothing more.
         std::iter::from_fn(move || Some((str::from_utf8(lines.next()?).ok()?, lines.next()?)))
+    }
+
+    /// What is to be done with the WebSocket, behind [`Wait::Say`].
+    #[must_use]
+    pub fn saying(&self) -> Saying {
+        match self.status {
+            None | Some(1) => Saying::Text,
+            Some(2) => Saying::Binary,
+            Some(3) => Saying::Subscribe,
+            Some(4) => Saying::Unsubscribe,
+            Some(code) => Saying::Close(code),
+        }
     }
 
     /// Copies what a page wrote: the one crossing of its output.

@@ -284,7 +284,7 @@ impl State {
             DONE | EXIT => self.done(run, coroutine, tag, output),
             tag => {
                 let wait = Wait::of(tag, &coroutine);
-                if wait == Wait::Flush {
+                if matches!(wait, Wait::Flush | Wait::Accept | Wait::Say) {
                     output.take(&coroutine);
                 }
                 coroutine.stack.truncate(0);

@@ -50,6 +50,9 @@ tags! {
     STOP_LISTENING = 19;
     REGISTER = 20;
     WHEREIS = 21;
+    ACCEPT = 22;
+    SAY = 23;
+    NEXT_MESSAGE = 24;
 }
 
 #[cfg(test)]

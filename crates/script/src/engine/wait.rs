@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::engine::fetch::Fetch;
 use crate::engine::ffi::Coroutine;
-use crate::engine::run::{Clash, FormFile, Wait};
+use crate::engine::run::{Clash, FormFile, Letters, Wait};
 use crate::engine::tag::{
-    CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, READ_FETCHED, READ_FILE, RECEIVE, REGISTER,
-    SAVE_FILE, SEND, SLEEP, SPAWN, STOP_LISTENING, WHEREIS,
+    ACCEPT, CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, NEXT_MESSAGE, READ_FETCHED, READ_FILE,
+    RECEIVE, REGISTER, SAVE_FILE, SAY, SEND, SLEEP, SPAWN, STOP_LISTENING, WHEREIS,
 };
 
 impl Wait {
@@ -26,6 +26,12 @@ impl Wait {
             SLEEP => Self::Sleep(time(stack.number_at(2))),
             NAME => Self::Name,
             FLUSH => Self::Flush,
+            ACCEPT => Self::Accept,
+            SAY => Self::Say,
+            NEXT_MESSAGE => Self::NextMessage(match stack.number_at(2) {
+                1.0 => Letters::Wanted,
+                _ => Letters::Left,
+            }),
             SAVE_FILE => {
                 Self::SaveFile { file: file(), name: text(4), clash: clash(stack.number_at(5)) }
             }

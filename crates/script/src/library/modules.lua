@@ -46,6 +46,7 @@ local function environment_of(set)
     return required(set, name)
   end
   names.render = kit.render
+  names.websocket = kit.websocket
   local environment = kit.environment_with(names)
   kit.environment_names[environment] = {}
   return environment

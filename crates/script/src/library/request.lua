@@ -22,7 +22,11 @@ kit.session_place = SESSION
 
 -- Raises an error where this is the request of another run.
 local function require_own(request)
-  if current[1].request ~= request then
+  local context = current[1]
+  if context.request ~= request then
+    if context.socket then
+      fail("the request of a WebSocket is over: read what is needed of it before websocket{} is given")
+    end
     fail("this request is not the one that is answered here")
   end
 end

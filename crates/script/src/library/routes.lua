@@ -250,6 +250,10 @@ end
 
 -- What a handler gave becomes the answer. True: it is the server's own answer of that status.
 local function answered(out, response, handler, first, second, third)
+  if kit.is_conversation(first) then
+    kit.converse(first)
+    return false
+  end
   local value = first
   if second ~= nil and type(first) ~= "number" or third ~= nil then
     blame(handler, "a handler gives a status first and then one value; fields go into response.headers")

@@ -18,7 +18,7 @@ local LOAD, SPAWNED, LOAD_MODULE, SHOW, PROCESS = 1, 2, 3, 4, 5
 
 -- A page adds to its buffer (in its code the name is taken). The rest would hand out addresses, and formats can be long (formats.lua).
 buffer_meta.__index = { put = buffer_meta.put }
-kit.buffer = { new = new_buffer, get = get, reset = reset }
+kit.buffer = { new = new_buffer, get = get, reset = reset, ref = ref }
 kit.buffer_encode, kit.buffer_decode = library.encode, library.decode
 
 -- The coroutines that are runs, not made by pages.
@@ -83,6 +83,8 @@ local function empty(out, length)
     reset(out)
   end
 end
+
+kit.empty = empty
 
 -- Hands over what is written so far, the head with it at the first time, and goes on when the client has taken it.
 function kit.response_methods.flush(own)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use script::engine::{Keys, Purpose, Reply, Step};
+use script::engine::{Keys, Purpose, Reply, Step, Wait};
 
 use crate::stage::Stage;
 
@@ -109,7 +109,7 @@ const WRONG: &[(&str, &[&str])] = &[
 ];
 
 /// What takes anything, or nothing, and `json` of an answer and `render`, which have tests of their own below.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 21] = [
     "client_error",
     "exit",
     "response:flush",
@@ -125,6 +125,13 @@ const OTHERS: [&str; 15] = [
     "log.error",
     "os.clock",
     "render",
+    // In modules: below.
+    "websocket",
+    "socket:send",
+    "socket:send_binary",
+    "socket:close",
+    "socket:subscribe",
+    "socket:unsubscribe",
 ];
 
 /// What the definitions leave to the language server.
@@ -278,5 +285,42 @@ fn modules_are_told_where_they_call_and_which_handler_gave_what_is_none() {
             let told = failure_of(&mut stage, &module);
             assert!(told.starts_with(&format!("api.lua:2: {what}")), "{module}: {told}");
         }
+    }
+}
+
+/// What is done wrong with a socket, and how websocket is called in a wrong way.
+const WRONG_TALK: &[&str] = &[
+    "socket:send(print)",
+    "socket:send()",
+    "socket.send('x')",
+    "socket:send_binary(5)",
+    "socket:close(1001)",
+    "socket:close('x')",
+    "socket:close(1000, 5)",
+    "socket:close(4000, ('x'):rep(124))",
+    "socket:subscribe(nil)",
+    "socket:unsubscribe({})",
+    "websocket()",
+    "websocket{ open = 5 }",
+    "websocket{ opens = print }",
+    "websocket{ protocol = 'a b' }",
+    "exit()",
+];
+
+#[test]
+fn what_is_done_wrong_with_a_socket_is_told_at_the_call() {
+    let mut stage = Stage::new();
+    for call in WRONG_TALK {
+        let module = format!(
+            "return function() return websocket{{ open = function(socket)\n\nlocal _ = ({call}) end }} end"
+        );
+        stage.state.provide("api", "api.lua", &module).unwrap();
+        stage.state.adopt_modules().unwrap();
+        let handler =
+            stage.state.load_module("api", "api.lua", Purpose::Answers, &mut stage.desk).unwrap();
+        let Step::Waits(run, Wait::Accept) = stage.start(&handler) else { panic!("it talks") };
+        let Step::Failed(error) = stage.resume(run) else { panic!("{call}") };
+        let told = error.to_string();
+        assert!(told.starts_with("api.lua:3: ") && !told.contains("[library]"), "{call}: {told}");
     }
 }

@@ -137,6 +137,7 @@ impl Process {
                 .map(|socket| Self::Socket(Box::new(socket))),
             Upgrade::JsonSocket(name) => Socket::json(name, lease, site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
+            Upgrade::Talk => Ok(Self::Socket(Box::new(Socket::talking(lease, context)))),
             Upgrade::Events(name, since) => {
                 // Its head is sent: a client that gets no event comes again.
                 let Ok(stream) = EventStream::open(name, since, lease, site, context) else {

@@ -1,10 +1,12 @@
 //! A client's WebSocket: a subscriber that may publish.
 //!
-//! Owns its session: frames in, closes and pings out. Which orders in JSON there are is in `orders`, what ends subscriptions in `endings`.
-//! Messages of channels are queued past it and never touch it.
+//! Owns its session: frames in, closes and pings out. Which orders in JSON there are is in `orders`, what ends subscriptions in `endings`, when it
+//! reads on in `pace`. Messages of channels are queued past it and never touch it.
 
 mod endings;
 mod orders;
+mod pace;
+mod talk;
 
 use channels::{Format, Refusal, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
@@ -14,6 +16,7 @@ use wire::websocket::{
 };
 
 use self::endings::{EXPIRED, TOO_SLOW};
+use self::pace::{After, Held};
 use super::lease::Lease;
 use crate::limits::{PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
 use crate::message::Message;
@@ -40,14 +43,10 @@ pub struct Socket {
     asked: Option<Box<Asked>>,
     /// A message of the client about which a module is asked.
     held: Option<Box<Held>>,
-}
-
-/// A message of the client.
-#[derive(Debug)]
-struct Held {
+    /// Its process, for who talks with the client.
     process: ProcessId,
-    kind: Kind,
-    bytes: Box<[u8]>,
+    /// The code of its end, as far as it is known (RFC 6455, section 7.1.5).
+    end: u16,
 }
 
 /// The members that a client has asked for.
@@ -66,7 +65,13 @@ enum Speaks {
     Plain(Box<str>),
     /// Objects in JSON; the names of its subscriptions, in their order.
     Json(Vec<Box<str>>),
+    /// What a module says; the names of its subscriptions, in their order.
+    Talk(Vec<Box<str>>),
 }
+
+/// The codes of a connection that ended without a close, and of a close without a code (RFC 6455, section 7.4.1).
+const LOST: u16 = 1006;
+const NO_CODE: u16 = 1005;
 
 /// Whether the client has shown that it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,16 +80,6 @@ enum Sign {
     Heard,
     /// It was asked.
     Asked,
-}
-
-/// What follows a message of the client.
-enum After {
-    /// The next one.
-    More,
-    /// The same one again, when a module has answered.
-    Wait,
-    /// A close with this code and reason.
-    Close(CloseCode, &'static str),
 }
 
 impl Socket {
@@ -123,7 +118,17 @@ impl Socket {
     fn new(speaks: Speaks, lease: Lease, context: &mut Context<'_, Message>) -> Self {
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         let (reader, sign) = (Reader::default(), Sign::Heard);
-        Self { reader, speaks, subscriptions: Vec::new(), sign, lease, asked: None, held: None }
+        Self {
+            reader,
+            speaks,
+            subscriptions: Vec::new(),
+            sign,
+            lease,
+            asked: None,
+            held: None,
+            process: context.id,
+            end: LOST,
+        }
     }
 
     pub(super) fn on_input(
@@ -135,7 +140,7 @@ impl Socket {
     ) -> Progress {
         self.sign = Sign::Heard;
         context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
-        if self.held.is_some() {
+        if self.is_busy(site) {
             return Progress { consumed: 0, next: Next::Park };
         }
         let held = self.held_bytes();
@@ -178,6 +183,7 @@ impl Socket {
             let (used, step) = match step {
                 Ok(step) => step,
                 Err(failure) => {
+                    self.end = failure.code().number();
                     let next = close(failure.code(), failure.reason(), context);
                     return Progress { consumed: input.len(), next };
                 }
@@ -191,47 +197,23 @@ impl Socket {
                     After::More
                 }
                 Step::Close(code) => {
+                    self.end = code.map_or(NO_CODE, CloseCode::number);
                     write_close(context.output.buffer(), code, "");
                     return Progress { consumed: input.len(), next: Next::Finish };
                 }
                 Step::Message(kind, bytes) => {
                     let after = self.on_message(kind, bytes, site, context);
                     if matches!(after, After::Wait) {
-                        let process = context.id;
-                        self.held = Some(Box::new(Held { process, kind, bytes: bytes.into() }));
+                        self.held = Some(Box::new(Held { kind, bytes: bytes.into() }));
                     }
                     after
                 }
             };
             match after {
                 After::More => {}
-                After::Wait => return Progress { consumed, next: Next::Park },
-                After::Close(code, reason) => {
-                    let next = close(code, reason, context);
-                    return Progress { consumed: input.len(), next };
-                }
-            }
-        }
-    }
-
-    /// The module that was asked about a message may have answered.
-    fn take_held(
-        &mut self,
-        sockets: &mut Sockets,
-        site: &mut Site,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
-        let Some(held) = self.held.take() else { return self.unchanged(context) };
-        match self.on_message(held.kind, &held.bytes, site, context) {
-            After::Wait => {
-                self.held = Some(held);
-                Next::Park
-            }
-            after => {
-                sockets.partial_bytes -= held.bytes.len();
-                match after {
-                    After::Close(code, reason) => close(code, reason, context),
-                    After::More | After::Wait => self.unchanged(context),
+                After::Wait | After::Busy => return Progress { consumed, next: Next::Park },
+                after => {
+                    return Progress { consumed: input.len(), next: self.next(after, context) };
                 }
             }
         }
@@ -248,7 +230,7 @@ impl Socket {
             Event::InputEnded => Next::Finish,
             Event::OutputDrained => {
                 site.channels.on_drained(&self.subscriptions);
-                self.unchanged(context)
+                self.take_held(sockets, site, context)
             }
             Event::Resumed => self.on_resumed(sockets, site, context),
             Event::DeadlineReached if self.sign == Sign::Asked => {
@@ -258,25 +240,23 @@ impl Socket {
                 if self.lease.end_if_over(context.now)
                     && let After::Close(code, reason) = self.lose(EXPIRED, site, context)
                 {
-                    return close(code, reason, context);
+                    return self.next(After::Close(code, reason), context);
                 }
                 self.sign = Sign::Asked;
                 context.set_deadline_after_ms(PING_TIMEOUT_MS);
                 write_control(context.output.buffer(), Opcode::Ping, b"");
-                self.unchanged(context)
+                self.unchanged(site, context)
             }
-            Event::Draining => close(CloseCode::GOING_AWAY, "the server stops", context),
+            Event::Draining => {
+                self.end = CloseCode::GOING_AWAY.number();
+                close(CloseCode::GOING_AWAY, "the server stops", context)
+            }
             Event::Overloaded => close(CloseCode::TRY_AGAIN_LATER, "no memory", context),
             // It can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1): nobody waits for the module's answer.
             Event::PeerFinished if self.held.is_some() => Next::Finish,
-            Event::PeerFinished => self.unchanged(context),
+            Event::PeerFinished => self.unchanged(site, context),
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
         }
-    }
-
-    /// It goes on as it was: one whose output is full reads nothing, and neither does one about whose message a module is asked.
-    fn unchanged(&self, context: &Context<'_, Message>) -> Next {
-        if context.output_is_full() || self.held.is_some() { Next::Park } else { Next::Read }
     }
 
     pub(super) fn on_close(self, sockets: &mut Sockets, site: &mut Site) {
@@ -284,8 +264,11 @@ impl Socket {
         if let Some(asked) = self.asked {
             site.channels.forget(asked.process);
         }
-        if let Some(held) = self.held {
-            site.forget_question(held.process);
+        if self.held.is_some() {
+            site.forget_question(self.process);
+        }
+        if matches!(self.speaks, Speaks::Talk(_)) {
+            site.end_talk(self.process, self.end, "");
         }
         for subscription in self.subscriptions {
             site.channels.unsubscribe(subscription);
@@ -300,12 +283,12 @@ impl Socket {
         context: &mut Context<'_, Message>,
     ) -> Next {
         if site.channels.is_too_slow(&self.subscriptions) {
-            return close(TOO_SLOW, "too slow for the channel", context);
+            return self.next(After::Close(TOO_SLOW, "too slow for the channel"), context);
         }
         if let Some(dismissal) = site.channels.take_dismissal(context.id)
             && let After::Close(code, why) = self.leave(&dismissal, site, context)
         {
-            return close(code, why, context);
+            return self.next(After::Close(code, why), context);
         }
         self.tell_members(site, context);
         self.take_held(sockets, site, context)
@@ -354,6 +337,7 @@ impl Socket {
                 After::Close(CloseCode::UNSUPPORTED, "orders are text")
             }
             Speaks::Json(_) => self.obey(bytes, site, context),
+            Speaks::Talk(_) => self.hand_message(kind, bytes, site, context),
         }
     }
 }

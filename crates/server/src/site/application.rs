@@ -240,6 +240,7 @@ impl Application for Site {
         self.programs.forget(process);
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
+            runner.forget_talk(process);
         }
     }
 

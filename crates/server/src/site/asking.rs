@@ -87,9 +87,10 @@ impl Site {
         match runner.run(process, place, &mut host, moment) {
             Some(Turnout::Done(_)) => verdict_of(runner.output()),
             Some(Turnout::Wait) => Verdict::Later,
-            Some(Turnout::Part(_)) => {
-                // There is nobody to send a part to.
+            Some(Turnout::Part(_) | Turnout::Accept(_) | Turnout::Say(_)) => {
+                // There is nobody to send a part to, and nobody to talk with.
                 runner.forget(process);
+                runner.forget_talk(process);
                 failed()
             }
             Some(Turnout::Failed(page, error)) => {

@@ -175,6 +175,7 @@ impl Site {
                 }
                 return Answer::Part;
             }
+            (Some(Turnout::Accept(_)), Some(_)) => return self.accept_talk(exchange, context),
             (Some(Turnout::Wait), Some(_)) => return Answer::Wait,
             (Some(Turnout::Failed(page, error)), Some(_)) => {
                 self.failure(&page, error.as_deref(), set)
@@ -319,7 +320,7 @@ pub(super) fn told(error: &ScriptError) -> String {
 }
 
 /// How much a failure matters to who runs the server: nothing where only the client is at fault.
-fn level_of(fault: Fault) -> Level {
+pub(super) fn level_of(fault: Fault) -> Level {
     if fault.is_of_client() { Level::Debug } else { Level::Error }
 }
 

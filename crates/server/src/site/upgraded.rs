@@ -27,6 +27,8 @@ pub(crate) enum Upgrade {
     Socket(Box<str>),
     /// A WebSocket that speaks objects, and subscribes to this channel at once if there is one.
     JsonSocket(Option<Box<str>>),
+    /// A WebSocket with whose client a module talks.
+    Talk,
     /// An event stream of a channel, from a position on.
     Events(Box<str>, Option<Position>),
 }

@@ -66,7 +66,7 @@ impl Socket {
     ) -> After {
         let names = match &mut self.speaks {
             Speaks::Plain(name) if is_lost(site, name) => return After::Close(code, why),
-            Speaks::Plain(_) => return After::More,
+            Speaks::Plain(_) | Speaks::Talk(_) => return After::More,
             Speaks::Json(names) => names,
         };
         for at in (0..names.len()).rev() {

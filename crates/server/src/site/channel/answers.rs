@@ -48,7 +48,7 @@ pub(super) fn answer_preflight(origin: &Origin<'_>, exchange: &mut Exchange<'_, 
     Answer::Done
 }
 
-pub(super) fn answer_handshake_problem(
+pub(in crate::site) fn answer_handshake_problem(
     problem: Problem,
     origin: &Origin<'_>,
     exchange: &mut Exchange<'_, '_>,

@@ -17,6 +17,7 @@ use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
+pub(super) use self::answers::answer_handshake_problem;
 pub(crate) use self::answers::members_object;
 use self::answers::{answer_json, answer_preflight, refuse};
 pub(crate) use self::publishing::wish_of;
@@ -101,6 +102,11 @@ impl Refused {
             _ => b"",
         }
     }
+}
+
+/// Refuses a page of a site that may not use channels and WebSockets.
+pub(super) fn refuse_origin(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>) -> Answer {
+    refuse(&Refused::Origin, origin, exchange)
 }
 
 impl Site {

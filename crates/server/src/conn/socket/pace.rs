@@ -1,0 +1,84 @@
+//! When a WebSocket reads on.
+//!
+//! Owns what follows a message: the next one, a pause until a module has answered or the client has taken what waits for it, or the end.
+
+use runtime::service::{Context, Next};
+use wire::websocket::{CloseCode, Kind};
+
+use super::{Socket, Sockets, Speaks, close};
+use crate::message::Message;
+use crate::site::Site;
+
+/// What follows a message of the client.
+pub(super) enum After {
+    /// The next one.
+    More,
+    /// The same one again, when a module has answered.
+    Wait,
+    /// The next one when a module waits for it.
+    Busy,
+    /// A close with this code and reason.
+    Close(CloseCode, &'static str),
+    /// The end: a close was written.
+    Closed,
+}
+
+/// A message of the client.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) kind: Kind,
+    pub(super) bytes: Box<[u8]>,
+}
+
+impl Socket {
+    /// The module that was asked about a message may have answered.
+    pub(super) fn take_held(
+        &mut self,
+        sockets: &mut Sockets,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        if matches!(self.speaks, Speaks::Talk(_)) {
+            let after = self.talk(site, context);
+            return self.next(after, context);
+        }
+        let Some(held) = self.held.take() else { return self.unchanged(site, context) };
+        match self.on_message(held.kind, &held.bytes, site, context) {
+            After::Wait => {
+                self.held = Some(held);
+                Next::Park
+            }
+            after => {
+                sockets.partial_bytes -= held.bytes.len();
+                self.next(after, context)
+            }
+        }
+    }
+
+    /// What follows, where no message is held.
+    pub(super) fn next(&mut self, after: After, context: &mut Context<'_, Message>) -> Next {
+        match after {
+            After::More if context.output_is_full() => Next::Park,
+            After::More => Next::Read,
+            After::Wait | After::Busy => Next::Park,
+            After::Close(code, reason) => {
+                self.end = code.number();
+                close(code, reason, context)
+            }
+            After::Closed => Next::Linger,
+        }
+    }
+
+    /// It goes on as it was: one whose output is full reads nothing, and neither does one about whose message a module is asked.
+    pub(super) fn unchanged(&self, site: &Site, context: &Context<'_, Message>) -> Next {
+        if context.output_is_full() || self.is_busy(site) { Next::Park } else { Next::Read }
+    }
+
+    /// Whether a module is asked about a message, or does not wait for one.
+    pub(super) fn is_busy(&self, site: &Site) -> bool {
+        match &self.speaks {
+            Speaks::Talk(_) => !site.hears(self.process),
+            Speaks::Plain(_) | Speaks::Json(_) => self.held.is_some(),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A WebSocket with whose client a module talks.
+//!
+//! Owns what is done with the socket for it, and when the next message is read: when the module waits for one.
+
+use channels::{Format, NameProblem, Refusal, Rights, Subscriber, check_name};
+use runtime::service::Context;
+use script::engine::Saying;
+use wire::websocket::{CloseCode, Kind, Opcode, write_close, write_frame};
+
+use super::{After, Socket, Speaks};
+use crate::conn::lease::Lease;
+use crate::message::Message;
+use crate::site::{Said, Site};
+
+impl Socket {
+    /// A socket whose messages are a module's. It begins at the end of the turn.
+    pub(in crate::conn) fn talking(lease: Lease, context: &mut Context<'_, Message>) -> Self {
+        Self::new(Speaks::Talk(Vec::new()), lease, context)
+    }
+
+    /// The client has sent a message.
+    pub(super) fn hand_message(
+        &mut self,
+        kind: Kind,
+        bytes: &[u8],
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        let kind = match kind {
+            Kind::Text => "text",
+            Kind::Binary => "binary",
+        };
+        site.hand_message(context.id, kind, bytes);
+        self.talk(site, context)
+    }
+
+    /// Goes on until the module waits, or the client is to take something.
+    pub(super) fn talk(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> After {
+        loop {
+            if context.output_is_full() {
+                return After::Busy;
+            }
+            let moment = (context.now, context.mail.endpoint());
+            let (saying, text) = match site.talk(context.id, moment) {
+                Said::This(saying, text) => (saying, text),
+                Said::Nothing if site.hears(context.id) => return After::More,
+                Said::Nothing => return After::Busy,
+                Said::Over => return After::Close(CloseCode::NORMAL, ""),
+                Said::Failure => {
+                    let why = "the server's module has failed";
+                    return After::Close(CloseCode::INTERNAL_ERROR, why);
+                }
+            };
+            let out = context.output.buffer();
+            match saying {
+                Saying::Text => write_frame(out, Opcode::Text, &text),
+                Saying::Binary => write_frame(out, Opcode::Binary, &text),
+                Saying::Subscribe => {
+                    if let Err(why) = self.join(&text, site, context) {
+                        site.refuse_saying(context.id, why);
+                    }
+                }
+                Saying::Unsubscribe => self.part(&text, site),
+                Saying::Close(code) => {
+                    let code = CloseCode::received(code).unwrap_or(CloseCode::NORMAL);
+                    write_close(out, Some(code), &String::from_utf8_lossy(&text));
+                    self.end = code.number();
+                    return After::Closed;
+                }
+            }
+        }
+    }
+
+    /// Has the client get the messages of a channel, as they were published.
+    fn join(
+        &mut self,
+        name: &[u8],
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> Result<(), &'static str> {
+        let name = check_name(name).map_err(NameProblem::as_str)?;
+        let Speaks::Talk(names) = &mut self.speaks else { return Ok(()) };
+        if names.iter().any(|known| **known == *name) {
+            return Ok(());
+        }
+        if names.len() >= channels::limits::SUBSCRIPTIONS_PER_CONNECTION {
+            return Err(Refusal::Full.as_str());
+        }
+        let (process, format) = (context.id, Format::WebSocket);
+        let subscriber = Subscriber { process, format, rights: &Rights::All };
+        let out = context.output.buffer();
+        let subscription = site.channels.subscribe(name, subscriber, None, out);
+        self.subscriptions.push(subscription.map_err(Refusal::as_str)?);
+        names.push(name.into());
+        Ok(())
+    }
+
+    fn part(&mut self, name: &[u8], site: &mut Site) {
+        let Speaks::Talk(names) = &mut self.speaks else { return };
+        if let Some(at) = names.iter().position(|known| known.as_bytes() == name) {
+            names.swap_remove(at);
+            site.channels.unsubscribe(self.subscriptions.swap_remove(at));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A module talks with the client of a WebSocket.
+//!
+//! Owns the head by which a connection becomes one, and what a conversation may do next. Frames are the connection's.
+
+use ::script::engine::Saying;
+use channels::Rights;
+use http::{Answer, AnswerContext};
+use pages::{Moment, Turnout};
+use runtime::clock::Now;
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+use wire::http::status::Status;
+use wire::websocket;
+
+use super::channel::{answer_handshake_problem, refuse_origin};
+use super::exchange::Exchange;
+use super::origin::{Origin, origin_of};
+use super::page_fields::is_of_page;
+use super::script;
+use super::state::Site;
+use super::upgraded::{Upgrade, Upgraded};
+use crate::message::Message;
+
+/// What came of a conversation for now.
+pub(crate) enum Said {
+    /// This is to be done with the WebSocket, with this text.
+    This(Saying, Vec<u8>),
+    /// It waits: for the next message of its client, or for something else.
+    Nothing,
+    /// It is over.
+    Over,
+    /// It has failed, which the log has.
+    Failure,
+}
+
+impl Site {
+    /// A module has given a conversation as its answer: the connection becomes a WebSocket, if the client has asked for one.
+    pub(super) fn accept_talk(
+        &mut self,
+        exchange: &mut Exchange<'_, '_>,
+        context: &AnswerContext<'_, Message>,
+    ) -> Answer {
+        let accepted = self.write_acceptance(exchange);
+        match accepted {
+            Ok(()) => {
+                let address = exchange.request.peer.address;
+                let (to, rights) = (Upgrade::Talk, Rights::All);
+                self.upgraded = Some(Upgraded { to, rights, address, request: None });
+                Answer::Upgrade
+            }
+            Err(answer) => {
+                self.forget_talk(context.id);
+                answer
+            }
+        }
+    }
+
+    fn write_acceptance(&self, exchange: &mut Exchange<'_, '_>) -> Result<(), Answer> {
+        let origin = origin_of(exchange.request, &self.data.config.channel_origins);
+        if matches!(origin, Origin::Strange) {
+            return Err(refuse_origin(&origin, exchange));
+        }
+        let token = websocket::check(exchange.request.head)
+            .map_err(|problem| answer_handshake_problem(problem, &origin, exchange))?;
+        let Some(runner) = self.runner.as_ref() else { return Err(Answer::Cut) };
+        if !exchange.reply.switch_protocols("websocket") {
+            exchange.reply.begin(Status::SERVICE_UNAVAILABLE);
+            exchange.reply.end_head_with_length(0);
+            return Err(Answer::Done);
+        }
+        exchange.reply.prepared_fields(b"Sec-WebSocket-Accept: ");
+        exchange.reply.prepared_fields(&token);
+        exchange.reply.prepared_fields(b"\r\n");
+        let output = runner.output();
+        let mut offered = exchange.request.head.fields.all("sec-websocket-protocol");
+        let is_offered = |name: &[u8]| name.trim_ascii() == output.body;
+        if !output.body.is_empty()
+            && offered.any(|names| names.split(|byte| *byte == b',').any(is_offered))
+        {
+            let _valid = exchange.reply.field("Sec-WebSocket-Protocol", &output.body);
+        }
+        for (name, value) in output.fields() {
+            if is_of_page(name) && !name.to_ascii_lowercase().starts_with("sec-websocket-") {
+                let _valid = exchange.reply.field(name, value);
+            }
+        }
+        exchange.reply.end_head();
+        Ok(())
+    }
+
+    /// Goes on with a conversation.
+    pub(crate) fn talk(&mut self, process: ProcessId, (now, endpoint): (Now, Endpoint)) -> Said {
+        let Some(runner) = self.runner.as_mut() else { return Said::Over };
+        if !runner.talks(process) {
+            return Said::Over;
+        }
+        let thread_cpu_ns = sys::accounting::thread_cpu_ns;
+        let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
+        let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
+        match runner.talk(process, moment, now.unix_seconds) {
+            Turnout::Say(_) => match &self.runner {
+                Some(runner) => Said::This(runner.output().saying(), runner.output().body.clone()),
+                None => Said::Over,
+            },
+            Turnout::Wait => Said::Nothing,
+            Turnout::Failed(page, error) => {
+                if let Some(error) = error {
+                    self.tell_at(script::level_of(error.fault), &page, &script::told(&error));
+                }
+                Said::Failure
+            }
+            Turnout::Done(_) | Turnout::Part(_) | Turnout::Accept(_) => Said::Over,
+        }
+    }
+
+    /// Whether a conversation waits for a message of its client.
+    pub(crate) fn hears(&self, process: ProcessId) -> bool {
+        self.runner.as_ref().is_some_and(|runner| runner.hears(process))
+    }
+
+    /// The client has sent a message.
+    pub(crate) fn hand_message(&mut self, process: ProcessId, kind: &'static str, bytes: &[u8]) {
+        if let Some(runner) = &mut self.runner {
+            runner.hand_message(process, kind, bytes);
+        }
+    }
+
+    /// What was to be done with the WebSocket is not done.
+    pub(crate) fn refuse_saying(&mut self, process: ProcessId, why: &'static str) {
+        if let Some(runner) = &mut self.runner {
+            runner.refuse_saying(process, why);
+        }
+    }
+
+    /// The connection of a conversation is over.
+    pub(crate) fn end_talk(&mut self, process: ProcessId, code: u16, reason: &str) {
+        if let Some(runner) = &mut self.runner {
+            runner.end_talk(process, code, reason);
+        }
+    }
+
+    /// The connection of a conversation has not become a WebSocket.
+    pub(super) fn forget_talk(&mut self, process: ProcessId) {
+        if let Some(runner) = &mut self.runner {
+            runner.forget_talk(process);
+        }
+    }
+}

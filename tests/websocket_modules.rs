@@ -1,0 +1,228 @@
+//! Goal: a module talks with the clients of WebSockets, each call after the other, until each is closed, however it is. Method: the built
+//! server, plain sockets.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use server::channel::{UPGRADE, connect, frame, say};
+use server::client::text;
+use server::patience::until;
+use server::{Plan, Server};
+
+const TALK: &str = r#"
+local last
+local function tell(line) channel.publish("told", line) end
+return function(request, response)
+  local name = request.query.name or "nobody"
+  response:cookie("seen", "1")
+  if request.query.no then return 403, "no" end
+  return websocket {
+    protocol = "talk",
+    open = function(socket)
+      last = last or socket
+      if request.query.fails then error("open fails") end
+      register(name)
+      socket:send("hello " .. name)
+    end,
+    receive = function(socket, letter) socket:send({ letter = letter }) end,
+    message = function(socket, message, kind)
+      if message == "slow" then sleep(0.02) end
+      if message == "fail" then error("message fails") end
+      if message == "spin" then while true do end end
+      if message == "join" then return assert(socket:subscribe("room")) end
+      if message == "bad name" then return socket:send(select(2, socket:subscribe(""))) end
+      if message == "part" then socket:unsubscribe("room") end
+      if message == "close" then socket:close(4000, "as you like") tell("sent " .. tostring(select(2, socket:send("x")))) return end
+      if message == "others" then return last:send("x") end
+      if message == "request" then return request.headers end
+      if message == "many" then for i = 1, 100 do socket:send(("x"):rep(10000)) end end
+      if message == "stuck" then receive() end
+      if kind == "binary" then return socket:send_binary(message:reverse()) end
+      socket:send(message:upper())
+    end,
+    close = function(socket, code, reason)
+      sleep(0.001)
+      tell(name .. " " .. code .. " " .. reason .. tostring(select(2, socket:send("x"))))
+    end,
+  }
+end
+"#;
+
+const WRITE: &str = "return function(request) return tostring(send(request.query.name, { 'for', request.query.name })) end";
+
+const CONFIG: &str = "[[channel]]\npattern = \"told\"\nhistory = 1000\n[[channel]]\npattern = \"room\"\nsubscribe = \"none\"\n\
+    [[route]]\npath = \"/talk\"\nmodule = \"talk\"\n[[route]]\npath = \"/write\"\nmodule = \"write\"\n\
+    [pages]\ndeadline = \"1s\"\n";
+
+fn site(schedulers: u16) -> Server {
+    let plan = Plan::new().config(CONFIG).argument(&format!("--schedulers={schedulers}"));
+    plan.directory.write("app/talk.lua", TALK);
+    plan.directory.write("app/write.lua", WRITE);
+    plan.start()
+}
+
+/// A client that was greeted.
+fn greeted(server: &Server, name: &str) -> TcpStream {
+    let mut socket = connect(server.address());
+    let request = format!("GET /talk?name={name} HTTP/1.1\r\nHost: a\r\n{UPGRADE}\r\n");
+    say(&mut socket, request.as_bytes(), format!("hello {name}").as_bytes());
+    socket
+}
+
+/// Waits until the module has told this.
+fn until_told(server: &Server, line: &str) {
+    until(line, || {
+        let told = server.get("/channels/told?since=0&wait=0");
+        text(&told).contains(&format!("\"{line}\"")).then_some(())
+    });
+}
+
+/// What comes until the connection ends.
+fn rest(mut socket: TcpStream) -> Vec<u8> {
+    let mut all = Vec::new();
+    let _reset_is_an_end = socket.read_to_end(&mut all);
+    all
+}
+
+#[test]
+fn messages_are_answered_in_their_order_and_letters_between_them() {
+    for schedulers in 1..=2 {
+        let server = site(schedulers);
+        let mut socket = greeted(&server, "ann");
+        let mut other = greeted(&server, "bob");
+        let messages = [frame("slow"), frame("a"), frame("slow"), frame("b")].concat();
+        let told = say(&mut socket, &messages, b"B");
+        assert_eq!(told, b"\x81\x04SLOW\x81\x01A\x81\x04SLOW\x81\x01B");
+        let told = say(&mut other, b"\x82\x83\0\0\0\0abc", b"cba");
+        assert_eq!(told, b"\x82\x03cba");
+        for name in ["ann", "bob"] {
+            assert_eq!(text(&server.get(&format!("/write?name={name}"))), "true");
+        }
+        say(&mut other, b"", b"{\"letter\":[\"for\",\"bob\"]}");
+        say(&mut socket, &frame("after"), b"{\"letter\":[\"for\",\"ann\"]}\x81\x05AFTER");
+        // A megabyte for a client that reads none of it meanwhile.
+        socket.write_all(&[frame("many"), frame("behind")].concat()).unwrap();
+        say(&mut other, &frame("a"), b"A");
+        let told = say(&mut socket, b"", b"BEHIND");
+        assert!(told.len() > 1_000_000);
+        assert_eq!(server.printed_troubles(), "");
+    }
+}
+
+#[test]
+fn a_client_gets_the_messages_of_channels_that_the_module_says() {
+    let server = site(2);
+    let mut clients = [greeted(&server, "ann"), greeted(&server, "bob")];
+    for client in &mut clients {
+        client.write_all(&[frame("join"), frame("join"), frame("bad name")].concat()).unwrap();
+        say(client, b"", b"a channel has a name");
+    }
+    let publish = |text: &str| server::channel::post(&server, "/channels/room", text.as_bytes());
+    server.reaches("/channels/subscriptions", 2);
+    assert_eq!(publish("one"), 200);
+    for client in &mut clients {
+        say(client, b"", b"\x81\x03one");
+    }
+    say(&mut clients[0], &frame("part"), b"PART");
+    assert_eq!(publish("two"), 200);
+    say(&mut clients[1], b"", b"\x81\x03two");
+    let told = say(&mut clients[0], &frame("end"), b"END");
+    assert_eq!(told, b"\x81\x03END");
+}
+
+#[test]
+fn the_module_hears_of_each_end() {
+    let server = site(2);
+    let mut socket = greeted(&server, "closes");
+    say(&mut socket, b"\x88\x82\0\0\0\0\x03\xe8", b"\x88\x02\x03\xe8");
+    until_told(&server, "closes 1000 the WebSocket is closed");
+    let mut socket = greeted(&server, "silent");
+    say(&mut socket, b"\x88\x80\0\0\0\0", b"\x88\x00");
+    until_told(&server, "silent 1005 the WebSocket is closed");
+    drop(greeted(&server, "lost"));
+    until_told(&server, "lost 1006 the WebSocket is closed");
+    let mut socket = greeted(&server, "sent");
+    say(&mut socket, &[frame("close"), frame("never")].concat(), b"\x88\x0d\x0f\xa0as you like");
+    drop(socket);
+    until_told(&server, "sent 4000 the WebSocket is closed");
+    until_told(&server, "sent the WebSocket is closed");
+    let mut socket = greeted(&server, "wrong");
+    say(&mut socket, b"\x83\x80\0\0\0\0", b"\x88");
+    drop(socket);
+    until_told(&server, "wrong 1002 the WebSocket is closed");
+    // A client that goes in the middle of a call: it ends at its deadline.
+    let mut socket = greeted(&server, "stuck");
+    socket.write_all(&frame("stuck")).unwrap();
+    server.reaches("/pages/waiting", 1);
+    drop(socket);
+    server.reaches("/pages/waiting", 0);
+    let told = server.printed_troubles();
+    assert!(told.contains("module talk.lua: talk.lua:"), "{told}");
+}
+
+#[test]
+fn what_fails_ends_its_own_socket() {
+    let server = site(1);
+    let mut stays = greeted(&server, "stays");
+    for (name, message, problem) in [
+        ("a", "fail", "message fails"),
+        ("b", "spin", "used more than 250 ms of CPU time"),
+        ("c", "others", "socket:send is for the WebSocket that is served here"),
+        ("d", "request", "the request of a WebSocket is over"),
+    ] {
+        let mut socket = greeted(&server, name);
+        socket.write_all(&frame(message)).unwrap();
+        let told = rest(socket);
+        let wanted = b"\x88\x20\x03\xf3the server's module has failed";
+        assert_eq!(told, wanted, "{}", String::from_utf8_lossy(&told));
+        let printed = server.printed_troubles();
+        assert!(printed.contains(problem), "{problem}: {printed}");
+    }
+    let request = format!("GET /talk?fails=1 HTTP/1.1\r\nHost: a\r\n{UPGRADE}\r\n");
+    let mut socket = connect(server.address());
+    socket.write_all(request.as_bytes()).unwrap();
+    assert!(rest(socket).ends_with(b"the server's module has failed"));
+    say(&mut stays, &frame("here"), b"HERE");
+    server.reaches("/pages/waiting", 1);
+}
+
+#[test]
+fn a_request_that_asks_for_no_websocket_is_told_so() {
+    let server = site(1);
+    let head = |path: &str, fields: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
+        let told = say(&mut connect(server.address()), request.as_bytes(), b"\r\n\r\n");
+        String::from_utf8_lossy(&told).into_owned()
+    };
+    let accepted = head("/talk", &format!("Sec-WebSocket-Protocol: a, talk\r\n{UPGRADE}"));
+    assert!(accepted.starts_with("HTTP/1.1 101 "), "{accepted}");
+    assert!(accepted.contains("\r\nSec-WebSocket-Protocol: talk\r\n"), "{accepted}");
+    assert!(accepted.to_ascii_lowercase().contains("\r\nset-cookie: seen=1"), "{accepted}");
+    let other = head("/talk", UPGRADE);
+    assert!(
+        other.starts_with("HTTP/1.1 101 ") && !other.contains("Sec-WebSocket-Protocol"),
+        "{other}"
+    );
+    assert!(head("/talk", "").starts_with("HTTP/1.1 400 "));
+    assert!(head("/talk?no=1", UPGRADE).starts_with("HTTP/1.1 403 "));
+    let strange = format!("Origin: https://other.example\r\n{UPGRADE}");
+    assert!(head("/talk", &strange).starts_with("HTTP/1.1 403 "));
+    let old = UPGRADE.replace("Version: 13", "Version: 8");
+    assert!(head("/talk", &old).starts_with("HTTP/1.1 426 "));
+    server.reaches("/pages/waiting", 0);
+}
+
+#[test]
+fn a_server_that_stops_says_so_and_the_module_hears_of_it() {
+    let mut server = site(2);
+    let socket = greeted(&server, "last");
+    server.signal("TERM");
+    let told = rest(socket);
+    assert!(told.starts_with(b"\x88\x12\x03\xe9the server stops"), "{told:?}");
+    assert!(server.wait().success());
+}
