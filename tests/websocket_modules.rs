@@ -29,7 +29,10 @@ return function(request, response)
       register(name)
       socket:send("hello " .. name)
     end,
-    receive = function(socket, letter) socket:send({ letter = letter }) end,
+    receive = function(socket, letter)
+      if letter == "again" then return send(self(), letter) end
+      socket:send({ letter = letter })
+    end,
     message = function(socket, message, kind)
       if message == "slow" then sleep(0.02) end
       if message == "fail" then error("message fails") end
@@ -42,10 +45,12 @@ return function(request, response)
       if message == "request" then return request.headers end
       if message == "many" then for i = 1, 100 do socket:send(("x"):rep(10000)) end end
       if message == "stuck" then receive() end
+      if message == "again" then send(self(), message) end
       if kind == "binary" then return socket:send_binary(message:reverse()) end
       socket:send(message:upper())
     end,
     close = function(socket, code, reason)
+      while name == "endless" do sleep(0.01) end
       sleep(0.001)
       tell(name .. " " .. code .. " " .. reason .. tostring(select(2, socket:send("x"))))
     end,
@@ -161,8 +166,15 @@ fn the_module_hears_of_each_end() {
     server.reaches("/pages/waiting", 1);
     drop(socket);
     server.reaches("/pages/waiting", 0);
-    let told = server.printed_troubles();
-    assert!(told.contains("module talk.lua: talk.lua:"), "{told}");
+    // One that keeps itself busy, and does not come to its end.
+    let mut socket = greeted(&server, "endless");
+    say(&mut socket, &frame("again"), b"AGAIN");
+    drop(socket);
+    until("both deadlines", || {
+        let told = server.printed_troubles();
+        (told.matches("took longer than 1s, waits included").count() == 2).then_some(())
+    });
+    server.reaches("/pages/waiting", 0);
 }
 
 #[test]

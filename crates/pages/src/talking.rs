@@ -81,16 +81,18 @@ impl Runner {
         if let Some(end) = talk.end.take() {
             return Some(Met::Now(end));
         }
-        talk.awaits = true;
-        // Whenever it goes on, it has its time anew.
+        // When it goes on behind a wait, it has its time anew.
         life.progress = Progress::PartSent;
-        life.deadline_ns = u64::MAX;
         if letters == Letters::Wanted {
             let mailbox = self.mailbox_of(key, life)?;
             if let Some(message) = self.mailboxes.take(mailbox) {
                 return Some(Met::Now(Delivery::Text(message)));
             }
             self.mailboxes.set_awaits(mailbox, Awaits::Message);
+        }
+        life.deadline_ns = u64::MAX;
+        if let Some(talk) = &mut life.talk {
+            talk.awaits = true;
         }
         Some(Met::Later { due_ns: u64::MAX })
     }

@@ -253,7 +253,7 @@ impl Socket {
             }
             Event::Overloaded => close(CloseCode::TRY_AGAIN_LATER, "no memory", context),
             // It can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1): nobody waits for the module's answer.
-            Event::PeerFinished if self.held.is_some() => Next::Finish,
+            Event::PeerFinished if self.is_busy(site) => Next::Finish,
             Event::PeerFinished => self.unchanged(site, context),
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
         }
