@@ -2,8 +2,10 @@
 //!
 //! An HTTP service is a function ([`http::serve`]; see `examples/hello.rs` and `examples/json.rs`). Any other
 //! protocol is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs` and `examples/chat.rs`).
+//! [`channels`] gives a service subscribers, histories and one order on all schedulers (`examples/board.rs`).
 //! Nothing is shared between schedulers, so neither needs a lock.
 
+pub use channels;
 pub use http;
 pub use runtime::{
     clock, fan, limits, mailbox, output, post, scheduler, service, slots, stats, transport,

@@ -20,6 +20,8 @@ enum Use {
 /// The allowed edges. A crate without a line imports none of ours.
 const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-runtime", Use::Always),
+    // The library has channels for services in Rust.
+    ("velodrome", "velodrome-channels", Use::Always),
     ("velodrome", "velodrome-server", Use::Always),
     // The command line lays its words over the file's.
     ("velodrome", "velodrome-config", Use::Always),
