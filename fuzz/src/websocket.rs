@@ -1,7 +1,9 @@
 //! WebSocket frames: however the bytes are cut, the same messages come out; nothing beyond a bound is held; and a message that we
 //! write is read back.
 
-use wire::websocket::{Kind, Limits, Opcode, Reader, Role, Step, write_frame};
+use wire::websocket::{
+    Extension, Kind, Limits, Opcode, Reader, Role, Step, write_deflated, write_frame,
+};
 
 /// Frames of all kinds.
 pub const SEEDS: &[&[u8]] = &[
@@ -11,6 +13,9 @@ pub const SEEDS: &[&[u8]] = &[
     b"\x09\x82\xfe\0\x7e\0\0\0\0",
     b"\x05\x82\xff\0\0\0\0\0\x01\0\0\0\0\0\0",
     b"\x02\x81\x82\0\0\0\0\xc3\xa9",
+    b"\x04\xc1\x87\0\0\0\0\xf2\x48\xcd\xc9\xc9\x07\x00",
+    b"\x04\x41\x83\0\0\0\0\xf2\x48\xcd\x80\x84\0\0\0\0\xc9\xc9\x07\x00",
+    b"\x03\xc2\x8b\0\0\0\0\x00\x05\x00\xfa\xffHello\x00",
 ];
 
 /// Pieces of frames.
@@ -25,6 +30,10 @@ pub const WORDS: &[&[u8]] = &[
     b"\xff\0\0\0\0\0\x01\0\0",
     b"\xf0\x9f\x98\x80",
     b"\xed\xa0\x80",
+    b"\xc1\x87\0\0\0\0\xf2\x48\xcd\xc9\xc9\x07\x00",
+    b"\xf3\x48\xcd\xc9\xc9\x07\x00\x00",
+    b"\0\0\xff\xff",
+    b"\x62\x18\x05\xa3\x60\x14",
 ];
 
 const LIMITS: Limits = Limits { frame: 300, message: 500, fragments: 5 };
@@ -35,12 +44,15 @@ const LIMITS: Limits = Limits { frame: 300, message: 500, fragments: 5 };
 /// When one is broken.
 pub fn check(data: &[u8]) {
     let Some((piece, input)) = data.split_first() else { return };
-    let whole = read(input, input.len());
-    assert_eq!(read(input, usize::from(*piece)), whole, "in pieces of {piece}");
-    for step in &whole {
-        if let Ok(Said::Message(kind, bytes)) = step {
-            assert!(bytes.len() <= LIMITS.message);
-            assert!(*kind == Kind::Binary || str::from_utf8(bytes).is_ok());
+    for extension in [Extension::None, Extension::Deflate] {
+        let whole = read(extension, input, input.len());
+        let cut = read(extension, input, usize::from(*piece));
+        assert_eq!(cut, whole, "in pieces of {piece}");
+        for step in &whole {
+            if let Ok(Said::Message(kind, bytes)) = step {
+                assert!(bytes.len() <= LIMITS.message);
+                assert!(*kind == Kind::Binary || str::from_utf8(bytes).is_ok());
+            }
         }
     }
     assert_written(input);
@@ -54,8 +66,8 @@ enum Said {
     Close(Option<u16>),
 }
 
-fn read(input: &[u8], piece: usize) -> Vec<Result<Said, &'static str>> {
-    let (mut reader, mut scratch) = (Reader::default(), Vec::new());
+fn read(extension: Extension, input: &[u8], piece: usize) -> Vec<Result<Said, &'static str>> {
+    let (mut reader, mut scratch) = (Reader::new(extension), Vec::new());
     let (mut waiting, mut all) = (Vec::new(), Vec::new());
     for bytes in input.chunks(piece.max(1)) {
         waiting.extend_from_slice(bytes);
@@ -88,10 +100,14 @@ fn read(input: &[u8], piece: usize) -> Vec<Result<Said, &'static str>> {
 }
 
 fn assert_written(payload: &[u8]) {
-    let mut frame = Vec::new();
-    write_frame(&mut frame, Opcode::Binary, payload);
     let limits = Limits { frame: payload.len(), message: payload.len(), fragments: 1 };
-    let mut scratch = Vec::new();
-    let read = Reader::default().next(Role::Client, &limits, &frame, &mut scratch);
-    assert_eq!(read, Ok((frame.len(), Step::Message(Kind::Binary, payload))));
+    for (extension, write) in
+        [(Extension::None, write_frame as fn(&mut _, _, &_)), (Extension::Deflate, write_deflated)]
+    {
+        let mut frame = Vec::new();
+        write(&mut frame, Opcode::Binary, payload);
+        let mut scratch = Vec::new();
+        let read = Reader::new(extension).next(Role::Client, &limits, &frame, &mut scratch);
+        assert_eq!(read, Ok((frame.len(), Step::Message(Kind::Binary, payload))));
+    }
 }

@@ -5,7 +5,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use wire::resp;
-use wire::websocket::{Opcode, write_frame};
+use wire::websocket::{Opcode, write_deflated, write_frame};
 
 use crate::member::{Member, Step};
 use crate::message::{Body, Kind};
@@ -16,8 +16,12 @@ use crate::position::Position;
 pub enum Format {
     /// A WebSocket that gets each message as it was published.
     WebSocket,
+    /// The same, for a client that takes compressed messages.
+    WebSocketDeflated,
     /// A WebSocket that gets an object in JSON, with the channel and the number of the message.
     WebSocketJson,
+    /// The same, for a client that takes compressed messages.
+    WebSocketJsonDeflated,
     /// An event stream (`text/event-stream`), with the position as the event's id where there is a history.
     EventStream,
     /// RESP2.
@@ -48,17 +52,17 @@ impl Format {
     /// Appends a message.
     pub(crate) fn encode(self, message: Numbered<'_>, out: &mut Vec<u8>) {
         match self {
-            Self::WebSocket => {
+            Self::WebSocket | Self::WebSocketDeflated => {
                 let opcode = match message.body.kind() {
                     Kind::Text | Kind::Json => Opcode::Text,
                     Kind::Binary => Opcode::Binary,
                 };
-                write_frame(out, opcode, message.body.bytes());
+                self.write_message(opcode, message.body.bytes(), out);
             }
-            Self::WebSocketJson => {
+            Self::WebSocketJson | Self::WebSocketJsonDeflated => {
                 let mut text = Vec::with_capacity(message.body.bytes().len() + 64);
                 write_object(message, &mut text);
-                write_frame(out, Opcode::Text, &text);
+                self.write_message(Opcode::Text, &text, out);
             }
             Self::EventStream => write_event(message, out),
             Self::Resp2 | Self::Resp3 => {
@@ -94,7 +98,7 @@ impl Format {
         out: &mut Vec<u8>,
     ) {
         match self {
-            Self::WebSocketJson => {
+            Self::WebSocketJson | Self::WebSocketJsonDeflated => {
                 let mut text = b"{\"subscribed\":".to_vec();
                 write_json_text(channel, &mut text);
                 text.extend_from_slice(format!(",\"since\":\"{position}\"").as_bytes());
@@ -111,7 +115,7 @@ impl Format {
                     out.extend_from_slice(b"event: lost\ndata: messages since the last event\n\n");
                 }
             }
-            Self::WebSocket | Self::Resp2 | Self::Resp3 => {}
+            Self::WebSocket | Self::WebSocketDeflated | Self::Resp2 | Self::Resp3 => {}
         }
     }
 
@@ -130,7 +134,7 @@ impl Format {
             Step::Leaves => "left",
         };
         match self {
-            Self::WebSocketJson => {
+            Self::WebSocketJson | Self::WebSocketJsonDeflated => {
                 let mut text = b"{\"channel\":".to_vec();
                 write_json_text(channel, &mut text);
                 text.extend_from_slice(format!(",\"{verb}\":").as_bytes());
@@ -145,7 +149,16 @@ impl Format {
                 out.extend_from_slice(format!("event: {verb}\n").as_bytes());
                 write_data_lines(&String::from_utf8_lossy(&text), out);
             }
-            Self::WebSocket | Self::Resp2 | Self::Resp3 => {}
+            Self::WebSocket | Self::WebSocketDeflated | Self::Resp2 | Self::Resp3 => {}
+        }
+    }
+
+    fn write_message(self, opcode: Opcode, payload: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::WebSocketDeflated | Self::WebSocketJsonDeflated => {
+                write_deflated(out, opcode, payload);
+            }
+            _ => write_frame(out, opcode, payload),
         }
     }
 

@@ -1,16 +1,15 @@
-//! `[[channel]]` and `[channels]`: which channels there are for clients, and what may be done with them.
+//! `[[channel]]`: which channels there are for clients, and what may be done with them.
 //!
-//! Owns the keys of these sections. Never compares a name with a pattern.
+//! Owns the keys of that section. Never compares a name with a pattern.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::choice::choice;
-use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text, show_texts};
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, module_name, path, whole, word};
-use super::{Config, Place, Problems};
+use super::value::{module_name, whole, word};
+use super::{ChannelKeys, Config, Place, Problems};
 use crate::limits;
 
 /// One `[[channel]]`.
@@ -84,15 +83,6 @@ impl Default for ChannelRules {
             place: Place { line: 0, column: 0 },
         }
     }
-}
-
-/// The files of the keys of channels.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChannelKeys {
-    /// Those that tokens are signed with.
-    pub token_keys: Option<PathBuf>,
-    /// Those of programs that may do everything.
-    pub api_keys: Option<PathBuf>,
 }
 
 const ACCESSES: [(&str, ChannelAccess); 3] =
@@ -317,75 +307,3 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
     shared: &[],
     shared_in: "",
 };
-
-pub(super) static CHANNELS: SectionKeys = SectionKeys {
-    name: "[channels]",
-    own: &[
-        Key {
-            name: "origins",
-            value: Value::Own {
-                takes: "list of origins",
-                read: |config, item, reading| {
-                    config.channel_origins = item.list(reading.problems, origin)?;
-                    Ok(())
-                },
-                show: |config| Some(show_texts(&config.channel_origins)),
-            },
-            absent: Absent::Default,
-            change: Change::Reload,
-            text: "Sites whose pages may use the channels from a browser, beside those of the server itself: \
-             `\"https://example.org\"`, or `\"*\"` for all. The browser of a page of another site is answered 403.",
-        },
-        Key {
-            name: "token_keys",
-            value: Value::Own {
-                takes: "path",
-                read: |config, item, reading| {
-                    config.channel_keys.token_keys = Some(path(item, reading.base)?);
-                    Ok(())
-                },
-                show: |config| shown_path(config.channel_keys.token_keys.as_deref()),
-            },
-            absent: Absent::Words("no token is good"),
-            change: Change::Reload,
-            text: "A text file outside of what is served, with what [tokens](channels.md#tokens) are signed with: each line a secret \
-             of at least 32 bytes (HS256), or public keys of Ed25519 in PEM (EdDSA). Any of them will do.",
-        },
-        Key {
-            name: "api_keys",
-            value: Value::Own {
-                takes: "path",
-                read: |config, item, reading| {
-                    config.channel_keys.api_keys = Some(path(item, reading.base)?);
-                    Ok(())
-                },
-                show: |config| shown_path(config.channel_keys.api_keys.as_deref()),
-            },
-            absent: Absent::Words("no key is good"),
-            change: Change::Reload,
-            text: "A text file outside of what is served, each line a key of at least 32 bytes. A program that shows one may subscribe and \
-             publish to every channel, whatever its rules say.",
-        },
-    ],
-    shared: &[],
-    shared_in: "",
-};
-
-fn shown_path(path: Option<&Path>) -> Option<String> {
-    path.map(|path| show_text(path.display()))
-}
-
-fn origin(item: &Item<'_>) -> Result<String, String> {
-    let text = borrowed_text(item, "an origin in quotes such as \"https://example.org\"")?;
-    let is_origin = text == "*"
-        || text.split_once("://").is_some_and(|(scheme, host)| {
-            matches!(scheme, "http" | "https")
-                && !host.is_empty()
-                && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"/?#@\\".contains(&byte))
-        });
-    if is_origin {
-        Ok(text.to_ascii_lowercase())
-    } else {
-        Err(cannot_be(item, text, "write it as \"https://example.org\", without a path"))
-    }
-}

@@ -2,7 +2,8 @@
 //!
 //! Owns the order of the sections and the search for what a wrong key was meant to be. Each section's rows are in its file.
 
-use super::channels::{CHANNEL, CHANNELS};
+use super::channel_settings::CHANNELS;
+use super::channels::CHANNEL;
 use super::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
 use super::host::HOST;
 use super::key::SectionKeys;

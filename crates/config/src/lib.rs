@@ -9,6 +9,7 @@
 //! page and no protocol: other crates decide what a key does.
 
 mod address;
+mod channel_settings;
 mod channels;
 mod choice;
 mod fetch;
@@ -47,7 +48,8 @@ mod value;
 mod wording;
 
 pub use address::{Address, AddressError};
-pub use channels::{ChannelAccess, ChannelKeys, ChannelRules, SlowSubscriber};
+pub use channel_settings::{ChannelKeys, ChannelSettings};
+pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
 pub use fetch::{FetchRule, FetchRules};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use wire::network::Network;
 
 use super::{
-    Address, Admin, ChannelKeys, ChannelRules, Glob, HostName, Limits, Log, Method, PageErrors,
+    Address, Admin, ChannelRules, ChannelSettings, Glob, HostName, Limits, Log, Method, PageErrors,
     Pages, Place, SiteProcess, Target,
 };
 use crate::limits;
@@ -51,10 +51,8 @@ pub struct Config {
     pub app: AppDirectory,
     /// The channels for clients, in the order of the file.
     pub channels: Vec<ChannelRules>,
-    /// Other sites whose pages may use the channels; `*` for all.
-    pub channel_origins: Vec<String>,
-    /// The files of the keys of channels.
-    pub channel_keys: ChannelKeys,
+    /// What holds for all of them.
+    pub channel_settings: ChannelSettings,
     /// Processes without a request.
     pub processes: Vec<SiteProcess>,
     /// Bounds and deadlines of requests and connections.
@@ -89,8 +87,7 @@ impl Config {
                 presence: AppPresence::WithMain,
             },
             channels: Vec::new(),
-            channel_origins: Vec::new(),
-            channel_keys: ChannelKeys::default(),
+            channel_settings: ChannelSettings::default(),
             processes: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::channels::{self, CHANNELS};
+use super::channel_settings::CHANNELS;
+use super::channels;
 use super::files::{self, FILES};
 use super::limit_keys::{self, LIMITS};
 use super::log::{ADMIN, LOG};
@@ -77,9 +78,10 @@ fn read_top(
     config.app.path = base.join(limits::APP_DIRECTORY);
     top.apply(&mut config, base, problems);
     read_sections(top, &mut config, base, problems);
-    config.channels = channels::read(top, &config.channel_keys, base, problems);
+    config.channels = channels::read(top, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
-    config.listeners = listener::read(top, overrides, &config.channel_keys, base, problems);
+    config.listeners =
+        listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);

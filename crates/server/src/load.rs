@@ -190,7 +190,7 @@ impl Source {
             .map_err(LoadError::Secret)?;
         data.processes = ProcessPlan::all_of(&data.config.processes)
             .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
-        data.channel_keys = ChannelKeys::load(&data.config.channel_keys, &data.roots)
+        data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });

@@ -139,6 +139,12 @@ pub const WEBSOCKET_MESSAGE_SIZE: usize = 1024 * 1024;
 /// Fragments of one WebSocket message: tiny ones cost more than what they carry. Beyond: close code 1009.
 pub const WEBSOCKET_FRAGMENTS: u16 = 1024;
 
+/// 128 bytes of a message from which it is compressed where a client takes that: a shorter one hardly gets shorter.
+pub const WEBSOCKET_DEFLATE_FROM: usize = 128;
+
+/// 1 KiB by which the memory for a compressed message grows at least; it doubles beyond that.
+pub const WEBSOCKET_DEFLATE_PIECE: usize = 1024;
+
 // ---- RESP ----
 
 /// Arguments of a RESP command, its name among them. Beyond: an error, and the connection ends.

@@ -130,14 +130,18 @@ impl Process {
             // A client that comes now is not told again that the server stops.
             return Next::Finish;
         }
-        let Some(Upgraded { to, rights, address, request }) = upgraded else { return Next::Abort };
+        let Some(Upgraded { to, rights, address, request, extension }) = upgraded else {
+            return Next::Abort;
+        };
         let lease = Lease::new(rights, address).with_request(request);
         let changed = match to {
-            Upgrade::Socket(name) => Socket::plain(name, lease, site, context)
+            Upgrade::Socket(name) => Socket::plain(name, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::JsonSocket(name) => Socket::json(name, lease, site, context)
+            Upgrade::JsonSocket(name) => Socket::json(name, (lease, extension), site, context)
                 .map(|socket| Self::Socket(Box::new(socket))),
-            Upgrade::Talk => Ok(Self::Socket(Box::new(Socket::talking(lease, context)))),
+            Upgrade::Talk => {
+                Ok(Self::Socket(Box::new(Socket::talking((lease, extension), context))))
+            }
             Upgrade::Events(name, since) => {
                 // Its head is sent: a client that gets no event comes again.
                 let Ok(stream) = EventStream::open(name, since, lease, site, context) else {

@@ -12,7 +12,8 @@ use channels::{Format, Refusal, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
 use wire::websocket::{
-    CloseCode, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control, write_frame,
+    CloseCode, Extension, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control,
+    write_frame,
 };
 
 use self::endings::{EXPIRED, TOO_SLOW};
@@ -86,13 +87,13 @@ impl Socket {
     /// A socket that gets a channel's messages as they were published, and publishes to it what it sends.
     pub(super) fn plain(
         name: Box<str>,
-        lease: Lease,
+        client: (Lease, Extension),
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
-        let mut socket = Self::new(Speaks::Plain(name), lease, context);
+        let mut socket = Self::new(Speaks::Plain(name), client, context);
         let Speaks::Plain(name) = &socket.speaks else { return Ok(socket) };
-        let format = Format::WebSocket;
+        let format = socket.format();
         let rights = socket.lease.rights();
         let subscriber = Subscriber { process: context.id, format, rights };
         let out = context.output.buffer();
@@ -104,20 +105,24 @@ impl Socket {
     /// A socket that speaks objects.
     pub(super) fn json(
         name: Option<Box<str>>,
-        lease: Lease,
+        client: (Lease, Extension),
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<Self, Refusal> {
-        let mut socket = Self::new(Speaks::Json(Vec::new()), lease, context);
+        let mut socket = Self::new(Speaks::Json(Vec::new()), client, context);
         if let Some(name) = name {
             socket.subscribe(name, None, site, context)?;
         }
         Ok(socket)
     }
 
-    fn new(speaks: Speaks, lease: Lease, context: &mut Context<'_, Message>) -> Self {
+    fn new(
+        speaks: Speaks,
+        (lease, extension): (Lease, Extension),
+        context: &mut Context<'_, Message>,
+    ) -> Self {
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
-        let (reader, sign) = (Reader::default(), Sign::Heard);
+        let (reader, sign) = (Reader::new(extension), Sign::Heard);
         Self {
             reader,
             speaks,
@@ -128,6 +133,16 @@ impl Socket {
             held: None,
             process: context.id,
             end: LOST,
+        }
+    }
+
+    /// What it gets the messages of channels as.
+    fn format(&self) -> Format {
+        match (&self.speaks, self.reader.extension()) {
+            (Speaks::Json(_), Extension::None) => Format::WebSocketJson,
+            (Speaks::Json(_), Extension::Deflate) => Format::WebSocketJsonDeflated,
+            (Speaks::Plain(_) | Speaks::Talk(_), Extension::None) => Format::WebSocket,
+            (Speaks::Plain(_) | Speaks::Talk(_), Extension::Deflate) => Format::WebSocketDeflated,
         }
     }
 

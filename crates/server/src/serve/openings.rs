@@ -36,7 +36,7 @@ pub(super) fn of(
         openings.read.extend(directories_of(&path));
     }
     // Read again by a reload; a new one is a new file of that name.
-    let channel_keys = &data.config.channel_keys;
+    let channel_keys = &data.config.channel_settings.keys;
     let secrets =
         [&data.config.pages.secret_file, &channel_keys.token_keys, &channel_keys.api_keys];
     for path in secrets.into_iter().flatten() {

@@ -10,7 +10,7 @@ use runtime::clock::Now;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
-use wire::websocket;
+use wire::websocket::{self, Extension};
 
 use super::channel::{answer_handshake_problem, refuse_origin};
 use super::exchange::Exchange;
@@ -40,12 +40,11 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) -> Answer {
-        let accepted = self.write_acceptance(exchange);
-        match accepted {
-            Ok(()) => {
+        match self.write_acceptance(exchange) {
+            Ok(extension) => {
                 let address = exchange.request.peer.address;
                 let (to, rights) = (Upgrade::Talk, Rights::All);
-                self.upgraded = Some(Upgraded { to, rights, address, request: None });
+                self.upgraded = Some(Upgraded { to, rights, address, request: None, extension });
                 Answer::Upgrade
             }
             Err(answer) => {
@@ -55,8 +54,8 @@ impl Site {
         }
     }
 
-    fn write_acceptance(&self, exchange: &mut Exchange<'_, '_>) -> Result<(), Answer> {
-        let origin = origin_of(exchange.request, &self.data.config.channel_origins);
+    fn write_acceptance(&self, exchange: &mut Exchange<'_, '_>) -> Result<Extension, Answer> {
+        let origin = origin_of(exchange.request, &self.data.config.channel_settings.origins);
         if matches!(origin, Origin::Strange) {
             return Err(refuse_origin(&origin, exchange));
         }
@@ -84,8 +83,9 @@ impl Site {
                 let _valid = exchange.reply.field(name, value);
             }
         }
+        let extension = self.write_extension(exchange);
         exchange.reply.end_head();
-        Ok(())
+        Ok(extension)
     }
 
     /// Goes on with a conversation.

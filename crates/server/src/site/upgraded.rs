@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use channels::{Position, Rights};
 use pages::KeptRequest;
+use wire::websocket::Extension;
 
 /// What a connection becomes once its head is sent.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Upgraded {
     pub(crate) address: IpAddr,
     /// What its request said, where modules are asked about channels.
     pub(crate) request: Option<Box<KeptRequest>>,
+    /// What is agreed about the messages of a WebSocket.
+    pub(crate) extension: Extension,
 }
 
 /// What a connection becomes.

@@ -56,8 +56,10 @@ pub(super) const CONTROL_BYTES: usize = 125;
 
 /// The bit of the last fragment.
 const FINAL: u8 = 0x80;
-/// The bits of extensions, none of which is spoken here.
-const RESERVED: u8 = 0x70;
+/// The bit of a compressed message, in its first frame (RFC 7692, section 6).
+const DEFLATED: u8 = 0x40;
+/// The bits of other extensions, none of which is spoken here.
+const RESERVED: u8 = 0x30;
 /// The bit of a masked payload.
 const MASKED: u8 = 0x80;
 
@@ -66,6 +68,7 @@ const MASKED: u8 = 0x80;
 pub(super) struct Head {
     pub(super) opcode: Opcode,
     pub(super) is_final: bool,
+    pub(super) is_deflated: bool,
     pub(super) mask: Option<[u8; 4]>,
     pub(super) payload: u64,
     /// Bytes of the head itself.
@@ -118,7 +121,8 @@ impl Head {
             }
         };
         let length = 2 + more + mask.map_or(0, |mask| mask.len());
-        Ok(Some(Self { opcode, is_final, mask, payload, length }))
+        let is_deflated = first & DEFLATED != 0;
+        Ok(Some(Self { opcode, is_final, is_deflated, mask, payload, length }))
     }
 }
 
@@ -148,6 +152,15 @@ pub(super) fn apply_mask(payload: &mut [u8], mask: [u8; 4], offset: u64) {
 pub fn write_frame(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
     write_head(out, opcode, payload.len(), 0);
     out.extend_from_slice(payload);
+}
+
+/// Writes the head of a whole compressed message.
+pub(super) fn write_deflated_head(out: &mut Vec<u8>, opcode: Opcode, payload: usize) {
+    let begin = out.len();
+    write_head(out, opcode, payload, 0);
+    if let Some(first) = out.get_mut(begin) {
+        *first |= DEFLATED;
+    }
 }
 
 /// Writes a whole message in one masked frame, as a client does.
@@ -234,7 +247,6 @@ mod tests {
     #[test]
     fn heads_that_must_not_be_are_refused_as_soon_as_they_are_known() {
         let cases: &[(&[u8], HeadProblem)] = &[
-            (&[0xc1], HeadProblem::Reserved),
             (&[0xa1, 0x80], HeadProblem::Reserved),
             (&[0x91], HeadProblem::Reserved),
             (&[0x83], HeadProblem::Opcode),

@@ -4,6 +4,7 @@
 //! comes, so that text that is not UTF-8 is found with the piece that has it. An idle reader holds nothing.
 
 use super::close::CloseCode;
+use super::deflate::{Extension, InflateProblem, inflate};
 use super::frame::{Head, HeadProblem, Opcode, apply_mask};
 use super::utf8::{Checked, NotUtf8};
 use crate::limits::{WEBSOCKET_FRAGMENTS, WEBSOCKET_FRAME_SIZE, WEBSOCKET_MESSAGE_SIZE};
@@ -71,6 +72,8 @@ pub enum Failure {
     NotUtf8,
     /// A bound was passed; which, in words.
     TooBig(&'static str),
+    /// What it says is compressed is not.
+    NotDeflated,
 }
 
 impl Failure {
@@ -79,7 +82,7 @@ impl Failure {
     pub fn code(self) -> CloseCode {
         match self {
             Self::Protocol(_) => CloseCode::PROTOCOL_ERROR,
-            Self::NotUtf8 => CloseCode::INVALID_DATA,
+            Self::NotUtf8 | Self::NotDeflated => CloseCode::INVALID_DATA,
             Self::TooBig(_) => CloseCode::TOO_BIG,
         }
     }
@@ -90,6 +93,7 @@ impl Failure {
         match self {
             Self::Protocol(reason) | Self::TooBig(reason) => reason,
             Self::NotUtf8 => "text is not UTF-8",
+            Self::NotDeflated => "message is not compressed as it says",
         }
     }
 }
@@ -103,7 +107,7 @@ impl From<NotUtf8> for Failure {
 impl From<HeadProblem> for Failure {
     fn from(problem: HeadProblem) -> Self {
         Self::Protocol(match problem {
-            HeadProblem::Reserved => "reserved bit without an extension",
+            HeadProblem::Reserved => RESERVED_BIT,
             HeadProblem::Opcode => "reserved opcode",
             HeadProblem::Control => "control frame is fragmented or too long",
             HeadProblem::Length => "length is not written in the shortest way",
@@ -124,12 +128,17 @@ impl From<HeadProblem> for Failure {
 #[derive(Debug, Default)]
 pub struct Reader {
     partial: Option<Box<Partial>>,
+    extension: Extension,
 }
+
+/// What is said of a bit that nobody has agreed about.
+const RESERVED_BIT: &str = "reserved bit without an extension";
 
 /// A message whose end has not come.
 #[derive(Debug)]
 struct Partial {
     kind: Kind,
+    is_deflated: bool,
     bytes: Vec<u8>,
     checked: Checked,
     fragments: u16,
@@ -163,7 +172,7 @@ impl Partial {
         if is_over {
             self.frame = None;
         }
-        if self.kind == Kind::Text {
+        if self.kind == Kind::Text && !self.is_deflated {
             self.checked.advance(&self.bytes)?;
             if is_whole {
                 self.checked.finish(&self.bytes)?;
@@ -174,6 +183,18 @@ impl Partial {
 }
 
 impl Reader {
+    /// A reader of a peer with whom this is agreed.
+    #[must_use]
+    pub fn new(extension: Extension) -> Self {
+        Self { partial: None, extension }
+    }
+
+    /// What is agreed with its peer.
+    #[must_use]
+    pub fn extension(&self) -> Extension {
+        self.extension
+    }
+
     /// Bytes of memory that it holds for a message whose end has not come.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
@@ -201,9 +222,12 @@ impl Reader {
                 let (taken, is_whole) = partial.take(rest)?;
                 used += taken;
                 if is_whole {
-                    let kind = partial.kind;
+                    let (kind, is_deflated) = (partial.kind, partial.is_deflated);
                     *scratch = std::mem::take(&mut partial.bytes);
                     self.partial = None;
+                    if is_deflated {
+                        inflate_message(kind, limits, scratch)?;
+                    }
                     return Ok((used, Step::Message(kind, scratch)));
                 }
                 if partial.frame.is_some() {
@@ -213,6 +237,10 @@ impl Reader {
             }
             let Some(head) = Head::read(rest)? else { return Ok((used, Step::NeedMore)) };
             check_mask(role, &head)?;
+            let is_first = matches!(head.opcode, Opcode::Text | Opcode::Binary);
+            if head.is_deflated && (self.extension == Extension::None || !is_first) {
+                return Err(Failure::Protocol(RESERVED_BIT));
+            }
             let behind = &rest[head.length..];
             if head.opcode.is_control() {
                 let Some(payload) = behind.get(..head.payload as usize) else {
@@ -229,7 +257,9 @@ impl Reader {
             {
                 let kind = kind_of(head.opcode);
                 unmask(&head, payload, scratch);
-                if kind == Kind::Text && simdutf8::basic::from_utf8(scratch).is_err() {
+                if head.is_deflated {
+                    inflate_message(kind, limits, scratch)?;
+                } else if kind == Kind::Text && simdutf8::basic::from_utf8(scratch).is_err() {
                     return Err(Failure::NotUtf8);
                 }
                 return Ok((used + payload.len(), Step::Message(kind, scratch)));
@@ -270,6 +300,7 @@ impl Reader {
             let kind = kind_of(head.opcode);
             Box::new(Partial {
                 kind,
+                is_deflated: head.is_deflated,
                 bytes: Vec::new(),
                 checked: Checked::default(),
                 fragments: 0,
@@ -280,6 +311,18 @@ impl Reader {
         partial.frame =
             Some(Open { is_final: head.is_final, mask: head.mask, taken: 0, left: payload });
     }
+}
+
+/// Puts a message in the place of its compressed bytes.
+fn inflate_message(kind: Kind, limits: &Limits, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+    *scratch = inflate(scratch, limits.message).map_err(|problem| match problem {
+        InflateProblem::Invalid => Failure::NotDeflated,
+        InflateProblem::TooBig => Failure::TooBig("message is too big"),
+    })?;
+    if kind == Kind::Text && simdutf8::basic::from_utf8(scratch).is_err() {
+        return Err(Failure::NotUtf8);
+    }
+    Ok(())
 }
 
 fn kind_of(opcode: Opcode) -> Kind {

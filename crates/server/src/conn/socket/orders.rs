@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use channels::limits::{MEMBERS_TOLD, SUBSCRIPTIONS_PER_CONNECTION};
 use channels::{
-    Body, Format, Position, Published, Publisher, Question, Refusal, Subscriber, Told, check_name,
+    Body, Position, Published, Publisher, Question, Refusal, Subscriber, Told, check_name,
 };
 use pages::Wish;
 use runtime::service::Context;
@@ -120,7 +120,7 @@ impl Socket {
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Result<(), Refusal> {
-        let (format, rights) = (Format::WebSocketJson, self.lease.rights());
+        let (format, rights) = (self.format(), self.lease.rights());
         let subscriber = Subscriber { process: context.id, format, rights };
         let out = context.output.buffer();
         let subscription = site.channels.subscribe(&name, subscriber, since, out)?;

@@ -2,10 +2,12 @@
 //!
 //! Owns what is done with the socket for it, and when the next message is read: when the module waits for one.
 
-use channels::{Format, NameProblem, Refusal, Rights, Subscriber, check_name};
+use channels::{NameProblem, Refusal, Rights, Subscriber, check_name};
 use runtime::service::Context;
 use script::engine::Saying;
-use wire::websocket::{CloseCode, Kind, Opcode, write_close, write_frame};
+use wire::websocket::{
+    CloseCode, Extension, Kind, Opcode, write_close, write_deflated, write_frame,
+};
 
 use super::{After, Socket, Speaks};
 use crate::conn::lease::Lease;
@@ -14,8 +16,11 @@ use crate::site::{Said, Site};
 
 impl Socket {
     /// A socket whose messages are a module's. It begins at the end of the turn.
-    pub(in crate::conn) fn talking(lease: Lease, context: &mut Context<'_, Message>) -> Self {
-        Self::new(Speaks::Talk(Vec::new()), lease, context)
+    pub(in crate::conn) fn talking(
+        client: (Lease, Extension),
+        context: &mut Context<'_, Message>,
+    ) -> Self {
+        Self::new(Speaks::Talk(Vec::new()), client, context)
     }
 
     /// The client has sent a message.
@@ -52,9 +57,13 @@ impl Socket {
                 }
             };
             let out = context.output.buffer();
+            let write = match self.reader.extension() {
+                Extension::None => write_frame,
+                Extension::Deflate => write_deflated,
+            };
             match saying {
-                Saying::Text => write_frame(out, Opcode::Text, &text),
-                Saying::Binary => write_frame(out, Opcode::Binary, &text),
+                Saying::Text => write(out, Opcode::Text, &text),
+                Saying::Binary => write(out, Opcode::Binary, &text),
                 Saying::Subscribe => {
                     if let Err(why) = self.join(&text, site, context) {
                         site.refuse_saying(context.id, why);
@@ -79,6 +88,7 @@ impl Socket {
         context: &mut Context<'_, Message>,
     ) -> Result<(), &'static str> {
         let name = check_name(name).map_err(NameProblem::as_str)?;
+        let format = self.format();
         let Speaks::Talk(names) = &mut self.speaks else { return Ok(()) };
         if names.iter().any(|known| **known == *name) {
             return Ok(());
@@ -86,7 +96,7 @@ impl Socket {
         if names.len() >= channels::limits::SUBSCRIPTIONS_PER_CONNECTION {
             return Err(Refusal::Full.as_str());
         }
-        let (process, format) = (context.id, Format::WebSocket);
+        let process = context.id;
         let subscriber = Subscriber { process, format, rights: &Rights::All };
         let out = context.output.buffer();
         let subscription = site.channels.subscribe(name, subscriber, None, out);

@@ -146,7 +146,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let origin = origin_of(exchange.request, &self.data.config.channel_origins);
+        let origin = origin_of(exchange.request, &self.data.config.channel_settings.origins);
         if matches!(origin, Origin::Strange) {
             return refuse(&Refused::Origin, &origin, exchange);
         }

@@ -10,7 +10,7 @@ use pages::{KeptRequest, Wish};
 use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
-use wire::websocket;
+use wire::websocket::{self, Extension};
 
 use super::Refused;
 use super::answers::{answer_handshake_problem, answer_json, refuse};
@@ -71,6 +71,7 @@ impl Site {
         if speaks_json {
             let _valid = exchange.reply.field("Sec-WebSocket-Protocol", JSON_PROTOCOL.as_bytes());
         }
+        let extension = self.write_extension(exchange);
         exchange.reply.end_head();
         let to = match name {
             "" => Upgrade::JsonSocket(None),
@@ -78,8 +79,21 @@ impl Site {
             name => Upgrade::Socket(name.into()),
         };
         let address = exchange.request.peer.address;
-        self.upgraded = Some(Upgraded { to, rights, address, request: kept });
+        self.upgraded = Some(Upgraded { to, rights, address, request: kept, extension });
         Answer::Upgrade
+    }
+
+    /// Accepts compressed messages, where the configuration has them and the client offers them.
+    pub(in crate::site) fn write_extension(&self, exchange: &mut Exchange<'_, '_>) -> Extension {
+        let offers = exchange.request.head.fields.all("sec-websocket-extensions");
+        let is_on = self.data.config.channel_settings.compress;
+        match is_on.then(|| websocket::answer_to(offers)).flatten() {
+            Some(answer) => {
+                let _valid = exchange.reply.field("Sec-WebSocket-Extensions", answer.as_bytes());
+                Extension::Deflate
+            }
+            None => Extension::None,
+        }
     }
 
     /// An event stream where the client asks for one, else a long poll.
@@ -115,7 +129,8 @@ impl Site {
             exchange.reply.end_head();
             let to = Upgrade::Events(name.into(), wanted.since);
             let address = exchange.request.peer.address;
-            self.upgraded = Some(Upgraded { to, rights, address, request: None });
+            self.upgraded =
+                Some(Upgraded { to, rights, address, request: None, extension: Extension::None });
             return Answer::Upgrade;
         }
         if !self.data.rulebook.of(name).history.keeps() {

@@ -200,7 +200,7 @@ fn an_idle_reader_holds_nothing() {
     let end = frame(LAST, b"");
     assert!(reader.next(Role::Server, &limits, &end, &mut scratch).is_ok());
     assert_eq!(reader.held_bytes(), 0);
-    assert_eq!(size_of::<Reader>(), 8);
+    assert_eq!(size_of::<Reader>(), 16);
 }
 
 fn a_frame() -> impl Strategy<Value = Vec<u8>> {
@@ -238,4 +238,35 @@ proptest! {
         let limits = Limits { frame: 120, message: 200, fragments: 4 };
         prop_assert_eq!(read_in(&input, piece, &limits), read_in(&input, input.len(), &limits));
     }
+}
+
+#[test]
+fn a_compressed_message_comes_whole_or_in_fragments_where_that_is_agreed() {
+    // RFC 7692, section 7.2.3.1: one frame, and two.
+    let whole = frame(0xc1, b"\xf2\x48\xcd\xc9\xc9\x07\x00");
+    let parts = [frame(0x41, b"\xf2\x48\xcd"), frame(0x80, b"\xc9\xc9\x07\x00")].concat();
+    let limits = Limits::default();
+    let read = |reader: &mut Reader, input: &[u8]| {
+        let mut scratch = Vec::new();
+        let read = reader.next(Role::Server, &limits, input, &mut scratch);
+        read.map(|(used, step)| (used, step == Step::Message(Kind::Text, b"Hello")))
+    };
+    for input in [&whole, &parts] {
+        let mut reader = Reader::new(Extension::Deflate);
+        assert_eq!(read(&mut reader, input), Ok((input.len(), true)));
+        assert_eq!(reader.held_bytes(), 0);
+        let refused = read(&mut Reader::default(), input);
+        assert_eq!(refused, Err(Failure::Protocol("reserved bit without an extension")));
+    }
+    for (input, failure) in [
+        (frame(0xc1, b"\xff\xff"), Failure::NotDeflated),
+        (frame(0xc9, b""), Failure::Protocol("reserved bit without an extension")),
+        // The compressed text is 0xff.
+        (frame(0xc1, b"\x00\x01\x00\xfe\xff\xff\x00"), Failure::NotUtf8),
+    ] {
+        assert_eq!(read(&mut Reader::new(Extension::Deflate), &input), Err(failure));
+    }
+    let parts = [frame(0x41, b"\xf2\x48\xcd"), frame(0xc0, b"\xc9\xc9\x07\x00")].concat();
+    let refused = read(&mut Reader::new(Extension::Deflate), &parts);
+    assert_eq!(refused, Err(Failure::Protocol("reserved bit without an extension")));
 }
