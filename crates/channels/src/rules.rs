@@ -76,7 +76,7 @@ pub struct Rules {
     pub message_size: u64,
     /// Messages a second of each publisher; `None` for any number.
     pub rate: Option<u32>,
-    /// The app module that is asked about each subscription and message of a client. Whoever hands a message in asks it first.
+    /// The app module that is asked about each subscription and message of a client. The connection that hands a message in asks it first.
     pub module: Option<Arc<str>>,
 }
 

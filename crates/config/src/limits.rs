@@ -205,6 +205,6 @@ pub const CHANNEL_RATE_MAX: u64 = 1_000_000;
 /// 64 `[[process]]`: one more is refused, because each may have a scheduler busy for as long as a family of processes may.
 pub const SITE_PROCESSES_MAX: usize = 64;
 
-/// A second to 365 days between two begins of a process of the site; anything else is refused as a value. What is to happen more often waits in a
-/// process of its own.
+/// A second to 365 days between two begins of a process of the site; anything else is refused as a value. A process that is to do something more often
+/// sleeps between.
 pub const SITE_PROCESS_EVERY: RangeInclusive<Duration> = Duration::from_secs(1)..=DEADLINE_MAX;

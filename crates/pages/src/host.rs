@@ -103,7 +103,7 @@ impl Host for RequestHost<'_> {
                 }
             }
             Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
-            // Who is asked about a channel sees it (`asking`).
+            // Only a module that is asked about a channel sees these (`asking`).
             Part::Channel | Part::Message | Part::Claims => {}
         }
     }

@@ -57,7 +57,7 @@ pub(super) struct Life {
 /// A conversation by a WebSocket.
 #[derive(Default)]
 pub(super) struct Talk {
-    /// What it is told of the end when it waits for a message again.
+    /// How the connection ended: the run is told when it waits for a message again.
     pub(super) end: Option<Delivery>,
     /// Whether the connection is over.
     pub(super) is_over: bool,

@@ -193,7 +193,7 @@ mod tests {
         }
         site.runner.load(&modules(&[("p.lua", "return function() sleep(1) end")]));
         assert_eq!(site.turn(1_000_001), (2, Vec::new()));
-        // One that runs is ended, and begins with what is new.
+        // A process that runs is ended, and begins with the new code.
         site.runner.load(&modules(&[("p.lua", "return function() error('new') end")]));
         let told = vec!["p.lua:1: new; it begins again in 1 s".to_owned()];
         assert_eq!(site.turn(1_000_001), (3, told));

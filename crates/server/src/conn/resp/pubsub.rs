@@ -162,7 +162,7 @@ fn ask_to_subscribe(
     context: &Context<'_, Message>,
 ) -> Option<Result<(), String>> {
     let channel = check_name(name).ok().filter(|_| verb == "subscribe");
-    // Who has it already was allowed.
+    // A client that has the subscription was allowed it.
     let own = |name: &str| session.channels.iter().any(|(known, _)| **known == *name);
     let Some(name) = channel.filter(|name| !own(name)) else { return Some(Ok(())) };
     let may = |session: &Session, site: &Site| site.may_subscribe(name, session.lease.rights());
