@@ -277,6 +277,35 @@ fn messages_are_compressed_for_clients_that_take_that() {
     assert!(told.starts_with(b"\x88"), "{told:?}");
 }
 
+/// A masked frame of a text that is as long as it may be, and compressed.
+fn deflated(byte: u8) -> Vec<u8> {
+    let mut compress = flate2::Compress::new(flate2::Compression::best(), false);
+    let mut bytes = Vec::with_capacity(1 << 16);
+    let text = vec![byte; 1 << 20];
+    compress.compress_vec(&text, &mut bytes, flate2::FlushCompress::Sync).unwrap();
+    bytes.truncate(bytes.len() - 4);
+    let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
+    [&[0xc1, 0xfe][..], &length, &[0; 4], &bytes].concat()
+}
+
+#[test]
+fn small_frames_that_become_large_messages_are_taken_over_many_turns() {
+    let config = format!("{CONFIG}[channels]\ncompress = true\n");
+    let plan = Plan::new().argument("--schedulers=1").config(&config);
+    plan.directory.write("app/talk.lua", TALK);
+    plan.directory.write("app/write.lua", WRITE);
+    let server = plan.start();
+    let mut socket = connect(server.address());
+    let request = format!("GET /channels HTTP/1.1\r\nHost: a\r\n{DEFLATES}{UPGRADE}\r\n");
+    say(&mut socket, request.as_bytes(), b"\r\n\r\n");
+    let frames = deflated(b' ').repeat(40);
+    assert!(frames.len() < 60_000, "{}", frames.len());
+    let order = frame("{\"subscribe\":\"told\",\"id\":1}");
+    let told = say(&mut socket, &[frames, order].concat(), b"\"subscribed\"");
+    let told = String::from_utf8_lossy(&told);
+    assert_eq!(told.matches("{\"error\":\"no order:").count(), 40, "{told}");
+}
+
 const ECHO: &str = "return function() return websocket { message = function(socket, message, kind) \
     if kind == 'binary' then socket:send_binary(message) else socket:send(message) end end } end";
 

@@ -21,6 +21,8 @@ pub const WORDS: &[&[u8]] = &[
     b"Sec-WebSocket-Version: 13\r\n",
     b"Sec-WebSocket-Version: 8\r\n",
     b"websocket",
+    b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n",
+    b"; server_max_window_bits=15",
     b"POST ",
     b"HTTP/1.0",
     b", ",
@@ -37,6 +39,11 @@ pub fn check(data: &[u8]) {
     let Ok(Head::Complete { request, length }) = head::parse(data, &limits, &mut slots) else {
         return;
     };
+    if let Some(answer) = websocket::answer_to(request.fields.all("sec-websocket-extensions")) {
+        assert!(answer.starts_with("permessage-deflate; server_no_context_takeover"));
+        let offer = b"permessage-deflate";
+        assert!(data.windows(offer.len()).any(|part| part == offer));
+    }
     let Ok(token) = websocket::check(&request) else { return };
     // A later minor version is taken for 1.1, which the other parser does not.
     let line = data.trim_ascii_start().split(|byte| *byte == b'\r').next();

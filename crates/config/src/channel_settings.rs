@@ -43,7 +43,7 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Sites whose pages may use the channels from a browser, beside those of the server itself: \
+            text: "Sites whose pages may use the channels, and the WebSockets of modules, from a browser, beside those of the server itself: \
              `\"https://example.org\"`, or `\"*\"` for all. The browser of a page of another site is answered 403.",
         },
         Key {

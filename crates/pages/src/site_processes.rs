@@ -63,7 +63,7 @@ impl SiteProcesses {
         before.iter().filter_map(Entry::key).collect()
     }
 
-    /// Processes that run as long as the server begin anew, with the modules that are in force now. These of them run, and are to be ended.
+    /// Processes that run as long as the server begin anew, with the modules that are in force now. Given are the keys of those that run: they are to be ended.
     pub(super) fn renew(&mut self) -> Vec<Key> {
         let mut ended = Vec::new();
         for entry in &mut self.entries {

@@ -98,6 +98,9 @@ pub const PING_TIMEOUT_MS: u64 = 10_000;
 /// 64 MiB of messages of a scheduler's WebSockets that have come in part; the socket that passes it is closed with 1013.
 pub const SOCKETS_PARTIAL_BYTES: usize = 64 * 1024 * 1024;
 
+/// 1 MiB of compressed messages of WebSockets is unpacked in a turn, where a socket has more of them: the rest of what it has sent waits for the next.
+pub const INFLATED_PER_TURN: usize = 1024 * 1024;
+
 /// 1 MiB that waits for a WebSocket before it is told nothing more of the messages it has published.
 pub const SOCKET_BEHIND_BYTES: usize = 1024 * 1024;
 

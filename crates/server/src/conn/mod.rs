@@ -211,6 +211,7 @@ impl Service for Connections {
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.http.settle(context);
         self.tell_receipts(context);
+        self.sockets.end_turn(context);
         self.http.application_mut().end_turn(&mut self.client, context);
         self.hand_over_log(context, When::Due);
         self.client.end_turn(context);

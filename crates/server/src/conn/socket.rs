@@ -9,7 +9,7 @@ mod pace;
 mod talk;
 
 use channels::{Format, Refusal, Subscriber, Subscription};
-use runtime::service::{Context, Event, Next, Progress};
+use runtime::service::{Command, Context, Event, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::websocket::{
     CloseCode, Extension, Kind, Limits, Opcode, Reader, Role, Step, write_close, write_control,
@@ -19,7 +19,7 @@ use wire::websocket::{
 use self::endings::{EXPIRED, TOO_SLOW};
 use self::pace::{After, Held};
 use super::lease::Lease;
-use crate::limits::{PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
+use crate::limits::{INFLATED_PER_TURN, PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
 use crate::message::Message;
 use crate::site::{Site, Verdict, wish_of};
 
@@ -30,6 +30,20 @@ pub(super) struct Sockets {
     scratch: Vec<u8>,
     /// Bytes of messages whose end has not come.
     partial_bytes: usize,
+    /// Bytes of messages of this turn that came compressed, or may have.
+    inflated_bytes: usize,
+    /// Sockets that go on in the next turn.
+    resting: Vec<ProcessId>,
+}
+
+impl Sockets {
+    /// A turn ends.
+    pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
+        self.inflated_bytes = 0;
+        for process in self.resting.drain(..) {
+            context.command(Command::Resume(process));
+        }
+    }
 }
 
 /// A WebSocket.
@@ -160,7 +174,7 @@ impl Socket {
         }
         let held = self.held_bytes();
         let mut scratch = std::mem::take(&mut sockets.scratch);
-        let progress = self.take_frames(site, input, &mut scratch, context);
+        let progress = self.take_frames(sockets, site, (input, &mut scratch), context);
         sockets.scratch = scratch;
         sockets.partial_bytes = sockets.partial_bytes + self.held_bytes() - held;
         if sockets.partial_bytes > SOCKETS_PARTIAL_BYTES && self.held_bytes() > held {
@@ -183,15 +197,20 @@ impl Socket {
 
     fn take_frames(
         &mut self,
+        sockets: &mut Sockets,
         site: &mut Site,
-        input: &[u8],
-        scratch: &mut Vec<u8>,
+        (input, scratch): (&[u8], &mut Vec<u8>),
         context: &mut Context<'_, Message>,
     ) -> Progress {
         let limits = Limits::default();
         let mut consumed = 0;
         loop {
             if context.output_is_full() {
+                return Progress { consumed, next: Next::Park };
+            }
+            if sockets.inflated_bytes > INFLATED_PER_TURN && consumed < input.len() {
+                // A few bytes may be a megabyte each.
+                sockets.resting.push(context.id);
                 return Progress { consumed, next: Next::Park };
             }
             let step = self.reader.next(Role::Server, &limits, &input[consumed..], scratch);
@@ -217,6 +236,9 @@ impl Socket {
                     return Progress { consumed: input.len(), next: Next::Finish };
                 }
                 Step::Message(kind, bytes) => {
+                    if self.reader.extension() == Extension::Deflate {
+                        sockets.inflated_bytes += bytes.len();
+                    }
                     let after = self.on_message(kind, bytes, site, context);
                     if matches!(after, After::Wait) {
                         self.held = Some(Box::new(Held { kind, bytes: bytes.into() }));

@@ -211,8 +211,9 @@ impl Application for Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let answer = self.answer(request, reply, context);
-        // An answer that is cut is over as well.
-        if !self.uploads.is_empty() && matches!(answer, Answer::Done | Answer::Cut) {
+        // An answer that is cut is over as well, and so is a request whose connection becomes something else.
+        let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Upgrade);
+        if !self.uploads.is_empty() && is_over {
             self.uploads.finish(context.id);
         }
         answer

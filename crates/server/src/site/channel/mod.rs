@@ -75,7 +75,9 @@ impl Refused {
         match self {
             Self::Name(problem) => problem.to_string(),
             Self::Unknown => "no [[channel]] has a pattern for this name".to_owned(),
-            Self::Origin => "pages of this origin may not use channels; see `origins`".to_owned(),
+            Self::Origin => {
+                "pages of this origin may not use channels and WebSockets; see `origins`".to_owned()
+            }
             Self::Token(problem) => problem.to_string(),
             Self::Key(problem) => problem.to_string(),
             Self::NoProgram => "orders are for programs with one of `api_keys`".to_owned(),
