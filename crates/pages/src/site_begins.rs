@@ -69,7 +69,7 @@ impl Runner {
 
     fn begin_site_process(&mut self, index: usize, moment: Moment) {
         let module = self.site_processes.entries[index].plan.module.clone();
-        // What is wrong with one that has no code was told where it was read: it begins when that is mended.
+        // The log names the fault of a module that has no code: its process begins when its author has mended it.
         let Some((page, row)) = self.module_in_force(&module) else { return };
         let begun = self.spawn_module(&page, row, moment);
         let entry = &mut self.site_processes.entries[index];

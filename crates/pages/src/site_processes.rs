@@ -45,7 +45,7 @@ pub(super) enum Outcome {
 }
 
 impl SiteProcesses {
-    /// Other plans are in force. What is planned as before goes on; the rest of what runs is to be ended.
+    /// A reload has brought other plans. Processes planned as before go on; given are the keys of the others that run: they are to be ended.
     pub(super) fn replace(&mut self, plans: &[ProcessPlan]) -> Vec<Key> {
         let mut before = std::mem::take(&mut self.entries);
         for plan in plans {

@@ -40,7 +40,7 @@ impl Lease {
         site: &mut Site,
         context: &Context<'_, Message>,
     ) -> Verdict {
-        if !site.asks() {
+        if !site.asks_about(channel) {
             return Verdict::Yes;
         }
         let unknown;

@@ -57,6 +57,11 @@ impl Site {
         self.data.rulebook.asks()
     }
 
+    /// Whether a module is asked about this one.
+    pub(crate) fn asks_about(&self, channel: &str) -> bool {
+        self.data.rulebook.of(channel).module.is_some()
+    }
+
     /// What the module of the channel says; yes where there is none to ask, and to a program that may do everything.
     pub(crate) fn ask(
         &mut self,

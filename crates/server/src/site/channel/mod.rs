@@ -208,7 +208,7 @@ impl Site {
         (request, found): (&Request<'_>, &Found<'_>),
         context: &AnswerContext<'_, Message>,
     ) -> Option<Result<(), Refused>> {
-        if !self.asks() {
+        if !self.asks_about(name) {
             return Some(Ok(()));
         }
         let kept = KeptRequest::of(request, query, self.data.config.site_name(found.host));
