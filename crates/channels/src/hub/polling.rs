@@ -2,7 +2,8 @@
 //!
 //! Owns which requests wait and until when. An answer is an object in JSON, with the position to ask from next.
 
-use ahash::HashMap;
+use std::collections::BTreeMap;
+
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
@@ -13,10 +14,10 @@ use crate::outcome::Refusal;
 use crate::position::Position;
 use crate::rights::Rights;
 
-/// Requests that wait.
+/// Requests that wait, in an order that a simulated world can repeat.
 #[derive(Debug, Default)]
 pub(super) struct Polls {
-    waiting: HashMap<ProcessId, Waiting>,
+    waiting: BTreeMap<ProcessId, Waiting>,
 }
 
 /// What a request waits for.

@@ -134,6 +134,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.executor.is_draining() && self.table.is_empty()
     }
 
+    /// Whether a message of another endpoint waits: the next turn takes it.
+    pub fn has_mail(&self) -> bool {
+        self.executor.mailbox.has_messages()
+    }
+
     /// One turn. Returns whether anything was done.
     pub fn turn(&mut self, waiting: Waiting) -> io::Result<bool> {
         if self.executor.stats.turns == 0 {

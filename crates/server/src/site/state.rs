@@ -139,7 +139,7 @@ impl Site {
     }
 
     /// The counters of channels.
-    pub(crate) fn channel_stats(&self) -> ChannelStats {
+    pub fn channel_stats(&self) -> ChannelStats {
         self.channels.stats()
     }
 

@@ -2,11 +2,12 @@
 //!
 //! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are who uses the server, `expected`
 //! what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands of seeds), `deadlines`,
-//! `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `full_mailboxes`, `endings` (drain and reload), `refusals`, `parts` and `panics`. A seed that fails is printed with the
+//! `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `channel_worlds` (with `subscriber` and `publisher`), `full_mailboxes`, `endings` (drain and reload), `refusals`, `parts` and `panics`. A seed that fails is printed with the
 //! command that replays it, and stays in `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 mod cast;
+mod channel_worlds;
 mod client;
 mod crowding;
 mod cutting;
@@ -20,10 +21,12 @@ mod fetching;
 mod full_mailboxes;
 mod panics;
 mod parts;
+mod publisher;
 mod refusals;
 mod response;
 mod seeds;
 mod site;
 mod small;
+mod subscriber;
 mod world;
 mod worlds;

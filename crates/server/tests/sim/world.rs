@@ -82,8 +82,8 @@ pub(crate) struct Stage<S: Service> {
     pub(crate) schedulers: Vec<Scheduler<Sim, S>>,
     helpers: Vec<Helper<S::Message>>,
     control: Mailbox<S::Message>,
-    /// Schedulers to which mail was sent since they turned last.
-    has_mail: Vec<bool>,
+    /// Listeners of each scheduler.
+    listeners: usize,
     pub(crate) turns: u64,
     began_ns: u64,
 }
@@ -123,13 +123,22 @@ impl<S: Service> Stage<S> {
         Self {
             began_ns: world.now_ns(),
             random: Random::new(!setting.seed),
-            has_mail: vec![false; schedulers.len()],
             control: mailboxes.pop_front().unwrap(),
+            listeners: 1,
             turns: 0,
             world,
             schedulers,
             helpers,
         }
+    }
+
+    /// Every scheduler listens at another address, too.
+    pub(crate) fn listen_also(&mut self, address: ListenAddress) {
+        let listen = ListenOptions { address, backlog: 1000, first: Speaks::Either };
+        for scheduler in &mut self.schedulers {
+            scheduler.listen(&listen).unwrap();
+        }
+        self.listeners += 1;
     }
 
     pub(crate) fn now_ns(&self) -> u64 {
@@ -147,7 +156,6 @@ impl<S: Service> Stage<S> {
     pub(crate) fn tell(&mut self, number: usize, message: S::Message) {
         let to = Endpoint(u16::try_from(number).unwrap());
         assert!(self.control.send(to, message).is_ok(), "a few orders fit");
-        self.has_mail[number] = true;
     }
 
     /// Takes what was sent to the main thread.
@@ -187,18 +195,19 @@ impl<S: Service> Stage<S> {
         any
     }
 
+    /// One that is drained still takes its mail, as in a launch, where it turns until all are.
     fn is_due(&self, number: usize, now_ns: u64) -> bool {
         let scheduler = &self.schedulers[number];
-        !scheduler.is_finished()
-            && (self.has_mail[number]
-                || self.world.is_ready(number)
-                || scheduler.next_due_ns().is_some_and(|due_ns| due_ns <= now_ns))
+        let has_own_work = || {
+            self.world.is_ready(number)
+                || scheduler.next_due_ns().is_some_and(|due_ns| due_ns <= now_ns)
+        };
+        scheduler.has_mail() || !scheduler.is_finished() && has_own_work()
     }
 
     fn turn(&mut self, number: usize) {
         self.turns += 1;
         assert!(self.turns < TURNS_MAXIMUM, "it spins: {TURNS_MAXIMUM} turns");
-        self.has_mail[number] = false;
         self.schedulers[number].turn(Waiting::Forbidden).unwrap();
     }
 
@@ -222,7 +231,6 @@ impl<S: Service> Stage<S> {
                 helper.held.push_front((due_ns, to, answer));
                 break;
             }
-            self.has_mail[usize::from(to.0)] = true;
             sent = true;
         }
         took || sent
@@ -272,6 +280,19 @@ impl<S: Service> Stage<S> {
         }
     }
 
+    /// Turns the server until it is so late; clients are the caller's business.
+    pub(crate) fn run_to(&mut self, until_ns: u64) {
+        while self.now_ns() < until_ns {
+            let left_ns = until_ns - self.now_ns();
+            let step_ns = if self.round(&mut []) {
+                self.random.below(50_000)
+            } else {
+                self.next_ns(&[]).map_or(left_ns, |next_ns| next_ns.saturating_sub(self.now_ns()))
+            };
+            self.world.advance(step_ns.min(left_ns));
+        }
+    }
+
     /// Processes of all schedulers.
     pub(crate) fn processes(&self) -> usize {
         self.schedulers.iter().map(Scheduler::processes).sum()
@@ -300,7 +321,8 @@ impl<S: Service> Stage<S> {
             let accepted = stats.accepts - stats.accepts_refused;
             assert_eq!(accepted, closed, "scheduler {number}: who was accepted was closed");
             if !scheduler.is_finished() {
-                assert_eq!(self.world.open_descriptors(number), 1, "the listener alone");
+                let open = self.world.open_descriptors(number);
+                assert_eq!(open, self.listeners, "the listeners alone");
             }
         }
     }
