@@ -9,8 +9,10 @@ mod server;
 use std::io::Read;
 use std::net::TcpStream;
 
-use serde_json::{Value, json};
-use server::channel::{API_KEY, SECRET, ask, connect, frame, resp, say, token, websocket};
+use serde_json::json;
+use server::channel::{
+    API_KEY, SECRET, ask, connect, frame, order, post, resp, say, token, websocket,
+};
 use server::{Plan, Server};
 
 const CONFIG: &str = "[[channel]]\npattern = \"room.*\"\nhistory = 100\npresence = true\n[[channel]]\npattern = \"plain\"\n\
@@ -31,14 +33,6 @@ fn user(server: &Server, name: &str, channel: &str, heard: &str) -> TcpStream {
     say(&mut socket, &frame(&order), b"\"authorized\"");
     say(&mut socket, &frame(&format!("{{\"subscribe\":\"{channel}\"}}")), heard.as_bytes());
     socket
-}
-
-fn order(server: &Server, orders: &Value) -> Value {
-    let key = format!("Bearer {API_KEY}");
-    let fields = [("Authorization", &*key)];
-    let answer = ask(server, "POST", "/channels", &fields, orders.to_string().as_bytes());
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
-    serde_json::from_slice(&answer.body).unwrap()
 }
 
 #[test]
@@ -179,4 +173,27 @@ fn a_program_sends_a_user_away() {
     say(&mut bob, &frame("{\"publish\":\"room.a\",\"data\":\"alone\"}"), b"\"alone\"}");
     drop((ann, other, plain, redis));
     server.reaches("/channels/subscriptions", 1);
+}
+
+#[test]
+fn what_is_published_once_a_user_was_sent_away_does_not_reach_it() {
+    // The user has a stream on each scheduler, in all likelihood.
+    let server = site();
+    let token = token("\"sub\":\"ann\"", 3600);
+    let request = format!(
+        "GET /channels/room.a?token={token} HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n"
+    );
+    for _ in 0..100 {
+        let mut streams: Vec<TcpStream> = (0..4).map(|_| connect(server.address())).collect();
+        for stream in &mut streams {
+            say(stream, request.as_bytes(), b"\n\n");
+        }
+        assert_eq!(order(&server, &json!({ "disconnect": "ann" })), json!({}));
+        assert_eq!(post(&server, "/channels/room.a", b"secret"), 200);
+        for mut stream in streams {
+            let mut rest = String::new();
+            stream.read_to_string(&mut rest).unwrap();
+            assert!(!rest.contains("secret"), "{rest}");
+        }
+    }
 }

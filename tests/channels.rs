@@ -7,12 +7,12 @@
 mod server;
 
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use server::channel::{UPGRADE, ask, connect, frame, post, resp, say, websocket};
 use server::client::field;
 use server::patience::until;
-use server::{Plan, Server, has, printed_by, run};
+use server::{Ending, Plan, Server, has, printed_by, run};
 
 const CONFIG: &str = "[[channel]]\npattern = \"chat.*\"\nhistory = 100\n[[channel]]\npattern = \"echo\"\n\
     [[channel]]\npattern = \"news\"\npublish = \"none\"\n[channels]\norigins = [\"https://friend.example\"]\n";
@@ -249,72 +249,6 @@ fn a_browser_that_speaks_http_to_redis_clients_port_is_cut() {
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).unwrap();
     assert_eq!((rest, server.count("/channels/published")), (Vec::new(), 0));
-}
-
-/// Subscribes twice in turn and publishes; tells what it heard by publishing it.
-const PAGE: &str = r#"<!doctype html><script src="/velodrome.js"></script><script>
-const channels = new Velodrome();
-const heard = [];
-const stop = channels.subscribe("chat.in", (data, { offset }) => heard.push(`${offset} ${JSON.stringify(data)}`));
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const until = async (condition) => { while (!condition()) await pause(10); };
-(async () => {
-  const { receivers } = await channels.publish("chat.in", { lap: 1 });
-  await until(() => heard.length === 1);
-  channels.socket.close();
-  await fetch("/channels/chat.in", { method: "POST", body: "while it was away" });
-  await until(() => heard.length === 2);
-  stop();
-  const refused = await channels.publish("news", 1).catch((error) => error.message);
-  await channels.publish("chat.out", { heard, receivers, refused });
-})();
-</script>"#;
-
-#[test]
-fn the_client_for_browsers_comes_back_and_misses_nothing() {
-    if !has("chromium", "the_client_for_browsers_comes_back_and_misses_nothing") {
-        return;
-    }
-    let server = Plan::new().config(CONFIG).file("index.html", PAGE).start();
-    let profile = format!("--user-data-dir={}", server.directory().join("profile").display());
-    let page = format!("http://{}/", server.address());
-    let flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--disable-extensions",
-        "--disable-dev-shm-usage",
-        // Without it Chromium ends when the page is loaded.
-        "--remote-debugging-port=0",
-    ];
-    let mut command = Command::new("chromium");
-    command.args(flags).args([&profile, &page]).stdout(Stdio::null()).stderr(Stdio::null());
-    let _browser = Ending(command.spawn().unwrap());
-    let told = until("what the page heard", || {
-        let polled = server.get("/channels/chat.out?wait=1");
-        let polled: serde_json::Value = serde_json::from_slice(&polled.body).unwrap();
-        polled["messages"].get(0).map(|message| message["data"].clone())
-    });
-    assert_eq!(told["heard"], serde_json::json!(["1 {\"lap\":1}", "2 \"while it was away\""]));
-    assert_eq!(
-        (&told["receivers"], &told["refused"]),
-        (&1.into(), &"the channel's rules do not allow it".into())
-    );
-}
-
-/// A process that ends with this.
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        let _ended = self.0.kill();
-        let _waited = self.0.wait();
-    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use conformance::{RequestKind, Response};
 use hmac::{Hmac, KeyInit, Mac};
+use serde_json::Value;
 use sha2::Sha256;
 
 use super::Server;
@@ -92,6 +93,15 @@ pub(crate) fn frame(text: &str) -> Vec<u8> {
 pub(crate) const SECRET: &str = "the secret that tokens are signed with";
 /// What a program shows.
 pub(crate) const API_KEY: &str = "the key of a program that may do all";
+
+/// A program's orders, and what they are answered.
+pub(crate) fn order(server: &Server, orders: &Value) -> Value {
+    let key = format!("Bearer {API_KEY}");
+    let fields = [("Authorization", &*key)];
+    let answer = ask(server, "POST", "/channels", &fields, orders.to_string().as_bytes());
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    serde_json::from_slice(&answer.body).unwrap()
+}
 
 /// A token with these claims, good for so many seconds.
 pub(crate) fn token(claims: &str, seconds: u64) -> String {

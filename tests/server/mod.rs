@@ -326,7 +326,7 @@ impl Drop for Server {
 }
 
 /// A process that ends with this.
-struct Ending(Child);
+pub(crate) struct Ending(pub(crate) Child);
 
 impl Drop for Ending {
     fn drop(&mut self) {

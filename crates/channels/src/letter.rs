@@ -65,8 +65,6 @@ pub(crate) enum Item {
     Member { name: Arc<str>, member: Member, step: Step },
     /// From a channel's home, for its subscribers: a user has come or left.
     Presence { name: Arc<str>, member: Member, step: Step },
-    /// To everybody: a user is to lose its subscriptions to this channel, or its connections.
-    Dismiss { user: Arc<str>, channel: Option<Arc<str>> },
     /// To everybody: so many subscribers of this pattern are here.
     Pattern { glob: Arc<str>, subscribers: u32 },
 }
@@ -86,7 +84,6 @@ impl Item {
             | Self::Join { .. }
             | Self::Count { .. }
             | Self::Ask { .. }
-            | Self::Dismiss { .. }
             | Self::Pattern { .. } => 0,
         }
     }

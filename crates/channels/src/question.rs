@@ -1,4 +1,4 @@
-//! Questions about subscribers of all schedulers.
+//! Questions about subscribers of all schedulers, and what all are to do.
 //!
 //! Owns what can be asked, and the shape of answers.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::glob::Glob;
 use crate::member::{Member, Members};
 
-/// A question about subscribers.
+/// A question about subscribers, or what each scheduler does before it answers.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// The channels with subscribers whose names fit.
@@ -18,6 +18,9 @@ pub enum Question {
     Members(Arc<str>, usize),
     /// The patterns that have subscribers.
     Patterns,
+    /// Sends a user away: from a channel, or its connections with subscriptions altogether. Each of them is run, and asks
+    /// [`Channels::take_dismissal`](crate::Channels::take_dismissal). Nothing is found.
+    Dismiss(Arc<str>, Option<Arc<str>>),
 }
 
 /// What was found.

@@ -79,7 +79,6 @@ impl Channels {
             }
             Item::Member { name, member, step } => self.on_member(from, &name, &member, step),
             Item::Presence { name, member, step } => self.on_presence(&name, &member, step),
-            Item::Dismiss { user, channel } => self.on_dismiss(&user, channel),
             Item::Pattern { glob, subscribers } => self.patterns.note(from, &glob, subscribers),
         }
     }

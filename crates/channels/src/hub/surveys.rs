@@ -1,4 +1,4 @@
-//! Questions that all schedulers have to answer: which channels have subscribers, and how many.
+//! Questions that all schedulers have to answer: which channels have subscribers, how many, and whether a user has been sent away.
 //!
 //! Owns the questions under way. Each scheduler tells of its own subscribers, and the numbers are added up.
 
@@ -72,7 +72,7 @@ impl Channels {
     }
 
     /// What there is on this scheduler.
-    fn find(&self, question: &Question) -> Findings {
+    fn find(&mut self, question: &Question) -> Findings {
         let counts = match question {
             Question::Members(name, most) => return self.find_members(name, *most),
             Question::Channels(glob) => {
@@ -88,6 +88,10 @@ impl Channels {
                     Some(self.channels[*place as usize].as_ref()?.subscribers() as u64)
                 };
                 names.iter().map(|name| (Arc::clone(name), count(name).unwrap_or(0))).collect()
+            }
+            Question::Dismiss(user, channel) => {
+                self.dismiss(user, channel.as_ref());
+                Vec::new()
             }
             Question::Patterns => self.patterns.names().map(|name| (name, 1)).collect(),
         };

@@ -9,7 +9,6 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::exchange::Outgoing;
 use super::{Channels, Subscribed, Subscription};
 use crate::channel::{Channel, Place};
 use crate::format::Event;
@@ -154,32 +153,12 @@ impl Channels {
         self.users.bytes -= channel.members.held_bytes() + channel.everywhere.held_bytes();
     }
 
-    /// All schedulers are to send a user away: from one channel, or its connections with subscriptions altogether. Each of them is
-    /// run, and asks [`take_dismissal`](Self::take_dismissal).
-    ///
-    /// # Errors
-    /// When a scheduler does not take what waits for it.
-    pub fn dismiss(&mut self, user: &str, channel: Option<&str>) -> Result<(), Refusal> {
-        if self.outgoing.iter().any(Outgoing::is_full) {
-            return Err(Refusal::Busy);
-        }
-        let (user, channel): (Arc<str>, Option<Arc<str>>) = (user.into(), channel.map(Arc::from));
-        for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
-            if other != usize::from(self.here.0) {
-                let (user, channel) = (Arc::clone(&user), channel.clone());
-                outgoing.push(Item::Dismiss { user, channel });
-            }
-        }
-        self.on_dismiss(&user, channel);
-        Ok(())
-    }
-
     /// A user of this scheduler is sent away.
-    pub(super) fn on_dismiss(&mut self, user: &str, channel: Option<Arc<str>>) {
+    pub(super) fn dismiss(&mut self, user: &str, channel: Option<&Arc<str>>) {
         let Some(processes) = self.users.processes.get(user) else { return };
         for process in processes.keys() {
             let dismissal = self.users.dismissed.entry(*process).or_default();
-            match (&channel, dismissal) {
+            match (channel, dismissal) {
                 (None, dismissal) => *dismissal = Dismissal::All,
                 (Some(name), Dismissal::From(names)) => {
                     names.insert(Arc::clone(name));

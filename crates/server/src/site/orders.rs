@@ -55,7 +55,7 @@ pub(super) enum Order {
     Members(Arc<str>),
     History { channel: Box<str>, since: Option<Position> },
     Channels(Glob),
-    Dismiss { user: Box<str>, channel: Option<Box<str>> },
+    Dismiss { user: Arc<str>, channel: Option<Arc<str>> },
     Wrong(String),
 }
 

@@ -308,7 +308,7 @@ pub(super) fn about(
                 write_integer(out, number(count));
             }
         }
-        Question::Patterns | Question::Members(..) => {
+        Question::Patterns | Question::Members(..) | Question::Dismiss(..) => {
             write_integer(out, number(found.len() as u64))
         }
     }

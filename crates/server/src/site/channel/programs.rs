@@ -105,10 +105,10 @@ impl Site {
                 }
             }
             Order::Dismiss { user, channel } => {
-                Some(match self.channels.dismiss(user, channel.as_deref()) {
-                    Ok(()) => "{}".to_owned(),
-                    Err(refusal) => wrong(&refusal.to_string()),
-                })
+                // Answered when nobody has it any more: what is published then does not reach the user.
+                let question = Question::Dismiss(Arc::clone(user), channel.clone());
+                self.channels.survey(process, &question)?;
+                Some("{}".to_owned())
             }
             Order::Wrong(problem) => Some(wrong(problem)),
         }
