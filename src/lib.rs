@@ -17,7 +17,7 @@ pub mod launch {
         LaunchError, Launched, Pinning, Plan, Spread, Tables, launch, schedulers_by_default,
     };
     pub use runtime::serve::{Started, serve, start};
-    pub use runtime::{ListenAddress, ListenOptions, Speaks};
+    pub use runtime::{ListenAddress, ListenOptions, Silence, Speaks};
 }
 
 pub use runtime::{Peer, RemoteAddress};

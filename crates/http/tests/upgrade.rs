@@ -13,7 +13,7 @@ use runtime::service::{
     CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientState, Faults, Sim, World};
 
@@ -163,7 +163,12 @@ impl<S: Service<Message = ()>> Stage<S> {
         let settings = SchedulerSettings { connections: 100, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), service, mailbox, settings);
         scheduler
-            .listen(&ListenOptions { address: address(), backlog: 10, first: Speaks::Either })
+            .listen(&ListenOptions {
+                address: address(),
+                backlog: 10,
+                first: Speaks::Either,
+                silent: Silence::Trusted,
+            })
             .unwrap();
         Self { world, scheduler }
     }

@@ -34,5 +34,5 @@ pub mod transport;
 mod uptake;
 
 pub use sys::connect::RemoteAddress;
-pub use sys::pollset::{ListenOptions, Speaks};
+pub use sys::pollset::{ListenOptions, Silence, Speaks};
 pub use sys::socket::{ListenAddress, Peer};

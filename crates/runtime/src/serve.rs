@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 
 use crate::launch::{Launched, Pinning, Plan, Spread, Tables, launch};
@@ -105,6 +105,7 @@ where
             address: ListenAddress::Tcp(asked),
             backlog: limits::BACKLOG,
             first,
+            silent: Silence::Trusted,
         }],
         settings: Settings::default(),
         keep: Vec::new(),

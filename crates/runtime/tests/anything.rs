@@ -16,7 +16,7 @@ use runtime::service::{
 };
 use runtime::slots::ProcessId;
 use runtime::{Peer, RemoteAddress};
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Random, Sim, Stall, World};
 
@@ -250,7 +250,8 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
     let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
     let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
     let first = Speaks::Either;
-    let options = ListenOptions { address: address.clone(), backlog: 10, first };
+    let options =
+        ListenOptions { address: address.clone(), backlog: 10, first, silent: Silence::Trusted };
     scheduler.listen(&options).unwrap();
     let mut clients = Vec::new();
     for one in acts {

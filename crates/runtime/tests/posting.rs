@@ -13,7 +13,7 @@ use runtime::service::{
     CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
@@ -130,7 +130,12 @@ impl Stage {
         let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let settings = Settings { connections: 300, ..Settings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), Room::default(), mailbox, settings);
-        let listen = ListenOptions { address: address(), backlog: 300, first: Speaks::Either };
+        let listen = ListenOptions {
+            address: address(),
+            backlog: 300,
+            first: Speaks::Either,
+            silent: Silence::Trusted,
+        };
         scheduler.listen(&listen).unwrap();
         Self { world, scheduler }
     }

@@ -27,7 +27,7 @@ use server::file_helper::FileHelper;
 use server::message::Message;
 use server::site::{Helpers, Site};
 use server::site_data::SiteData;
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, Faults, Sim, World};
 
@@ -78,6 +78,7 @@ impl<S: Service> Stage<S> {
             address: address(),
             backlog: 16,
             first: Speaks::CLIENT,
+            silent: Silence::Trusted,
         })?;
         Ok(Self { world, scheduler, helper })
     }

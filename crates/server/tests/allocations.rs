@@ -17,7 +17,7 @@ use server::file_helper::FileHelper;
 use server::message::{Message, ToScheduler};
 use server::site::{Helpers, Site};
 use server::site_data::SiteData;
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, World};
 
@@ -58,7 +58,12 @@ impl<S: Service> Bench<S> {
         let pollset = Apart(world.pollset(0));
         let settings = SchedulerSettings { connections: 100, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(pollset, service, mailbox(), settings);
-        let options = ListenOptions { address: address(), backlog: 10, first: Speaks::CLIENT };
+        let options = ListenOptions {
+            address: address(),
+            backlog: 10,
+            first: Speaks::CLIENT,
+            silent: Silence::Trusted,
+        };
         scheduler.listen(&options).unwrap();
         Self { world, scheduler, helper: mailbox() }
     }

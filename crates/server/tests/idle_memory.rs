@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{Faults, World};
 
@@ -46,8 +46,12 @@ fn a_million_idle_connections() {
         let settings =
             SchedulerSettings { connections: CONNECTIONS, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(pollset, service, seat.mailbox, settings);
-        let options =
-            ListenOptions { address: address.clone(), backlog: 4096, first: Speaks::CLIENT };
+        let options = ListenOptions {
+            address: address.clone(),
+            backlog: 4096,
+            first: Speaks::CLIENT,
+            silent: Silence::Trusted,
+        };
         scheduler.listen(&options).unwrap();
         scheduler
     });

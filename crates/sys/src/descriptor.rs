@@ -121,8 +121,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::limits::PROBE_AFTER_S;
     use crate::pollset::epoll::Epoll;
-    use crate::pollset::{ListenOptions, Pollset, Speaks, Token};
+    use crate::pollset::{ListenOptions, Pollset, Silence, Speaks, Token};
     use crate::socket::{ListenAddress, UnixAddress};
 
     /// What the kernel says of `TCP_DEFER_ACCEPT`.
@@ -146,7 +147,10 @@ mod tests {
 
     fn listen(address: ListenAddress, first: Speaks) -> io::Result<crate::socket::Listener> {
         let mut pollset = Epoll::new(None).unwrap();
-        pollset.listen(&ListenOptions { address, backlog: 1, first }, Token(1))
+        pollset.listen(
+            &ListenOptions { address, backlog: 1, first, silent: Silence::Trusted },
+            Token(1),
+        )
     }
 
     /// Of the steps in which the kernel counts it is the first that is long enough.
@@ -172,6 +176,24 @@ mod tests {
                 let listener = listen(address, first).unwrap();
                 assert_eq!(deferred_s(listener.as_fd()), expected, "{first:?}");
             }
+        }
+    }
+
+    /// The kernel hands what a listener has on to the connections that it accepts.
+    #[test]
+    #[expect(clippy::disallowed_types, reason = "the client of a test")]
+    fn the_kernel_is_told_to_ask_silent_peers() {
+        for (silent, expected) in [(Silence::Probed, true), (Silence::Trusted, false)] {
+            let mut pollset = Epoll::new(None).unwrap();
+            let address = ListenAddress::Tcp("127.0.0.1:0".parse().unwrap());
+            let options = ListenOptions { address, backlog: 1, first: Speaks::Either, silent };
+            let listener = pollset.listen(&options, Token(1)).unwrap();
+            let ListenAddress::Tcp(address) = listener.local_address().unwrap() else { panic!() };
+            let _client = std::net::TcpStream::connect(address).unwrap();
+            let (socket, _) = pollset.accept(&listener).unwrap();
+            assert_eq!(rustix::net::sockopt::socket_keepalive(&socket).unwrap(), expected);
+            let idle = rustix::net::sockopt::tcp_keepidle(&socket).unwrap();
+            assert_eq!(idle == Duration::from_secs(PROBE_AFTER_S), expected, "{idle:?}");
         }
     }
 

@@ -33,6 +33,16 @@ pub const UNSENT_BYTES_OF_FAST: u32 = 4 * 1024 * 1024;
 /// accepted without bytes, and meets the header deadline like any other.
 pub const DEFER_ACCEPT_NS: u64 = 1_000_000_000;
 
+/// Silence of a peer after which the kernel asks whether it is there, where a listener wants that: 300 s, as Redis has it. Shorter costs
+/// packets for each idle connection; longer keeps the place of a peer that is gone.
+pub const PROBE_AFTER_S: u64 = 300;
+
+/// Seconds between two such questions, 30, while none is answered.
+pub const PROBE_EVERY_S: u64 = 30;
+
+/// Questions without an answer after which the kernel ends the connection: 3. So a peer that is gone is found out after 390 s.
+pub const PROBES: u32 = 3;
+
 /// How often clock and counter are read together at each end of that measurement, 16 times. Fewer make it likelier
 /// that a thread which is switched away in every one of them measures a wrong rate.
 pub const TICK_READINGS: usize = 16;

@@ -10,13 +10,14 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
 };
 
-use crate::limits::UNSENT_BYTES;
+use crate::limits::{PROBE_AFTER_S, PROBE_EVERY_S, PROBES, UNSENT_BYTES};
 
 /// Where a listener listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,6 +226,18 @@ impl Listener {
         }
         let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
         crate::descriptor::set_tcp_defer_accept(self.as_fd(), seconds)
+    }
+
+    /// Has the kernel ask peers that say nothing whether they are there. Accepted connections inherit it, without a call for each. A
+    /// listener that is not TCP has no such thing and stays as it is.
+    pub fn probe_silent_peers(&self) -> io::Result<()> {
+        if !self.is_tcp()? {
+            return Ok(());
+        }
+        sockopt::set_tcp_keepidle(&self.descriptor, Duration::from_secs(PROBE_AFTER_S))?;
+        sockopt::set_tcp_keepintvl(&self.descriptor, Duration::from_secs(PROBE_EVERY_S))?;
+        sockopt::set_tcp_keepcnt(&self.descriptor, PROBES)?;
+        Ok(sockopt::set_socket_keepalive(&self.descriptor, true)?)
     }
 
     fn is_tcp(&self) -> io::Result<bool> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::Service;
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 
 use crate::limits::{STAGE_CONNECTIONS, STAGE_QUIET_PASSES};
@@ -50,8 +50,12 @@ impl<S: Service> Stage<S> {
     ) -> Self {
         let world = World::new(seed, faults);
         let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
-        let options =
-            ListenOptions { address: address.clone(), backlog: 128, first: Speaks::Either };
+        let options = ListenOptions {
+            address: address.clone(),
+            backlog: 128,
+            first: Speaks::Either,
+            silent: Silence::Trusted,
+        };
         let seats = mesh(&vec![Role::Scheduler; schedulers], Waking::Driven);
         let seats = seats.expect("a mesh of that many schedulers");
         let settings = Settings { connections: STAGE_CONNECTIONS, ..Settings::default() };

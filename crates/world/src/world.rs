@@ -43,14 +43,14 @@ pub enum Stall {
 /// [`Stage`](crate::Stage) puts schedulers into one. By itself it is a network for pollsets:
 ///
 /// ```
-/// use sys::pollset::{ListenOptions, Pollset, Received, Speaks, Token};
+/// use sys::pollset::{ListenOptions, Pollset, Received, Silence, Speaks, Token};
 /// use sys::socket::ListenAddress;
 /// use world::{Faults, World};
 ///
 /// let world = World::new(1, Faults::none());
 /// let mut pollset = world.pollset(0);
 /// let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
-/// let options = ListenOptions { address: address.clone(), backlog: 1, first: Speaks::Either };
+/// let options = ListenOptions { address: address.clone(), backlog: 1, first: Speaks::Either, silent: Silence::Trusted };
 /// let listener = pollset.listen(&options, Token(1))?;
 /// let client = world.connect(&address).expect("somebody listens");
 /// let (socket, _peer) = pollset.accept(&listener).expect("a client waits");

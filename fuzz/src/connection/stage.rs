@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Sim, World};
 
@@ -37,7 +37,8 @@ impl Stage {
         let settings = SchedulerSettings { connections: 4, ..SchedulerSettings::default() };
         let mut scheduler = Scheduler::new(world.pollset(0), service, mailbox, settings);
         let first = Speaks::Either;
-        let options = ListenOptions { address: address(), backlog: 4, first };
+        let options =
+            ListenOptions { address: address(), backlog: 4, first, silent: Silence::Trusted };
         scheduler.listen(&options).expect("nobody listens there yet");
         Self { world, scheduler }
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use velodrome::Peer;
 use velodrome::http::{BodyLimits, HeadLimits, Intake, Interest, Settings as HttpSettings};
 use velodrome::launch::{
-    LaunchError, Launched, ListenAddress, ListenOptions, Pinning, Plan, Speaks, Spread, Tables,
-    launch,
+    LaunchError, Launched, ListenAddress, ListenOptions, Pinning, Plan, Silence, Speaks, Spread,
+    Tables, launch,
 };
 use velodrome::limits::BACKLOG;
 use velodrome::mailbox::{Endpoint, Role, Waking, mesh};
@@ -64,7 +64,12 @@ fn start() -> Result<Launched, LaunchError> {
         pinning: Pinning::None,
         tables: Tables::Shared,
         spread: Spread::Hash,
-        listeners: vec![ListenOptions { address, backlog: BACKLOG, first: Speaks::Either }],
+        listeners: vec![ListenOptions {
+            address,
+            backlog: BACKLOG,
+            first: Speaks::Either,
+            silent: Silence::Trusted,
+        }],
         settings: Settings::default(),
         keep: Vec::new(),
     };

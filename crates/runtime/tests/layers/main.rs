@@ -9,7 +9,7 @@ use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress, Service};
 use runtime::transport::{Layered, Transport};
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
@@ -131,8 +131,12 @@ impl Stage {
         });
         let mut scheduler = Scheduler::new(pollset, Shout::default(), mailbox, settings);
         for port in PORTS {
-            let listen =
-                ListenOptions { address: address(port), backlog: 100, first: Speaks::Either };
+            let listen = ListenOptions {
+                address: address(port),
+                backlog: 100,
+                first: Speaks::Either,
+                silent: Silence::Trusted,
+            };
             scheduler.listen(&listen).unwrap();
         }
         Self { world, scheduler }

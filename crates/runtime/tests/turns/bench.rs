@@ -7,7 +7,7 @@ use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
     Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, Faults, Sim, World};
 
@@ -135,7 +135,12 @@ pub(crate) fn bench_with(faults: Faults, settings: Settings) -> Bench {
     let mut seats = mesh(&[Role::Scheduler, Role::Helper], Waking::Driven).unwrap().into_iter();
     let mut mailbox = || seats.next().unwrap().mailbox;
     let mut scheduler = Scheduler::new(world.pollset(0), Lines::default(), mailbox(), settings);
-    let options = ListenOptions { address: address(), backlog: 100, first: Speaks::Either };
+    let options = ListenOptions {
+        address: address(),
+        backlog: 100,
+        first: Speaks::Either,
+        silent: Silence::Trusted,
+    };
     scheduler.listen(&options).unwrap();
     Bench { world, scheduler, sender: mailbox() }
 }

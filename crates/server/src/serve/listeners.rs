@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use std::path::Path;
 
 use runtime::mailbox::Endpoint;
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
@@ -82,7 +82,12 @@ pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListene
     let mut listeners = DataListeners::default();
     for (place, listener) in config.listeners.iter().enumerate() {
         let first = Speaks::Client { defer: listener.defer_accept };
-        let options = |address| ListenOptions { address, backlog: listener.backlog, first };
+        let silent = match listener.protocol {
+            // No deadline ends a client that subscribed and has nothing to say, and there is nothing to ask it.
+            Protocol::Resp => Silence::Probed,
+            Protocol::Http => Silence::Trusted,
+        };
+        let options = |address| ListenOptions { address, backlog: listener.backlog, first, silent };
         match &listener.address {
             Address::Tcp(address) => {
                 listeners.add(options(ListenAddress::Tcp(*address)), place);
@@ -141,8 +146,12 @@ fn put_behind_what_covers(listeners: &mut DataListeners) {
 
 /// The listeners of the control scheduler: the control socket first, then metrics.
 pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<ListenOptions> {
-    let options =
-        |address| ListenOptions { address, backlog: limits::ADMIN_BACKLOG, first: Speaks::CLIENT };
+    let options = |address| ListenOptions {
+        address,
+        backlog: limits::ADMIN_BACKLOG,
+        first: Speaks::CLIENT,
+        silent: Silence::Trusted,
+    };
     let unix = |path: &Path| {
         options(ListenAddress::Unix(UnixAddress { path: path.to_path_buf(), mode: 0o600 }))
     };

@@ -361,7 +361,7 @@ mod tests {
 
     use runtime::mailbox::{Role, Waking, mesh};
     use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
-    use sys::pollset::{ListenOptions, Speaks};
+    use sys::pollset::{ListenOptions, Silence, Speaks};
     use sys::socket::ListenAddress;
     use world::{ClientId, Faults, Sim, World};
 
@@ -404,7 +404,12 @@ mod tests {
             let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
             let address = ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)));
             let first = Speaks::Either;
-            let options = ListenOptions { address: address.clone(), backlog: 10, first };
+            let options = ListenOptions {
+                address: address.clone(),
+                backlog: 10,
+                first,
+                silent: Silence::Trusted,
+            };
             scheduler.listen(&options).unwrap();
             Self { world, scheduler, address, directory }
         }

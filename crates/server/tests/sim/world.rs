@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings, Waiting};
 use runtime::service::{CloseReason, Service};
-use sys::pollset::{ListenOptions, Speaks};
+use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{Faults, Random, Sim, World};
 
@@ -103,7 +103,12 @@ impl<S: Service> Stage<S> {
         let endpoint = |number: usize| Endpoint(u16::try_from(number).unwrap());
         let helping: Vec<Endpoint> =
             (0..errands.len()).map(|number| endpoint(setting.schedulers + number)).collect();
-        let listen = ListenOptions { address: address(), backlog: 1000, first: setting.first };
+        let listen = ListenOptions {
+            address: address(),
+            backlog: 1000,
+            first: setting.first,
+            silent: Silence::Trusted,
+        };
         let schedulers = (0..setting.schedulers).map(|number| {
             let service = make(number, &helping);
             let mailbox = mailboxes.pop_front().unwrap();
@@ -134,7 +139,12 @@ impl<S: Service> Stage<S> {
 
     /// Every scheduler listens at another address, too.
     pub(crate) fn listen_also(&mut self, address: ListenAddress) {
-        let listen = ListenOptions { address, backlog: 1000, first: Speaks::Either };
+        let listen = ListenOptions {
+            address,
+            backlog: 1000,
+            first: Speaks::Either,
+            silent: Silence::Trusted,
+        };
         for scheduler in &mut self.schedulers {
             scheduler.listen(&listen).unwrap();
         }

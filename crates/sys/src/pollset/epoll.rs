@@ -21,7 +21,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use super::exact::{self, ExactCall};
 use super::{
     AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
-    Ready, Received, Rest, Sent, Token,
+    Ready, Received, Rest, Sent, Silence, Token,
 };
 use crate::clock;
 use crate::connect;
@@ -135,6 +135,9 @@ impl Pollset for Epoll {
             ListenAddress::Inherited(number) => Listener::inherited(*number)?,
         };
         listener.defer_accept(options.first.defer_s())?;
+        if options.silent == Silence::Probed {
+            listener.probe_silent_peers()?;
+        }
         self.resume(&listener, token)?;
         Ok(listener)
     }

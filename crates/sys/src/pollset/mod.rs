@@ -149,6 +149,17 @@ pub struct ListenOptions {
     /// Whether the client speaks first: then a connection is accepted only once its bytes are there. On a Unix
     /// socket it makes no difference.
     pub first: Speaks,
+    /// What is thought of a peer that says nothing for long. On a Unix socket it makes no difference.
+    pub silent: Silence,
+}
+
+/// What is thought of a peer that says nothing for long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// It is there: deadlines of the server's own end a connection.
+    Trusted,
+    /// It may be gone without a word: the kernel asks (`SO_KEEPALIVE`, tcp(7)), and ends a connection whose peer does not answer.
+    Probed,
 }
 
 /// Who sends the first bytes of a connection.

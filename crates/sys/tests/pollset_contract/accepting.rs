@@ -1,6 +1,6 @@
 //! Clause 7: accepting from a queue, pausing, waiting for the client's bytes, running out of descriptors.
 
-use sys::pollset::{AcceptError, ListenOptions, Pollset, Received, Rest, Speaks};
+use sys::pollset::{AcceptError, ListenOptions, Pollset, Received, Rest, Silence, Speaks};
 
 use crate::harness::{Harness, Seen, listening};
 use crate::steps::{LISTENER, ListenerOf, SECOND, connected, quiet, receive_exactly};
@@ -52,7 +52,8 @@ pub(crate) fn a_dropped_listener_refuses_what_waits<H: Harness>(mut harness: H) 
 /// A listener for clients that speak first, and one that does not.
 fn silent<H: Harness>(harness: &mut H) -> (ListenerOf<H>, H::Client) {
     let address = harness.free_address();
-    let options = ListenOptions { address, backlog: 64, first: Speaks::CLIENT };
+    let options =
+        ListenOptions { address, backlog: 64, first: Speaks::CLIENT, silent: Silence::Trusted };
     let listener = harness.pollset().listen(&options, LISTENER).unwrap();
     let client = harness.connect(&listener);
     (listener, client)

@@ -10,7 +10,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType};
 use rustix::process::{Resource, Rlimit};
 use sys::connect::RemoteAddress;
 use sys::pollset::epoll::Epoll;
-use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Speaks, Token};
+use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Silence, Speaks, Token};
 use sys::socket::{ListenAddress, Listener, Socket, UnixAddress};
 
 /// Longest time a test waits for what must come: far beyond what a loaded machine needs.
@@ -136,7 +136,7 @@ pub(crate) trait Harness {
 
 /// How tests listen unless they say otherwise.
 pub(crate) fn listening(address: ListenAddress) -> ListenOptions {
-    ListenOptions { address, backlog: 64, first: Speaks::Either }
+    ListenOptions { address, backlog: 64, first: Speaks::Either, silent: Silence::Trusted }
 }
 
 /// The kernel's pollset with loopback clients.

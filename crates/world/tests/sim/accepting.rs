@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use sys::limits::DEFER_ACCEPT_NS;
-use sys::pollset::{AcceptError, ListenOptions, Pollset, Received, Rest, Speaks, Token};
+use sys::pollset::{AcceptError, ListenOptions, Pollset, Received, Rest, Silence, Speaks, Token};
 use sys::socket::{ListenAddress, Peer, UnixAddress};
 use world::{ALWAYS, ClientId, ClientState, Faults, Listener, Sim, World};
 
@@ -44,7 +44,12 @@ fn connections_are_spread_over_all_listeners_of_an_address() {
 fn a_full_queue_is_not_answered() {
     let world = World::new(1, Faults::none());
     let mut sim = world.pollset(0);
-    let options = ListenOptions { address: address(), backlog: 2, first: Speaks::Either };
+    let options = ListenOptions {
+        address: address(),
+        backlog: 2,
+        first: Speaks::Either,
+        silent: Silence::Trusted,
+    };
     let listener = sim.listen(&options, LISTENER).unwrap();
     assert!(world.connect(&address()).is_some() && world.connect(&address()).is_some());
     assert_eq!(world.connect(&address()), None);
@@ -56,8 +61,12 @@ fn a_full_queue_is_not_answered() {
 fn a_unix_path_has_one_listener_and_nameless_peers() {
     let world = World::new(1, Faults::none());
     let path = UnixAddress { path: "/run/server.sock".into(), mode: 0o660 };
-    let options =
-        ListenOptions { address: ListenAddress::Unix(path), backlog: 8, first: Speaks::CLIENT };
+    let options = ListenOptions {
+        address: ListenAddress::Unix(path),
+        backlog: 8,
+        first: Speaks::CLIENT,
+        silent: Silence::Trusted,
+    };
     let mut sim = world.pollset(0);
     let listener = sim.listen(&options, LISTENER).unwrap();
     let second = world.pollset(1).listen(&options, LISTENER);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use sys::pollset::{
     AcceptError, Follows, Interest, ListenOptions, Patience, Pollset, Ready, Received, Rest, Sent,
-    Speaks, Token,
+    Silence, Speaks, Token,
 };
 use sys::socket::ListenAddress;
 use world::{ClientId, ClientState, Faults, Listener, Random, Sim, Socket, World};
@@ -46,8 +46,12 @@ struct Echo {
 impl Echo {
     fn new(world: &World, scheduler: usize, address: &ListenAddress, care: Care) -> Self {
         let mut pollset = world.pollset(scheduler);
-        let options =
-            ListenOptions { address: address.clone(), backlog: 1_000, first: Speaks::CLIENT };
+        let options = ListenOptions {
+            address: address.clone(),
+            backlog: 1_000,
+            first: Speaks::CLIENT,
+            silent: Silence::Trusted,
+        };
         let listener = pollset.listen(&options, LISTENER).unwrap();
         Self {
             pollset,

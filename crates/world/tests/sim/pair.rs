@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Speaks, Token};
+use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Silence, Speaks, Token};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Listener, Sim, Socket, World};
 
@@ -15,7 +15,8 @@ pub(crate) fn address() -> ListenAddress {
 }
 
 pub(crate) fn listen(sim: &mut Sim, first: Speaks) -> Listener {
-    let options = ListenOptions { address: address(), backlog: 100, first };
+    let options =
+        ListenOptions { address: address(), backlog: 100, first, silent: Silence::Trusted };
     sim.listen(&options, LISTENER).unwrap()
 }
 
