@@ -14,6 +14,15 @@ use crate::workspace;
 /// Seconds for one run unless `--seconds` says otherwise.
 const SECONDS: u64 = 60;
 
+/// How the driver is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Build {
+    /// As the tests, with which it shares what is built: for a minute of runs.
+    AsTests,
+    /// With all optimisations: for hours.
+    Optimised,
+}
+
 /// Runs the verb.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
@@ -32,21 +41,21 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     }
     if let Some(file) = replay {
         let target = target.ok_or(Failure::Usage("--replay needs a target".to_owned()))?;
-        return drive(&[&target, "--replay", &file]);
+        return drive(&[&target, "--replay", &file], Build::Optimised);
     }
     // A seed belongs to the stable driver: libFuzzer numbers its runs in its own way.
     if stable || seed.is_some() {
-        return drive_for(target.as_deref(), seconds, seed);
+        return drive_for(target.as_deref(), seconds, seed, Build::Optimised);
     }
     match target {
-        Some(target) => fuzz(&[target], seconds),
-        None => fuzz(&targets, seconds),
+        Some(target) => fuzz(&[target], seconds, Build::Optimised),
+        None => fuzz(&targets, seconds, Build::Optimised),
     }
 }
 
 /// Runs every target, the time divided among them.
 pub(crate) fn run_all(seconds: u64) -> Result<(), Failure> {
-    fuzz(&targets()?, seconds)
+    fuzz(&targets()?, seconds, Build::AsTests)
 }
 
 /// A cargo command on the fuzz package, a workspace of its own.
@@ -59,8 +68,8 @@ pub(crate) fn cargo(verb: &str) -> Result<Command, Failure> {
     }
     let mut command = workspace::cargo();
     command.args([verb, "--manifest-path"]).arg(root.join("fuzz/Cargo.toml"));
-    // Nor a second target folder beside the one that everybody knows.
-    command.arg("--target-dir").arg(workspace::target_folder()?.join("fuzz"));
+    // What is built for the other workspace in the same way is not built twice.
+    command.arg("--target-dir").arg(workspace::target_folder()?);
     Ok(command)
 }
 
@@ -77,14 +86,14 @@ fn targets() -> Result<Vec<String>, Failure> {
     Ok(targets)
 }
 
-fn fuzz(targets: &[String], seconds: u64) -> Result<(), Failure> {
+fn fuzz(targets: &[String], seconds: u64, build: Build) -> Result<(), Failure> {
     if !has_cargo_fuzz() {
         println!("cargo-fuzz or nightly is not here: the stable driver mutates the same seeds");
         let only = if targets.len() == 1 { targets.first() } else { None };
-        return drive_for(only.map(String::as_str), seconds, None);
+        return drive_for(only.map(String::as_str), seconds, None, build);
     }
     let corpus = workspace::root().join("fuzz/corpus");
-    drive(&["--write-seeds", &corpus.display().to_string()])?;
+    drive(&["--write-seeds", &corpus.display().to_string()], build)?;
     let share = (seconds / targets.len().max(1) as u64).max(1);
     for target in targets {
         println!("-- {target}: libFuzzer for {share} s");
@@ -108,18 +117,27 @@ fn has_cargo_fuzz() -> bool {
 }
 
 /// Runs the stable driver for a time: one target, or all with the time divided among them.
-fn drive_for(target: Option<&str>, seconds: u64, seed: Option<u64>) -> Result<(), Failure> {
+fn drive_for(
+    target: Option<&str>,
+    seconds: u64,
+    seed: Option<u64>,
+    build: Build,
+) -> Result<(), Failure> {
     let mut words = vec!["--seconds".to_owned(), seconds.to_string()];
     if let Some(seed) = seed {
         words.extend(["--seed".to_owned(), seed.to_string()]);
     }
     words.extend(target.map(str::to_owned));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    drive(&words)
+    drive(&words, build)
 }
 
-fn drive(words: &[&str]) -> Result<(), Failure> {
+fn drive(words: &[&str], build: Build) -> Result<(), Failure> {
+    let profile = match build {
+        Build::AsTests => "test",
+        Build::Optimised => "release",
+    };
     let mut command = cargo("run")?;
-    command.args(["--quiet", "--release", "--bin", "drive", "--"]).args(words);
+    command.args(["--quiet", "--profile", profile, "--bin", "drive", "--"]).args(words);
     process::run(&mut command, "the fuzz driver")
 }

@@ -105,7 +105,7 @@ fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), F
         Stage::Tests => {
             let mut ours = workspace::cargo();
             tally::run_tests(ours.args(["test", "--workspace"]), tally)?;
-            tally::run_tests(fuzz::cargo("test")?.args(["--release", "--lib"]), tally)
+            tally::run_tests(fuzz::cargo("test")?.arg("--lib"), tally)
         }
         Stage::Miri => run_miri(tally),
         Stage::Documentation => {
