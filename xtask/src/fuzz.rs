@@ -68,7 +68,7 @@ pub(crate) fn cargo(verb: &str) -> Result<Command, Failure> {
     }
     let mut command = workspace::cargo();
     command.args([verb, "--manifest-path"]).arg(root.join("fuzz/Cargo.toml"));
-    // What is built for the other workspace in the same way is not built twice.
+    // Cargo finds there the crates that the tests have built, and does not build them again.
     command.arg("--target-dir").arg(workspace::target_folder()?);
     Ok(command)
 }

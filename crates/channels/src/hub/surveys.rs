@@ -52,7 +52,7 @@ impl Channels {
             let counts = survey.found.into_iter().collect();
             return Some(Findings { counts, members: survey.members });
         }
-        let own = self.find(question);
+        let own = self.answer(question);
         let left = self.outgoing.len() - 1;
         if left == 0 {
             return Some(own);
@@ -71,8 +71,8 @@ impl Channels {
         None
     }
 
-    /// What there is on this scheduler.
-    fn find(&mut self, question: &Question) -> Findings {
+    /// Finds what there is on this scheduler, or does here what the question demands.
+    fn answer(&mut self, question: &Question) -> Findings {
         let counts = match question {
             Question::Members(name, most) => return self.find_members(name, *most),
             Question::Channels(glob) => {
@@ -114,7 +114,7 @@ impl Channels {
         number: u64,
         question: &Question,
     ) {
-        let findings = self.find(question);
+        let findings = self.answer(question);
         self.outgoing[usize::from(from.0)].push(Item::Told { process, number, findings });
     }
 

@@ -83,7 +83,7 @@ pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListene
     for (place, listener) in config.listeners.iter().enumerate() {
         let first = Speaks::Client { defer: listener.defer_accept };
         let silent = match listener.protocol {
-            // No deadline ends a client that subscribed and has nothing to say, and there is nothing to ask it.
+            // No deadline ends a Redis client that has subscribed, and the protocol gives the server no question for it.
             Protocol::Resp => Silence::Probed,
             Protocol::Http => Silence::Trusted,
         };

@@ -149,16 +149,16 @@ pub struct ListenOptions {
     /// Whether the client speaks first: then a connection is accepted only once its bytes are there. On a Unix
     /// socket it makes no difference.
     pub first: Speaks,
-    /// What is thought of a peer that says nothing for long. On a Unix socket it makes no difference.
+    /// Whether the kernel probes a peer that is silent for long. On a Unix socket it makes no difference.
     pub silent: Silence,
 }
 
-/// What is thought of a peer that says nothing for long.
+/// Whether the kernel probes a peer that is silent for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// It is there: deadlines of the server's own end a connection.
+    /// It does not: deadlines of the server's own end the connection of a peer that is gone.
     Trusted,
-    /// It may be gone without a word: the kernel asks (`SO_KEEPALIVE`, tcp(7)), and ends a connection whose peer does not answer.
+    /// It does (`SO_KEEPALIVE`, tcp(7)), and ends the connection of a peer that does not answer.
     Probed,
 }
 

@@ -105,7 +105,7 @@ impl Site {
                 }
             }
             Order::Dismiss { user, channel } => {
-                // Answered when nobody has it any more: what is published then does not reach the user.
+                // The program is answered once all schedulers have sent the user away: no message that it publishes then reaches the user.
                 let question = Question::Dismiss(Arc::clone(user), channel.clone());
                 self.channels.survey(process, &question)?;
                 Some("{}".to_owned())
