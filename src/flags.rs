@@ -76,6 +76,9 @@ pub(crate) struct Serve {
     /// Listen here as well, for clients of Redis: they publish to channels and subscribe to them. May be repeated.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen_resp: Vec<String>,
+    /// Keep a key/value store in this directory, which clients of Redis read and write at --listen-resp.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
     /// How many schedulers [default: one for each CPU that affinity and cgroup quota allow].
     #[arg(long, value_name = "N", value_parser = schedulers())]
     pub(crate) schedulers: Option<usize>,

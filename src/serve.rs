@@ -32,6 +32,7 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
     Ok(Overrides {
         listen: addresses("--listen", &flags.listen)?,
         listen_resp: addresses("--listen-resp", &flags.listen_resp)?,
+        store: flags.store.clone(),
         schedulers: flags.schedulers,
         pin: flags.no_pin.then_some(false),
         spin: flags.spin.as_ref().map(spin).transpose()?,

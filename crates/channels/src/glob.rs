@@ -23,11 +23,13 @@ impl Glob {
     /// Whether it stands for this name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
-        matches(self.0.as_bytes(), name.as_bytes())
+        fits_glob(self.0.as_bytes(), name.as_bytes())
     }
 }
 
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
+/// Whether a pattern stands for this name, both of any bytes.
+#[must_use]
+pub fn fits_glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
     // Where to go on when what follows the last star does not fit: behind the star, and one byte later in the name.
     let mut again: Option<(usize, usize)> = None;

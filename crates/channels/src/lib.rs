@@ -27,7 +27,7 @@ mod stats;
 mod token;
 
 pub use format::Format;
-pub use glob::Glob;
+pub use glob::{Glob, fits_glob};
 pub use hub::{Channels, Dismissal, Heard, ListenerNumber, Subscriber, Subscription};
 pub use letter::{Letter, Publisher, Receipt, Told};
 pub use member::{Member, Members};

@@ -13,11 +13,12 @@ use super::log::{ADMIN, LOG};
 use super::pages::PAGES;
 use super::processes::PROCESS;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
+use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 18] = [
+pub static SECTIONS: [&SectionKeys; 20] = [
     &TOP,
     &LISTENER,
     &HOST,
@@ -32,6 +33,8 @@ pub static SECTIONS: [&SectionKeys; 18] = [
     &PAGES,
     &CHANNEL,
     &CHANNELS,
+    &STORE,
+    &DATABASE,
     &PROCESS,
     &LIMITS,
     &LOG,

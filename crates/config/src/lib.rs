@@ -29,6 +29,7 @@ mod log;
 mod method;
 mod model;
 mod named_modules;
+mod overrides;
 mod page_name;
 mod pages;
 mod printed;
@@ -42,6 +43,7 @@ pub mod route;
 mod route_keys;
 mod routes;
 mod section;
+mod store;
 mod target;
 mod top_keys;
 mod value;
@@ -60,10 +62,11 @@ pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
 pub use method::Method;
 pub use model::{
     AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileCache, FileRules, Header, Host, Listener, Matcher, MediaType, Overrides, Protocol, Respond,
-    Route, RouteAction, Steering,
+    FileCache, FileRules, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
+    RouteAction, Steering,
 };
 pub use named_modules::{ModuleUser, NamedModule};
+pub use overrides::Overrides;
 pub use page_name::PageName;
 pub use pages::{PageCode, PageErrors, Pages};
 pub use printed::{defaults, table};
@@ -71,6 +74,7 @@ pub use problem::{ConfigErrors, Place, Problem};
 pub use processes::{ProcessBegin, SiteProcess};
 pub use quantity::{QuantityError, parse_duration, parse_size};
 pub use restart::needs_restart;
+pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 
 use problem::Problems;

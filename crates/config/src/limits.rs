@@ -208,3 +208,26 @@ pub const SITE_PROCESSES_MAX: usize = 64;
 /// A second to 365 days between two begins of a process of the site; anything else is refused as a value. A process that is to do something more often
 /// sleeps between.
 pub const SITE_PROCESS_EVERY: RangeInclusive<Duration> = Duration::from_secs(1)..=DEADLINE_MAX;
+
+// The store
+
+/// Bytes that the file of the store may have by default (1 TiB). Beyond: a write is answered with an error.
+pub const STORE_SIZE: u64 = 1024 * 1024 * MIB;
+
+/// The least `size` of the store (1 MiB).
+pub const STORE_SIZE_MIN: u64 = MIB;
+
+/// The most `size` of the store (16 TiB): what fits the address space of every machine.
+pub const STORE_SIZE_MAX: u64 = 16 * 1024 * 1024 * MIB;
+
+/// The time between two writes to the disk (1 s), where a write does not wait for it.
+pub const STORE_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Databases whose name is a number, from 0, as in Redis.
+pub const STORE_NUMBERED: usize = 16;
+
+/// Databases with a name of their own. Beyond: the configuration is refused.
+pub const STORE_DATABASES: usize = 48;
+
+/// Bytes of the name of a database. Beyond: the configuration is refused.
+pub const STORE_NAME_SIZE: usize = 64;

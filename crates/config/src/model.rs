@@ -9,8 +9,8 @@ use std::time::Duration;
 use wire::network::Network;
 
 use super::{
-    Address, Admin, ChannelRules, ChannelSettings, Glob, HostName, Limits, Log, Method, PageErrors,
-    Pages, Place, SiteProcess, Target,
+    Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName, Limits, Log,
+    Method, Pages, Place, SiteProcess, StoreSettings, Target,
 };
 use crate::limits;
 
@@ -53,6 +53,10 @@ pub struct Config {
     pub channels: Vec<ChannelRules>,
     /// What holds for all of them.
     pub channel_settings: ChannelSettings,
+    /// The key/value store.
+    pub store: StoreSettings,
+    /// Who may read and write its databases.
+    pub databases: Vec<DatabaseRules>,
     /// Processes without a request.
     pub processes: Vec<SiteProcess>,
     /// Bounds and deadlines of requests and connections.
@@ -88,35 +92,14 @@ impl Config {
             },
             channels: Vec::new(),
             channel_settings: ChannelSettings::default(),
+            store: StoreSettings::default(),
+            databases: Vec::new(),
             processes: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
         }
     }
-}
-
-/// What the command line says; each goes before the file.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Overrides {
-    /// The listeners of HTTP, in place of all of the file's; empty leaves those.
-    pub listen: Vec<Address>,
-    /// Listeners of RESP, beside the others.
-    pub listen_resp: Vec<Address>,
-    /// The number of schedulers.
-    pub schedulers: Option<usize>,
-    /// Whether schedulers are bound to cores.
-    pub pin: Option<bool>,
-    /// How long a scheduler polls before it sleeps.
-    pub spin: Option<Duration>,
-    /// The directory to serve as the default host's root.
-    pub root: Option<PathBuf>,
-    /// The directory of the command: the default host's root where the file names none.
-    pub directory: Option<PathBuf>,
-    /// The path of the control socket.
-    pub admin_socket: Option<PathBuf>,
-    /// What a client sees of a page that failed.
-    pub page_errors: PageErrors,
 }
 
 /// The directory of app modules.

@@ -16,6 +16,7 @@ use super::named_modules;
 use super::pages::{self, PAGES};
 use super::processes;
 use super::section::Section;
+use super::store::{self, STORE};
 use super::top_keys::TOP;
 use super::wording::shown;
 use super::{
@@ -79,6 +80,8 @@ fn read_top(
     top.apply(&mut config, base, problems);
     read_sections(top, &mut config, base, problems);
     config.channels = channels::read(top, &config.channel_settings.keys, base, problems);
+    config.databases =
+        store::read_databases(top, &config.store, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
@@ -105,7 +108,9 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
         section.apply(config, base, problems);
         limit_keys::fit_parts(&section, &mut config.limits, problems);
     }
-    for (key, keys) in [("channels", &CHANNELS), ("log", &LOG), ("admin", &ADMIN)] {
+    for (key, keys) in
+        [("channels", &CHANNELS), ("store", &STORE), ("log", &LOG), ("admin", &ADMIN)]
+    {
         if let Some(section) = top.section(key, keys, problems) {
             section.apply(config, base, problems);
         }
@@ -130,6 +135,9 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
     config.pages.errors = overrides.page_errors;
     if let Some(root) = &overrides.root {
         config.default_host.files.root.clone_from(root);
+    }
+    if let Some(directory) = &overrides.store {
+        config.store.path = Some(directory.clone());
     }
     if let Some(socket) = &overrides.admin_socket {
         config.admin.socket = Some(socket.clone());

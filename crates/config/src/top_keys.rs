@@ -194,6 +194,20 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "What holds for all channels.",
         },
         Key {
+            name: "store",
+            value: Value::Section { takes: "section `[store]`" },
+            absent: Absent::Words("no store"),
+            change: Change::Reload,
+            text: "The [key/value store](store.md).",
+        },
+        Key {
+            name: "database",
+            value: Value::Section { takes: "sections `[[database]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Who may read and write which database of the store.",
+        },
+        Key {
             name: "process",
             value: Value::Section { takes: "sections `[[process]]`" },
             absent: Absent::Words("none"),

@@ -17,6 +17,8 @@ pub struct Now {
     pub monotonic_ns: u64,
     /// Wall-clock seconds since 1970.
     pub unix_seconds: u64,
+    /// Monotonic time at which the next of these seconds begins.
+    next_second_ns: u64,
     tick: Tick,
 }
 
@@ -31,6 +33,13 @@ impl Now {
     #[inline]
     pub(crate) fn tick(self) -> Tick {
         self.tick
+    }
+
+    /// Wall-clock milliseconds since 1970. As with the seconds, a step of the clock is seen within a second.
+    #[inline]
+    pub fn unix_ms(self) -> u64 {
+        let left_ms = self.next_second_ns.saturating_sub(self.monotonic_ns).div_ceil(1_000_000);
+        (self.unix_seconds + 1) * 1000 - left_ms.min(1000)
     }
 
     /// Monotonic milliseconds.
@@ -55,15 +64,14 @@ pub fn milliseconds(time: Duration) -> u64 {
 pub(crate) struct Clock {
     start_ns: u64,
     now: Now,
-    /// Monotonic time at which the wall clock is read again.
-    next_second_ns: u64,
 }
 
 impl Clock {
     pub(crate) fn new(pollset: &mut impl Pollset) -> Self {
         let start_ns = pollset.monotonic_ns();
-        let now = Now { monotonic_ns: start_ns, unix_seconds: 0, tick: Tick::at_or_before_ns(0) };
-        let mut clock = Self { start_ns, now, next_second_ns: 0 };
+        let tick = Tick::at_or_before_ns(0);
+        let now = Now { monotonic_ns: start_ns, unix_seconds: 0, next_second_ns: 0, tick };
+        let mut clock = Self { start_ns, now };
         clock.read(pollset);
         clock
     }
@@ -72,10 +80,10 @@ impl Clock {
     #[inline]
     pub(crate) fn read(&mut self, pollset: &mut impl Pollset) -> Now {
         let monotonic_ns = pollset.monotonic_ns();
-        if monotonic_ns >= self.next_second_ns {
+        if monotonic_ns >= self.now.next_second_ns {
             let unix_ns = pollset.unix_ns();
             self.now.unix_seconds = unix_ns / 1_000_000_000;
-            self.next_second_ns = monotonic_ns + (1_000_000_000 - unix_ns % 1_000_000_000);
+            self.now.next_second_ns = monotonic_ns + (1_000_000_000 - unix_ns % 1_000_000_000);
         }
         self.now.monotonic_ns = monotonic_ns;
         self.now.tick = Tick::at_or_before_ns(monotonic_ns - self.start_ns);

@@ -6,6 +6,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::limits::{FULL_RING_PAUSE, FULL_RING_TRIES};
 use crate::mailbox::{Endpoint, Mailbox, Seat};
@@ -23,6 +24,12 @@ pub enum Onward {
 pub trait Handle<M> {
     /// A message came.
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward;
+
+    /// All messages that waited were handled, or the time it wanted to rest is over: do what is done for many at once. Gives how long it rests at
+    /// most if no message comes; `None` for as long as that takes.
+    fn on_rest(&mut self, _mailbox: &mut Mailbox<M>) -> Option<Duration> {
+        None
+    }
 }
 
 /// Starts a helper thread with that name.
@@ -70,8 +77,11 @@ fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
         if drain(&mut mailbox, &mut handler) == Onward::Stop {
             return;
         }
+        // A handler that panics here rests until the next message, which calls it again.
+        let rest = catch_unwind(AssertUnwindSafe(|| handler.on_rest(&mut mailbox)));
+        mailbox.flush();
         if mailbox.prepare_to_sleep() {
-            wake.wait();
+            wake.wait(rest.unwrap_or(None));
             mailbox.wake_up();
             wake.drain();
         }

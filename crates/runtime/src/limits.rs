@@ -35,7 +35,7 @@ pub const CONNECTS_PER_TURN: usize = 64;
 /// Consequence: a peer that sends faster than it is read is taken up again in the next turn, behind the others.
 pub const RECEIVES_PER_TURN: usize = 4;
 
-/// Bytes a process may leave unread in its inbox: the largest request head plus one receive.
+/// Bytes a process may leave unread in its inbox, unless its service says otherwise: the largest request head plus one receive.
 ///
 /// Consequence: the connection is closed; a well-behaved service refuses earlier, with a status.
 pub const INBOX_BYTES: usize = 128 * 1024;

@@ -14,6 +14,7 @@ use sys::socket::Peer;
 pub use crate::close_reason::CloseReason;
 pub use context::{Command, Connect, Context, ServiceContext};
 
+use crate::limits::INBOX_BYTES;
 use crate::mailbox::Endpoint;
 use crate::output::FileRegion;
 
@@ -211,6 +212,11 @@ pub trait Service {
     /// of a request. When room is needed the one whose deadline is nearest is closed, before any that is idle.
     fn is_beginning(_process: &Self::Process) -> bool {
         false
+    }
+
+    /// Bytes that a process may leave unread; beyond, it is closed. They are in the memory of its scheduler, which has a bound for all.
+    fn inbox_bytes(_process: &Self::Process) -> usize {
+        INBOX_BYTES
     }
 
     /// A file that a process is sending is not in memory: have this region read and then resume the process.

@@ -34,7 +34,7 @@ fn send(seat: Seat<(usize, u64)>, number: usize) -> MailCounters {
     let wake = wake.unwrap();
     while !mailbox.has_messages() {
         if mailbox.prepare_to_sleep() {
-            wake.wait();
+            wake.wait(None);
             mailbox.wake_up();
             wake.drain();
         }
@@ -66,7 +66,7 @@ fn many_threads_to_one_that_sleeps() {
         // The mark may be taken between raising it and finding a message after all: that is a wake-up, too.
         raised += 1;
         if mailbox.prepare_to_sleep() {
-            wake.wait();
+            wake.wait(None);
             mailbox.wake_up();
             wake.drain();
         }

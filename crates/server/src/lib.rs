@@ -16,3 +16,4 @@ pub mod sandbox;
 pub mod serve;
 pub mod site;
 pub mod site_data;
+mod store_writer;

@@ -109,3 +109,29 @@ pub const VETO_SIZE: usize = 1024;
 
 /// 4 KiB of a request's query and fields are kept with a WebSocket where modules are asked about channels; a longer head is answered 431.
 pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
+
+// The store
+
+/// Bytes of orders from which the writer of the store commits, though more wait (32 MiB).
+pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
+
+/// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next one.
+pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;
+
+/// Messages of a scheduler that the writer has not answered. Beyond: orders are gathered until one is.
+pub const STORE_MESSAGES: usize = 2;
+
+/// Replies of a Redis client that are awaited from the writer of the store. Beyond: nothing more of it is read until some have come.
+pub const RESP_AWAITED: usize = 1_024;
+
+/// Bytes of orders of a Redis client that the writer has not answered (1 MiB). Beyond: as above.
+pub const RESP_AWAITED_SIZE: usize = 1024 * 1024;
+
+/// Bytes of the commands between `MULTI` and `EXEC` (1 MiB). Beyond: an error, and `EXEC` is refused.
+pub const RESP_TRANSACTION_SIZE: usize = 1024 * 1024;
+
+/// Keys that a Redis client watches. Beyond: an error, and none is watched.
+pub const RESP_WATCHED: usize = 1_024;
+
+/// Bytes of the reply to `KEYS` (16 MiB). Beyond: an error.
+pub const RESP_LISTING_SIZE: usize = 16 * 1024 * 1024;

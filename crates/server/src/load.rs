@@ -93,6 +93,13 @@ pub enum LoadError {
         /// The page's file.
         page: PathBuf,
     },
+    /// The store lies where files are served: clients could read all of it.
+    StoreServed {
+        /// Its directory.
+        path: PathBuf,
+        /// The served one.
+        root: PathBuf,
+    },
     /// There are pages, and they cannot be read or run.
     Pages(PagesError),
 }
@@ -117,6 +124,12 @@ impl fmt::Display for LoadError {
                 }
                 Ok(())
             }
+            Self::StoreServed { path, root } => write!(
+                formatter,
+                "the store `{}` lies in `{}`, which is served: clients could read all of it; name a directory elsewhere",
+                path.display(),
+                root.display()
+            ),
             Self::Uploads { path } => write!(
                 formatter,
                 "`uploads` in [pages]: `{}` is no directory; make it, for the server's user to write to",
@@ -159,7 +172,8 @@ impl LoadError {
             Self::Directory { error, .. } | Self::App { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::Uploads { .. }
+            Self::StoreServed { .. }
+            | Self::Uploads { .. }
             | Self::UploadsTaken { .. }
             | Self::Config(_)
             | Self::Secret(_)
@@ -199,6 +213,7 @@ impl Source {
             pages::load(data.places(), before, &data.config.pages).map_err(LoadError::Pages)?;
         look_at_error_pages(&data)?;
         self.look_at_uploads(&data)?;
+        look_at_store(&data)?;
         Ok(data)
     }
 
@@ -233,6 +248,22 @@ impl Source {
         let directory = Some(absolute(&self.directory));
         let overrides = Overrides { directory, ..self.overrides.clone() };
         Config::from_text(&text, &name, &base, &overrides).map_err(LoadError::Config)
+    }
+}
+
+/// Sees to it that the store is not served.
+fn look_at_store(data: &SiteData) -> Result<(), LoadError> {
+    let Some(path) = &data.config.store.path else { return Ok(()) };
+    // It may not be there yet: then its nearest directory that is there says where it will be.
+    let absolute = absolute(path);
+    let place = absolute.ancestors().find_map(|part| part.canonicalize().ok());
+    let served = data.roots.iter().map(|root| &root.path).find(|root| {
+        let root = root.canonicalize().ok();
+        place.as_ref().zip(root).is_some_and(|(place, root)| place.starts_with(root))
+    });
+    match served {
+        Some(root) => Err(LoadError::StoreServed { path: path.clone(), root: root.clone() }),
+        None => Ok(()),
     }
 }
 

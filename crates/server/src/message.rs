@@ -29,6 +29,8 @@ pub enum Message {
     UploadHelper(Box<Order>),
     /// The log writer.
     LogWriter(ToLogWriter),
+    /// The writer of the store.
+    StoreWriter(ToStoreWriter),
     /// The control scheduler.
     Control(ToControl),
 }
@@ -46,6 +48,8 @@ pub enum ToScheduler {
     Uploaded(Box<Report>),
     /// From a page process of another scheduler.
     Letter(Box<Letter>),
+    /// From the writer of the store: what became of a message of orders.
+    Stored(Box<Vec<Stored>>),
     /// From another scheduler: what it has to tell of channels.
     Channels(Box<channels::Letter>),
     /// Another configuration is in force.
@@ -89,6 +93,29 @@ pub enum ToLogWriter {
     /// Send your counters.
     AskReport,
 }
+
+/// Messages to the writer of the store.
+#[derive(Debug)]
+pub enum ToStoreWriter {
+    /// Execute orders; the answer is one message.
+    Orders(Box<Orders>),
+    /// Write to the disk what is not there yet, then end.
+    Stop,
+}
+
+/// Orders for the store, of one scheduler.
+#[derive(Debug)]
+pub struct Orders {
+    /// The time by which keys end, in milliseconds since 1970.
+    pub now_ms: u64,
+    /// The processes that wait for each.
+    pub processes: Vec<ProcessId>,
+    /// The orders.
+    pub orders: Vec<store::Order>,
+}
+
+/// What became of an order, for the process that waits.
+pub type Stored = (ProcessId, Result<store::Executed, store::Failure>);
 
 /// Messages to the control scheduler.
 #[derive(Debug)]
@@ -138,6 +165,7 @@ macro_rules! part {
 part!(ToScheduler, Scheduler);
 part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
+part!(ToStoreWriter, StoreWriter);
 part!(ToControl, Control);
 part!(Question, NameHelper);
 part!(Box<Order>, UploadHelper);

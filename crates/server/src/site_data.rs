@@ -9,7 +9,7 @@ use wire::http::target::DotFiles;
 
 use channels::Rulebook;
 use config::route::{HostId, Table};
-use config::{self, Config, ConfigErrors, NamedModule, RouteAction};
+use config::{self, Config, ConfigErrors, DatabaseAccess, NamedModule, RouteAction};
 use files::pattern::Pattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -54,6 +54,8 @@ pub struct SiteData {
     pub secret: Secret,
     /// The processes of the site.
     pub processes: Vec<ProcessPlan>,
+    /// Who may read and who may write each database of the store.
+    pub database_accesses: Vec<(DatabaseAccess, DatabaseAccess)>,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
     /// Their keys.
@@ -87,6 +89,7 @@ impl SiteData {
         let settings = Arc::new(settings_of(&config));
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
+        let database_accesses = database_accesses(&config);
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
             generation,
@@ -103,6 +106,7 @@ impl SiteData {
             pages,
             secret,
             processes: Vec::new(),
+            database_accesses,
             rulebook,
             channel_keys: ChannelKeys::default(),
         })
@@ -260,4 +264,13 @@ fn settings_of(config: &Config) -> Settings {
             })
             .collect(),
     }
+}
+
+/// Who may read and who may write each database, by its number.
+fn database_accesses(config: &Config) -> Vec<(DatabaseAccess, DatabaseAccess)> {
+    let access = |name: String| {
+        let rules = config.databases.iter().find(|rules| rules.name == name);
+        rules.map(|rules| (rules.read, rules.write)).unwrap_or_default()
+    };
+    config.store.all_databases().into_iter().map(access).collect()
 }

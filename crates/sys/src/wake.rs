@@ -31,8 +31,9 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
 /// Makes a wake descriptor and gives its two ends. Call it before any thread parts its descriptor table.
@@ -105,11 +106,12 @@ impl WakeSource {
 }
 
 impl WakeSource {
-    /// Blocks until woken: how a helper thread, which has no pollset, sleeps.
-    pub fn wait(&self) {
+    /// Blocks until woken, or for that long: how a helper thread, which has no pollset, sleeps.
+    pub fn wait(&self, at_most: Option<Duration>) {
         let mut polled = [PollFd::from_borrowed_fd(self.as_fd(), PollFlags::IN)];
+        let at_most = at_most.and_then(|time| Timespec::try_from(time).ok());
         // An interrupted poll is an early look at the mailboxes, nothing else.
-        let _early_look = poll(&mut polled, None);
+        let _early_look = poll(&mut polled, at_most.as_ref());
     }
 }
 

@@ -148,11 +148,17 @@ pub const WEBSOCKET_DEFLATE_PIECE: usize = 1024;
 // ---- RESP ----
 
 /// Arguments of a RESP command, its name among them. Beyond: an error, and the connection ends.
-pub const RESP_ARGUMENTS: usize = 1024;
+pub const RESP_ARGUMENTS: usize = 4096;
 
-/// Bytes of a whole RESP command as it is sent (80 KiB), which has to be there before it is run. Beyond: an error, and the
+/// Bytes of a whole RESP command as it is sent (16.5 MiB: the largest value of the store and some more), which has to be there before it is run. Beyond: an error, and the
 /// connection ends.
-pub const RESP_COMMAND_SIZE: usize = 80 * 1024;
+pub const RESP_COMMAND_SIZE: usize = 16 * 1024 * 1024 + 512 * 1024;
+
+/// Arguments of a RESP command of a client that has yet to show a key or a token. Beyond: as above.
+pub const RESP_ARGUMENTS_OF_STRANGERS: usize = 10;
+
+/// Bytes of such a command (16 KiB). Beyond: as above.
+pub const RESP_COMMAND_SIZE_OF_STRANGERS: usize = 16 * 1024;
 
 /// Bytes of an inline RESP command, and of a line with a length (64 KiB, as in Redis). Beyond: an error, and the connection ends.
 pub const RESP_LINE_SIZE: usize = 64 * 1024;

@@ -50,7 +50,15 @@ fn uncommented(sections: &[&str]) -> String {
 fn the_printed_defaults_mean_the_same_as_no_file() {
     assert_eq!(config(&config::defaults()), config(""), "it is all commented out");
     // The other sections need keys that have no default.
-    let text = uncommented(&["[files]", "[pages]", "[channels]", "[limits]", "[log]", "[admin]"]);
+    let text = uncommented(&[
+        "[files]",
+        "[pages]",
+        "[channels]",
+        "[store]",
+        "[limits]",
+        "[log]",
+        "[admin]",
+    ]);
     assert!(text.lines().count() >= 45, "{text}");
     assert_eq!(config(&text), config(""), "{text}");
 }

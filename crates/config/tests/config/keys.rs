@@ -312,6 +312,7 @@ fn the_command_line_goes_before_the_file() {
     let overrides = Overrides {
         listen: vec!["0.0.0.0:0".parse().unwrap(), "0.0.0.0:0".parse().unwrap()],
         listen_resp: Vec::new(),
+        store: Some("/data".into()),
         schedulers: Some(2),
         pin: Some(false),
         spin: Some(Duration::ZERO),
@@ -330,6 +331,7 @@ fn the_command_line_goes_before_the_file() {
     assert!(!config.pin && config.spin.is_zero());
     assert_eq!(config.default_host.files.root, Path::new("here"));
     assert_eq!(config.hosts[0].files.root, Path::new("here"));
+    assert_eq!(config.store.path, Some("/data".into()));
     assert_eq!(config.admin.socket, Some("/run/a.sock".into()));
     assert_eq!(config.pages.errors, PageErrors::Shown);
 }

@@ -5,7 +5,7 @@
 use sys::pollset::{Pollset, Received, Rest, Token};
 
 use super::executor::{Executor, Lives, ProcessOf, Running};
-use crate::limits::{GROUP_RUN_TICKS, INBOX_BYTES, RECEIVES_PER_TURN};
+use crate::limits::{GROUP_RUN_TICKS, RECEIVES_PER_TURN};
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
@@ -192,7 +192,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             Next::Finish => Mode::Finishing,
             Next::Linger | Next::Abort => Mode::Lingering,
         };
-        if process.inbox.as_ref().is_some_and(|inbox| inbox.len() > INBOX_BYTES) {
+        if process.inbox.as_ref().is_some_and(|inbox| inbox.len() > S::inbox_bytes(&process.state))
+        {
             self.output.clear();
             return Err(CloseReason::InboxFull);
         }

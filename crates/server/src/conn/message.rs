@@ -48,6 +48,11 @@ impl Connections {
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
             ToScheduler::Channels(letter) => site.channels.on_letter(from, *letter, context),
+            ToScheduler::Stored(stored) => {
+                if let Some(store) = &mut site.store {
+                    store.on_stored(*stored, context);
+                }
+            }
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
     }

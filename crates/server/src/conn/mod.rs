@@ -127,6 +127,10 @@ impl Service for Connections {
         process.is_idle()
     }
 
+    fn inbox_bytes(process: &Process) -> usize {
+        process.inbox_bytes()
+    }
+
     fn is_beginning(process: &Process) -> bool {
         process.is_beginning()
     }

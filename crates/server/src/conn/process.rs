@@ -4,7 +4,9 @@
 
 use http::Connection;
 use pages::fetch::Outbound;
+use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
+use wire::limits::RESP_COMMAND_SIZE;
 use wire::websocket::CloseCode;
 
 use super::Connections;
@@ -57,6 +59,14 @@ impl Process {
             Self::Outbound(outbound) => outbound.is_idle(),
             Self::Socket(_) | Self::Events(_) => false,
             Self::Resp(session) => session.is_idle(),
+        }
+    }
+
+    /// Bytes of input that may wait until the rest of a command has come.
+    pub(super) fn inbox_bytes(&self) -> usize {
+        match self {
+            Self::Resp(_) => RESP_COMMAND_SIZE + INBOX_BYTES,
+            _ => INBOX_BYTES,
         }
     }
 

@@ -23,6 +23,13 @@ pub enum ServeError {
         /// Why.
         error: io::Error,
     },
+    /// The store cannot be opened.
+    Store {
+        /// Its directory.
+        path: PathBuf,
+        /// Why.
+        failure: store::Failure,
+    },
     /// The user to become.
     User(CredentialsError),
     /// The kernel does not say how many processors there are.
@@ -53,6 +60,9 @@ impl fmt::Display for ServeError {
         match self {
             Self::Load(error) => error.fmt(formatter),
             Self::Log(error) => write!(formatter, "the access log cannot be written: {error}"),
+            Self::Store { path, failure } => {
+                write!(formatter, "the store in `{}` cannot be opened: {failure}", path.display())
+            }
             Self::Uploads { path, error } => write!(
                 formatter,
                 "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to write to",

@@ -4,6 +4,7 @@
 //! -> helpers -> user -> turn. `signals` is what the main thread does from then on; `paths` chooses the control
 //! socket; `listeners` turns configured addresses into opened ones.
 
+mod crew;
 mod edit;
 mod error;
 mod listeners;
@@ -16,42 +17,38 @@ mod signals;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
-use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::SystemTime;
 
 use runtime::diagnostic::{self, Level};
-use runtime::helper;
 use runtime::launch::{self, Launched, Pinning, Plan, Spread, Tables};
-use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
+use runtime::mailbox::Endpoint;
 use runtime::outlet;
 use runtime::scheduler::{Scheduler, Settings as SchedulerSettings};
 use runtime::service::Service;
+use store::Store;
 use sys::pollset::epoll::Epoll;
 
+use self::crew::{Crew, Wanted};
 use self::live_pages::LivePages;
 use self::settings::{level_of, scheduler_settings};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::conn::Connections;
-use crate::file_helper::FileHelper;
 use crate::limits;
 use crate::load::Source;
-use crate::log_writer::{LogTarget, LogWriter};
-use crate::message::Message;
+use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Sandbox};
-use crate::site::{Helpers, Site};
+use crate::site::Site;
 use crate::site_data::SiteData;
 use config::{
     AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Protocol,
     Steering,
 };
 use http::{AccessLog, Http};
-use pages::fetch::NameHelper;
-use pages::uploads::{Room, UploadWriter};
+use pages::uploads::Room;
 use pages::{AtWork, Before};
 
 pub use error::ServeError;
@@ -79,24 +76,28 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
         None => None,
     };
     let descriptors = sys::descriptor::raise_descriptor_limit();
+    let schedulers = schedulers(config)?;
+    let store = openings::open_store(config, schedulers)?;
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
     let control_path = paths::control_socket(config);
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log.as_ref(), control_path.as_deref()));
-    let schedulers = schedulers(config)?;
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
     // Held until the server ends: who starts meanwhile removes nothing of it.
     let _held = uploads.map(openings::hold_uploads).transpose()?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
-    let mut crew = Crew::plan(schedulers, log.is_some(), upload_helpers)?;
+    let wanted = Wanted { schedulers, log: log.as_ref(), upload_helpers, store: store.as_ref() };
+    let mut crew = Crew::plan(&wanted)?;
+    let opened = (listeners, store.clone());
     let (mut launched, watch) =
-        launch_schedulers(&data, &mut crew, listeners, &inherited, descriptors)?;
+        launch_schedulers(&data, &mut crew, opened, &inherited, descriptors)?;
     let standing = Started::of(&data, &launched, protocols, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
-    let helpers = crew.start_helpers(log, uploads.map(|directory| (directory, room)))?;
+    let store = store.map(|store| (store, config.store.clone()));
+    let helpers = crew.start_helpers(log, store, uploads.map(|directory| (directory, room)))?;
     if let Some(user) = &user {
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
@@ -194,102 +195,10 @@ fn log_target(config: &Config) -> Option<LogTarget> {
     }
 }
 
-/// The endpoints and their seats: schedulers first, then control, file, name and upload helpers, log writer, main.
-struct Crew {
-    schedulers: usize,
-    log: Option<Endpoint>,
-    files: Vec<Endpoint>,
-    names: Vec<Endpoint>,
-    uploads: Vec<Endpoint>,
-    seats: Vec<Option<Seat<Message>>>,
-}
-
-impl Crew {
-    fn plan(schedulers: usize, has_log: bool, upload_helpers: usize) -> Result<Self, ServeError> {
-        let mut roles = vec![Role::Scheduler; schedulers + 1];
-        let mut helper = || {
-            roles.push(Role::Helper);
-            Endpoint(u16::try_from(roles.len() - 1).unwrap_or(u16::MAX))
-        };
-        let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
-        let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
-        let uploads = (0..upload_helpers).map(|_| helper()).collect();
-        let log = has_log.then(&mut helper);
-        // The main thread has to reach the log writer, and helpers do not reach each other.
-        roles.push(Role::Scheduler);
-        let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
-        let seats = seats.into_iter().map(Some).collect();
-        Ok(Self { schedulers, log, files, names, uploads, seats })
-    }
-
-    fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
-        let seat = self.seats.get_mut(endpoint).and_then(Option::take);
-        seat.ok_or_else(|| ServeError::Mailboxes(io::Error::other("a seat was taken twice")))
-    }
-
-    fn of_schedulers(&mut self) -> Result<Vec<Seat<Message>>, ServeError> {
-        (0..self.schedulers).map(|number| self.take(number)).collect()
-    }
-
-    fn control(&mut self) -> Result<Seat<Message>, ServeError> {
-        self.take(self.schedulers)
-    }
-
-    fn main(&mut self) -> Result<Seat<Message>, ServeError> {
-        self.take(self.seats.len() - 1)
-    }
-
-    fn helpers(&self) -> Helpers {
-        Helpers {
-            schedulers: u16::try_from(self.schedulers).unwrap_or(u16::MAX),
-            files: self.files.clone(),
-            names: self.names.clone(),
-            uploads: self.uploads.clone(),
-            log: self.log,
-        }
-    }
-
-    fn start_helpers(
-        &mut self,
-        log: Option<LogTarget>,
-        uploads: Option<(&Path, Arc<Room>)>,
-    ) -> Result<signals::Helpers, ServeError> {
-        for (number, endpoint) in self.uploads.clone().into_iter().enumerate() {
-            let Some((directory, room)) = uploads.clone() else { break };
-            let seat = self.take(usize::from(endpoint.0))?;
-            let directory = directory.to_path_buf();
-            let unique = RandomState::new().hash_one(number);
-            // What it leaves in the middle of a form is removed at the next start.
-            let _detached = helper::spawn(&format!("uploads-{number}"), seat, move || {
-                UploadWriter::new(directory, unique, room)
-            })
-            .map_err(ServeError::Thread)?;
-        }
-        for (number, endpoint) in self.files.clone().into_iter().enumerate() {
-            let seat = self.take(usize::from(endpoint.0))?;
-            // A file helper holds nothing that must be finished: it ends with the process.
-            let _detached = helper::spawn(&format!("files-{number}"), seat, FileHelper::new)
-                .map_err(ServeError::Thread)?;
-        }
-        for (number, endpoint) in self.names.clone().into_iter().enumerate() {
-            let seat = self.take(usize::from(endpoint.0))?;
-            let _detached = helper::spawn(&format!("names-{number}"), seat, || NameHelper)
-                .map_err(ServeError::Thread)?;
-        }
-        let mut writer: Option<JoinHandle<()>> = None;
-        if let (Some(endpoint), Some(target)) = (self.log, log) {
-            let seat = self.take(usize::from(endpoint.0))?;
-            let spawned = helper::spawn("log", seat, move || LogWriter::new(target));
-            writer = Some(spawned.map_err(ServeError::Thread)?);
-        }
-        Ok(signals::Helpers { log: self.log.zip(writer), control: self.schedulers })
-    }
-}
-
 fn launch_schedulers(
     data: &Arc<SiteData>,
     crew: &mut Crew,
-    listeners: listeners::DataListeners,
+    (listeners, store): (listeners::DataListeners, Option<Store>),
     inherited: &listeners::Inherited,
     descriptors: u64,
 ) -> Result<(Launched, Watch), ServeError> {
@@ -321,6 +230,9 @@ fn launch_schedulers(
             | u128::from(random.hash_one(!endpoint.0));
         let mut site = Site::open(Arc::clone(&data), helpers.clone(), unique)?;
         site.join_schedulers(endpoint, random.hash_one("channels"));
+        if let Some(store) = &store {
+            site.open_store(store.clone());
+        }
         site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
         let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
         let mut service = Connections::new(site, &data, log);

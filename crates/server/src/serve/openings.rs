@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Address, FetchRules};
+use config::{Address, Config, FetchRules, StoreSync};
 use pages::uploads;
+use store::Store;
 
 use super::error::ServeError;
 use crate::load::Source;
@@ -15,6 +16,24 @@ use crate::site_data::SiteData;
 pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
     uploads::hold(directory)
         .map_err(|error| ServeError::Uploads { path: directory.to_path_buf(), error })
+}
+
+/// Opens the store, if there is one, for so many schedulers.
+pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<Store>, ServeError> {
+    let Some(directory) = &config.store.path else { return Ok(None) };
+    let settings = store::Settings {
+        databases: config.store.all_databases(),
+        size: config.store.size,
+        // The writer looks for keys whose time is over.
+        readers: schedulers + 1,
+        sync: match config.store.sync {
+            StoreSync::Commit => store::Sync::Commit,
+            StoreSync::Interval | StoreSync::None => store::Sync::Later,
+        },
+        ..store::Settings::new(directory)
+    };
+    let failed = |failure| ServeError::Store { path: directory.clone(), failure };
+    Store::open(&settings).map(Some).map_err(failed)
 }
 
 /// What the sandbox leaves open.

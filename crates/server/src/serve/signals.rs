@@ -23,12 +23,14 @@ use super::settings::level_of;
 use super::watch::Watch;
 use crate::limits;
 use crate::load::Source;
-use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler};
+use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler, ToStoreWriter};
 use crate::site_data::SiteData;
 use pages::PageSet;
 
 /// Threads besides the schedulers.
 pub(super) struct Helpers {
+    /// The writer of the store.
+    pub(super) store: Option<(Endpoint, JoinHandle<()>)>,
     /// The log writer.
     pub(super) log: Option<(Endpoint, JoinHandle<()>)>,
     /// The number of the control scheduler's endpoint; schedulers are those before it.
@@ -156,6 +158,13 @@ fn drain(
     post.tell_control(ToControl::Stop);
     if let Some(control) = control {
         control.join().map_err(ServeError::Pollset)?;
+    }
+    if let Some((endpoint, writer)) = helpers.store {
+        post.send(endpoint, ToStoreWriter::Stop);
+        let joined = writer.join();
+        joined.map_err(|_| {
+            ServeError::Thread(io::Error::other("the writer of the store panicked"))
+        })?;
     }
     if let Some((endpoint, writer)) = helpers.log {
         post.send(endpoint, ToLogWriter::Stop);

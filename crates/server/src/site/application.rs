@@ -60,6 +60,7 @@ impl Site {
             refused: HashMap::default(),
             postponed: VecDeque::new(),
             uploads,
+            store: None,
             packer: Packer::default(),
             runner,
             channels,
@@ -174,6 +175,9 @@ impl Site {
         self.hear_channels(context);
         self.channels.end_turn(context);
         self.programs.end_turn(context);
+        if let Some(store) = &mut self.store {
+            store.end_turn(context);
+        }
     }
 
     /// The scheduler has ended.

@@ -17,4 +17,6 @@ pub struct Helpers {
     pub uploads: Vec<Endpoint>,
     /// The log writer, when there is an access log.
     pub log: Option<Endpoint>,
+    /// The writer of the store, when there is a store.
+    pub store: Option<Endpoint>,
 }

@@ -24,6 +24,7 @@ mod packer;
 mod page_fields;
 mod script;
 mod state;
+mod store_desk;
 mod talking;
 mod turn;
 mod upgraded;

@@ -395,6 +395,7 @@ mod tests {
                 names: Vec::new(),
                 uploads: Vec::new(),
                 log: None,
+                store: None,
             };
             let site = Site::open(Arc::clone(&data), helpers, 1).unwrap();
             let service = Connections::new(site, &data, None);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use channels::{ChannelStats, Channels};
+use config::DatabaseAccess;
 use config::route::RuleId;
 use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
@@ -17,10 +18,12 @@ use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
+use store::{Database, Store};
 
 use super::endpoints::Helpers;
 use super::orders::Programs;
 use super::packer::Packer;
+use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::{Refusal, Waiting};
 use crate::limits;
@@ -61,6 +64,8 @@ pub struct Site {
     pub(super) runner: Option<Box<Runner>>,
     /// The channels of this scheduler.
     pub(crate) channels: Channels,
+    /// The store, where there is one.
+    pub(crate) store: Option<Box<StoreDesk>>,
     /// Orders of programs that wait for something.
     pub(super) programs: Programs,
     /// What the connection whose request is being answered becomes.
@@ -136,6 +141,23 @@ impl Site {
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(self.channels.rulebook());
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
+    }
+
+    /// Who may read and write a database.
+    pub(crate) fn database_access(&self, database: Database) -> (DatabaseAccess, DatabaseAccess) {
+        self.data.database_accesses.get(usize::from(database.0)).copied().unwrap_or_default()
+    }
+
+    /// Who may read and write each database.
+    pub(crate) fn database_accesses(
+        &self,
+    ) -> impl Iterator<Item = (DatabaseAccess, DatabaseAccess)> {
+        self.data.database_accesses.iter().copied()
+    }
+
+    /// There is a store.
+    pub fn open_store(&mut self, store: Store) {
+        self.store = self.helpers.store.map(|writer| Box::new(StoreDesk::new(store, writer)));
     }
 
     /// The counters of channels.

@@ -127,7 +127,7 @@ pub(crate) fn stage_with(
 ) -> Stage<Connections> {
     Stage::new(setting, errands, |number, files: &[Endpoint]| {
         let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
-        let helpers = Helpers { schedulers: 1, files, names, uploads, log: None };
+        let helpers = Helpers { schedulers: 1, files, names, uploads, log: None, store: None };
         let site = Site::open(Arc::clone(&data), helpers, number as u128).unwrap();
         Connections::new(site, &data, None)
     })

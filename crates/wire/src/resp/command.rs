@@ -28,6 +28,18 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// For a client that has yet to show who it is.
+    #[must_use]
+    pub fn of_strangers() -> Self {
+        Self {
+            arguments: crate::limits::RESP_ARGUMENTS_OF_STRANGERS,
+            command: crate::limits::RESP_COMMAND_SIZE_OF_STRANGERS,
+            ..Self::default()
+        }
+    }
+}
+
 /// Why bytes are no command. What follows them cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {

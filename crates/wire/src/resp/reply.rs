@@ -56,6 +56,14 @@ pub fn write_null(out: &mut Vec<u8>, version: Version) {
     });
 }
 
+/// Nothing in the place of an array.
+pub fn write_null_array(out: &mut Vec<u8>, version: Version) {
+    out.extend_from_slice(match version {
+        Version::Two => b"*-1\r\n",
+        Version::Three => b"_\r\n",
+    });
+}
+
 /// The head of an array; so many parts follow.
 pub fn write_array(out: &mut Vec<u8>, parts: usize) {
     write_number(out, b'*', length(parts));
@@ -93,6 +101,8 @@ mod tests {
         assert_eq!(written(|out| write_bulk(out, b"he\r\nllo")), "$7\r\nhe\r\nllo\r\n");
         assert_eq!(written(|out| write_null(out, Version::Two)), "$-1\r\n");
         assert_eq!(written(|out| write_null(out, Version::Three)), "_\r\n");
+        assert_eq!(written(|out| write_null_array(out, Version::Two)), "*-1\r\n");
+        assert_eq!(written(|out| write_null_array(out, Version::Three)), "_\r\n");
         assert_eq!(written(|out| write_array(out, 2)), "*2\r\n");
         assert_eq!(written(|out| write_map(out, 2, Version::Two)), "*4\r\n");
         assert_eq!(written(|out| write_map(out, 2, Version::Three)), "%2\r\n");

@@ -11,12 +11,13 @@ use wire::resp::{
     write_simple,
 };
 
-use super::{After, Session, authentication, pubsub};
+use super::wording::{SHOWN_BYTES, shown};
+use super::{After, Session, authentication, keys, pubsub};
 use crate::message::Message;
 use crate::site::Site;
 
-/// Most bytes of a command's name that an error shows.
-const SHOWN_BYTES: usize = 128;
+/// Commands that are not about the store.
+const OTHERS: usize = 14;
 
 /// Runs one command.
 pub(super) fn run(
@@ -25,12 +26,21 @@ pub(super) fn run(
     site: &mut Site,
     context: &mut Context<'_, Message>,
 ) -> After {
+    let only_reads = session.version == Version::Two && session.subscriptions() > 0;
+    if let Some(known) = keys::find(command.argument(0))
+        && !only_reads
+        && !session.must_authenticate()
+    {
+        return keys::run(session, (command, known), site, context);
+    }
+    if !session.keys.has_answered() {
+        return After::Wait;
+    }
     let name = String::from_utf8_lossy(command.argument(0)).to_ascii_lowercase();
     if matches!(&*name, "post" | "host:") {
         // A page has made a browser speak HTTP to this port; what follows is not to be taken for commands.
         return After::End;
     }
-    let only_reads = session.version == Version::Two && session.subscriptions() > 0;
     if only_reads && !is_for_subscribers(&name) {
         let text = format!(
             "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
@@ -44,15 +54,31 @@ pub(super) fn run(
     }
     let out = context.output.buffer();
     let Some(range) = arity(&name) else {
+        session.keys.spoil();
         unknown(command, out);
         return After::More;
     };
     if !range.contains(&command.len()) {
+        session.keys.spoil();
         let text = format!("ERR wrong number of arguments for '{name}' command");
         write_error(out, &text);
         return After::More;
     }
-    match &*name {
+    if session.keys.is_in_transaction() && !matches!(&*name, "quit" | "reset") {
+        return keys::refuse(session, command, context);
+    }
+    perform(session, (command, &name), site, context)
+}
+
+/// Does what a command of the right form says.
+fn perform(
+    session: &mut Session,
+    (command, name): (&Command<'_>, &str),
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let out = context.output.buffer();
+    match name {
         "ping" => ping(session, command, out),
         "echo" => write_bulk(out, command.argument(1)),
         "hello" => hello(session, command, site, context),
@@ -62,6 +88,9 @@ pub(super) fn run(
         },
         "client" => client(session, command, out),
         // The documentation of commands, which redis-cli asks for when it starts: there is none to be had here.
+        "command" if command.argument(1).eq_ignore_ascii_case(b"count") => {
+            write_integer(out, i64::try_from(keys::names().count() + OTHERS).unwrap_or(i64::MAX));
+        }
         "command" => write_array(out, 0),
         "quit" => {
             write_simple(out, "OK");
@@ -71,14 +100,16 @@ pub(super) fn run(
             pubsub::reset(session, site);
             session.version = Version::Two;
             session.name.clear();
+            session.keys = keys::Dialog::default();
+            session.database = store::Database(0);
             session.lease.set_rights(Rights::Anybody);
             write_simple(out, "RESET");
         }
         "publish" => return pubsub::publish(session, command, site, context),
         "subscribe" | "psubscribe" => {
-            return pubsub::subscribe(session, command, &name, site, context);
+            return pubsub::subscribe(session, command, name, site, context);
         }
-        "unsubscribe" | "punsubscribe" => pubsub::unsubscribe(session, command, &name, site, out),
+        "unsubscribe" | "punsubscribe" => pubsub::unsubscribe(session, command, name, site, out),
         _ => return pubsub::about(session, command, site, out),
     }
     After::More
@@ -106,8 +137,6 @@ fn is_for_subscribers(name: &str) -> bool {
 
 /// As Redis says it, with the arguments that it shows.
 fn unknown(command: &Command<'_>, out: &mut Vec<u8>) {
-    let shown =
-        |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES)]).into_owned();
     let mut arguments = String::new();
     for argument in command.arguments_from(1) {
         if arguments.len() >= SHOWN_BYTES {

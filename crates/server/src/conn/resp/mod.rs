@@ -4,7 +4,9 @@
 
 mod authentication;
 mod commands;
+mod keys;
 mod pubsub;
+mod wording;
 
 use channels::{Rights, Subscription};
 use config::Authentication;
@@ -13,9 +15,11 @@ use runtime::clock::milliseconds;
 use runtime::limits::ENDPOINTS;
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
+use store::Database;
 use sys::socket::Peer;
 use wire::resp::{Command, Limits, Parser, Version, write_error};
 
+use self::keys::Dialog;
 use super::lease::Lease;
 use crate::message::Message;
 use crate::site::Site;
@@ -47,6 +51,12 @@ pub struct Session {
     verdicts: Vec<Result<(), String>>,
     /// Whether one is asked now.
     asks: bool,
+    /// The database of the store that its commands are about.
+    database: Database,
+    /// What it has asked the store.
+    keys: Dialog,
+    /// Whether it ends when the store has answered.
+    ends: bool,
 }
 
 /// What follows a command.
@@ -88,6 +98,9 @@ impl Session {
             before_waiting: None,
             verdicts: Vec::new(),
             asks: false,
+            database: Database(0),
+            keys: Dialog::default(),
+            ends: false,
         }
     }
 
@@ -103,9 +116,10 @@ impl Session {
         input: &[u8],
         context: &mut Context<'_, Message>,
     ) -> Progress {
-        let limits = Limits::default();
         let mut consumed = 0;
         loop {
+            let limits =
+                if self.must_authenticate() { Limits::of_strangers() } else { Limits::default() };
             if context.output_is_full() {
                 return Progress { consumed, next: Next::Park };
             }
@@ -139,18 +153,24 @@ impl Session {
                 for (_, subscription) in &self.channels {
                     site.channels.on_drained(std::slice::from_ref(subscription));
                 }
-                Next::Read
+                keys::go_on(self, site, context)
             }
             Event::Resumed if self.is_too_slow(site) => Next::Finish,
             Event::Resumed if self.is_dismissed(site) => Next::Finish,
-            Event::InputEnded | Event::Draining => Next::Finish,
+            Event::InputEnded | Event::Draining => {
+                self.ends = true;
+                keys::go_on(self, site, context)
+            }
             Event::Overloaded => {
                 write_error(context.output.buffer(), "ERR max memory reached");
                 Next::Linger
             }
-            Event::DeadlineReached if context.is_draining() => Next::Finish,
+            Event::DeadlineReached if context.is_draining() => {
+                self.ends = true;
+                keys::go_on(self, site, context)
+            }
             Event::DeadlineReached => self.on_deadline(site, context),
-            Event::Resumed | Event::PeerFinished => Next::Read,
+            Event::Resumed | Event::PeerFinished => keys::go_on(self, site, context),
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
         }
     }
@@ -191,6 +211,9 @@ impl Session {
 
     pub(super) fn on_close(self, site: &mut Site) {
         site.channels.forget(self.process);
+        if let Some(store) = &mut site.store {
+            store.forget(self.process);
+        }
         if self.asks {
             site.forget_question(self.process);
         }

@@ -1,0 +1,284 @@
+//! `[store]` and `[[database]]`: the key/value store, and who may read and write which database.
+//!
+//! Owns the keys of these sections. Never opens a file of the store.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::choice::choice;
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text, show_texts};
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, path, word};
+use super::{ChannelKeys, Config, Problems};
+use crate::limits;
+
+/// `[store]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreSettings {
+    /// Its directory; `None`: there is no store.
+    pub path: Option<PathBuf>,
+    /// The names of databases, beside the numbers 0 to 15.
+    pub databases: Vec<String>,
+    /// Bytes that its file may have.
+    pub size: u64,
+    /// When a write is on the disk.
+    pub sync: StoreSync,
+    /// The time between two writes to the disk where a write does not wait for it.
+    pub sync_interval: Duration,
+}
+
+/// When what was written is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreSync {
+    /// Before the write is answered.
+    Commit,
+    /// Within an interval.
+    Interval,
+    /// When the kernel likes.
+    None,
+}
+
+/// One `[[database]]`: the access of clients to a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DatabaseRules {
+    /// Its name or number.
+    pub name: String,
+    /// Who may read.
+    pub read: DatabaseAccess,
+    /// Who may write.
+    pub write: DatabaseAccess,
+}
+
+/// The access of clients to a database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DatabaseAccess {
+    /// Every client.
+    #[default]
+    Open,
+    /// Clients that show a key of the server.
+    Key,
+    /// No client.
+    None,
+}
+
+impl Default for StoreSettings {
+    fn default() -> Self {
+        Self {
+            path: None,
+            databases: Vec::new(),
+            size: limits::STORE_SIZE,
+            sync: StoreSync::Commit,
+            sync_interval: limits::STORE_SYNC_INTERVAL,
+        }
+    }
+}
+
+impl StoreSettings {
+    /// The names of all databases in the order of their numbers: 0 to 15 first.
+    #[must_use]
+    pub fn all_databases(&self) -> Vec<String> {
+        let numbers = (0..limits::STORE_NUMBERED).map(|number| number.to_string());
+        numbers.chain(self.databases.iter().cloned()).collect()
+    }
+}
+
+const SYNC: [(&str, StoreSync); 3] =
+    [("commit", StoreSync::Commit), ("interval", StoreSync::Interval), ("none", StoreSync::None)];
+
+const ACCESSES: [(&str, DatabaseAccess); 3] =
+    [("open", DatabaseAccess::Open), ("key", DatabaseAccess::Key), ("none", DatabaseAccess::None)];
+
+/// The rules that are read or shown: the rows lead into a configuration, of which they alone are used.
+fn rules(config: &mut Config) -> &mut DatabaseRules {
+    if config.databases.is_empty() {
+        config.databases.push(DatabaseRules::default());
+    }
+    &mut config.databases[0]
+}
+
+/// Reads all `[[database]]`, in their order.
+pub(super) fn read_databases(
+    top: &Section<'_>,
+    store: &StoreSettings,
+    keys: &ChannelKeys,
+    base: &Path,
+    problems: &mut Problems,
+) -> Vec<DatabaseRules> {
+    let known = store.all_databases();
+    let mut all: Vec<DatabaseRules> = Vec::new();
+    for section in &top.sections("database", &DATABASE, problems) {
+        let Some(item) = section.item("name") else {
+            problems.at(section.offset, "[[database]] has no `name`; write \"cards\"");
+            continue;
+        };
+        let before = problems.len();
+        let mut config = Config::defaults("", base);
+        section.apply(&mut config, base, problems);
+        let read = rules(&mut config).clone();
+        if problems.len() != before {
+            continue;
+        }
+        if !known.contains(&read.name) {
+            let why =
+                format!("there is no database \"{}\"; add it to `databases` in [store]", read.name);
+            problems.at(item.offset, why);
+        } else if all.iter().any(|other| other.name == read.name) {
+            problems
+                .at(item.offset, format!("the database \"{}\" has a section already", read.name));
+        }
+        for (key, access) in [("read", read.read), ("write", read.write)] {
+            if access == DatabaseAccess::Key && keys.api_keys.is_none() {
+                let offset = section.item(key).map_or(section.offset, |item| item.offset);
+                let why = format!("`{key}` needs keys; add `api_keys = \"FILE\"` to [channels]");
+                problems.at(offset, why);
+            }
+        }
+        all.push(read);
+    }
+    all
+}
+
+/// The name of a database: it stands in paths and commands.
+fn database_name(item: &Item<'_>) -> Result<String, String> {
+    let name = borrowed_text(item, "text")?;
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if name.is_empty() || name.len() > limits::STORE_NAME_SIZE || !name.bytes().all(is_part) {
+        return Err(cannot_be(item, name, "a name has letters, digits, `-`, `_` and `.`"));
+    }
+    if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(cannot_be(item, name, "numbers are names already, from 0 to 15"));
+    }
+    Ok(name.to_owned())
+}
+
+pub(super) static STORE: SectionKeys = SectionKeys {
+    name: "[store]",
+    own: &[
+        Key {
+            name: "path",
+            value: Value::Own {
+                takes: "path of a directory",
+                read: |config, item, reading| {
+                    config.store.path = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.store.path.as_ref().map(|path| show_text(path.display())),
+            },
+            absent: Absent::Words("there is no store"),
+            change: Change::Restart,
+            text: "The directory of the [store](store.md), outside of what is served. It is made where it is not there, for the server's user alone.",
+        },
+        Key {
+            name: "databases",
+            value: Value::Own {
+                takes: "list of names",
+                read: |config, item, reading| {
+                    let names = item.list(reading.problems, database_name)?;
+                    if names.len() > limits::STORE_DATABASES {
+                        let why =
+                            format!("at most {} databases have a name", limits::STORE_DATABASES);
+                        return Err(why);
+                    }
+                    config.store.databases = names;
+                    Ok(())
+                },
+                show: |config| Some(show_texts(&config.store.databases)),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The names of databases, such as `[\"cards\"]`. Those with the names `0` to `15` are always there.",
+        },
+        Key {
+            name: "size",
+            value: Value::Size(
+                |config| &mut config.store.size,
+                limits::STORE_SIZE_MIN..=limits::STORE_SIZE_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How large the file of the store may become; so much address space is reserved, and no disk. A write for which there is no room is \
+             answered with an error; reading and deleting go on.",
+        },
+        Key {
+            name: "sync",
+            value: Value::Own {
+                takes: "`\"commit\"`, `\"interval\"` or `\"none\"`",
+                read: |config, item, _| {
+                    config.store.sync = choice(item, &SYNC)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&SYNC, &config.store.sync),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "When a write is on the disk: before it is answered, within `sync_interval`, or when the kernel likes. The end of the server loses \
+             nothing with any of them, not even `kill -9`. [What a power failure loses](store.md#durability).",
+        },
+        Key {
+            name: "sync_interval",
+            value: Value::Deadline(|config| &mut config.store.sync_interval),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The time between two writes to the disk with `sync = \"interval\"`.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+pub(super) static DATABASE: SectionKeys = SectionKeys {
+    name: "[[database]]",
+    own: &[
+        Key {
+            name: "name",
+            value: Value::Own {
+                takes: "text",
+                read: |config, item, _| {
+                    rules(config).name = word(item)?;
+                    Ok(())
+                },
+                show: |config| config.databases.first().map(|rules| show_text(&rules.name)),
+            },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "The database that this section is for: one of `databases` in `[store]`, or `\"0\"` to `\"15\"`. Every client of RESP may read and \
+             write a database without a section.",
+        },
+        Key {
+            name: "read",
+            value: Value::Own {
+                takes: "`\"open\"`, `\"key\"` or `\"none\"`",
+                read: |config, item, _| {
+                    rules(config).read = choice(item, &ACCESSES)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&ACCESSES, &shown(config).read),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Who may read: every client, clients that show a key of `api_keys` in `[channels]`, or none.",
+        },
+        Key {
+            name: "write",
+            value: Value::Own {
+                takes: "`\"open\"`, `\"key\"` or `\"none\"`",
+                read: |config, item, _| {
+                    rules(config).write = choice(item, &ACCESSES)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&ACCESSES, &shown(config).write),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Who may write: every client, clients that show a key of `api_keys` in `[channels]`, or none.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+/// As they are when they are shown.
+fn shown(config: &Config) -> DatabaseRules {
+    config.databases.first().cloned().unwrap_or_default()
+}

@@ -1,0 +1,233 @@
+//! The commands of Redis that read and write the store.
+//!
+//! Owns the order of replies: a command behind one that waits for the writer is answered after it. What a command asks of the store is in
+//! `request`, how its outcome is told in `reply`.
+
+mod about;
+mod access;
+mod awaited;
+mod dialog;
+mod known;
+mod listing;
+mod reply;
+mod request;
+mod transaction;
+
+use runtime::service::{Context, Next};
+use store::{Database, Failure, Order, Step};
+use wire::resp::{Command, write_array, write_bulk, write_error, write_null, write_simple};
+
+use self::access::may;
+use self::awaited::Awaited;
+pub(super) use self::dialog::Dialog;
+use self::dialog::reply_behind;
+use self::known::{Known, Verb};
+pub(super) use self::known::{find, names};
+use self::request::Request;
+pub(super) use self::transaction::refuse;
+use super::{After, Session};
+use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE};
+use crate::message::Message;
+use crate::site::Site;
+
+/// Runs a command that is known.
+pub(super) fn run(
+    session: &mut Session,
+    (command, known): (&Command<'_>, &Known),
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    if session.keys.awaits(RESP_AWAITED, RESP_AWAITED_SIZE) {
+        return After::Wait;
+    }
+    if !known.arguments.contains(&command.len()) {
+        session.keys.spoil();
+        let name = String::from_utf8_lossy(command.argument(0)).to_ascii_lowercase();
+        return say_error(
+            session,
+            context,
+            &format!("ERR wrong number of arguments for '{name}' command"),
+        );
+    }
+    if site.store.is_none() {
+        let text = "ERR there is no store; start the server with --store DIR";
+        return say_error(session, context, text);
+    }
+    if let Some(need) = known.need
+        && let Err(text) = may(session, need, site)
+    {
+        session.keys.spoil();
+        return say_error(session, context, text);
+    }
+    match known.verb {
+        Verb::Get if session.keys.answers_now() => get(session, command, site, context),
+        Verb::MGet if session.keys.answers_now() => get_many(session, command, site, context),
+        Verb::Keys => listing::run(session, command, site, context),
+        Verb::Select | Verb::Info | Verb::Config if session.keys.is_in_transaction() => {
+            transaction::refuse(session, command, context)
+        }
+        Verb::Select => select(session, command, site, context),
+        Verb::Info => about::info(session, command, site, context),
+        Verb::Config => about::config(session, command, context),
+        Verb::Multi | Verb::Exec | Verb::Discard | Verb::Watch | Verb::Unwatch => {
+            transaction::run(session, (command, known.verb), site, context)
+        }
+        _ => ask(session, (command, known.verb), site, context),
+    }
+}
+
+/// Says something in its turn.
+fn say(
+    session: &mut Session,
+    context: &mut Context<'_, Message>,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> After {
+    reply_behind(&mut session.keys, context.output.buffer(), write);
+    After::More
+}
+
+fn say_error(session: &mut Session, context: &mut Context<'_, Message>, text: &str) -> After {
+    say(session, context, |out| write_error(out, text))
+}
+
+fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
+    // The code by which clients of Redis know that writing fails and reading does not.
+    let code = match failure {
+        Failure::Full | Failure::DiskFull => "OOM",
+        Failure::TooManyReaders | Failure::Storage(_) => "ERR",
+    };
+    write_error(out, &format!("{code} {failure}"));
+}
+
+/// The usual command, without a copy of the value.
+fn get(
+    session: &Session,
+    command: &Command<'_>,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let Some(store) = &mut site.store else { return After::More };
+    let now_ms = context.now.unix_ms();
+    let out = context.output.buffer();
+    let snapshot = store.snapshot();
+    match snapshot.and_then(|snapshot| snapshot.get(session.database, command.argument(1), now_ms))
+    {
+        Ok(Some(record)) => write_bulk(out, record.bytes),
+        Ok(None) => write_null(out, session.version),
+        Err(failure) => write_failure(out, &failure),
+    }
+    After::More
+}
+
+fn get_many(
+    session: &Session,
+    command: &Command<'_>,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let Some(store) = &mut site.store else { return After::More };
+    let now_ms = context.now.unix_ms();
+    let out = context.output.buffer();
+    let begin = out.len();
+    write_array(out, command.len() - 1);
+    for key in command.arguments_from(1) {
+        let snapshot = store.snapshot();
+        match snapshot.and_then(|snapshot| snapshot.get(session.database, key, now_ms)) {
+            Ok(Some(record)) => write_bulk(out, record.bytes),
+            Ok(None) => write_null(out, session.version),
+            Err(failure) => {
+                out.truncate(begin);
+                write_failure(out, &failure);
+                break;
+            }
+        }
+    }
+    After::More
+}
+
+/// A command that is one step: answered from the snapshot, put into a transaction, or sent to the writer.
+fn ask(
+    session: &mut Session,
+    (command, verb): (&Command<'_>, Verb),
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let now_ms = context.now.unix_ms();
+    let request = request::read(verb, command, now_ms);
+    if session.keys.is_in_transaction() {
+        return transaction::queue(session, request, context);
+    }
+    let Request { step, shape } = match request {
+        Ok(request) => request,
+        Err(text) => return say_error(session, context, &text),
+    };
+    let database = session.database;
+    let Some(store) = &mut site.store else { return After::More };
+    if let (Step::Query(query), true) = (&step, session.keys.answers_now()) {
+        let outcome =
+            store.snapshot().and_then(|snapshot| snapshot.answer(database, query, now_ms));
+        let out = context.output.buffer();
+        match outcome {
+            Ok(outcome) => shape.write(&outcome, (session.version, now_ms), out),
+            Err(failure) => write_failure(out, &failure),
+        }
+        return After::More;
+    }
+    if !store.has_room(session.process) {
+        return After::Wait;
+    }
+    let databases = store.store().databases().len();
+    let order = match step {
+        Step::Change(store::Change::Clear) if verb == Verb::FlushAll => Order {
+            conditions: Vec::new(),
+            steps: (0..databases).map(|number| (Database(number as u8), step.clone())).collect(),
+        },
+        step => Order { conditions: Vec::new(), steps: vec![(database, step)] },
+    };
+    session.keys.expect(Awaited::Step(shape), order.size());
+    store.order(session.process, order);
+    After::More
+}
+
+/// `SELECT number` or, beyond Redis, `SELECT name`.
+fn select(
+    session: &mut Session,
+    command: &Command<'_>,
+    site: &Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let wanted = String::from_utf8_lossy(command.argument(1));
+    let databases = site.store.as_ref().map_or(&[][..], |store| store.store().databases());
+    match databases.iter().position(|name| *name == *wanted) {
+        Some(number) => {
+            session.database = Database(number as u8);
+            say(session, context, |out| write_simple(out, "OK"))
+        }
+        None if wanted.parse::<i64>().is_ok() => {
+            say_error(session, context, "ERR DB index is out of range")
+        }
+        None => say_error(session, context, &format!("ERR there is no database '{wanted}'")),
+    }
+}
+
+/// The writer has answered: what was waited for is told. Gives what the process does next.
+pub(super) fn go_on(
+    session: &mut Session,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> Next {
+    let Some(store) = &mut site.store else { return Next::Read };
+    if !session.keys.is_empty() {
+        let told = (session.version, context.now.unix_ms());
+        for executed in store.take(session.process) {
+            session.keys.tell(executed, told, context.output.buffer());
+        }
+        if session.keys.answers_now() {
+            store.forget(session.process);
+        }
+    }
+    if !session.keys.answers_now() && session.ends {
+        return Next::Park;
+    }
+    if session.ends { Next::Finish } else { Next::Read }
+}

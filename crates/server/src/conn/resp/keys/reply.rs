@@ -1,0 +1,169 @@
+//! How the outcome of a step is told to a client of Redis.
+//!
+//! Owns the replies. Never asks the store anything.
+
+use channels::fits_glob;
+use store::{Entry, Misuse, Outcome, Remaining};
+use wire::resp::{
+    Version, write_array, write_bulk, write_error, write_integer, write_null, write_simple,
+};
+
+/// The reply that a command has.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    /// `OK`.
+    Ok,
+    /// `OK`, or null where the change was not made.
+    OkOrNull,
+    /// The value that was there before, or null.
+    Old,
+    /// 1 where the change was made, else 0.
+    Flag,
+    /// A number.
+    Number,
+    /// A value, or null.
+    Bulk,
+    /// Values.
+    Bulks,
+    /// How long a key is there.
+    Left(Unit),
+    /// When a key ends.
+    End(Unit),
+    /// The name of a kind.
+    Type,
+    /// A part of a value, from and to a byte, from its end where negative.
+    Range(i64, i64),
+    /// A page of a scan, of the keys that fit.
+    Scan(Option<Box<[u8]>>),
+}
+
+/// The unit of a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Seconds,
+    Milliseconds,
+}
+
+impl Shape {
+    /// Writes the reply. `told` is how and when: the version of the protocol, and the time.
+    pub(super) fn write(
+        &self,
+        outcome: &Outcome,
+        (version, now_ms): (Version, u64),
+        out: &mut Vec<u8>,
+    ) {
+        match (self, outcome) {
+            (_, Outcome::Misuse(misuse)) => write_error(out, &text(*misuse)),
+            (Self::Ok, _) => write_simple(out, "OK"),
+            (Self::OkOrNull, Outcome::Put(true, _)) => write_simple(out, "OK"),
+            (Self::OkOrNull, _) => write_null(out, version),
+            (Self::Old, Outcome::Put(_, entry)) | (Self::Bulk, Outcome::Value(entry)) => {
+                write_entry(out, entry.as_ref(), version);
+            }
+            (Self::Flag, Outcome::Put(made, _) | Outcome::Made(made)) => {
+                write_integer(out, i64::from(*made));
+            }
+            (Self::Number, Outcome::Number(number)) => write_integer(out, *number),
+            (Self::Bulks, Outcome::Values(entries)) => {
+                write_array(out, entries.len());
+                for entry in entries {
+                    write_entry(out, entry.as_ref(), version);
+                }
+            }
+            (Self::Left(unit), Outcome::Remaining(remaining)) => {
+                write_integer(out, time(*remaining, *unit, now_ms));
+            }
+            (Self::End(unit), Outcome::Remaining(remaining)) => {
+                write_integer(out, time(*remaining, *unit, 0));
+            }
+            (Self::Type, Outcome::Kind(kind)) => {
+                write_simple(out, if kind.is_some() { "string" } else { "none" });
+            }
+            (Self::Range(first, last), Outcome::Value(entry)) => {
+                let bytes = entry.as_ref().map_or(&b""[..], |entry| &entry.bytes);
+                write_bulk(out, part(bytes, *first, *last));
+            }
+            (Self::Scan(pattern), Outcome::Scanned(page, next)) => {
+                let fits =
+                    |key: &[u8]| pattern.as_ref().is_none_or(|pattern| fits_glob(pattern, key));
+                let keys: Vec<_> = page.keys.iter().filter(|(key, _)| fits(key)).collect();
+                write_array(out, 2);
+                write_bulk(out, next.to_string().as_bytes());
+                write_array(out, keys.len());
+                for (key, _) in keys {
+                    write_bulk(out, key);
+                }
+            }
+            (shape, outcome) => {
+                write_error(out, &format!("ERR {outcome:?} is no outcome of {shape:?}"))
+            }
+        }
+    }
+}
+
+fn write_entry(out: &mut Vec<u8>, entry: Option<&Entry>, version: Version) {
+    match entry {
+        Some(entry) => write_bulk(out, &entry.bytes),
+        None => write_null(out, version),
+    }
+}
+
+fn text(misuse: Misuse) -> String {
+    match misuse {
+        Misuse::ValueSize => "ERR string exceeds maximum allowed size (16 MiB)".to_owned(),
+        misuse => format!("ERR {misuse}"),
+    }
+}
+
+/// As Redis rounds it; -2 for no key, -1 for no end.
+fn time(remaining: Remaining, unit: Unit, now_ms: u64) -> i64 {
+    let left_ms = match remaining {
+        Remaining::Missing => return -2,
+        Remaining::Endless => return -1,
+        Remaining::Until(end_ms) => end_ms.saturating_sub(now_ms),
+    };
+    let left = match unit {
+        Unit::Milliseconds => left_ms,
+        Unit::Seconds => left_ms.saturating_add(500) / 1000,
+    };
+    i64::try_from(left).unwrap_or(i64::MAX)
+}
+
+/// The bytes from the first to the last, both included; negative ones count from the end.
+fn part(bytes: &[u8], first: i64, last: i64) -> &[u8] {
+    let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+    let place = |at: i64| if at < 0 { at.saturating_add(length).max(0) } else { at };
+    if first < 0 && last < 0 && first > last {
+        return b"";
+    }
+    let (first, last) = (place(first), place(last).min(length - 1));
+    let range = usize::try_from(first).ok().zip(usize::try_from(last + 1).ok());
+    range.and_then(|(first, end)| bytes.get(first..end)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_cut_as_redis_cuts_them() {
+        for (first, last, expected) in [
+            (0, 3, "This"),
+            (-3, -1, "ing"),
+            (0, -1, "This is a string"),
+            (10, 100, "string"),
+            (5, 4, ""),
+            (-1, -3, ""),
+            (-100, 1, "Th"),
+            (100, 200, ""),
+            (i64::MIN, i64::MAX, "This is a string"),
+        ] {
+            assert_eq!(
+                part(b"This is a string", first, last),
+                expected.as_bytes(),
+                "{first} {last}"
+            );
+        }
+        assert_eq!(part(b"", 0, -1), b"");
+    }
+}

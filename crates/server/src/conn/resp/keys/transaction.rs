@@ -1,0 +1,160 @@
+//! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`: several commands as one, if what was read before is still so.
+//!
+//! Owns the commands that wait for `EXEC`. The writer executes them as one order.
+
+use runtime::service::Context;
+use store::{Condition, Order};
+use wire::resp::{Command, write_error, write_simple};
+
+use super::super::wording::shown;
+use super::awaited::{Awaited, Part, Transaction};
+use super::known::Verb;
+use super::request::Request;
+use super::{After, Session, say, say_error, write_failure};
+use crate::limits::{RESP_TRANSACTION_SIZE, RESP_WATCHED};
+use crate::message::Message;
+use crate::site::Site;
+
+pub(super) fn run(
+    session: &mut Session,
+    (command, verb): (&Command<'_>, Verb),
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let is_in = session.keys.is_in_transaction();
+    match (verb, is_in) {
+        (Verb::Multi, true) => say_error(session, context, "ERR MULTI calls can not be nested"),
+        (Verb::Multi, false) => {
+            session.keys.begin_transaction();
+            say(session, context, |out| write_simple(out, "OK"))
+        }
+        (Verb::Exec, false) => say_error(session, context, "ERR EXEC without MULTI"),
+        (Verb::Exec, true) => execute(session, site, context),
+        (Verb::Discard, false) => say_error(session, context, "ERR DISCARD without MULTI"),
+        (Verb::Discard, true) => {
+            session.keys.end_transaction();
+            say(session, context, |out| write_simple(out, "OK"))
+        }
+        (Verb::Watch, true) => say_error(session, context, "ERR WATCH inside MULTI is not allowed"),
+        (Verb::Watch, false) => watch(session, command, site, context),
+        (_, true) => {
+            // The keys are watched until `EXEC` in any case.
+            queue_said(session, context, |out| write_simple(out, "OK"))
+        }
+        (_, false) => {
+            session.keys.unwatch();
+            say(session, context, |out| write_simple(out, "OK"))
+        }
+    }
+}
+
+fn said(write: impl FnOnce(&mut Vec<u8>)) -> Part {
+    let mut bytes = Vec::new();
+    write(&mut bytes);
+    Part::Said(bytes)
+}
+
+/// Keeps a command for `EXEC` whose reply is known.
+pub(super) fn queue_said(
+    session: &mut Session,
+    context: &mut Context<'_, Message>,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> After {
+    let Some(transaction) = session.keys.transaction() else { return After::More };
+    transaction.add(said(write));
+    queued(session, context)
+}
+
+/// Keeps a command for `EXEC`.
+pub(super) fn queue(
+    session: &mut Session,
+    request: Result<Request, String>,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let database = session.database;
+    let Some(transaction) = session.keys.transaction() else { return After::More };
+    let part = match request {
+        Ok(Request { step, shape }) => {
+            transaction.size += step.size();
+            transaction.steps.push((database, step));
+            Part::Outcome(shape)
+        }
+        Err(text) => said(|out| write_error(out, &text)),
+    };
+    transaction.add(part);
+    queued(session, context)
+}
+
+fn queued(session: &mut Session, context: &mut Context<'_, Message>) -> After {
+    let Some(transaction) = session.keys.transaction() else { return After::More };
+    if transaction.size > RESP_TRANSACTION_SIZE {
+        *transaction = Transaction { is_spoilt: true, ..Transaction::default() };
+        return say_error(session, context, "ERR the transaction is too large");
+    }
+    say(session, context, |out| write_simple(out, "QUEUED"))
+}
+
+fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Message>) -> After {
+    let Some(store) = &mut site.store else { return After::More };
+    if !store.has_room(session.process) {
+        return After::Wait;
+    }
+    let Some((transaction, conditions)) = session.keys.end_transaction() else {
+        return After::More;
+    };
+    if transaction.is_spoilt {
+        let text = "EXECABORT Transaction discarded because of previous errors.";
+        return say_error(session, context, text);
+    }
+    let order = Order { conditions, steps: transaction.steps };
+    session.keys.expect(Awaited::Transaction(transaction.parts), order.size());
+    store.order(session.process, order);
+    After::More
+}
+
+/// Notes the versions of keys. It waits for what the client has written before.
+fn watch(
+    session: &mut Session,
+    command: &Command<'_>,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    if !session.keys.has_answered() {
+        return After::Wait;
+    }
+    let Some(store) = &mut site.store else { return After::More };
+    let (database, now_ms) = (session.database, context.now.unix_ms());
+    let out = context.output.buffer();
+    if session.keys.watched().len() + command.len() > RESP_WATCHED {
+        session.keys.unwatch();
+        write_error(out, "ERR too many keys are watched; all of them are forgotten");
+        return After::More;
+    }
+    for key in command.arguments_from(1) {
+        let found = store.snapshot().and_then(|snapshot| snapshot.get(database, key, now_ms));
+        match found {
+            Ok(record) => {
+                let version = record.map_or(0, |record| record.version);
+                session.keys.watched().push(Condition { database, key: key.into(), version });
+            }
+            Err(failure) => {
+                session.keys.unwatch();
+                write_failure(out, &failure);
+                return After::More;
+            }
+        }
+    }
+    write_simple(out, "OK");
+    After::More
+}
+
+/// A command that is not for transactions: `EXEC` will be refused.
+pub(in super::super) fn refuse(
+    session: &mut Session,
+    command: &Command<'_>,
+    context: &mut Context<'_, Message>,
+) -> After {
+    session.keys.spoil();
+    let name = shown(command.argument(0)).to_ascii_uppercase();
+    say_error(session, context, &format!("ERR {name} is not allowed in transactions"))
+}

@@ -1,0 +1,137 @@
+//! The threads of a server: which there are, and the mailbox of each.
+//!
+//! Owns the order of the endpoints. Starts the helpers; schedulers are launched elsewhere.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use config::StoreSettings;
+use pages::fetch::NameHelper;
+use pages::uploads::{Room, UploadWriter};
+use runtime::helper;
+use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
+use store::Store;
+
+use super::error::ServeError;
+use super::signals;
+use crate::file_helper::FileHelper;
+use crate::limits;
+use crate::log_writer::{LogTarget, LogWriter};
+use crate::message::Message;
+use crate::site::Helpers;
+use crate::store_writer::StoreWriter;
+
+/// What a server needs threads for.
+pub(super) struct Wanted<'w> {
+    pub(super) schedulers: usize,
+    pub(super) log: Option<&'w LogTarget>,
+    pub(super) upload_helpers: usize,
+    pub(super) store: Option<&'w Store>,
+}
+
+/// The endpoints and their seats: schedulers first, then control, file, name and upload helpers, log writer, store writer, main.
+pub(super) struct Crew {
+    pub(super) schedulers: usize,
+    pub(super) log: Option<Endpoint>,
+    store: Option<Endpoint>,
+    files: Vec<Endpoint>,
+    names: Vec<Endpoint>,
+    uploads: Vec<Endpoint>,
+    seats: Vec<Option<Seat<Message>>>,
+}
+
+impl Crew {
+    pub(super) fn plan(wanted: &Wanted<'_>) -> Result<Self, ServeError> {
+        let schedulers = wanted.schedulers;
+        let mut roles = vec![Role::Scheduler; schedulers + 1];
+        let mut helper = || {
+            roles.push(Role::Helper);
+            Endpoint(u16::try_from(roles.len() - 1).unwrap_or(u16::MAX))
+        };
+        let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
+        let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
+        let uploads = (0..wanted.upload_helpers).map(|_| helper()).collect();
+        let log = wanted.log.map(|_| helper());
+        let store = wanted.store.map(|_| helper());
+        // The main thread has to reach the log writer, and helpers do not reach each other.
+        roles.push(Role::Scheduler);
+        let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
+        let seats = seats.into_iter().map(Some).collect();
+        Ok(Self { schedulers, log, store, files, names, uploads, seats })
+    }
+
+    fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
+        let seat = self.seats.get_mut(endpoint).and_then(Option::take);
+        seat.ok_or_else(|| ServeError::Mailboxes(io::Error::other("a seat was taken twice")))
+    }
+
+    pub(super) fn of_schedulers(&mut self) -> Result<Vec<Seat<Message>>, ServeError> {
+        (0..self.schedulers).map(|number| self.take(number)).collect()
+    }
+
+    pub(super) fn control(&mut self) -> Result<Seat<Message>, ServeError> {
+        self.take(self.schedulers)
+    }
+
+    pub(super) fn main(&mut self) -> Result<Seat<Message>, ServeError> {
+        self.take(self.seats.len() - 1)
+    }
+
+    pub(super) fn helpers(&self) -> Helpers {
+        Helpers {
+            schedulers: u16::try_from(self.schedulers).unwrap_or(u16::MAX),
+            files: self.files.clone(),
+            names: self.names.clone(),
+            uploads: self.uploads.clone(),
+            log: self.log,
+            store: self.store,
+        }
+    }
+
+    pub(super) fn start_helpers(
+        &mut self,
+        log: Option<LogTarget>,
+        store: Option<(Store, StoreSettings)>,
+        uploads: Option<(&Path, Arc<Room>)>,
+    ) -> Result<signals::Helpers, ServeError> {
+        for (number, endpoint) in self.uploads.clone().into_iter().enumerate() {
+            let Some((directory, room)) = uploads.clone() else { break };
+            let seat = self.take(usize::from(endpoint.0))?;
+            let directory = directory.to_path_buf();
+            let unique = RandomState::new().hash_one(number);
+            // What it leaves in the middle of a form is removed at the next start.
+            let _detached = helper::spawn(&format!("uploads-{number}"), seat, move || {
+                UploadWriter::new(directory, unique, room)
+            })
+            .map_err(ServeError::Thread)?;
+        }
+        for (number, endpoint) in self.files.clone().into_iter().enumerate() {
+            let seat = self.take(usize::from(endpoint.0))?;
+            // A file helper holds nothing that must be finished: it ends with the process.
+            let _detached = helper::spawn(&format!("files-{number}"), seat, FileHelper::new)
+                .map_err(ServeError::Thread)?;
+        }
+        for (number, endpoint) in self.names.clone().into_iter().enumerate() {
+            let seat = self.take(usize::from(endpoint.0))?;
+            let _detached = helper::spawn(&format!("names-{number}"), seat, || NameHelper)
+                .map_err(ServeError::Thread)?;
+        }
+        let mut writer: Option<JoinHandle<()>> = None;
+        if let (Some(endpoint), Some(target)) = (self.log, log) {
+            let seat = self.take(usize::from(endpoint.0))?;
+            let spawned = helper::spawn("log", seat, move || LogWriter::new(target));
+            writer = Some(spawned.map_err(ServeError::Thread)?);
+        }
+        let mut stores: Option<JoinHandle<()>> = None;
+        if let (Some(endpoint), Some((store, settings))) = (self.store, store) {
+            let seat = self.take(usize::from(endpoint.0))?;
+            let spawned = helper::spawn("store", seat, move || StoreWriter::new(&store, &settings));
+            stores = Some(spawned.map_err(ServeError::Thread)?);
+        }
+        let (log, store) = (self.log.zip(writer), self.store.zip(stores));
+        Ok(signals::Helpers { log, store, control: self.schedulers })
+    }
+}

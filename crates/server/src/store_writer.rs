@@ -1,0 +1,147 @@
+//! The writer of the store: the one thread that changes it.
+//!
+//! Owns when it commits: all orders that wait, of all schedulers, are one transaction (a group commit). The wait for the disk is its own.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use config::{StoreSettings, StoreSync};
+use runtime::diagnostic::{self, Level};
+use runtime::helper::{Handle, Onward, send_patiently};
+use runtime::mailbox::{Endpoint, Mailbox};
+use store::limits::EXPIRED_LOOK;
+use store::{Failure, Order, Store, Writer};
+
+use crate::limits::STORE_COMMIT_SIZE;
+use crate::message::{Message, Orders, ToScheduler, ToStoreWriter};
+
+/// The writer of the store.
+pub(crate) struct StoreWriter {
+    writer: Writer,
+    /// The time between two waits for the disk where a commit does not wait for it.
+    interval: Option<Duration>,
+    /// Messages of orders that are not executed, with the schedulers that sent them.
+    waiting: Vec<(Endpoint, Box<Orders>)>,
+    waiting_bytes: usize,
+    /// When keys whose time is over are next looked for.
+    next_look: Instant,
+    /// When commits are next written to the disk; `None` where all are.
+    next_sync: Option<Instant>,
+    /// Whether the last attempt failed: what goes on failing is told once.
+    fails: bool,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a helper thread has a clock of its own")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a helper thread has a clock of its own")]
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, runtime::clock::milliseconds)
+}
+
+impl StoreWriter {
+    /// The writer of this store.
+    pub(crate) fn new(store: &Store, settings: &StoreSettings) -> Self {
+        Self {
+            writer: store.writer(),
+            interval: (settings.sync == StoreSync::Interval).then_some(settings.sync_interval),
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            next_look: now(),
+            next_sync: None,
+            fails: false,
+        }
+    }
+
+    /// Executes all orders that wait, and answers them.
+    fn execute(&mut self, mailbox: &mut Mailbox<Message>) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        self.waiting_bytes = 0;
+        let now_ms = self.waiting.iter().map(|(_, orders)| orders.now_ms).max().unwrap_or(0);
+        let mut all: Vec<Order> = Vec::new();
+        let mut receivers = Vec::with_capacity(self.waiting.len());
+        for (from, orders) in self.waiting.drain(..) {
+            let Orders { processes, orders, .. } = *orders;
+            all.extend(orders);
+            receivers.push((from, processes));
+        }
+        let mut executed = self.writer.execute(&all, now_ms).into_iter();
+        if let (Some(interval), None) = (self.interval, self.next_sync) {
+            self.next_sync = Some(now() + interval);
+        }
+        for (from, processes) in receivers {
+            let stored = processes.into_iter().zip(executed.by_ref()).collect();
+            // A scheduler has two messages under way at most, so its mailbox has room.
+            let _nobody_turns =
+                send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());
+        }
+    }
+
+    /// What is due by the clock: keys whose time is over, and the disk. Gives how long nothing is.
+    fn tend(&mut self) -> Duration {
+        let mut done = Ok(());
+        let mut rest = self.next_look.saturating_duration_since(now());
+        if rest.is_zero() {
+            let deleted = self.writer.delete_expired(unix_ms());
+            rest = if deleted == Ok(true) { Duration::ZERO } else { EXPIRED_LOOK };
+            self.next_look = now() + rest;
+            done = deleted.map(drop);
+        }
+        if let Some(next) = self.next_sync {
+            let left = next.saturating_duration_since(now());
+            if left.is_zero() {
+                self.next_sync = None;
+                done = done.and(self.writer.sync());
+            } else {
+                rest = rest.min(left);
+            }
+        }
+        self.tell(done);
+        rest
+    }
+
+    fn tell(&mut self, done: Result<(), Failure>) {
+        if let (Err(failure), false) = (&done, self.fails) {
+            diagnostic::write(Level::Error, format_args!("{failure}"));
+        }
+        self.fails = done.is_err();
+    }
+}
+
+impl Handle<Message> for StoreWriter {
+    fn on_message(
+        &mut self,
+        from: Endpoint,
+        message: Message,
+        mailbox: &mut Mailbox<Message>,
+    ) -> Onward {
+        match message {
+            Message::StoreWriter(ToStoreWriter::Orders(orders)) => {
+                self.waiting_bytes += orders.orders.iter().map(Order::size).sum::<usize>();
+                self.waiting.push((from, orders));
+                if self.waiting_bytes >= STORE_COMMIT_SIZE {
+                    self.execute(mailbox);
+                }
+            }
+            Message::StoreWriter(ToStoreWriter::Stop) => {
+                self.execute(mailbox);
+                if self.next_sync.is_some() {
+                    let synced = self.writer.sync();
+                    self.tell(synced);
+                }
+                return Onward::Stop;
+            }
+            _ => {}
+        }
+        Onward::Wait
+    }
+
+    fn on_rest(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
+        self.execute(mailbox);
+        Some(self.tend())
+    }
+}

@@ -1,0 +1,79 @@
+//! What can go wrong, and whose fault it is.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use crate::limits::{KEY_SIZE, VALUE_SIZE};
+
+/// The store cannot do it: a fault of the machine or of its configuration, never of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The reserved address space is used up.
+    Full,
+    /// The file system has no room.
+    DiskFull,
+    /// All places for readers are taken.
+    TooManyReaders,
+    /// Something else; in the words of LMDB or of the system.
+    Storage(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => out.write_str("the store is full; raise `size` in [store]"),
+            Self::DiskFull => out.write_str("the disk is full"),
+            Self::TooManyReaders => out.write_str("too many programs read the store"),
+            Self::Storage(text) => write!(out, "the store failed: {text}"),
+        }
+    }
+}
+
+impl Error for Failure {}
+
+impl From<heed::Error> for Failure {
+    fn from(error: heed::Error) -> Self {
+        match error {
+            heed::Error::Mdb(heed::MdbError::MapFull) => Self::Full,
+            heed::Error::Mdb(heed::MdbError::ReadersFull) => Self::TooManyReaders,
+            heed::Error::Io(error) => error.into(),
+            other => Self::Storage(other.to_string()),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
+            _ => Self::Storage(error.to_string()),
+        }
+    }
+}
+
+/// What a client asks for cannot be done. The store is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// The key is empty or too long.
+    KeySize,
+    /// The value is too long.
+    ValueSize,
+    /// The value is no whole number of 64 bits.
+    NotANumber,
+    /// The sum is no whole number of 64 bits.
+    Overflow,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeySize => write!(out, "a key has 1 to {KEY_SIZE} bytes"),
+            Self::ValueSize => write!(out, "a value has up to {} MiB", VALUE_SIZE >> 20),
+            Self::NotANumber => out.write_str("value is not an integer or out of range"),
+            Self::Overflow => out.write_str("increment or decrement would overflow"),
+        }
+    }
+}
+
+impl Error for Misuse {}

@@ -1,0 +1,50 @@
+//! A key/value store in one file that many threads read without locks and one thread writes.
+//!
+//! The engine is LMDB (<http://www.lmdb.tech/doc/>): a B+ tree in a memory map, copied on write. A reader takes a [`Snapshot`] and sees
+//! the store as the last commit left it. All changes go to one [`Writer`], which executes the [`Order`]s of many clients in one
+//! transaction (a group commit), because the cost of a commit is the wait for the disk.
+//!
+//! Shapes and units: a key has 1 to 503 bytes, a value up to 16 MiB. Times are milliseconds since 1970 and always arguments: nothing here
+//! reads a clock. Databases are named when the store is opened; each has keys of its own.
+//!
+//! ```
+//! use store::{Change, Database, Order, Outcome, Query, Store, Sync, Settings, Value};
+//!
+//! let directory = std::env::temp_dir().join(format!("velodrome-store-doc-{}", std::process::id()));
+//! let settings = Settings { databases: vec!["cards".to_owned()], ..Settings::new(&directory) };
+//! let store = Store::open(&settings).unwrap();
+//! let mut writer = store.writer();
+//! let order = Order::of(Database(0), Change::put(b"1017", Value::bytes(b"Ada Lovelace")));
+//! writer.execute(&[order], 0).pop().unwrap().unwrap();
+//! let snapshot = store.snapshot().unwrap();
+//! let record = snapshot.get(Database(0), b"1017", 0).unwrap().unwrap();
+//! assert_eq!(record.bytes, b"Ada Lovelace");
+//! # drop(snapshot);
+//! # std::fs::remove_dir_all(directory).unwrap();
+//! ```
+
+mod change;
+mod failure;
+mod ffi;
+pub mod limits;
+mod order;
+mod outcome;
+mod page;
+mod query;
+mod record;
+mod scan;
+mod snapshot;
+mod store;
+mod table;
+mod writer;
+
+pub use change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
+pub use failure::{Failure, Misuse};
+pub use order::{Condition, Database, Executed, Order, Step};
+pub use outcome::{Outcome, Remaining};
+pub use page::{Page, PageOf, With};
+pub use query::Query;
+pub use record::{Entry, Kind, Record, Value};
+pub use snapshot::Snapshot;
+pub use store::{Settings, Store, Sync, Usage};
+pub use writer::Writer;

@@ -1,0 +1,41 @@
+//! Every bound of the store: its number and unit, and what happens when it is reached.
+
+use std::time::Duration;
+
+/// Bytes of a key: with the eight of a time before it, it fits the 511 that LMDB takes. Beyond: the change is refused.
+pub const KEY_SIZE: usize = 503;
+
+/// Bytes of a value (16 MiB). Beyond: the change is refused.
+pub const VALUE_SIZE: usize = 16 * 1024 * 1024;
+
+/// Databases of a store. Beyond: the store is not opened.
+pub const DATABASES: usize = 64;
+
+/// Bytes of the name of a database. Beyond: the store is not opened.
+pub const DATABASE_NAME_SIZE: usize = 64;
+
+/// Bytes of address space that are reserved for the file unless the configuration says otherwise (1 TiB): so large may it grow. Beyond:
+/// changes that need room are refused, and everything can still be read and deleted.
+pub const SIZE: u64 = 1 << 40;
+
+/// Bytes of address space behind [`SIZE`] (256 MiB). A full store still needs room to delete, because pages are copied before they are changed,
+/// and one order may have begun when there was room.
+pub const MARGIN: u64 = 256 * 1024 * 1024;
+
+/// Readers of other programs at the same time, such as a backup. Beyond: one more fails.
+pub const OTHER_READERS: usize = 16;
+
+/// Keys whose time is over that are removed in one transaction. Consequence: more are left for the next.
+pub const EXPIRED_PER_COMMIT: usize = 1_000;
+
+/// Time between two removals of keys whose time is over, when all were removed (1 s).
+pub const EXPIRED_LOOK: Duration = Duration::from_secs(1);
+
+/// Keys that one page of a scan looks at. Consequence: the page ends, and the next one goes on.
+pub const PAGE_KEYS: usize = 4_096;
+
+/// Scans that are under way and are known by their number. Beyond: the one that was longest without a page begins anew.
+pub const CURSORS: usize = 4_096;
+
+/// Bytes of keys and values of one page of a scan (1 MiB), from which it ends.
+pub const PAGE_SIZE: usize = 1024 * 1024;

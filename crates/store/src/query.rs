@@ -1,0 +1,96 @@
+//! Queries: what is read.
+//!
+//! Owns how each is answered, from a snapshot as from within the writer's transaction.
+
+use heed::RoTxn;
+
+use crate::failure::Failure;
+use crate::outcome::{Outcome, Remaining};
+use crate::page::PageOf;
+use crate::record::{Entry, Record};
+use crate::table::Table;
+
+/// A question about one database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Query {
+    /// The value of a key.
+    Get(Box<[u8]>),
+    /// The values of keys.
+    GetMany(Vec<Box<[u8]>>),
+    /// How many of the keys are there; one that is named twice counts twice.
+    Exists(Vec<Box<[u8]>>),
+    /// The bytes of a value; 0 where there is none.
+    Length(Box<[u8]>),
+    /// How long a key is still there.
+    Remaining(Box<[u8]>),
+    /// The kind of a value.
+    Kind(Box<[u8]>),
+    /// A page of keys.
+    Page(PageOf),
+    /// How many keys there are; those whose time is over count until they are removed.
+    Count,
+}
+
+impl Query {
+    /// Bytes that it holds in memory while it waits.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Get(key) | Self::Length(key) | Self::Remaining(key) | Self::Kind(key) => {
+                    key.len()
+                }
+                Self::GetMany(keys) | Self::Exists(keys) => {
+                    keys.iter().map(|key| 16 + key.len()).sum()
+                }
+                Self::Page(page) => page.size(),
+                Self::Count => 0,
+            }
+    }
+
+    pub(crate) fn answer(
+        &self,
+        table: &Table,
+        transaction: &RoTxn<'_>,
+        now_ms: u64,
+    ) -> Result<Outcome, Failure> {
+        let get = |key: &[u8]| table.get(transaction, key, now_ms);
+        let entry = |record: Option<Record<'_>>| -> Option<Entry> {
+            record.map(|record| record.to_entry())
+        };
+        Ok(match self {
+            Self::Get(key) => Outcome::Value(entry(get(key)?)),
+            Self::GetMany(keys) => {
+                let mut values = Vec::with_capacity(keys.len());
+                for key in keys {
+                    values.push(entry(get(key)?));
+                }
+                Outcome::Values(values)
+            }
+            Self::Exists(keys) => {
+                let mut count = 0;
+                for key in keys {
+                    count += i64::from(get(key)?.is_some());
+                }
+                Outcome::Number(count)
+            }
+            Self::Length(key) => {
+                Outcome::Number(number(get(key)?.map_or(0, |record| record.bytes.len())))
+            }
+            Self::Remaining(key) => Outcome::Remaining(match get(key)? {
+                None => Remaining::Missing,
+                Some(record) => record.expiry_ms.map_or(Remaining::Endless, Remaining::Until),
+            }),
+            Self::Kind(key) => Outcome::Kind(get(key)?.map(|record| record.kind)),
+            Self::Page(page) => Outcome::Page(page.answer(table, transaction, now_ms)?),
+            Self::Count => {
+                let count = table.count(transaction)?;
+                Outcome::Number(i64::try_from(count).unwrap_or(i64::MAX))
+            }
+        })
+    }
+}
+
+pub(crate) fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,148 @@
+//! A value with what is known of it, as the file has it.
+//!
+//! Owns the encoding: one byte with the kind and whether there is an expiry, eight with the version, eight with the expiry where there is
+//! one (both big-endian), then the bytes. It is part of the format of the file and does not change.
+
+/// The kind of a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes that nobody has said more of.
+    #[default]
+    Bytes,
+    /// A number as decimal text.
+    Number,
+    /// A table as JSON text.
+    Table,
+}
+
+/// What a change writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Value {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its bytes.
+    pub bytes: Box<[u8]>,
+}
+
+impl Value {
+    /// Bytes.
+    #[must_use]
+    pub fn bytes(bytes: &[u8]) -> Self {
+        Self { kind: Kind::Bytes, bytes: bytes.into() }
+    }
+}
+
+/// A value as it is read: its bytes are lent from the memory map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'s> {
+    /// Its kind.
+    pub kind: Kind,
+    /// The number of the change that wrote it. Another change has another number.
+    pub version: u64,
+    /// The time at which it is no longer there; `None` for never.
+    pub expiry_ms: Option<u64>,
+    /// The value.
+    pub bytes: &'s [u8],
+}
+
+/// A value that was read and is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its kind.
+    pub kind: Kind,
+    /// As in [`Record`].
+    pub version: u64,
+    /// As in [`Record`].
+    pub expiry_ms: Option<u64>,
+    /// The value.
+    pub bytes: Box<[u8]>,
+}
+
+const EXPIRES: u8 = 0x80;
+
+impl<'s> Record<'s> {
+    /// Reads a record; `None` for what no version of this program has written.
+    pub(crate) fn decode(stored: &'s [u8]) -> Option<Self> {
+        let (first, rest) = stored.split_first()?;
+        let kind = match first & !EXPIRES {
+            0 => Kind::Bytes,
+            1 => Kind::Number,
+            2 => Kind::Table,
+            _ => return None,
+        };
+        let (version, rest) = rest.split_first_chunk()?;
+        let (expiry_ms, bytes) = if first & EXPIRES == 0 {
+            (None, rest)
+        } else {
+            let (expiry, rest) = rest.split_first_chunk()?;
+            (Some(u64::from_be_bytes(*expiry)), rest)
+        };
+        Some(Self { kind, version: u64::from_be_bytes(*version), expiry_ms, bytes })
+    }
+
+    /// Writes it behind what is there.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let kind = match self.kind {
+            Kind::Bytes => 0,
+            Kind::Number => 1,
+            Kind::Table => 2,
+        };
+        out.push(if self.expiry_ms.is_some() { kind | EXPIRES } else { kind });
+        out.extend_from_slice(&self.version.to_be_bytes());
+        if let Some(expiry) = self.expiry_ms {
+            out.extend_from_slice(&expiry.to_be_bytes());
+        }
+        out.extend_from_slice(self.bytes);
+    }
+
+    /// Whether it is there at that time.
+    pub(crate) fn is_there(&self, now_ms: u64) -> bool {
+        self.expiry_ms.is_none_or(|expiry| now_ms < expiry)
+    }
+
+    /// A copy that is kept.
+    #[must_use]
+    pub fn to_entry(&self) -> Entry {
+        Entry {
+            kind: self.kind,
+            version: self.version,
+            expiry_ms: self.expiry_ms,
+            bytes: self.bytes.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_format_of_the_file_is_what_it_was() {
+        let mut stored = Vec::new();
+        let record =
+            Record { kind: Kind::Table, version: 0x0102, expiry_ms: Some(3), bytes: b"{}" };
+        record.encode(&mut stored);
+        assert_eq!(stored, b"\x82\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03{}");
+        for length in 0..17 {
+            assert_eq!(Record::decode(&stored[..length]), None, "{length}");
+        }
+        assert_eq!(Record::decode(b"\x03\0\0\0\0\0\0\0\0"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            kind in prop_oneof![Just(Kind::Bytes), Just(Kind::Number), Just(Kind::Table)],
+            version: u64,
+            expiry_ms: Option<u64>,
+            bytes: Vec<u8>,
+        ) {
+            let record = Record { kind, version, expiry_ms, bytes: &bytes };
+            let mut stored = Vec::new();
+            record.encode(&mut stored);
+            prop_assert_eq!(Record::decode(&stored), Some(record));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Snapshots: the store as a commit left it.
+//!
+//! Owns a read transaction of one thread. While it lives, LMDB keeps the pages it can see, so one that lives long lets the file grow.
+
+use std::fmt;
+use std::sync::Arc;
+
+use heed::{RoTxn, WithTls};
+
+use crate::failure::Failure;
+use crate::order::Database;
+use crate::outcome::Outcome;
+use crate::query::Query;
+use crate::record::Record;
+use crate::table::Table;
+
+/// The store at one moment. A thread has one at a time, and cannot give it away.
+pub struct Snapshot {
+    transaction: RoTxn<'static, WithTls>,
+    tables: Arc<[Table]>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(transaction: RoTxn<'static, WithTls>, tables: Arc<[Table]>) -> Self {
+        Self { transaction, tables }
+    }
+
+    /// The value of a key, lent from the map.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has no such database.
+    pub fn get(
+        &self,
+        database: Database,
+        key: &[u8],
+        now_ms: u64,
+    ) -> Result<Option<Record<'_>>, Failure> {
+        table(&self.tables, database)?.get(&self.transaction, key, now_ms)
+    }
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn answer(
+        &self,
+        database: Database,
+        query: &Query,
+        now_ms: u64,
+    ) -> Result<Outcome, Failure> {
+        query.answer(table(&self.tables, database)?, &self.transaction, now_ms)
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Snapshot").field("transaction", &self.transaction.id()).finish()
+    }
+}
+
+pub(crate) fn table(tables: &[Table], database: Database) -> Result<&Table, Failure> {
+    tables
+        .get(usize::from(database.0))
+        .ok_or_else(|| Failure::Storage(format!("there is no database number {}", database.0)))
+}

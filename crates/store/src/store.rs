@@ -1,0 +1,182 @@
+//! The store of a process: opened once, shared by its threads.
+//!
+//! Owns the settings, the names of databases and the map.
+
+use std::fmt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Env, EnvFlags, WithTls};
+
+use crate::failure::Failure;
+use crate::ffi::{MapOptions, open};
+use crate::limits::{DATABASE_NAME_SIZE, DATABASES, MARGIN, OTHER_READERS, SIZE};
+use crate::snapshot::Snapshot;
+use crate::table::Table;
+use crate::writer::Writer;
+
+/// When a commit is on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// Before it is answered: neither the end of the program nor a power failure loses what was answered.
+    #[default]
+    Commit,
+    /// When [`Writer::sync`] is called, or the kernel likes: the end of the program loses nothing. A power failure may lose what came since, and
+    /// may leave a file that is damaged, because the kernel writes pages in any order.
+    Later,
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Its directory; made where it is not there.
+    pub directory: PathBuf,
+    /// The names of its databases. One that is new is made.
+    pub databases: Vec<String>,
+    /// Bytes that the file may have; a little more while it is full.
+    pub size: u64,
+    /// Threads of this program that read.
+    pub readers: usize,
+    /// When a commit is on the disk.
+    pub sync: Sync,
+}
+
+impl Settings {
+    /// A store without databases in that directory.
+    #[must_use]
+    pub fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+            databases: Vec::new(),
+            size: SIZE,
+            readers: 1,
+            sync: Sync::Commit,
+        }
+    }
+}
+
+/// How large a store is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes of the file that are in use or can be used again.
+    pub file_bytes: u64,
+    /// Bytes it may have.
+    pub size: u64,
+    /// The number of the last commit.
+    pub commit: u64,
+    /// Places for readers that are taken.
+    pub readers: u32,
+}
+
+/// An open store. Copies are of the same one.
+#[derive(Clone)]
+pub struct Store {
+    map: Env<WithTls>,
+    tables: Arc<[Table]>,
+    databases: Arc<[String]>,
+    size: u64,
+}
+
+impl Store {
+    /// Opens a store, and makes what of it is not there.
+    ///
+    /// The thread that calls it has to live as long as the store, in a descriptor table that keeps the file: LMDB knows by a lock of
+    /// that file that this program lives.
+    ///
+    /// # Errors
+    /// When the directory or the map cannot be made, or a name is none.
+    pub fn open(settings: &Settings) -> Result<Self, Failure> {
+        if let Some(name) = settings.databases.iter().find(|name| !is_name(name)) {
+            let text = format!(
+                "`{name}` is no name of a database: 1 to {DATABASE_NAME_SIZE} letters, digits, `-`, `_` and `.`"
+            );
+            return Err(Failure::Storage(text));
+        }
+        if settings.databases.len() > DATABASES {
+            return Err(Failure::Storage(format!("more than {DATABASES} databases")));
+        }
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.directory)?;
+        let readers = u32::try_from(settings.readers + OTHER_READERS).unwrap_or(u32::MAX);
+        let options = MapOptions {
+            size: usize::try_from(settings.size.saturating_add(MARGIN)).unwrap_or(usize::MAX),
+            readers,
+            trees: 2 * DATABASES as u32,
+            flags: match settings.sync {
+                Sync::Commit => EnvFlags::empty(),
+                Sync::Later => EnvFlags::NO_SYNC,
+            },
+        };
+        let map = open(&settings.directory, &options)?;
+        let tables = tables(&map, &settings.databases)?;
+        // The first reader of a program locks a byte of the lock file, in the descriptor table of its thread: this one, not a scheduler's.
+        drop(map.read_txn()?);
+        Ok(Self {
+            map,
+            tables: tables.into(),
+            databases: settings.databases.clone().into(),
+            size: settings.size,
+        })
+    }
+
+    /// The names of its databases, in the order of their numbers.
+    #[must_use]
+    pub fn databases(&self) -> &[String] {
+        &self.databases
+    }
+
+    /// The store as it is now, for this thread.
+    ///
+    /// # Errors
+    /// When all places for readers are taken, or this thread has a snapshot already.
+    pub fn snapshot(&self) -> Result<Snapshot, Failure> {
+        let transaction = self.map.clone().static_read_txn()?;
+        Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
+    }
+
+    /// Who writes. Only one transaction writes at a time, of all programs that have opened the file: others wait.
+    #[must_use]
+    pub fn writer(&self) -> Writer {
+        Writer::new(self.map.clone(), Arc::clone(&self.tables), self.size)
+    }
+
+    /// How large it is.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let info = self.map.info();
+        Usage {
+            file_bytes: self.map.real_disk_size().unwrap_or(0),
+            size: self.size,
+            commit: info.last_txn_id as u64,
+            readers: info.number_of_readers,
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Store").field("directory", &self.map.path()).finish_non_exhaustive()
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=DATABASE_NAME_SIZE).contains(&name.len()) && name.bytes().all(is_part)
+}
+
+fn tables(map: &Env<WithTls>, names: &[String]) -> Result<Vec<Table>, Failure> {
+    let mut tables = Vec::with_capacity(names.len());
+    for name in names {
+        let made = map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
+            let mut tree = |part: &str| {
+                let name = format!("{part}:{name}");
+                opener.create_database::<Bytes, Bytes>(transaction, Some(&name))
+            };
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit((tree("keys")?, tree("expiries")?)))
+        })?;
+        let Some((records, expiries)) = made.commit() else { continue };
+        tables.push(Table { records, expiries });
+    }
+    Ok(tables)
+}

@@ -1,0 +1,160 @@
+//! One database in the file: a tree of records, and a tree of the times at which keys end.
+//!
+//! Owns that both agree. The second tree has keys of eight bytes of time and the key, and no values.
+
+use std::ops::Bound;
+
+use heed::types::Bytes;
+use heed::{RoTxn, RwTxn};
+
+use crate::failure::Failure;
+use crate::limits::KEY_SIZE;
+use crate::record::Record;
+
+type Tree = heed::Database<'static, Bytes, Bytes>;
+
+/// The trees of a database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table {
+    pub(crate) records: Tree,
+    pub(crate) expiries: Tree,
+}
+
+fn damaged() -> Failure {
+    Failure::Storage(
+        "a record is damaged, or of a later version; `velodrome store check`".to_owned(),
+    )
+}
+
+impl Table {
+    /// The record of a key, whether its time is over or not.
+    pub(crate) fn find<'t>(
+        &self,
+        transaction: &'t RoTxn<'_>,
+        key: &[u8],
+    ) -> Result<Option<Record<'t>>, Failure> {
+        if key.is_empty() || key.len() > KEY_SIZE {
+            return Ok(None);
+        }
+        let Some(stored) = self.records.get(transaction, key)? else { return Ok(None) };
+        Record::decode(stored).map(Some).ok_or_else(damaged)
+    }
+
+    /// The record of a key that is there.
+    pub(crate) fn get<'t>(
+        &self,
+        transaction: &'t RoTxn<'_>,
+        key: &[u8],
+        now_ms: u64,
+    ) -> Result<Option<Record<'t>>, Failure> {
+        Ok(self.find(transaction, key)?.filter(|record| record.is_there(now_ms)))
+    }
+
+    /// How many keys there are, with those whose time is over.
+    pub(crate) fn count(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
+        Ok(self.records.len(transaction)?)
+    }
+
+    /// The records from there on, in the order of their keys.
+    pub(crate) fn range<'t>(
+        &self,
+        transaction: &'t RoTxn<'_>,
+        begin: Bound<&[u8]>,
+    ) -> Result<impl Iterator<Item = Result<(&'t [u8], Record<'t>), Failure>>, Failure> {
+        let range = (begin, Bound::<&[u8]>::Unbounded);
+        let found = self.records.range(transaction, &range)?;
+        Ok(found.map(|entry| {
+            let (key, stored) = entry?;
+            Ok((key, Record::decode(stored).ok_or_else(damaged)?))
+        }))
+    }
+
+    /// Writes a record, encoded in `stored`, in the place of one with that expiry.
+    pub(crate) fn put(
+        &self,
+        transaction: &mut RwTxn<'_>,
+        key: &[u8],
+        stored: &[u8],
+        (before, now): (Option<u64>, Option<u64>),
+    ) -> Result<(), Failure> {
+        if before != now {
+            if let Some(before) = before {
+                self.expiries.delete(transaction, &expiry_key(before, key))?;
+            }
+            if let Some(now) = now {
+                self.expiries.put(transaction, &expiry_key(now, key), &[])?;
+            }
+        }
+        self.records.put(transaction, key, stored)?;
+        Ok(())
+    }
+
+    /// Deletes the record of a key with that expiry.
+    pub(crate) fn delete(
+        &self,
+        transaction: &mut RwTxn<'_>,
+        key: &[u8],
+        before: Option<u64>,
+    ) -> Result<(), Failure> {
+        if let Some(before) = before {
+            self.expiries.delete(transaction, &expiry_key(before, key))?;
+        }
+        self.records.delete(transaction, key)?;
+        Ok(())
+    }
+
+    pub(crate) fn clear(&self, transaction: &mut RwTxn<'_>) -> Result<(), Failure> {
+        self.records.clear(transaction)?;
+        self.expiries.clear(transaction)?;
+        Ok(())
+    }
+
+    /// Pages of the file that it uses.
+    pub(crate) fn pages(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
+        let mut pages = 0;
+        for tree in [self.records, self.expiries] {
+            let stat = tree.stat(transaction)?;
+            pages += (stat.branch_pages + stat.leaf_pages + stat.overflow_pages) as u64;
+        }
+        Ok(pages)
+    }
+
+    /// Whether there is a key whose time is over.
+    pub(crate) fn has_expired(
+        &self,
+        transaction: &RoTxn<'_>,
+        now_ms: u64,
+    ) -> Result<bool, Failure> {
+        let first = self.expiries.first(transaction)?;
+        Ok(first.is_some_and(|(key, _)| {
+            key.split_first_chunk().is_some_and(|(time, _)| u64::from_be_bytes(*time) <= now_ms)
+        }))
+    }
+
+    /// Deletes keys whose time is over, and so many at most; gives how many it were.
+    pub(crate) fn delete_expired(
+        &self,
+        transaction: &mut RwTxn<'_>,
+        now_ms: u64,
+        most: usize,
+    ) -> Result<usize, Failure> {
+        let mut over = Vec::new();
+        for entry in self.expiries.iter(transaction)?.take(most) {
+            let (key, _) = entry?;
+            let (time, _) = key.split_first_chunk().ok_or_else(damaged)?;
+            if now_ms < u64::from_be_bytes(*time) {
+                break;
+            }
+            over.push(key.to_vec());
+        }
+        for key in &over {
+            self.expiries.delete(transaction, key)?;
+            self.records.delete(transaction, key.get(8..).ok_or_else(damaged)?)?;
+        }
+        Ok(over.len())
+    }
+}
+
+fn expiry_key(time_ms: u64, key: &[u8]) -> Vec<u8> {
+    [&time_ms.to_be_bytes()[..], key].concat()
+}

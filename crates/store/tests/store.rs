@@ -1,0 +1,11 @@
+//! The store as its users see it.
+#![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
+
+#[path = "store/bounds.rs"]
+mod bounds;
+#[path = "store/model.rs"]
+mod model;
+#[path = "store/orders.rs"]
+mod orders;
+#[path = "store/place.rs"]
+mod place;

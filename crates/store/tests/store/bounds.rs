@@ -1,0 +1,85 @@
+//! Sizes, and stores that are full.
+
+use store::limits::{KEY_SIZE, VALUE_SIZE};
+use store::{Change, Executed, Failure, Misuse, Order, Outcome, Step, Store, Sync, Value};
+
+use crate::place::{FIRST, Place, change, put, text};
+
+#[test]
+fn keys_and_values_of_another_size_are_refused() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    for (length, outcome) in [
+        (0, Outcome::Misuse(Misuse::KeySize)),
+        (KEY_SIZE, Outcome::Put(true, None)),
+        (KEY_SIZE + 1, Outcome::Misuse(Misuse::KeySize)),
+    ] {
+        let key = "k".repeat(length);
+        assert_eq!(change(&mut writer, put(&key, "1"), 0), outcome, "{length}");
+        assert_eq!(text(&store, &key).is_some(), length == KEY_SIZE);
+    }
+    let value = |length: usize| Change::put(b"v", Value::bytes(&vec![7; length]));
+    assert_eq!(change(&mut writer, value(VALUE_SIZE), 0), Outcome::Put(true, None));
+    assert_eq!(change(&mut writer, value(VALUE_SIZE + 1), 0), Outcome::Misuse(Misuse::ValueSize));
+    let more = Change::Append(b"v"[..].into(), b"x"[..].into());
+    assert_eq!(change(&mut writer, more, 0), Outcome::Misuse(Misuse::ValueSize));
+}
+
+#[test]
+fn a_full_store_can_be_read_and_emptied() {
+    let mut place = Place::new();
+    place.settings.size = 1024 * 1024;
+    place.settings.sync = Sync::Later;
+    let store = place.open();
+    let mut writer = store.writer();
+    let mut put_one =
+        |key: &str| writer.execute(&[Order::of(FIRST, put(key, &"x".repeat(1_000)))], 0).remove(0);
+    let mut number = 0;
+    while put_one(&number.to_string()).is_ok() {
+        number += 1;
+    }
+    assert!((500..1_000).contains(&number), "{number}");
+    assert_eq!(put_one("0"), Err(Failure::Full));
+    let delete = |key: usize| Change::Delete(vec![key.to_string().into_bytes().into()]);
+    let orders = [Order::of(FIRST, put("a", "1")), Order::of(FIRST, delete(0))];
+    let done = Ok(Executed::Done(vec![Outcome::Number(1)]));
+    assert_eq!(writer.execute(&orders, 0), [Err(Failure::Full), done]);
+    assert_eq!((text(&store, "0"), text(&store, "a")), (None, None));
+    for number in 1..number {
+        assert_eq!(change(&mut writer, delete(number), 0), Outcome::Number(1));
+    }
+    assert_eq!(change(&mut writer, put("a", "3"), 0), Outcome::Put(true, None));
+    assert!(store.usage().file_bytes < 2 * place.settings.size, "{:?}", store.usage());
+}
+
+#[test]
+fn what_fails_in_the_middle_fails_alone() {
+    let mut place = Place::new();
+    place.settings.size = 1024 * 1024;
+    place.settings.sync = Sync::Later;
+    let store = place.open();
+    let large = Value::bytes(&vec![0; VALUE_SIZE]);
+    let steps = (0..17).map(|key| (FIRST, Step::Change(Change::put(&[key], large.clone()))));
+    let orders = [
+        Order::of(FIRST, put("a", "1")),
+        Order { conditions: Vec::new(), steps: steps.collect() },
+        Order::of(FIRST, put("b", "2")),
+    ];
+    let executed = store.writer().execute(&orders, 0);
+    let done = Ok(Executed::Done(vec![Outcome::Put(true, None)]));
+    assert_eq!(executed, [done.clone(), Err(Failure::Full), done]);
+    assert_eq!(text(&store, "b").as_deref(), Some("2"));
+    assert_eq!(text(&store, "\0"), None);
+}
+
+#[test]
+fn names_that_are_none_are_refused() {
+    for name in ["", "a/b", "a b", &"x".repeat(65)] {
+        let mut place = Place::new();
+        std::fs::create_dir_all(&place.settings.directory).unwrap();
+        place.settings.databases = vec![name.to_owned()];
+        let failure = Store::open(&place.settings).map(drop).unwrap_err();
+        assert!(failure.to_string().contains("is no name of a database"), "{failure}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Orders of several steps, their conditions, and what readers see meanwhile.
+
+use store::{Change, Condition, Executed, Order, Outcome, Query, Step};
+
+use crate::place::{FIRST, Place, SECOND, change, put, text};
+
+fn order(conditions: Vec<Condition>, changes: Vec<Change>) -> Order {
+    let steps = changes.into_iter().map(|change| (FIRST, Step::Change(change))).collect();
+    Order { conditions, steps }
+}
+
+fn version(store: &store::Store, key: &str) -> u64 {
+    let snapshot = store.snapshot().unwrap();
+    snapshot.get(FIRST, key.as_bytes(), 0).unwrap().map_or(0, |record| record.version)
+}
+
+#[test]
+fn a_snapshot_stays_as_it_was() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    change(&mut writer, put("a", "1"), 0);
+    let before = store.snapshot().unwrap();
+    change(&mut writer, put("a", "2"), 0);
+    assert_eq!(before.get(FIRST, b"a", 0).unwrap().unwrap().bytes, b"1");
+    assert!(before.get(SECOND, b"a", 0).unwrap().is_none(), "databases have keys of their own");
+    drop(before);
+    assert_eq!(text(&store, "a").as_deref(), Some("2"));
+}
+
+#[test]
+fn an_order_reads_what_it_wrote() {
+    let place = Place::new();
+    let store = place.open();
+    let get = Step::Query(Query::Get(b"a"[..].into()));
+    let steps = vec![
+        (FIRST, Step::Change(put("a", "1"))),
+        (FIRST, get),
+        (SECOND, Step::Query(Query::Count)),
+    ];
+    let done = store.writer().execute(&[Order { conditions: Vec::new(), steps }], 0).pop().unwrap();
+    let Executed::Done(outcomes) = done.unwrap() else { panic!("it has no condition") };
+    assert!(matches!(&outcomes[1], Outcome::Value(Some(entry)) if *entry.bytes == *b"1"));
+    assert_eq!(outcomes[2], Outcome::Number(0));
+}
+
+#[test]
+fn a_condition_is_about_the_version_also_within_a_commit() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    let if_version = |version| vec![Condition { database: FIRST, key: b"a"[..].into(), version }];
+    change(&mut writer, put("a", "1"), 0);
+    let seen = version(&store, "a");
+    assert_ne!(seen, 0);
+    // The same bytes again are another version.
+    let orders = [
+        order(if_version(seen), vec![put("a", "1")]),
+        order(if_version(seen), vec![put("a", "2")]),
+        order(if_version(0), vec![put("a", "3")]),
+        order(Vec::new(), vec![Change::Delete(vec![b"a"[..].into()])]),
+        order(if_version(0), vec![put("a", "4")]),
+    ];
+    let executed: Vec<bool> = writer
+        .execute(&orders, 0)
+        .into_iter()
+        .map(|executed| executed.unwrap() != Executed::Refused)
+        .collect();
+    assert_eq!(executed, [true, false, false, true, true]);
+    assert_eq!(text(&store, "a").as_deref(), Some("4"));
+    assert!(version(&store, "a") > seen);
+}
+
+#[test]
+fn a_store_is_as_it_was_when_it_is_opened_again() {
+    let place = Place::new();
+    let store = place.open();
+    change(&mut store.writer(), put("a", "1"), 0);
+    let seen = version(&store, "a");
+    drop(store);
+    let store = place.open();
+    assert_eq!(text(&store, "a").as_deref(), Some("1"));
+    change(&mut store.writer(), put("a", "2"), 0);
+    assert!(version(&store, "a") > seen, "no version is used twice");
+}

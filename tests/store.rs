@@ -1,0 +1,239 @@
+//! Goal: the store keeps what it has said it has, whatever happens to the server and its clients. Method: clients of Redis against the built server,
+//! which is killed, drained, reloaded and filled.
+#![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use server::channel::{API_KEY, connect, resp, say};
+use server::patience::until;
+use server::{Plan, Server, errors_of, printed_by, run};
+
+fn plan(config: &str) -> Plan {
+    let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
+    let store = format!("--store={}", plan.directory.join("store").display());
+    plan.argument(&store).config(config)
+}
+
+fn start(config: &str) -> Server {
+    plan(config).start()
+}
+
+/// Sends lines and gives what comes up to the answer of a ping behind them.
+fn ask(stream: &mut TcpStream, lines: &str) -> String {
+    let heard = say(stream, format!("{lines}PING the-end\r\n").as_bytes(), b"the-end\r\n");
+    let text = String::from_utf8_lossy(&heard).into_owned();
+    text.strip_suffix("$7\r\nthe-end\r\n").unwrap().to_owned()
+}
+
+#[test]
+fn what_was_answered_is_there_after_a_kill() {
+    let mut server = start("[store]\nsync = \"none\"\n");
+    let mut written = 0;
+    for round in 0..5 {
+        let mut client = connect(resp(&server));
+        // The last ones may not be answered when the server is killed.
+        for _ in 0..20 {
+            for _ in 0..10 {
+                client.write_all(format!("SET key:{written} {written}\r\n").as_bytes()).unwrap();
+                written += 1;
+            }
+            let mut answers = [0; 50];
+            client.read_exact(&mut answers).unwrap();
+            assert_eq!(&answers, "+OK\r\n".repeat(10).as_bytes());
+        }
+        server = server.kill_and_restart();
+        let mut client = connect(resp(&server));
+        for number in [0, written / 2, written - 1] {
+            let expected = format!("${}\r\n{number}\r\n", number.to_string().len());
+            assert_eq!(ask(&mut client, &format!("GET key:{number}\r\n")), expected, "{round}");
+        }
+        assert_eq!(ask(&mut client, "DBSIZE\r\n"), format!(":{written}\r\n"));
+    }
+}
+
+#[test]
+fn a_client_that_ends_its_output_gets_all_its_replies() {
+    let server = start("");
+    let mut client = connect(resp(&server));
+    client.write_all(b"SET a 1\r\nINCR a\r\nGET a\r\nMULTI\r\nINCR a\r\nEXEC\r\n").unwrap();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut heard = String::new();
+    client.read_to_string(&mut heard).unwrap();
+    assert_eq!(heard, "+OK\r\n:2\r\n$1\r\n2\r\n+OK\r\n+QUEUED\r\n*1\r\n:3\r\n");
+}
+
+#[test]
+fn a_server_that_is_told_to_end_answers_what_it_was_asked() {
+    let mut server = start("schedulers = 2\n");
+    let mut clients: Vec<TcpStream> = (0..8).map(|_| connect(resp(&server))).collect();
+    for client in &mut clients {
+        ask(client, "");
+        client.write_all("INCR n\r\n".repeat(50).as_bytes()).unwrap();
+    }
+    let mut answered = 0;
+    for client in &mut clients {
+        let mut first = [0; 1];
+        client.read_exact(&mut first).unwrap();
+        assert_eq!(first, *b":");
+        answered += 1;
+    }
+    server.signal("TERM");
+    for mut client in clients {
+        let mut rest = String::new();
+        client.read_to_string(&mut rest).unwrap();
+        answered += rest.matches(':').count();
+        assert!(rest.ends_with("\r\n"), "{rest}");
+    }
+    assert!(server.wait().success());
+    let server = server.kill_and_restart();
+    let mut client = connect(resp(&server));
+    let count = ask(&mut client, "GET n\r\n");
+    let count: usize = count.lines().nth(1).unwrap().parse().unwrap();
+    assert!(count >= answered, "{count} of {answered}");
+}
+
+#[test]
+fn a_scan_on_any_connection_gives_each_key() {
+    let server = start("schedulers = 2\n[store]\nsync = \"none\"\n");
+    let mut clients: Vec<TcpStream> = (0..4).map(|_| connect(resp(&server))).collect();
+    let pairs: String = (0..500).map(|number| format!(" key:{number} x")).collect();
+    assert_eq!(ask(&mut clients[0], &format!("MSET{pairs}\r\n")), "+OK\r\n");
+    let (mut keys, mut cursor, mut turn) = (Vec::new(), "0".to_owned(), 0);
+    loop {
+        turn += 1;
+        let reply =
+            ask(&mut clients[turn % 4], &format!("SCAN {cursor} MATCH key:*7 COUNT 37\r\n"));
+        let mut lines = reply.lines();
+        assert_eq!(lines.next(), Some("*2"));
+        cursor = lines.nth(1).unwrap().to_owned();
+        keys.extend(lines.skip(1).skip(1).step_by(2).map(str::to_owned));
+        if cursor == "0" {
+            break;
+        }
+    }
+    assert_eq!(turn, 14);
+    keys.sort();
+    let mut expected: Vec<String> = (0..50)
+        .map(|number| {
+            format!("key:{}7", if number == 0 { String::new() } else { number.to_string() })
+        })
+        .collect();
+    expected.sort();
+    assert_eq!(keys, expected);
+    let listed = ask(&mut clients[0], "KEYS key:*7\r\n");
+    assert_eq!(listed.lines().next(), Some("*50"));
+}
+
+#[test]
+fn the_largest_value_goes_in_and_comes_out_and_a_larger_one_does_not() {
+    let server = start("");
+    let mut client = connect(resp(&server));
+    let value = vec![b'v'; 16 * 1024 * 1024];
+    client
+        .write_all(format!("*3\r\n$3\r\nSET\r\n$1\r\nv\r\n${}\r\n", value.len()).as_bytes())
+        .unwrap();
+    client.write_all(&value).unwrap();
+    assert_eq!(say(&mut client, b"\r\n", b"\r\n"), b"+OK\r\n");
+    client.write_all(b"GET v\r\n").unwrap();
+    let mut heard = vec![0; value.len() + 13];
+    client.read_exact(&mut heard).unwrap();
+    assert_eq!(&heard[..13], b"$16777216\r\nvv");
+    assert!(ask(&mut client, "APPEND v x\r\n").starts_with("-ERR string exceeds maximum"));
+    assert!(
+        ask(&mut client, &format!("SET {} 1\r\n", "k".repeat(504)))
+            .starts_with("-ERR a key has 1 to 503")
+    );
+}
+
+#[test]
+fn a_full_store_says_so_and_is_read() {
+    let server = start("[store]\nsize = \"1 MiB\"\nsync = \"none\"\n");
+    let mut client = connect(resp(&server));
+    let mut number = 0;
+    let refusal = loop {
+        let reply = ask(&mut client, &format!("SET {number} {}\r\n", "x".repeat(2_000)));
+        if reply != "+OK\r\n" {
+            break reply;
+        }
+        number += 1;
+        assert!(number < 1_000);
+    };
+    assert_eq!(refusal, "-OOM the store is full; raise `size` in [store]\r\n");
+    assert!(ask(&mut client, "GET 0\r\n").starts_with("$2000\r\n"));
+    assert_eq!(ask(&mut client, "FLUSHALL\r\nSET a 1\r\n"), "+OK\r\n+OK\r\n");
+}
+
+#[test]
+fn databases_have_rules_and_a_reload_changes_them() {
+    let rules = |write: &str| {
+        format!(
+            "[store]\ndatabases = [\"cards\"]\n[[database]]\nname = \"cards\"\nwrite = \"{write}\"\n\
+             [[database]]\nname = \"3\"\nread = \"none\"\nwrite = \"none\"\n[channels]\napi_keys = \"keys\"\n"
+        )
+    };
+    let plan = plan(&rules("key"));
+    plan.directory.write("keys", API_KEY);
+    let server = plan.start();
+    let mut client = connect(resp(&server));
+    let refused = "-NOPERM this client may not do that in this database\r\n";
+    let ask_all =
+        "SELECT cards\r\nSET a 1\r\nGET a\r\nSELECT 3\r\nGET a\r\nFLUSHALL\r\nSELECT card\r\n";
+    assert_eq!(
+        ask(&mut client, ask_all),
+        format!(
+            "+OK\r\n{refused}$-1\r\n+OK\r\n{refused}{refused}-ERR there is no database 'card'\r\n"
+        )
+    );
+    assert_eq!(
+        ask(&mut client, "SELECT cards\r\nMULTI\r\nSET a 1\r\nEXEC\r\n").matches("-NOPERM").count(),
+        1
+    );
+    let shown = ask(&mut client, &format!("AUTH \"{API_KEY}\"\r\nSET a 1\r\n"));
+    assert_eq!(shown, "+OK\r\n+OK\r\n");
+    let mut other = connect(resp(&server));
+    server.directory().write("velodrome.toml", format!("root = \"site\"\n{}", rules("open")));
+    assert!(server.ctl(&["reload"]).status.success());
+    until("the rules of the new configuration", || {
+        (ask(&mut other, "SELECT cards\r\nINCR a\r\n") == "+OK\r\n:2\r\n").then_some(())
+    });
+}
+
+#[test]
+fn keys_end_and_leave_the_file() {
+    let server = start("[store]\nsync = \"none\"\n");
+    let mut client = connect(resp(&server));
+    assert_eq!(ask(&mut client, "SET a 1 PX 20\r\nSET b 1 EX 1000\r\n"), "+OK\r\n+OK\r\n");
+    until("the end of a key", || (ask(&mut client, "GET a\r\n") == "$-1\r\n").then_some(()));
+    until("its removal", || (ask(&mut client, "DBSIZE\r\n") == ":1\r\n").then_some(()));
+}
+
+#[test]
+fn a_store_that_would_be_served_is_refused() {
+    let plan = Plan::new();
+    let store = format!("--store={}", plan.directory.join("site/data/store").display());
+    let output = plan.argument(&store).fail();
+    assert!(errors_of(&output).contains("which is served"), "{}", errors_of(&output));
+}
+
+#[test]
+fn redis_benchmark_runs() {
+    if !server::has("redis-benchmark", "redis_benchmark_runs") {
+        return;
+    }
+    let server = start("[store]\nsync = \"none\"\n");
+    let address = resp(&server);
+    let mut command = std::process::Command::new("redis-benchmark");
+    command.args(["-h", "127.0.0.1", "-p", &address.port().to_string(), "-n", "2000", "-P", "16"]);
+    command.args(["-t", "set,get,incr,mset", "--csv"]);
+    let output = run(&mut command);
+    assert!(output.status.success(), "{}", errors_of(&output));
+    let printed = printed_by(&output);
+    assert_eq!(printed.lines().count(), 5, "{printed}");
+    let mut client = connect(address);
+    assert_eq!(ask(&mut client, "GET counter:__rand_int__\r\n"), "$4\r\n2000\r\n");
+}
