@@ -8,6 +8,7 @@ use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
 use crate::ctl::{self, Ctl};
+use crate::store::{self, Store};
 
 /// An application server that takes one Linux machine to its network limit and shows what stands in the way.
 #[derive(Debug, Parser)]
@@ -30,6 +31,9 @@ pub(crate) enum Verb {
     Ctl(Ctl),
     /// Load servers and judge them.
     Bench(Bench),
+    /// Work on a store: fill it, read it, copy it. A server may have it open.
+    #[command(after_help = store::EXAMPLES)]
+    Store(Store),
 }
 
 const SERVE_EXAMPLES: &str = "Examples:

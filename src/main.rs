@@ -6,6 +6,7 @@ mod check;
 mod ctl;
 mod flags;
 mod serve;
+mod store;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Verb::Check(check) => check::run(&check),
         Verb::Ctl(ctl) => ctl::run(&ctl),
         Verb::Bench(bench) => bench::run(&bench),
+        Verb::Store(store) => store::run(&store),
     };
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,

@@ -48,6 +48,8 @@ pub struct DatabaseRules {
     pub read: DatabaseAccess,
     /// Who may write.
     pub write: DatabaseAccess,
+    /// Whether clients of HTTP reach it.
+    pub http: bool,
 }
 
 /// The access of clients to a database.
@@ -272,6 +274,13 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Reload,
             text: "Who may write: every client, clients that show a key of `api_keys` in `[channels]`, or none.",
+        },
+        Key {
+            name: "http",
+            value: Value::Boolean(|config| &mut rules(config).http),
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "Whether clients of HTTP [reach it](store.md#http) at `/store/NAME`, as `read` and `write` allow.",
         },
     ],
     shared: &[],

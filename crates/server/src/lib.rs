@@ -12,6 +12,7 @@ pub mod limits;
 pub mod load;
 pub mod log_writer;
 pub mod message;
+pub mod record_json;
 pub mod sandbox;
 pub mod serve;
 pub mod site;

@@ -135,3 +135,9 @@ pub const RESP_WATCHED: usize = 1_024;
 
 /// Bytes of the reply to `KEYS` (16 MiB). Beyond: an error.
 pub const RESP_LISTING_SIZE: usize = 16 * 1024 * 1024;
+
+/// Bytes of the body of a request for the store: its largest value (16 MiB). Beyond: 413.
+pub const STORE_BODY_SIZE: u64 = store::limits::VALUE_SIZE as u64;
+
+/// Keys of a list of the store where the client does not say how many.
+pub const STORE_LIST_KEYS: usize = 100;

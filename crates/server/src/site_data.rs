@@ -56,6 +56,8 @@ pub struct SiteData {
     pub processes: Vec<ProcessPlan>,
     /// Who may read and who may write each database of the store.
     pub database_accesses: Vec<(DatabaseAccess, DatabaseAccess)>,
+    /// Which databases clients of HTTP reach.
+    pub databases_of_http: Vec<bool>,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
     /// Their keys.
@@ -90,6 +92,7 @@ impl SiteData {
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
         let database_accesses = database_accesses(&config);
+        let databases_of_http = databases_of_http(&config);
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
             generation,
@@ -107,6 +110,7 @@ impl SiteData {
             secret,
             processes: Vec::new(),
             database_accesses,
+            databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
         })
@@ -273,4 +277,11 @@ fn database_accesses(config: &Config) -> Vec<(DatabaseAccess, DatabaseAccess)> {
         rules.map(|rules| (rules.read, rules.write)).unwrap_or_default()
     };
     config.store.all_databases().into_iter().map(access).collect()
+}
+
+/// Which databases clients of HTTP reach, by number.
+fn databases_of_http(config: &Config) -> Vec<bool> {
+    let is_open =
+        |name: String| config.databases.iter().any(|rules| rules.name == name && rules.http);
+    config.store.all_databases().into_iter().map(is_open).collect()
 }

@@ -22,6 +22,9 @@ pub const SIZE: u64 = 1 << 40;
 /// and one order may have begun when there was room.
 pub const MARGIN: u64 = 256 * 1024 * 1024;
 
+/// Bytes of rows that are sorted in memory while many are loaded (64 MiB).
+pub const LOAD_PIECE_SIZE: usize = 64 * 1024 * 1024;
+
 /// Readers of other programs at the same time, such as a backup. Beyond: one more fails.
 pub const OTHER_READERS: usize = 16;
 

@@ -7,8 +7,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use heed::types::Bytes;
-use heed::{CommitOrAbort, Env, EnvFlags, WithTls};
+use heed::types::{Bytes, DecodeIgnore};
+use heed::{CommitOrAbort, CompactionOption, Env, EnvFlags, WithTls};
 
 use crate::failure::Failure;
 use crate::ffi::{MapOptions, open};
@@ -98,17 +98,7 @@ impl Store {
             return Err(Failure::Storage(format!("more than {DATABASES} databases")));
         }
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.directory)?;
-        let readers = u32::try_from(settings.readers + OTHER_READERS).unwrap_or(u32::MAX);
-        let options = MapOptions {
-            size: usize::try_from(settings.size.saturating_add(MARGIN)).unwrap_or(usize::MAX),
-            readers,
-            trees: 2 * DATABASES as u32,
-            flags: match settings.sync {
-                Sync::Commit => EnvFlags::empty(),
-                Sync::Later => EnvFlags::NO_SYNC,
-            },
-        };
-        let map = open(&settings.directory, &options)?;
+        let map = open(&settings.directory, &map_options(settings))?;
         let tables = tables(&map, &settings.databases)?;
         // The first reader of a program locks a byte of the lock file, in the descriptor table of its thread: this one, not a scheduler's.
         drop(map.read_txn()?);
@@ -141,6 +131,47 @@ impl Store {
         Writer::new(self.map.clone(), Arc::clone(&self.tables), self.size)
     }
 
+    /// The names of the databases of a store that is there.
+    ///
+    /// # Errors
+    /// When there is no store in that directory, or it cannot be read.
+    pub fn databases_in(directory: &Path) -> Result<Vec<String>, Failure> {
+        if !directory.join("data.mdb").is_file() {
+            let text = format!("there is no store in `{}`", directory.display());
+            return Err(Failure::Storage(text));
+        }
+        let map = open(directory, &map_options(&Settings::new(directory)))?;
+        let names = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
+            let mut names = Vec::new();
+            if let Some(top) = opener.open_database::<Bytes, DecodeIgnore>(transaction, None)? {
+                for entry in top.iter(transaction)? {
+                    let name =
+                        str::from_utf8(entry?.0).ok().and_then(|name| name.strip_prefix("keys:"));
+                    names.extend(name.map(str::to_owned));
+                }
+            }
+            Ok::<_, heed::Error>(CommitOrAbort::<(), _>::Abort(names))
+        })?;
+        Ok(names.abort().unwrap_or_default())
+    }
+
+    /// Copies the store as it is now into another directory, without the room that is free. Whoever writes goes on.
+    ///
+    /// # Errors
+    /// When the directory has a store already, or cannot be written.
+    pub fn copy_to(&self, directory: &Path) -> Result<u64, Failure> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        let (file, partial) = (directory.join("data.mdb"), directory.join("data.mdb.part"));
+        if file.exists() {
+            return Err(Failure::Storage(format!("`{}` is there already", file.display())));
+        }
+        let copied = self.map.copy_to_path(&partial, CompactionOption::Enabled)?;
+        copied.sync_all()?;
+        let size = copied.metadata()?.len();
+        std::fs::rename(&partial, &file)?;
+        Ok(size)
+    }
+
     /// How large it is.
     #[must_use]
     pub fn usage(&self) -> Usage {
@@ -157,6 +188,18 @@ impl Store {
 impl fmt::Debug for Store {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Store").field("directory", &self.map.path()).finish_non_exhaustive()
+    }
+}
+
+fn map_options(settings: &Settings) -> MapOptions {
+    MapOptions {
+        size: usize::try_from(settings.size.saturating_add(MARGIN)).unwrap_or(usize::MAX),
+        readers: u32::try_from(settings.readers + OTHER_READERS).unwrap_or(u32::MAX),
+        trees: 2 * DATABASES as u32,
+        flags: match settings.sync {
+            Sync::Commit => EnvFlags::empty(),
+            Sync::Later => EnvFlags::NO_SYNC,
+        },
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ops::Bound;
 
 use heed::types::Bytes;
-use heed::{RoTxn, RwTxn};
+use heed::{PutFlags, RoTxn, RwTxn};
 
 use crate::failure::Failure;
 use crate::limits::KEY_SIZE;
@@ -87,6 +87,49 @@ impl Table {
         }
         self.records.put(transaction, key, stored)?;
         Ok(())
+    }
+
+    /// Writes a record behind all others.
+    pub(crate) fn append(
+        &self,
+        transaction: &mut RwTxn<'_>,
+        key: &[u8],
+        stored: &[u8],
+        expiry: Option<u64>,
+    ) -> Result<(), Failure> {
+        if let Some(time) = expiry {
+            self.expiries.put(transaction, &expiry_key(time, key), &[])?;
+        }
+        self.records.put_with_flags(transaction, PutFlags::APPEND, key, stored)?;
+        Ok(())
+    }
+
+    /// Looks at all that is there: each record can be read, and both trees agree. Gives how many records there are, or what is wrong.
+    pub(crate) fn check(&self, transaction: &RwTxn<'_>) -> Result<Result<u64, String>, Failure> {
+        let (mut count, mut with_expiry) = (0, 0);
+        for entry in self.records.iter(transaction)? {
+            let (key, stored) = entry?;
+            let shown = String::from_utf8_lossy(key).into_owned();
+            let Some(record) = Record::decode(stored) else {
+                return Ok(Err(format!("the record of key {shown:?} cannot be read")));
+            };
+            count += 1;
+            if let Some(expiry) = record.expiry_ms {
+                with_expiry += 1;
+                if self.expiries.get(transaction, &expiry_key(expiry, key))?.is_none() {
+                    return Ok(Err(format!(
+                        "key {shown:?} ends, and is not in the list of those that do"
+                    )));
+                }
+            }
+        }
+        let listed = self.expiries.len(transaction)?;
+        if listed != with_expiry {
+            return Ok(Err(format!(
+                "{listed} keys are in the list of those that end, and {with_expiry} end"
+            )));
+        }
+        Ok(Ok(count))
     }
 
     /// Deletes the record of a key with that expiry.

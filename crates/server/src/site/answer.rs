@@ -18,6 +18,7 @@ use super::exchange::{Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::pack;
 use super::state::Site;
+use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;
 
 impl Site {
@@ -70,11 +71,11 @@ impl Site {
             Framing::Length(size) => size,
             Framing::None | Framing::Chunked => request.body.len() as u64,
         };
+        let place = self.place_of(path, query);
         // A page that has begun to answer has the body. Of a form with files its fields are bounded by it, which is seen
         // where they are read.
-        if body_size > found.body_size
-            && !exchange.reply.is_begun()
-            && self.uploads.form(context.id).is_none()
+        let most = if place.is_some() { STORE_BODY_SIZE } else { found.body_size };
+        if body_size > most && !exchange.reply.is_begun() && self.uploads.form(context.id).is_none()
         {
             exchange.reply.close();
             return self.refuse(Status::CONTENT_TOO_LARGE, b"", &found, &mut exchange, context);
@@ -89,6 +90,9 @@ impl Site {
         }
         if let Some(name) = self.channel_of(path) {
             return self.answer_channel(name, query, &found, &mut exchange, context);
+        }
+        if let Some(place) = place {
+            return self.answer_record(&place, query, (&mut exchange, &found), context);
         }
         self.act(&found, query, &mut exchange, context)
     }

@@ -192,7 +192,8 @@ impl Application for Site {
     type Message = Message;
 
     fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
-        self.channel_body_policy(request).unwrap_or_else(|| self.body_policy_of(request))
+        let policy = self.channel_body_policy(request).or_else(|| self.record_body_policy(request));
+        policy.unwrap_or_else(|| self.body_policy_of(request))
     }
 
     fn begin_body(
@@ -243,6 +244,9 @@ impl Application for Site {
         self.packer.forget(process);
         self.channels.forget(process);
         self.programs.forget(process);
+        if let Some(store) = &mut self.store {
+            store.forget(process);
+        }
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
             runner.forget_talk(process);

@@ -22,6 +22,7 @@ mod origin;
 mod pack;
 mod packer;
 mod page_fields;
+mod records;
 mod script;
 mod state;
 mod store_desk;

@@ -16,6 +16,17 @@ use store::{Executed, Failure, Order, Snapshot, Store};
 use crate::limits::{STORE_MESSAGES, STORE_WAITING_SIZE};
 use crate::message::{Message, Orders, Stored, ToStoreWriter};
 
+/// What is known of the order of a process that has one at a time.
+#[derive(Debug)]
+pub(crate) enum Awaited {
+    /// It has none.
+    Nothing,
+    /// It is not answered.
+    Later,
+    /// It is.
+    Here(Result<Executed, Failure>),
+}
+
 /// The store and its writer.
 #[derive(Debug)]
 pub(crate) struct StoreDesk {
@@ -89,6 +100,14 @@ impl StoreDesk {
     /// The answers that have come for a process, in the order of its orders.
     pub(crate) fn take(&mut self, process: ProcessId) -> VecDeque<Result<Executed, Failure>> {
         self.answers.get_mut(&process).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What became of the order of a process that has one at a time.
+    pub(crate) fn awaited(&mut self, process: ProcessId) -> Awaited {
+        match self.answers.get_mut(&process) {
+            None => Awaited::Nothing,
+            Some(answers) => answers.pop_front().map_or(Awaited::Later, Awaited::Here),
+        }
     }
 
     /// A process has no order under way, or has ended: what is still to come for it is dropped.

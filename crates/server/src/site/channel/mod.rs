@@ -248,7 +248,7 @@ impl Site {
 
     /// What a request shows: `Authorization: Bearer`, or `token` in the query, as browsers let a page send no field with an event stream
     /// and a WebSocket (RFC 6750, sections 2.1 and 2.3).
-    fn rights_shown(
+    pub(in crate::site) fn rights_shown(
         &self,
         request: &Request<'_>,
         query: Option<&[u8]>,

@@ -1,0 +1,231 @@
+//! The store over HTTP: `/store/DATABASE/KEY` is a value, `/store/DATABASE` a list of keys.
+//!
+//! Owns which of them a request asks for, what the client may do, and what refusals say. The clients of Redis have the same store.
+
+mod list;
+mod reading;
+mod writing;
+
+use channels::{Rights, TokenProblem};
+use config::DatabaseAccess;
+use config::route::Found;
+use http::{Answer, AnswerContext, BodyPolicy, Request};
+use store::limits::VALUE_SIZE;
+use store::{Database, Executed, Failure, Misuse};
+use wire::http::method::Method;
+use wire::http::status::Status;
+use wire::http::target::query_pairs;
+use wire::limits::QUERY_PAIRS_MAXIMUM;
+
+use super::exchange::Exchange;
+use super::state::Site;
+use super::store_desk::Awaited;
+use crate::message::Message;
+
+/// The path below which the store is.
+const PREFIX: &str = "/store/";
+
+/// What of the store a path and a query name.
+#[derive(Debug)]
+pub(super) struct Place<'p> {
+    database: Database,
+    /// A key, or none for the list.
+    key: Option<std::borrow::Cow<'p, [u8]>>,
+}
+
+/// What became of a request for the store.
+enum Refused {
+    Token(TokenProblem),
+    Nobody,
+    Denied,
+    Missing,
+    Misuse(Misuse),
+    Query(String),
+    Json(String),
+    Condition,
+    Failure(Failure),
+}
+
+impl Refused {
+    fn status(&self) -> Status {
+        match self {
+            Self::Token(_) | Self::Nobody => Status::UNAUTHORIZED,
+            Self::Denied => Status::FORBIDDEN,
+            Self::Missing => Status::NOT_FOUND,
+            Self::Misuse(Misuse::ValueSize) => Status::CONTENT_TOO_LARGE,
+            Self::Misuse(Misuse::NotANumber | Misuse::Overflow) => Status::CONFLICT,
+            Self::Misuse(Misuse::KeySize) | Self::Query(_) | Self::Json(_) => Status::BAD_REQUEST,
+            Self::Condition => Status::PRECONDITION_FAILED,
+            Self::Failure(Failure::Full | Failure::DiskFull) => Status::INSUFFICIENT_STORAGE,
+            Self::Failure(_) => Status::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Token(problem) => problem.to_string(),
+            Self::Nobody => "this database asks for one of `api_keys`".to_owned(),
+            Self::Denied => "the rules of this database do not allow it".to_owned(),
+            Self::Missing => "there is no such key".to_owned(),
+            Self::Misuse(misuse) => misuse.to_string(),
+            Self::Query(problem) => problem.clone(),
+            Self::Json(problem) => format!("the body is not JSON: {problem}"),
+            Self::Condition => "the value is another one".to_owned(),
+            Self::Failure(failure) => failure.to_string(),
+        }
+    }
+}
+
+impl Site {
+    /// What of the store a request asks for; `None`: nothing, and its path is a usual one.
+    pub(super) fn place_of<'p>(&self, path: &'p str, query: Option<&[u8]>) -> Option<Place<'p>> {
+        let rest = path.strip_prefix(PREFIX)?;
+        let store = self.store.as_ref()?.store();
+        let (name, key) = match rest.split_once('/') {
+            Some((name, key)) => (name, Some(key.as_bytes().into())),
+            None => (rest, None),
+        };
+        let number = store.databases().iter().position(|known| known == name)?;
+        let is_open = self.data.databases_of_http.get(number).copied().unwrap_or_default();
+        let key = key.or_else(|| argument(query, b"key").map(Into::into));
+        is_open.then_some(Place { database: Database(u8::try_from(number).ok()?), key })
+    }
+
+    /// The body of a value is collected.
+    pub(super) fn record_body_policy(&self, request: &Request<'_>) -> Option<BodyPolicy> {
+        if request.method() != Method::Put {
+            return None;
+        }
+        self.place_of(request.path(), None)?;
+        Some(BodyPolicy::Collect { limit: VALUE_SIZE as u64 })
+    }
+
+    /// Answers a request for the store, or has it wait for the writer.
+    pub(super) fn answer_record(
+        &mut self,
+        place: &Place<'_>,
+        query: Option<&[u8]>,
+        (exchange, found): (&mut Exchange<'_, '_>, &Found<'_>),
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let method = exchange.request.method();
+        let answered = match (method, &place.key) {
+            (Method::Get | Method::Head, None) => self
+                .may_read(place, query, exchange, context)
+                .and_then(|()| self.answer_list(place.database, query, exchange, context)),
+            (Method::Get | Method::Head, Some(key)) => self
+                .may_read(place, query, exchange, context)
+                .and_then(|()| self.answer_value((place.database, key), exchange, context)),
+            (Method::Put | Method::Delete | Method::Post, Some(key)) => self
+                .may_write(place, query, exchange, context)
+                .and_then(|()| self.answer_change((place.database, key), query, exchange, context)),
+            _ => {
+                let allow: &[u8] = match place.key {
+                    Some(_) => b"Allow: GET, HEAD, PUT, POST, DELETE\r\n",
+                    None => b"Allow: GET, HEAD\r\n",
+                };
+                return self.refuse(Status::METHOD_NOT_ALLOWED, allow, found, exchange, context);
+            }
+        };
+        let answer = answered.unwrap_or_else(|refused| refuse(&refused, exchange));
+        if !matches!(answer, Answer::Wait)
+            && let Some(store) = &mut self.store
+        {
+            store.forget(context.id);
+        }
+        answer
+    }
+
+    fn may_read(
+        &self,
+        place: &Place<'_>,
+        query: Option<&[u8]>,
+        exchange: &Exchange<'_, '_>,
+        context: &AnswerContext<'_, Message>,
+    ) -> Result<(), Refused> {
+        let rights = self.rights_shown(exchange.request, query, context.now.unix_seconds);
+        may(self.database_access(place.database).0, &rights.map_err(Refused::Token)?)
+    }
+
+    fn may_write(
+        &self,
+        place: &Place<'_>,
+        query: Option<&[u8]>,
+        exchange: &Exchange<'_, '_>,
+        context: &AnswerContext<'_, Message>,
+    ) -> Result<(), Refused> {
+        let rights = self.rights_shown(exchange.request, query, context.now.unix_seconds);
+        may(self.database_access(place.database).1, &rights.map_err(Refused::Token)?)
+    }
+
+    /// What the writer has made of the order of this request; `None` while it has not answered.
+    fn executed(&mut self, context: &AnswerContext<'_, Message>) -> Awaited {
+        self.store.as_mut().map_or(Awaited::Nothing, |store| store.awaited(context.id))
+    }
+}
+
+fn may(access: DatabaseAccess, rights: &Rights) -> Result<(), Refused> {
+    match (access, rights) {
+        (DatabaseAccess::Open, _) | (DatabaseAccess::Key, Rights::All) => Ok(()),
+        (DatabaseAccess::Key, _) => Err(Refused::Nobody),
+        (DatabaseAccess::None, _) => Err(Refused::Denied),
+    }
+}
+
+/// The first argument of that name.
+fn argument(query: Option<&[u8]>, name: &[u8]) -> Option<Vec<u8>> {
+    let mut pairs = query_pairs(query.unwrap_or_default(), QUERY_PAIRS_MAXIMUM);
+    pairs.find(|(known, _)| **known == *name).map(|(_, value)| value.into_owned())
+}
+
+/// A whole number in an argument.
+fn number<T: std::str::FromStr>(query: Option<&[u8]>, name: &str) -> Result<Option<T>, Refused> {
+    let Some(value) = argument(query, name.as_bytes()) else { return Ok(None) };
+    let number = str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
+    number.map(Some).ok_or_else(|| Refused::Query(format!("`{name}` is no whole number")))
+}
+
+fn outcome_of(executed: Result<Executed, Failure>) -> Result<store::Outcome, Refused> {
+    match executed.map_err(Refused::Failure)? {
+        Executed::Done(mut outcomes) => outcomes.pop().ok_or(Refused::Condition),
+        Executed::Refused => Err(Refused::Condition),
+    }
+}
+
+fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
+    let text = serde_json::Value::String(refused.text());
+    let text = format!("{{\"error\":{text}}}");
+    let fields: &[u8] = match refused {
+        Refused::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
+        Refused::Nobody => b"WWW-Authenticate: Bearer\r\n",
+        Refused::Failure(_) => b"Retry-After: 1\r\n",
+        _ => b"",
+    };
+    answer(refused.status(), (fields, "application/json"), text.as_bytes(), exchange)
+}
+
+/// An answer that no browser takes for a page, whatever the value is.
+fn answer(
+    status: Status,
+    (fields, media_type): (&[u8], &str),
+    body: &[u8],
+    exchange: &mut Exchange<'_, '_>,
+) -> Answer {
+    exchange.reply.begin(status);
+    exchange.configured_fields_but(|field| {
+        field.eq_ignore_ascii_case("cache-control")
+            || field.eq_ignore_ascii_case("x-content-type-options")
+    });
+    exchange.reply.prepared_fields(fields);
+    exchange
+        .reply
+        .prepared_fields(b"Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n");
+    if status == Status::NO_CONTENT || status == Status::NOT_MODIFIED {
+        exchange.reply.end_head();
+        return Answer::Done;
+    }
+    let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
+    exchange.reply.end_head_with_length(body.len() as u64);
+    exchange.reply.body(body);
+    Answer::Done
+}

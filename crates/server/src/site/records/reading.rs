@@ -1,0 +1,79 @@
+//! A value as the answer to GET.
+//!
+//! Owns its fields: the version is the entity tag.
+
+use http::{Answer, AnswerContext, Request};
+use store::{Database, Kind, Record};
+use wire::http::conditional::{Precondition, Preconditions, SafeMethod, Validators, evaluate};
+use wire::http::method::Method;
+use wire::http::status::Status;
+
+use super::{Refused, Site, answer};
+use crate::message::Message;
+use crate::site::exchange::Exchange;
+
+impl Site {
+    pub(super) fn answer_value(
+        &mut self,
+        (database, key): (Database, &[u8]),
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Result<Answer, Refused> {
+        let store = self.store.as_mut().ok_or(Refused::Missing)?;
+        let now_ms = context.now.unix_ms();
+        let snapshot = store.snapshot().map_err(Refused::Failure)?;
+        let record = snapshot.get(database, key, now_ms).map_err(Refused::Failure)?;
+        let record = record.ok_or(Refused::Missing)?;
+        let method = match exchange.request.method() {
+            Method::Head => SafeMethod::Head,
+            _ => SafeMethod::Get,
+        };
+        let tag = tag(record.version);
+        match judge(method, exchange.request, Some(&tag), context.now.unix_seconds) {
+            Precondition::Failed => return Err(Refused::Condition),
+            Precondition::NotModified => {
+                let fields = format!("ETag: {tag}\r\n");
+                return Ok(answer(
+                    Status::NOT_MODIFIED,
+                    (fields.as_bytes(), media_type(&record)),
+                    b"",
+                    exchange,
+                ));
+            }
+            Precondition::Proceed { .. } => {}
+        }
+        let mut fields = format!("ETag: {tag}\r\n");
+        if let Some(expiry) = record.expiry_ms {
+            fields.push_str(&format!("Store-Expires-In: {}\r\n", expiry.saturating_sub(now_ms)));
+        }
+        Ok(answer(Status::OK, (fields.as_bytes(), media_type(&record)), record.bytes, exchange))
+    }
+}
+
+/// What the preconditions of a request say of a value with this tag.
+pub(super) fn judge(
+    method: SafeMethod,
+    request: &Request<'_>,
+    tag: Option<&str>,
+    now: u64,
+) -> Precondition {
+    let mut preconditions = Preconditions::default();
+    for (name, value) in request.head.fields.iter() {
+        preconditions.note(name.as_bytes(), value);
+    }
+    let validators = tag.map(|tag| Validators { etag: tag.as_bytes(), last_modified: 0 });
+    evaluate(method, &preconditions, validators.as_ref(), now)
+}
+
+/// The entity tag of a version, with its quotes.
+pub(super) fn tag(version: u64) -> String {
+    format!("\"{version:x}\"")
+}
+
+fn media_type(record: &Record<'_>) -> &'static str {
+    match record.kind {
+        Kind::Bytes => "application/octet-stream",
+        Kind::Number => "text/plain; charset=utf-8",
+        Kind::Table => "application/json",
+    }
+}

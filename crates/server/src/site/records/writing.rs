@@ -1,0 +1,117 @@
+//! PUT, DELETE and POST: a value is written, deleted, or added to.
+//!
+//! Owns what of a request is the change. Preconditions are judged by the state that this scheduler sees; the writer then makes the change only if
+//! the value is still the one that was judged.
+
+use http::{Answer, AnswerContext};
+use store::{Change, Database, Expiry, Kind, Old, Only, Order, Outcome, Value};
+use wire::http::conditional::{Precondition, SafeMethod};
+use wire::http::method::Method;
+use wire::http::status::Status;
+
+use super::reading::{judge, tag};
+use super::{Refused, Site, answer, number, outcome_of};
+use crate::message::Message;
+use crate::site::exchange::Exchange;
+use crate::site::store_desk::Awaited;
+
+/// The fields that make a request conditional.
+const CONDITIONS: [&str; 3] = ["if-match", "if-none-match", "if-unmodified-since"];
+
+impl Site {
+    pub(super) fn answer_change(
+        &mut self,
+        (database, key): (Database, &[u8]),
+        query: Option<&[u8]>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Result<Answer, Refused> {
+        match self.executed(context) {
+            Awaited::Nothing => {}
+            Awaited::Later => return Ok(Answer::Wait),
+            Awaited::Here(executed) => return told(outcome_of(executed)?, exchange),
+        }
+        let now_ms = context.now.unix_ms();
+        let only = self.condition((database, key), exchange, context)?;
+        let change = match exchange.request.method() {
+            Method::Put => put(key, (query, only), exchange, now_ms)?,
+            Method::Delete => match only {
+                Only::IfVersion(version) => Change::DeleteVersion(key.into(), version),
+                _ => Change::Delete(vec![key.into()]),
+            },
+            _ => {
+                let amount = number::<i64>(query, "add")?;
+                let why = "POST adds to a number: `?add=1`".to_owned();
+                Change::Add(key.into(), amount.ok_or(Refused::Query(why))?)
+            }
+        };
+        let store = self.store.as_mut().ok_or(Refused::Missing)?;
+        if !store.has_room(context.id) {
+            return Ok(Answer::Wait);
+        }
+        store.order(context.id, Order::of(database, change));
+        Ok(Answer::Wait)
+    }
+
+    /// What a conditional request asks of the value.
+    fn condition(
+        &mut self,
+        (database, key): (Database, &[u8]),
+        exchange: &Exchange<'_, '_>,
+        context: &AnswerContext<'_, Message>,
+    ) -> Result<Only, Refused> {
+        let request = exchange.request;
+        if !CONDITIONS.iter().any(|name| request.field(name).is_some()) {
+            return Ok(Only::Always);
+        }
+        let store = self.store.as_mut().ok_or(Refused::Missing)?;
+        let snapshot = store.snapshot().map_err(Refused::Failure)?;
+        let record = snapshot.get(database, key, context.now.unix_ms());
+        let version = record.map_err(Refused::Failure)?.map(|record| record.version);
+        let seen = version.map(tag);
+        match judge(SafeMethod::Other, request, seen.as_deref(), context.now.unix_seconds) {
+            Precondition::Proceed { .. } => Ok(version.map_or(Only::IfAbsent, Only::IfVersion)),
+            Precondition::Failed | Precondition::NotModified => Err(Refused::Condition),
+        }
+    }
+}
+
+fn put(
+    key: &[u8],
+    (query, only): (Option<&[u8]>, Only),
+    exchange: &Exchange<'_, '_>,
+    now_ms: u64,
+) -> Result<Change, Refused> {
+    let request = exchange.request;
+    let media = request.field("content-type").unwrap_or_default();
+    let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let kind = if media.eq_ignore_ascii_case(b"application/json") {
+        let checked = serde_json::from_slice::<serde::de::IgnoredAny>(request.body);
+        checked.map_err(|error| Refused::Json(error.to_string()))?;
+        Kind::Table
+    } else {
+        Kind::Bytes
+    };
+    let expiry = match number::<u64>(query, "expires_in")? {
+        Some(seconds) => Expiry::At(now_ms.saturating_add(seconds.saturating_mul(1000))),
+        None => Expiry::Never,
+    };
+    let value = Value { kind, bytes: request.body.into() };
+    Ok(Change::Put { key: key.into(), value, expiry, only, old: Old::Dropped })
+}
+
+fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Refused> {
+    match outcome {
+        Outcome::Put(true, _) | Outcome::Made(true) => {
+            Ok(answer(Status::NO_CONTENT, (b"", ""), b"", exchange))
+        }
+        Outcome::Put(false, _) | Outcome::Made(false) => Err(Refused::Condition),
+        Outcome::Misuse(misuse) => Err(Refused::Misuse(misuse)),
+        Outcome::Number(number) if exchange.request.method() == Method::Post => {
+            let text = number.to_string();
+            Ok(answer(Status::OK, (b"", "text/plain; charset=utf-8"), text.as_bytes(), exchange))
+        }
+        Outcome::Number(0) => Err(Refused::Missing),
+        _ => Ok(answer(Status::NO_CONTENT, (b"", ""), b"", exchange)),
+    }
+}

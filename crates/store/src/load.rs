@@ -1,0 +1,113 @@
+//! Loading many rows at once.
+//!
+//! Owns that all rows are there afterwards or none: they are one transaction. Rows are sorted in pieces of memory before they are written, because
+//! keys that come in their order go to pages that are already in memory, and behind the last key to new ones without a search.
+
+use heed::{Env, RwTxn, WithTls};
+
+use crate::failure::{Failure, Misuse};
+use crate::limits::{KEY_SIZE, LOAD_PIECE_SIZE, VALUE_SIZE};
+use crate::order::Database;
+use crate::record::{Record, Value};
+use crate::snapshot::table;
+use crate::table::Table;
+
+/// A row to be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its key. Of rows with the same key the last one counts.
+    pub key: Box<[u8]>,
+    /// Its value.
+    pub value: Value,
+    /// When it ends; `None` for never.
+    pub expiry_ms: Option<u64>,
+}
+
+/// Why rows were not loaded: none of them is there.
+#[derive(Debug)]
+pub enum LoadFailure<E> {
+    /// The store cannot take them.
+    Store(Failure),
+    /// A row, counted from 1, cannot be kept.
+    Row(u64, Misuse),
+    /// They could not be read.
+    Source(E),
+}
+
+impl<E> From<Failure> for LoadFailure<E> {
+    fn from(failure: Failure) -> Self {
+        Self::Store(failure)
+    }
+}
+
+/// A transaction into which rows are loaded.
+struct Loading<'l> {
+    transaction: RwTxn<'l>,
+    table: Table,
+    version: u64,
+    buffer: Vec<u8>,
+}
+
+pub(crate) fn load<E>(
+    map: &Env<WithTls>,
+    tables: &[Table],
+    (database, version_bits): (Database, u32),
+    rows: impl Iterator<Item = Result<Row, E>>,
+) -> Result<u64, LoadFailure<E>> {
+    let table = *table(tables, database)?;
+    let transaction = map.write_txn().map_err(Failure::from)?;
+    // All rows are of one change.
+    let version = ((transaction.id() as u64) << version_bits) + 1;
+    let mut loading = Loading { transaction, table, version, buffer: Vec::new() };
+    let (mut piece, mut size, mut count) = (Vec::new(), 0, 0);
+    for row in rows {
+        let row = row.map_err(LoadFailure::Source)?;
+        count += 1;
+        check(&row).map_err(|misuse| LoadFailure::Row(count, misuse))?;
+        size += size_of::<Row>() + row.key.len() + row.value.bytes.len();
+        piece.push(row);
+        if size >= LOAD_PIECE_SIZE {
+            loading.write(std::mem::take(&mut piece))?;
+            size = 0;
+        }
+    }
+    loading.write(piece)?;
+    loading.transaction.commit().map_err(Failure::from)?;
+    Ok(count)
+}
+
+fn check(row: &Row) -> Result<(), Misuse> {
+    if row.key.is_empty() || row.key.len() > KEY_SIZE {
+        return Err(Misuse::KeySize);
+    }
+    if row.value.bytes.len() > VALUE_SIZE { Err(Misuse::ValueSize) } else { Ok(()) }
+}
+
+impl Loading<'_> {
+    fn write(&mut self, mut piece: Vec<Row>) -> Result<(), Failure> {
+        // Rows with the same key stay in their order.
+        piece.sort_by(|left, right| left.key.cmp(&right.key));
+        let last = self.table.records.last(&self.transaction)?.map(|(key, _)| key.to_vec());
+        let is_behind = match (&last, piece.first()) {
+            (Some(last), Some(first)) => **last < *first.key,
+            _ => true,
+        };
+        let mut rows = piece.into_iter().peekable();
+        while let Some(Row { key, value, expiry_ms }) = rows.next() {
+            if rows.peek().is_some_and(|next| next.key == key) {
+                continue;
+            }
+            self.buffer.clear();
+            Record { kind: value.kind, version: self.version, expiry_ms, bytes: &value.bytes }
+                .encode(&mut self.buffer);
+            if is_behind {
+                self.table.append(&mut self.transaction, &key, &self.buffer, expiry_ms)?;
+                continue;
+            }
+            let before =
+                self.table.find(&self.transaction, &key)?.and_then(|record| record.expiry_ms);
+            self.table.put(&mut self.transaction, &key, &self.buffer, (before, expiry_ms))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! `store import`: the rows of a file.
+//!
+//! Owns what a row of each form is. All rows are one transaction: when it ends early, whatever the reason, the store is as it was.
+
+#![expect(clippy::disallowed_types, reason = "a command has files of its own")]
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+use ::store::{Kind, LoadFailure, Row, Settings, Store as Opened, Value};
+use clap::Args;
+use serde_json::Map;
+use server::record_json::of_json;
+
+use super::{Form, failed, number_of, open};
+use crate::Failure;
+
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// The file; `-` for standard input.
+    file: PathBuf,
+    /// The directory of the store; it is made where it is not there.
+    directory: PathBuf,
+    /// Into which database.
+    #[arg(long, default_value = "0")]
+    database: String,
+    /// The form of the file [default: by its name].
+    #[arg(long)]
+    form: Option<Form>,
+    /// The column that is the key [default: the first of CSV and TSV, `key` of JSON].
+    #[arg(long, value_name = "COLUMN")]
+    key: Option<String>,
+    /// The column that is the value [default: all others, as a JSON object].
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+}
+
+/// Rows between two looks at the clock.
+const ROWS_PER_LOOK: u64 = 16_384;
+
+pub(super) fn run(import: &Import) -> Result<(), Failure> {
+    let form = form_of(import)?;
+    let told = |error: io::Error| Failure::Failed(format!("{}: {error}", import.file.display()));
+    let (source, size): (Box<dyn Read>, Option<u64>) = if import.file == Path::new("-") {
+        (Box::new(io::stdin()), None)
+    } else {
+        let file = File::open(&import.file).map_err(told)?;
+        let size = file.metadata().map_err(told)?.len();
+        (Box::new(file), Some(size))
+    };
+    if !import.directory.join("data.mdb").exists() {
+        let settings = Settings {
+            databases: vec![import.database.clone()],
+            ..Settings::new(&import.directory)
+        };
+        Opened::open(&settings).map_err(|failure| failed(&import.directory, &failure))?;
+    }
+    let (store, databases) = open(&import.directory, Some(&import.database))?;
+    let database = number_of(&import.database, &databases)?;
+    let mut progress = Progress::new(size);
+    let read = Counted { source, bytes: Rc::clone(&progress.bytes) };
+    let rows = match form {
+        Form::Csv => separated(read, b',', import)?,
+        Form::Tsv => separated(read, b'\t', import)?,
+        Form::Ndjson => lines(read, import.key.clone().unwrap_or_else(|| "key".to_owned())),
+    };
+    let loaded = store.writer().load(database, rows.inspect(|_| progress.note()));
+    let count = loaded.map_err(|failure| match failure {
+        LoadFailure::Store(failure) => failed(&import.directory, &failure),
+        LoadFailure::Row(number, misuse) => Failure::Failed(format!(
+            "{}: row {number}: {misuse}; nothing was imported",
+            import.file.display()
+        )),
+        LoadFailure::Source(text) => {
+            Failure::Failed(format!("{}: {text}; nothing was imported", import.file.display()))
+        }
+    })?;
+    progress.end();
+    println!("{count} rows are in database {} of {}", import.database, import.directory.display());
+    Ok(())
+}
+
+type Rows = Box<dyn Iterator<Item = Result<Row, String>>>;
+
+fn form_of(import: &Import) -> Result<Form, Failure> {
+    let by_name = || match import.file.extension()?.to_str()? {
+        "csv" => Some(Form::Csv),
+        "tsv" => Some(Form::Tsv),
+        "ndjson" | "jsonl" => Some(Form::Ndjson),
+        _ => None,
+    };
+    let form = import.form.or_else(by_name);
+    form.ok_or_else(|| {
+        let name = import.file.display();
+        Failure::WrongUse(format!(
+            "the form of {name} is not known by its name; say --form csv, tsv or ndjson"
+        ))
+    })
+}
+
+/// The rows of a file whose fields are separated.
+fn separated(source: Counted, delimiter: u8, import: &Import) -> Result<Rows, Failure> {
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(delimiter).from_reader(BufReader::new(source));
+    let wrong = |error: csv::Error| Failure::Failed(format!("{}: {error}", import.file.display()));
+    let header = reader.byte_headers().map_err(wrong)?.clone();
+    let names: Vec<String> =
+        header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let place = |column: &Option<String>| {
+        let Some(column) = column else { return Ok(None) };
+        let place = names.iter().position(|name| name == column);
+        place.map(Some).ok_or_else(|| {
+            let known = names.join(", ");
+            Failure::WrongUse(format!("there is no column `{column}`; there are {known}"))
+        })
+    };
+    let (key, value) = (place(&import.key)?.unwrap_or(0), place(&import.value)?);
+    // Of two columns the other one is the value.
+    let value = value.or((names.len() == 2).then_some(1 - key.min(1)));
+    Ok(Box::new(reader.into_byte_records().map(move |record| {
+        let record = record.map_err(|error| error.to_string())?;
+        let field = |place: usize| record.get(place).unwrap_or_default();
+        let value = match value {
+            Some(place) => Value::bytes(field(place)),
+            None => {
+                let others = names.iter().enumerate().filter(|(place, _)| *place != key);
+                let text = |place: usize| String::from_utf8_lossy(field(place)).into_owned();
+                let object: Map<String, serde_json::Value> =
+                    others.map(|(place, name)| (name.clone(), text(place).into())).collect();
+                let text = serde_json::Value::Object(object).to_string();
+                Value { kind: Kind::Table, bytes: text.into_bytes().into() }
+            }
+        };
+        Ok(Row { key: field(key).into(), value, expiry_ms: None })
+    })))
+}
+
+/// The rows of a file with an object in each line: as `export` writes them, or any object, which is the value, with its key in a field.
+fn lines(source: Counted, key: String) -> Rows {
+    let lines = BufReader::new(source).lines().zip(1_u64..);
+    let rows = lines.filter(|(line, _)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));
+    Box::new(rows.map(move |(line, number)| {
+        let wrong = |problem: String| format!("line {number}: {problem}");
+        let line = line.map_err(|error| wrong(error.to_string()))?;
+        let object: Map<String, serde_json::Value> =
+            serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
+        let is_exported = key == "key"
+            && ["value", "value_base64", "json"].iter().any(|name| object.contains_key(*name));
+        if is_exported {
+            return of_json(&object).map_err(wrong);
+        }
+        let name = match object.get(&key) {
+            Some(serde_json::Value::String(text)) => text.clone(),
+            Some(serde_json::Value::Number(number)) => number.to_string(),
+            Some(_) => return Err(wrong(format!("`{key}` is neither a text nor a number"))),
+            None => return Err(wrong(format!("there is no `{key}`"))),
+        };
+        let value = Value { kind: Kind::Table, bytes: line.into_bytes().into() };
+        Ok(Row { key: name.into_bytes().into(), value, expiry_ms: None })
+    }))
+}
+
+/// A source whose bytes are counted.
+struct Counted {
+    source: Box<dyn Read>,
+    bytes: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.bytes.set(self.bytes.get() + count as u64);
+        Ok(count)
+    }
+}
+
+/// A line on a terminal: how many rows, how fast, and how long it still takes.
+struct Progress {
+    is_shown: bool,
+    started: Instant,
+    rows: u64,
+    bytes: Rc<Cell<u64>>,
+    size: Option<u64>,
+}
+
+impl Progress {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a command's progress is measured by its own clock"
+    )]
+    fn new(size: Option<u64>) -> Self {
+        let (is_shown, started) = (io::stderr().is_terminal(), Instant::now());
+        Self { is_shown, started, rows: 0, bytes: Rc::default(), size }
+    }
+
+    fn note(&mut self) {
+        self.rows += 1;
+        if self.is_shown && self.rows.is_multiple_of(ROWS_PER_LOOK) {
+            let seconds = self.started.elapsed().as_secs_f64().max(0.001);
+            let rate = self.rows as f64 / seconds;
+            let left = self.size.filter(|_| self.bytes.get() > 0).map_or(String::new(), |size| {
+                let whole = seconds * size as f64 / self.bytes.get() as f64;
+                format!(", {:.0} s left", (whole - seconds).max(0.0))
+            });
+            eprint!("\r{} rows, {rate:.0} rows/s{left}  ", self.rows);
+        }
+    }
+
+    fn end(&self) {
+        if self.is_shown && self.rows >= ROWS_PER_LOOK {
+            eprintln!();
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The verb `store`: what is done with a store besides serving it.
+//!
+//! Owns the flags and what is printed. Each verb works beside a server that has the store open: LMDB lets one transaction of all programs write at a
+//! time.
+
+mod export;
+mod import;
+mod sample;
+
+use std::path::{Path, PathBuf};
+
+use ::store::{Database, Failure as StoreFailure, Outcome, Query, Settings, Store as Opened};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+
+use crate::Failure;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  velodrome store sample 1000000 > cards.csv         a million records to try with
+  velodrome store import cards.csv data --database cards
+  velodrome store stat data                          databases, keys, size
+  velodrome store export data --database cards > cards.ndjson
+  velodrome store backup data /mnt/backup/monday     a copy of a live store, as it is at one moment
+  velodrome store check data                         can all records be read?
+
+Exit status: 0 done, 1 failed or damaged, 2 wrong use.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Store {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Databases, how many keys each has, and how large the file is.
+    Stat {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Load the rows of a file, all of them or none.
+    Import(import::Import),
+    /// Print all records of a database as lines of JSON, as they are at one moment.
+    Export {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// Which database.
+        #[arg(long, default_value = "0")]
+        database: String,
+    },
+    /// Copy the store as it is at one moment into another directory, without its free room.
+    Backup {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// Where to; without a store in it.
+        to: PathBuf,
+    },
+    /// Read all records, and see whether what is known of them agrees. Writes wait meanwhile.
+    Check {
+        /// The directory of the store.
+        directory: PathBuf,
+    },
+    /// Print so many made-up records as CSV: a number, a name, a birthday, a city.
+    Sample {
+        /// How many.
+        records: u64,
+    },
+}
+
+/// The form of a file of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Fields with commas between them; the first row names them.
+    Csv,
+    /// The same with tabs.
+    Tsv,
+    /// A JSON object in each line.
+    Ndjson,
+}
+
+pub(crate) fn run(store: &Store) -> Result<(), Failure> {
+    match &store.verb {
+        Verb::Stat { directory, json } => stat(directory, *json),
+        Verb::Import(import) => import::run(import),
+        Verb::Export { directory, database } => export::run(directory, database),
+        Verb::Backup { directory, to } => backup(directory, to),
+        Verb::Check { directory } => check(directory),
+        Verb::Sample { records } => sample::run(*records),
+    }
+}
+
+/// Opens a store that is there, with this database too.
+fn open(directory: &Path, database: Option<&str>) -> Result<(Opened, Vec<String>), Failure> {
+    let failed = |failure| failed(directory, &failure);
+    let mut databases = Opened::databases_in(directory).map_err(failed)?;
+    if let Some(name) = database
+        && !databases.iter().any(|known| known == name)
+    {
+        databases.push(name.to_owned());
+    }
+    let settings = Settings { databases: databases.clone(), ..Settings::new(directory) };
+    let opened = Opened::open(&settings).map_err(failed)?;
+    Ok((opened, databases))
+}
+
+/// The number of a database in the order in which the store was opened.
+fn number_of(database: &str, databases: &[String]) -> Result<Database, Failure> {
+    let place = databases.iter().position(|known| known == database);
+    let number = place.and_then(|place| u8::try_from(place).ok());
+    number.map(Database).ok_or_else(|| {
+        let known = databases.join(", ");
+        Failure::WrongUse(format!("there is no database `{database}`; there are {known}"))
+    })
+}
+
+fn failed(directory: &Path, failure: &StoreFailure) -> Failure {
+    Failure::Failed(format!("{}: {failure}", directory.display()))
+}
+
+fn stat(directory: &Path, as_json: bool) -> Result<(), Failure> {
+    let (store, databases) = open(directory, None)?;
+    let snapshot = store.snapshot().map_err(|failure| failed(directory, &failure))?;
+    let mut counts = Vec::new();
+    for (number, name) in databases.iter().enumerate() {
+        let database = Database(u8::try_from(number).unwrap_or(u8::MAX));
+        let counted = snapshot.answer(database, &Query::Count, 0);
+        if let Outcome::Number(count) = counted.map_err(|failure| failed(directory, &failure))? {
+            counts.push((name, count));
+        }
+    }
+    let usage = store.usage();
+    if as_json {
+        let keys: serde_json::Map<_, _> =
+            counts.into_iter().map(|(name, count)| (name.clone(), json!(count))).collect();
+        let told = json!({
+            "file_bytes": usage.file_bytes, "commit": usage.commit, "readers": usage.readers, "keys": keys,
+        });
+        println!("{told}");
+        return Ok(());
+    }
+    println!("file     {} bytes, {} commits", usage.file_bytes, usage.commit);
+    for (name, count) in counts {
+        println!("{name:<8} {count} keys");
+    }
+    Ok(())
+}
+
+fn backup(directory: &Path, to: &Path) -> Result<(), Failure> {
+    let (store, _) = open(directory, None)?;
+    let bytes = store.copy_to(to).map_err(|failure| failed(to, &failure))?;
+    println!("{}: {bytes} bytes", to.display());
+    Ok(())
+}
+
+fn check(directory: &Path) -> Result<(), Failure> {
+    let (store, databases) = open(directory, None)?;
+    let mut writer = store.writer();
+    let mut damages = Vec::new();
+    for name in &databases {
+        let checked = writer.check(number_of(name, &databases)?);
+        match checked.map_err(|failure| failed(directory, &failure))? {
+            Ok(0) => {}
+            Ok(count) => println!("{name:<8} {count} records are right"),
+            Err(damage) => damages.push(format!("database {name}: {damage}")),
+        }
+    }
+    if damages.is_empty() { Ok(()) } else { Err(Failure::Failed(damages.join("\n"))) }
+}

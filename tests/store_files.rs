@@ -1,0 +1,164 @@
+//! Goal: rows go into the store as files have them, all or none, and come out as they went in; also while a server has it open. Method: `velodrome store`
+//! on small files.
+#![expect(clippy::disallowed_types, reason = "a test has files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::process::{Command, Output};
+
+use server::channel::{connect, resp, say};
+use server::directory::Directory;
+use server::{PROGRAM, Plan, errors_of, printed_by, run};
+
+fn store(words: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    run(command.arg("store").args(words))
+}
+
+fn done(words: &[&str]) -> String {
+    let output = store(words);
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {}", errors_of(&output));
+    printed_by(&output)
+}
+
+/// What goes wrong, with the exit status.
+fn refused(words: &[&str]) -> (i32, String) {
+    let output = store(words);
+    (output.status.code().unwrap(), errors_of(&output))
+}
+
+struct Place {
+    directory: Directory,
+    data: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = Directory::new();
+        let data = directory.join("data").display().to_string();
+        Self { directory, data }
+    }
+
+    fn file(&self, name: &str, content: &str) -> String {
+        self.directory.write(name, content);
+        self.directory.join(name).display().to_string()
+    }
+}
+
+#[test]
+fn rows_of_each_form_are_imported() {
+    let place = Place::new();
+    let csv = place.file(
+        "a.csv",
+        "card,name,city\n2,\"Lovelace, Ada\",Cork\n1,Alan,\"a\nb\"\n2,Grace,Delft\n",
+    );
+    assert!(done(&["import", &csv, &place.data]).starts_with("3 rows are in database 0"));
+    let exported = done(&["export", &place.data]);
+    assert_eq!(
+        exported,
+        "{\"key\":\"1\",\"value\":{\"city\":\"a\\nb\",\"name\":\"Alan\"}}\n\
+         {\"key\":\"2\",\"value\":{\"city\":\"Delft\",\"name\":\"Grace\"}}\n"
+    );
+    done(&["import", &csv, &place.data, "--database", "names", "--key", "name", "--value", "card"]);
+    assert_eq!(
+        done(&["export", &place.data, "--database", "names"]).lines().last(),
+        Some("{\"key\":\"Lovelace, Ada\",\"value\":\"2\"}")
+    );
+    let tsv = place.file("a.tsv", "k\tv\nx\t1\n");
+    done(&["import", &tsv, &place.data, "--database", "tabs"]);
+    assert_eq!(
+        done(&["export", &place.data, "--database", "tabs"]),
+        "{\"key\":\"x\",\"value\":\"1\"}\n"
+    );
+    let lines = place.file("a.txt", "{\"id\":7,\"name\":\"Ada\"}\n\n{\"id\":\"8\"}\n");
+    done(&[
+        "import",
+        &lines,
+        &place.data,
+        "--form",
+        "ndjson",
+        "--key",
+        "id",
+        "--database",
+        "lines",
+    ]);
+    assert_eq!(
+        done(&["export", &place.data, "--database", "lines"]),
+        "{\"key\":\"7\",\"value\":{\"id\":7,\"name\":\"Ada\"}}\n{\"key\":\"8\",\"value\":{\"id\":\"8\"}}\n"
+    );
+    assert!(done(&["check", &place.data]).contains("names    3 records are right"));
+    let stat: serde_json::Value =
+        serde_json::from_str(&done(&["stat", &place.data, "--json"])).unwrap();
+    assert_eq!(stat["keys"], serde_json::json!({"0": 2, "lines": 2, "names": 3, "tabs": 1}));
+}
+
+#[test]
+fn what_is_wrong_leaves_nothing() {
+    let place = Place::new();
+    let good = place.file("good.csv", "k,v\na,1\n");
+    done(&["import", &good, &place.data]);
+    let long = place.file("long.csv", &format!("k,v\nb,1\n{},2\n", "k".repeat(504)));
+    let ragged = place.file("ragged.csv", "k,v\nb,1\nc\n");
+    let lines = place.file("bad.ndjson", "{\"key\":\"b\",\"value\":\"1\"}\n{\"key\":\"c\"\n");
+    for (file, told) in [
+        (&long, "row 2: a key has 1 to 503 bytes; nothing was imported"),
+        (&ragged, "nothing was imported"),
+        (&lines, "line 2: "),
+    ] {
+        let (status, errors) = refused(&["import", file, &place.data]);
+        assert!(status == 1 && errors.contains(told), "{errors}");
+    }
+    assert_eq!(done(&["export", &place.data]), "{\"key\":\"a\",\"value\":\"1\"}\n");
+    for (words, told) in [
+        (
+            vec!["import", &good, &place.data, "--key", "x"],
+            "there is no column `x`; there are k, v",
+        ),
+        (vec!["export", &place.data, "--database", "x"], "there is no database `x`; there are 0"),
+    ] {
+        let (status, errors) = refused(&words);
+        assert!(status == 2 && errors.contains(told), "{errors}");
+    }
+    let (status, errors) = refused(&["stat", &place.directory.join("none").display().to_string()]);
+    assert!(status == 1 && errors.contains("there is no store in"), "{errors}");
+    assert!(!place.directory.join("none").exists());
+}
+
+#[test]
+fn a_sample_is_found_by_its_numbers() {
+    let place = Place::new();
+    let sample = place.file("cards.csv", &done(&["sample", "5000"]));
+    assert!(
+        done(&["import", &sample, &place.data, "--database", "cards"]).starts_with("5000 rows")
+    );
+    let exported = done(&["export", &place.data, "--database", "cards"]);
+    assert_eq!(exported.lines().count(), 5_000);
+    assert!(exported.starts_with("{\"key\":\"000000000000\",\"value\":{\"born\":\""), "{exported}");
+}
+
+#[test]
+fn a_live_store_is_read_filled_and_copied() {
+    let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
+    let data = plan.directory.join("data").display().to_string();
+    let server =
+        plan.argument(&format!("--store={data}")).config("[store]\nsync = \"none\"\n").start();
+    let mut client = connect(resp(&server));
+    say(&mut client, b"SET a 1\r\nSET b 2 EX 1000\r\nINCR n\r\n", b":1\r\n");
+    assert_eq!(done(&["export", &data]).lines().count(), 3);
+    let copy = server.directory().join("copy").display().to_string();
+    done(&["backup", &data, &copy]);
+    let (status, errors) = refused(&["backup", &data, &copy]);
+    assert!(status == 1 && errors.contains("is there already"), "{errors}");
+    server.directory().write("more.ndjson", done(&["export", &copy]).replace("\"a\"", "\"c\""));
+    let more = server.directory().join("more.ndjson").display().to_string();
+    done(&["import", &more, &data]);
+    let heard = say(&mut client, b"MGET a b c n\r\nTTL b\r\nPING end\r\n", b"end\r\n");
+    let heard = String::from_utf8_lossy(&heard).into_owned();
+    assert!(
+        heard.starts_with("*4\r\n$1\r\n1\r\n$1\r\n2\r\n$1\r\n1\r\n$1\r\n1\r\n:1000\r\n"),
+        "{heard}"
+    );
+    assert!(done(&["check", &copy]).contains("3 records are right"));
+}
