@@ -141,3 +141,13 @@ pub const STORE_BODY_SIZE: u64 = store::limits::VALUE_SIZE as u64;
 
 /// Keys of a list of the store where the client does not say how many.
 pub const STORE_LIST_KEYS: usize = 100;
+
+/// Bytes that the Redis clients of a scheduler have it keep between commands (64 MiB): commands before `EXEC`, and keys that are watched. Beyond: an
+/// error, and the client's transaction is given up.
+pub const STORE_KEPT_SIZE: usize = 64 * 1024 * 1024;
+
+/// Bytes of the values of one reply to `MGET` (32 MiB), but for the last one. Beyond: an error.
+pub const RESP_REPLY_SIZE: usize = 32 * 1024 * 1024;
+
+/// Processes in line for room with the writer that are admitted at once. Each may have one order, so this many of the largest go beyond the bound.
+pub const STORE_ADMITTED: usize = 8;

@@ -2,6 +2,7 @@
 //!
 //! Owns when it commits: all orders that wait, of all schedulers, are one transaction (a group commit). The wait for the disk is its own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant, SystemTime};
 
 use config::{StoreSettings, StoreSync};
@@ -9,7 +10,7 @@ use runtime::diagnostic::{self, Level};
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 use store::limits::EXPIRED_LOOK;
-use store::{Failure, Order, Store, Writer};
+use store::{Executed, Failure, Order, Store, Writer};
 
 use crate::limits::STORE_COMMIT_SIZE;
 use crate::message::{Message, Orders, ToScheduler, ToStoreWriter};
@@ -41,6 +42,10 @@ fn unix_ms() -> u64 {
     since.map_or(0, runtime::clock::milliseconds)
 }
 
+fn panicked(orders: usize) -> Vec<Result<Executed, Failure>> {
+    vec![Err(Failure::Storage("its writer panicked".to_owned())); orders]
+}
+
 impl StoreWriter {
     /// The writer of this store.
     pub(crate) fn new(store: &Store, settings: &StoreSettings) -> Self {
@@ -69,7 +74,9 @@ impl StoreWriter {
             all.extend(orders);
             receivers.push((from, processes));
         }
-        let mut executed = self.writer.execute(&all, now_ms).into_iter();
+        // A panic is a defect here; who waits is told, and the transaction is not committed.
+        let executed = catch_unwind(AssertUnwindSafe(|| self.writer.execute(&all, now_ms)));
+        let mut executed = executed.unwrap_or_else(|_| panicked(all.len())).into_iter();
         if let (Some(interval), None) = (self.interval, self.next_sync) {
             self.next_sync = Some(now() + interval);
         }

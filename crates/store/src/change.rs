@@ -1,8 +1,11 @@
 //! Changes: what a writer can be asked to do.
 
-use crate::failure::Misuse;
+use heed::RoTxn;
+
+use crate::failure::{Failure, Misuse};
 use crate::limits::{KEY_SIZE, VALUE_SIZE};
 use crate::record::Value;
+use crate::table::Table;
 
 /// When a value ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,6 +141,24 @@ impl Change {
                 | Self::Touch(key, _) => key.len(),
                 Self::Clear => 0,
             }
+    }
+
+    /// Bytes of the value that is there which it copies, to give it or to write it anew.
+    pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+        let key = match self {
+            Self::Put { key, old: Old::Given, .. }
+            | Self::Take(key)
+            | Self::Append(key, _)
+            | Self::Expire { key, .. }
+            | Self::Touch(key, _) => key,
+            Self::Put { .. }
+            | Self::PutAll { .. }
+            | Self::Delete(_)
+            | Self::DeleteVersion(..)
+            | Self::Add(..)
+            | Self::Clear => return Ok(0),
+        };
+        Ok(table.find(transaction, key)?.map_or(0, |record| record.bytes.len()))
     }
 
     /// Whether it may need room that a full store does not have.

@@ -6,7 +6,7 @@ use std::io;
 
 use crate::limits::{KEY_SIZE, VALUE_SIZE};
 
-/// The store cannot do it: a fault of the machine or of its configuration, never of a client.
+/// The store cannot do it, and nothing is done: a fault of the machine or of its configuration, or, of `TooMuch`, of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The reserved address space is used up.
@@ -15,6 +15,8 @@ pub enum Failure {
     DiskFull,
     /// All places for readers are taken.
     TooManyReaders,
+    /// One order asks for more than is done at once.
+    TooMuch,
     /// Something else; in the words of LMDB or of the system.
     Storage(String),
 }
@@ -25,6 +27,7 @@ impl fmt::Display for Failure {
             Self::Full => out.write_str("the store is full; raise `size` in [store]"),
             Self::DiskFull => out.write_str("the disk is full"),
             Self::TooManyReaders => out.write_str("too many programs read the store"),
+            Self::TooMuch => out.write_str("that is too much at once"),
             Self::Storage(text) => write!(out, "the store failed: {text}"),
         }
     }

@@ -25,6 +25,12 @@ pub const MARGIN: u64 = 256 * 1024 * 1024;
 /// Bytes of rows that are sorted in memory while many are loaded (64 MiB).
 pub const LOAD_PIECE_SIZE: usize = 64 * 1024 * 1024;
 
+/// Bytes of values that one order reads to give or to write anew (64 MiB), but for the last value. Beyond: it fails, and nothing of it is done.
+pub const ORDER_WORK_SIZE: usize = 64 * 1024 * 1024;
+
+/// Bytes of values that all orders of a transaction read so (512 MiB), but for the last value. Beyond: as above, for the orders that are left.
+pub const TRANSACTION_WORK_SIZE: usize = 512 * 1024 * 1024;
+
 /// Readers of other programs at the same time, such as a backup. Beyond: one more fails.
 pub const OTHER_READERS: usize = 16;
 

@@ -1,9 +1,14 @@
 //! What is asked of the store, and what it answers.
 
+use heed::RoTxn;
+
 use crate::change::Change;
+use crate::failure::Failure;
+use crate::limits::PAGE_SIZE;
 use crate::outcome::Outcome;
 use crate::page::PageOf;
 use crate::query::Query;
+use crate::table::Table;
 
 /// A database of the store: its place in the names that the store was opened with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,6 +26,15 @@ pub enum Step {
 }
 
 impl Step {
+    /// Bytes of values that it copies, as they are now.
+    pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+        match self {
+            Self::Query(query) => query.work(table, transaction),
+            Self::Change(change) => change.work(table, transaction),
+            Self::Scan(..) => Ok(PAGE_SIZE),
+        }
+    }
+
     /// Bytes that it holds in memory while it waits.
     #[must_use]
     pub fn size(&self) -> usize {

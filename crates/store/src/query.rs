@@ -5,6 +5,7 @@
 use heed::RoTxn;
 
 use crate::failure::Failure;
+use crate::limits::PAGE_SIZE;
 use crate::outcome::{Outcome, Remaining};
 use crate::page::PageOf;
 use crate::record::{Entry, Record};
@@ -46,6 +47,25 @@ impl Query {
                 Self::Page(page) => page.size(),
                 Self::Count => 0,
             }
+    }
+
+    /// Bytes of the values that it copies.
+    pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+        let keys = match self {
+            Self::Get(key) => std::slice::from_ref(key),
+            Self::GetMany(keys) => keys,
+            Self::Page(_) => return Ok(PAGE_SIZE),
+            Self::Exists(_)
+            | Self::Length(_)
+            | Self::Remaining(_)
+            | Self::Kind(_)
+            | Self::Count => &[],
+        };
+        let mut size = 0;
+        for key in keys {
+            size += table.find(transaction, key)?.map_or(0, |record| record.bytes.len());
+        }
+        Ok(size)
     }
 
     pub(crate) fn answer(

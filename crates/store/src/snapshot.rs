@@ -8,7 +8,7 @@ use std::sync::Arc;
 use heed::{RoTxn, WithTls};
 
 use crate::failure::Failure;
-use crate::order::Database;
+use crate::order::{Database, Order};
 use crate::outcome::Outcome;
 use crate::query::Query;
 use crate::record::Record;
@@ -36,6 +36,18 @@ impl Snapshot {
         now_ms: u64,
     ) -> Result<Option<Record<'_>>, Failure> {
         table(&self.tables, database)?.get(&self.transaction, key, now_ms)
+    }
+
+    /// Bytes of values that an order would copy, if it were executed now.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn work(&self, order: &Order) -> Result<usize, Failure> {
+        let mut size = 0;
+        for (database, step) in &order.steps {
+            size += step.work(table(&self.tables, *database)?, &self.transaction)?;
+        }
+        Ok(size)
     }
 
     /// Answers a query.

@@ -6,7 +6,7 @@ use heed::RwTxn;
 
 use crate::change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
 use crate::failure::{Failure, Misuse};
-use crate::limits::VALUE_SIZE;
+use crate::limits::{ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
 use crate::order::{Condition, Database, Executed, Order, Step};
 use crate::outcome::Outcome;
 use crate::page::PageOf;
@@ -43,6 +43,8 @@ pub(crate) struct Work<'w> {
     /// A record on its way into the file.
     pub(crate) buffer: &'w mut Vec<u8>,
     pub(crate) cursors: &'w mut Cursors,
+    /// Bytes of values that its orders have copied so far.
+    pub(crate) work: usize,
 }
 
 impl Work<'_> {
@@ -53,7 +55,14 @@ impl Work<'_> {
             }
         }
         let mut outcomes = Vec::with_capacity(order.steps.len());
+        let mut work = 0;
         for (database, step) in &order.steps {
+            if work > ORDER_WORK_SIZE || self.work > TRANSACTION_WORK_SIZE {
+                return Err(Failure::TooMuch);
+            }
+            let size = step.work(table(self.tables, *database)?, &self.transaction)?;
+            work += size;
+            self.work += size;
             outcomes.push(self.step(*database, step)?);
         }
         Ok(Executed::Done(outcomes))
@@ -203,10 +212,11 @@ impl Work<'_> {
     fn append(&mut self, table: Table, key: &[u8], more: &[u8]) -> Result<Outcome, Failure> {
         let before = self.before(table, key)?;
         let present = table.get(&self.transaction, key, self.now_ms)?;
-        let bytes = [present.map_or(&b""[..], |record| record.bytes), more].concat();
-        if bytes.len() > VALUE_SIZE {
+        let present = present.map_or(&b""[..], |record| record.bytes);
+        if present.len() + more.len() > VALUE_SIZE {
             return Ok(Outcome::Misuse(Misuse::ValueSize));
         }
+        let bytes = [present, more].concat();
         self.put(table, key, (Kind::Bytes, &bytes), (before, Expiry::Keep))?;
         Ok(Outcome::Number(number(bytes.len())))
     }
@@ -219,16 +229,27 @@ impl Work<'_> {
         }
         let before = self.before(table, key)?;
         let Some(record) = table.find(&self.transaction, key)? else { return Ok(()) };
-        let (kind, bytes) = (record.kind, record.bytes.to_vec());
-        if expiry == Expiry::Keep {
+        let is_same = match expiry {
+            Expiry::Keep => true,
+            Expiry::Never => record.expiry_ms.is_none(),
+            Expiry::At(time) => record.expiry_ms == Some(time),
+        };
+        if is_same {
             return Ok(());
         }
+        let (kind, bytes) = (record.kind, record.bytes.to_vec());
         self.put(table, key, (kind, &bytes), (before, expiry))
     }
 }
 
+/// Bytes of the longest number, the least one: a longer text is not read.
+const NUMBER_SIZE: usize = 20;
+
 /// A whole number as Redis takes it for one: no sign but a minus, no leading zeros, no spaces.
 fn whole_number(bytes: &[u8]) -> Option<i64> {
+    if bytes.len() > NUMBER_SIZE {
+        return None;
+    }
     let number: i64 = str::from_utf8(bytes).ok()?.parse().ok()?;
     (number.to_string().as_bytes() == bytes).then_some(number)
 }

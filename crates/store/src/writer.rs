@@ -18,6 +18,9 @@ use crate::work::Work;
 /// Bits of a version that count the changes of a transaction.
 const CHANGE_BITS: u32 = 20;
 
+/// What became of one order.
+type Done = Result<Executed, Failure>;
+
 /// Executes orders. It is for one thread.
 pub struct Writer {
     map: Env<WithTls>,
@@ -34,43 +37,56 @@ impl Writer {
         Self { map, tables, size, buffer: Vec::new(), cursors: Cursors::default() }
     }
 
-    /// Executes orders and commits them, all in one transaction; gives what became of each, in their order. Where that transaction fails,
-    /// each is executed in one of its own, so that the one it failed for fails alone.
+    /// Executes orders and commits them, all in one transaction; gives what became of each, in their order. An order that fails is left out, and
+    /// the others are executed again. Where the commit itself fails, each is executed in a transaction of its own.
     pub fn execute(&mut self, orders: &[Order], now_ms: u64) -> Vec<Result<Executed, Failure>> {
-        match self.commit(orders, now_ms) {
-            Ok(executed) => executed,
-            Err(failure) if orders.len() == 1 => vec![Err(failure)],
-            Err(_) => orders.iter().map(|order| self.commit_one(order, now_ms)).collect(),
+        let mut failures: Vec<Option<Failure>> = vec![None; orders.len()];
+        loop {
+            match self.commit(orders, &failures, now_ms) {
+                Ok(executed) => return executed,
+                Err((Some(place), failure)) => failures[place] = Some(failure),
+                Err((None, failure)) if orders.len() == 1 => return vec![Err(failure)],
+                Err((None, _)) => {
+                    return orders.iter().map(|order| self.commit_one(order, now_ms)).collect();
+                }
+            }
         }
     }
 
     fn commit_one(&mut self, order: &Order, now_ms: u64) -> Result<Executed, Failure> {
-        let mut executed = self.commit(std::slice::from_ref(order), now_ms)?;
+        let executed = self.commit(std::slice::from_ref(order), &[None], now_ms);
+        let mut executed = executed.map_err(|(_, failure)| failure)?;
         executed.pop().unwrap_or(Ok(Executed::Refused))
     }
 
+    /// Executes the orders that have not failed. A failure is that of the order in this place, or of the transaction.
     fn commit(
         &mut self,
         orders: &[Order],
+        failures: &[Option<Failure>],
         now_ms: u64,
-    ) -> Result<Vec<Result<Executed, Failure>>, Failure> {
+    ) -> Result<Vec<Done>, (Option<usize>, Failure)> {
+        let of_all = |failure: heed::Error| (None, failure.into());
         let map = self.map.clone();
-        let transaction = map.write_txn()?;
+        let transaction = map.write_txn().map_err(of_all)?;
         let room = Room { map: &self.map, tables: &self.tables, size: self.size };
         let version = (transaction.id() as u64) << CHANGE_BITS;
         let (buffer, cursors) = (&mut self.buffer, &mut self.cursors);
         let tables = &self.tables;
-        let mut work = Work { transaction, tables, now_ms, version, buffer, cursors };
+        let mut work = Work { transaction, tables, now_ms, version, buffer, cursors, work: 0 };
         let mut executed = Vec::with_capacity(orders.len());
-        for order in orders {
-            executed.push(if order.may_grow() && room.is_used_up(&work.transaction)? {
+        for (place, (order, failure)) in orders.iter().zip(failures).enumerate() {
+            let of_it = |failure| (Some(place), failure);
+            executed.push(if let Some(failure) = failure {
+                Err(failure.clone())
+            } else if order.may_grow() && room.is_used_up(&work.transaction).map_err(of_it)? {
                 Err(Failure::Full)
             } else {
-                Ok(work.execute(order)?)
+                Ok(work.execute(order).map_err(of_it)?)
             });
         }
         if orders.iter().any(Order::changes) {
-            work.transaction.commit()?;
+            work.transaction.commit().map_err(of_all)?;
         }
         Ok(executed)
     }

@@ -13,7 +13,7 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use store::{Executed, Failure, Order, Snapshot, Store};
 
-use crate::limits::{STORE_MESSAGES, STORE_WAITING_SIZE};
+use crate::limits::{STORE_ADMITTED, STORE_KEPT_SIZE, STORE_MESSAGES, STORE_WAITING_SIZE};
 use crate::message::{Message, Orders, Stored, ToStoreWriter};
 
 /// What is known of the order of a process that has one at a time.
@@ -42,10 +42,29 @@ pub(crate) struct StoreDesk {
     sent: VecDeque<usize>,
     /// Processes with orders under way, and what became of those that are answered.
     answers: HashMap<ProcessId, VecDeque<Result<Executed, Failure>>>,
-    /// Processes that wait until there is room for an order.
-    waiting: Vec<ProcessId>,
+    /// Processes that wait until there is room for an order, in their line.
+    waiting: VecDeque<ProcessId>,
+    /// Those whose turn it is.
+    admitted: Vec<ProcessId>,
+    /// Processes that wait with their list of keys for that of another.
+    lists: Vec<ProcessId>,
     /// Processes that go on in the next turn.
     going_on: Vec<ProcessId>,
+    /// The process whose list of keys is being made, with the list. Others wait, so that lists take the memory of one.
+    listing: Option<(ProcessId, Listing)>,
+    /// Bytes that sessions keep: transactions that are put together, and keys that are watched.
+    kept: usize,
+}
+
+/// A list of keys that is being made.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// The keys that fit, as they are sent.
+    pub(crate) keys: Vec<u8>,
+    /// How many.
+    pub(crate) count: usize,
+    /// Where it goes on.
+    pub(crate) after: Option<Box<[u8]>>,
 }
 
 impl StoreDesk {
@@ -59,8 +78,12 @@ impl StoreDesk {
             size: 0,
             sent: VecDeque::new(),
             answers: HashMap::default(),
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
+            admitted: Vec::new(),
+            lists: Vec::new(),
             going_on: Vec::new(),
+            listing: None,
+            kept: 0,
         }
     }
 
@@ -80,18 +103,42 @@ impl StoreDesk {
         }
     }
 
-    /// Whether there is room for an order. Where there is none the process is resumed when there is.
+    /// Whether there is room for an order of a process. Where there is none it waits in line, and is resumed when it is its turn.
     pub(crate) fn has_room(&mut self, process: ProcessId) -> bool {
-        let has_room = self.size + self.sent.iter().sum::<usize>() < STORE_WAITING_SIZE;
-        if !has_room {
-            self.waiting.push(process);
+        if let Some(place) = self.admitted.iter().position(|admitted| *admitted == process) {
+            self.admitted.swap_remove(place);
+            return true;
+        }
+        // Whoever comes later does not go before those that wait.
+        let has_room = self.waiting.is_empty() && self.under_way() < STORE_WAITING_SIZE;
+        if !has_room && !self.waiting.contains(&process) {
+            self.waiting.push_back(process);
         }
         has_room
     }
 
-    /// Sends an order to the writer at the end of the turn. The process is run when it is answered.
-    pub(crate) fn order(&mut self, process: ProcessId, order: Order) {
-        self.size += order.size();
+    /// Bytes of the orders that the writer has not answered.
+    fn under_way(&self) -> usize {
+        self.size + self.sent.iter().sum::<usize>()
+    }
+
+    /// The next ones in line go on, if there is room.
+    fn admit(&mut self) {
+        if self.under_way() < STORE_WAITING_SIZE {
+            let count = self.waiting.len().min(STORE_ADMITTED);
+            self.admitted.extend(self.waiting.drain(..count));
+        }
+    }
+
+    /// Bytes that an order costs while it waits: its own, and those of the values that it copies as they are now.
+    pub(crate) fn cost_of(&mut self, order: &Order) -> usize {
+        let work = self.snapshot().and_then(|snapshot| snapshot.work(order));
+        order.size() + work.unwrap_or(0)
+    }
+
+    /// Sends an order, which costs so many bytes, to the writer at the end of the turn. The process is run when it is answered.
+    pub(crate) fn order(&mut self, process: ProcessId, order: Order, size: usize) {
+        self.size += size;
         self.processes.push(process);
         self.orders.push(order);
         self.answers.entry(process).or_default();
@@ -113,11 +160,44 @@ impl StoreDesk {
     /// A process has no order under way, or has ended: what is still to come for it is dropped.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.answers.remove(&process);
+        if self.listing.as_ref().is_some_and(|(owner, _)| *owner == process) {
+            self.end_listing();
+        }
     }
 
-    /// Has a process resumed in the next turn.
-    pub(crate) fn go_on(&mut self, process: ProcessId) {
+    /// The list of a process, begun or not; `None` while that of another is being made. The process is resumed when it can begin.
+    pub(crate) fn take_listing(&mut self, process: ProcessId) -> Option<Listing> {
+        match self.listing.take() {
+            None => Some(Listing::default()),
+            Some((owner, listing)) if owner == process => Some(listing),
+            other => {
+                self.listing = other;
+                self.lists.push(process);
+                None
+            }
+        }
+    }
+
+    /// Keeps the list of a process until the next turn, in which it goes on.
+    pub(crate) fn keep_listing(&mut self, process: ProcessId, listing: Listing) {
+        self.listing = Some((process, listing));
         self.going_on.push(process);
+    }
+
+    /// A list is done, or its process has ended: another one may begin.
+    pub(crate) fn end_listing(&mut self) {
+        self.listing = None;
+        self.going_on.append(&mut self.lists);
+    }
+
+    /// A session keeps so many bytes where it kept others.
+    pub(crate) fn keep(&mut self, before: usize, now: usize) {
+        self.kept = self.kept.saturating_sub(before) + now;
+    }
+
+    /// Whether sessions may keep more.
+    pub(crate) fn may_keep(&self) -> bool {
+        self.kept < STORE_KEPT_SIZE
     }
 
     /// The writer has answered a message.
@@ -138,14 +218,21 @@ impl StoreDesk {
             }
             last = Some(process);
         }
-        for process in self.waiting.drain(..) {
-            context.command(Command::Resume(process));
+        self.admit();
+        for process in &self.admitted {
+            context.command(Command::Resume(*process));
         }
     }
 
     /// The turn ends: the snapshot with it, so that the writer may use the pages that it saw again, and orders leave.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.snapshot = None;
+        // One that was admitted and has ended, or has nothing to order any more, leaves its place to the next.
+        self.admitted.clear();
+        if self.sent.is_empty() && self.orders.is_empty() && !self.waiting.is_empty() {
+            self.admit();
+            self.going_on.extend_from_slice(&self.admitted);
+        }
         if !self.going_on.is_empty() {
             context.wake_after_ms(0);
             for process in self.going_on.drain(..) {

@@ -1,7 +1,9 @@
 //! Sizes, and stores that are full.
 
-use store::limits::{KEY_SIZE, VALUE_SIZE};
-use store::{Change, Executed, Failure, Misuse, Order, Outcome, Step, Store, Sync, Value};
+use store::limits::{KEY_SIZE, ORDER_WORK_SIZE, VALUE_SIZE};
+use store::{
+    Change, Executed, Expiry, ExpiryOnly, Failure, Misuse, Order, Outcome, Step, Store, Sync, Value,
+};
 
 use crate::place::{FIRST, Place, change, put, text};
 
@@ -82,4 +84,28 @@ fn names_that_are_none_are_refused() {
         let failure = Store::open(&place.settings).map(drop).unwrap_err();
         assert!(failure.to_string().contains("is no name of a database"), "{failure}");
     }
+}
+
+#[test]
+fn an_order_that_copies_too_much_is_not_done_at_all() {
+    let mut place = Place::new();
+    place.settings.sync = Sync::Later;
+    let store = place.open();
+    let mut writer = store.writer();
+    change(&mut writer, Change::put(b"v", Value::bytes(&vec![7; VALUE_SIZE])), 0);
+    let expire = |time: u64| {
+        let (expiry, only) = (Expiry::At(time), ExpiryOnly::Always);
+        (FIRST, Step::Change(Change::Expire { key: b"v"[..].into(), expiry, only }))
+    };
+    let mut steps = vec![(FIRST, Step::Change(put("a", "1")))];
+    steps.extend((1_000..1_006).map(expire));
+    let too_much = Order { conditions: Vec::new(), steps };
+    assert!(store.snapshot().unwrap().work(&too_much).unwrap() > ORDER_WORK_SIZE);
+    let orders = [Order::of(FIRST, put("b", "1")), too_much, Order::of(FIRST, put("c", "1"))];
+    let done = Ok(Executed::Done(vec![Outcome::Put(true, None)]));
+    assert_eq!(writer.execute(&orders, 0), [done.clone(), Err(Failure::TooMuch), done]);
+    let found = ["a", "b", "c"].map(|key| text(&store, key).is_some());
+    assert_eq!(found, [false, true, true]);
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(snapshot.get(FIRST, b"v", 0).unwrap().unwrap().expiry_ms, None);
 }

@@ -116,6 +116,21 @@ impl Session {
         input: &[u8],
         context: &mut Context<'_, Message>,
     ) -> Progress {
+        let before = self.keys.kept();
+        let progress = self.run_commands(clients, site, input, context);
+        if let Some(store) = &mut site.store {
+            store.keep(before, self.keys.kept());
+        }
+        progress
+    }
+
+    fn run_commands(
+        &mut self,
+        clients: &mut Clients,
+        site: &mut Site,
+        input: &[u8],
+        context: &mut Context<'_, Message>,
+    ) -> Progress {
         let mut consumed = 0;
         loop {
             let limits =
@@ -213,6 +228,7 @@ impl Session {
         site.channels.forget(self.process);
         if let Some(store) = &mut site.store {
             store.forget(self.process);
+            store.keep(self.keys.kept(), 0);
         }
         if self.asks {
             site.forget_question(self.process);

@@ -49,7 +49,9 @@ impl Site {
         if !store.has_room(context.id) {
             return Ok(Answer::Wait);
         }
-        store.order(context.id, Order::of(database, change));
+        let order = Order::of(database, change);
+        let size = store.cost_of(&order);
+        store.order(context.id, order, size);
         Ok(Answer::Wait)
     }
 

@@ -19,16 +19,6 @@ struct Work {
     size: usize,
     transaction: Option<Transaction>,
     watched: Vec<Condition>,
-    listing: Option<Listing>,
-}
-
-/// A list of keys that is being made.
-#[derive(Debug, Default)]
-pub(super) struct Listing {
-    /// The keys that fit, as they are sent.
-    pub(super) keys: Vec<u8>,
-    pub(super) count: usize,
-    pub(super) after: Option<Box<[u8]>>,
 }
 
 /// The part of a session that is about the store.
@@ -48,10 +38,7 @@ impl Dialog {
     /// Gives its memory back once there is nothing in it.
     fn settle(&mut self) {
         let is_over = self.0.as_ref().is_some_and(|work| {
-            work.awaited.is_empty()
-                && work.transaction.is_none()
-                && work.watched.is_empty()
-                && work.listing.is_none()
+            work.awaited.is_empty() && work.transaction.is_none() && work.watched.is_empty()
         });
         if is_over {
             self.0 = None;
@@ -157,16 +144,12 @@ impl Dialog {
         }
     }
 
-    pub(super) fn take_listing(&mut self) -> Option<Listing> {
-        self.0.as_mut().and_then(|work| work.listing.take())
-    }
-
-    pub(super) fn keep_listing(&mut self, listing: Listing) {
-        self.work().listing = Some(listing);
-    }
-
-    pub(super) fn end_listing(&mut self) {
-        self.settle();
+    /// Bytes that are kept between commands.
+    pub(in super::super) fn kept(&self) -> usize {
+        let Some(work) = &self.0 else { return 0 };
+        let watched =
+            work.watched.iter().map(|condition| size_of::<Condition>() + condition.key.len());
+        work.transaction.as_ref().map_or(0, |transaction| transaction.size) + watched.sum::<usize>()
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn run(
         return After::Wait;
     }
     let Some(store) = &mut site.store else { return After::More };
-    let mut listing = session.keys.take_listing().unwrap_or_default();
+    let Some(mut listing) = store.take_listing(session.process) else { return After::Wait };
     let query =
         Query::Page(PageOf { after: listing.after.take(), keys: usize::MAX, ..PageOf::default() });
     let now_ms = context.now.unix_ms();
@@ -43,8 +43,7 @@ pub(super) fn run(
                 write_error(out, "ERR too many keys for one reply; use SCAN");
             } else if page.next.is_some() {
                 listing.after = page.next;
-                session.keys.keep_listing(listing);
-                store.go_on(session.process);
+                store.keep_listing(session.process, listing);
                 return After::Wait;
             } else {
                 write_array(out, listing.count);
@@ -54,6 +53,6 @@ pub(super) fn run(
         Ok(outcome) => write_error(out, &format!("ERR {outcome:?} is no page")),
         Err(failure) => write_failure(out, &failure),
     }
-    session.keys.end_listing();
+    store.end_listing();
     After::More
 }

@@ -26,7 +26,7 @@ pub(super) use self::known::{find, names};
 use self::request::Request;
 pub(super) use self::transaction::refuse;
 use super::{After, Session};
-use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE};
+use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE, RESP_REPLY_SIZE};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -94,7 +94,7 @@ fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
     // The code by which clients of Redis know that writing fails and reading does not.
     let code = match failure {
         Failure::Full | Failure::DiskFull => "OOM",
-        Failure::TooManyReaders | Failure::Storage(_) => "ERR",
+        Failure::TooManyReaders | Failure::TooMuch | Failure::Storage(_) => "ERR",
     };
     write_error(out, &format!("{code} {failure}"));
 }
@@ -128,12 +128,20 @@ fn get_many(
     let Some(store) = &mut site.store else { return After::More };
     let now_ms = context.now.unix_ms();
     let out = context.output.buffer();
-    let begin = out.len();
+    let (begin, mut given) = (out.len(), 0);
     write_array(out, command.len() - 1);
     for key in command.arguments_from(1) {
         let snapshot = store.snapshot();
         match snapshot.and_then(|snapshot| snapshot.get(session.database, key, now_ms)) {
-            Ok(Some(record)) => write_bulk(out, record.bytes),
+            Ok(Some(_)) if given > RESP_REPLY_SIZE => {
+                out.truncate(begin);
+                write_failure(out, &Failure::TooMuch);
+                break;
+            }
+            Ok(Some(record)) => {
+                given += record.bytes.len();
+                write_bulk(out, record.bytes);
+            }
             Ok(None) => write_null(out, session.version),
             Err(failure) => {
                 out.truncate(begin);
@@ -155,7 +163,7 @@ fn ask(
     let now_ms = context.now.unix_ms();
     let request = request::read(verb, command, now_ms);
     if session.keys.is_in_transaction() {
-        return transaction::queue(session, request, context);
+        return transaction::queue(session, request, site, context);
     }
     let Request { step, shape } = match request {
         Ok(request) => request,
@@ -173,6 +181,10 @@ fn ask(
         }
         return After::More;
     }
+    if matches!(step, Step::Query(_)) {
+        // It is read when the writer has answered what comes before it: from the map, without a copy for each that waits.
+        return After::Wait;
+    }
     if !store.has_room(session.process) {
         return After::Wait;
     }
@@ -184,8 +196,9 @@ fn ask(
         },
         step => Order { conditions: Vec::new(), steps: vec![(database, step)] },
     };
-    session.keys.expect(Awaited::Step(shape), order.size());
-    store.order(session.process, order);
+    let size = store.cost_of(&order);
+    session.keys.expect(Awaited::Step(shape), size);
+    store.order(session.process, order, size);
     After::More
 }
 

@@ -3,7 +3,8 @@
 //! Owns the commands that wait for `EXEC`. The writer executes them as one order.
 
 use runtime::service::Context;
-use store::{Condition, Order};
+use store::limits::ORDER_WORK_SIZE;
+use store::{Condition, Failure, Order};
 use wire::resp::{Command, write_error, write_simple};
 
 use super::super::wording::shown;
@@ -69,9 +70,11 @@ pub(super) fn queue_said(
 pub(super) fn queue(
     session: &mut Session,
     request: Result<Request, String>,
+    site: &Site,
     context: &mut Context<'_, Message>,
 ) -> After {
     let database = session.database;
+    let may_keep = site.store.as_ref().is_some_and(|store| store.may_keep());
     let Some(transaction) = session.keys.transaction() else { return After::More };
     let part = match request {
         Ok(Request { step, shape }) => {
@@ -82,16 +85,23 @@ pub(super) fn queue(
         Err(text) => said(|out| write_error(out, &text)),
     };
     transaction.add(part);
-    queued(session, context)
+    if may_keep { queued(session, context) } else { give_up(session, context) }
 }
 
 fn queued(session: &mut Session, context: &mut Context<'_, Message>) -> After {
     let Some(transaction) = session.keys.transaction() else { return After::More };
     if transaction.size > RESP_TRANSACTION_SIZE {
-        *transaction = Transaction { is_spoilt: true, ..Transaction::default() };
-        return say_error(session, context, "ERR the transaction is too large");
+        return give_up(session, context);
     }
     say(session, context, |out| write_simple(out, "QUEUED"))
+}
+
+/// The transaction, or all of them, is too large: its commands are forgotten, and `EXEC` will be refused.
+fn give_up(session: &mut Session, context: &mut Context<'_, Message>) -> After {
+    if let Some(transaction) = session.keys.transaction() {
+        *transaction = Transaction { is_spoilt: true, ..Transaction::default() };
+    }
+    say_error(session, context, "ERR the transaction is too large")
 }
 
 fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Message>) -> After {
@@ -107,8 +117,12 @@ fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Mes
         return say_error(session, context, text);
     }
     let order = Order { conditions, steps: transaction.steps };
-    session.keys.expect(Awaited::Transaction(transaction.parts), order.size());
-    store.order(session.process, order);
+    let size = store.cost_of(&order);
+    if size > ORDER_WORK_SIZE {
+        return say(session, context, |out| write_failure(out, &Failure::TooMuch));
+    }
+    session.keys.expect(Awaited::Transaction(transaction.parts), size);
+    store.order(session.process, order, size);
     After::More
 }
 
@@ -125,7 +139,7 @@ fn watch(
     let Some(store) = &mut site.store else { return After::More };
     let (database, now_ms) = (session.database, context.now.unix_ms());
     let out = context.output.buffer();
-    if session.keys.watched().len() + command.len() > RESP_WATCHED {
+    if session.keys.watched().len() + command.len() > RESP_WATCHED || !store.may_keep() {
         session.keys.unwatch();
         write_error(out, "ERR too many keys are watched; all of them are forgotten");
         return After::More;
