@@ -217,7 +217,8 @@ fn redis_cli_publishes_and_subscribes() {
         heard.extend_from_slice(&piece[..count]);
     }
     assert_eq!(cli(&["publish", "news", "x"]), "NOPERM the channel's rules do not allow it");
-    assert!(cli(&["get", "a"]).starts_with("ERR unknown command 'get'"));
+    assert!(cli(&["hget", "a", "b"]).starts_with("ERR unknown command 'hget'"));
+    assert!(cli(&["get", "a"]).starts_with("ERR there is no store"));
 }
 
 #[test]

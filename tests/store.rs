@@ -68,6 +68,23 @@ fn a_client_that_ends_its_output_gets_all_its_replies() {
 }
 
 #[test]
+fn a_client_that_leaves_a_transaction_leaves() {
+    let server = start("");
+    for lines in ["MULTI\r\nSET a 1\r\n", "WATCH a\r\n", "MULTI\r\nNOSUCH\r\n"] {
+        let mut client = connect(resp(&server));
+        client.write_all(lines.as_bytes()).unwrap();
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut heard = String::new();
+        client.read_to_string(&mut heard).unwrap();
+        assert!(heard.starts_with("+OK\r\n"), "{heard}");
+    }
+    assert_eq!(ask(&mut connect(resp(&server)), "DBSIZE\r\n"), ":0\r\n");
+    until("what they kept to be given back", || {
+        (server.count("/store/kept_bytes") == 0).then_some(())
+    });
+}
+
+#[test]
 fn a_server_that_is_told_to_end_answers_what_it_was_asked() {
     let mut server = start("schedulers = 2\n");
     let mut clients: Vec<TcpStream> = (0..8).map(|_| connect(resp(&server))).collect();
@@ -207,9 +224,12 @@ fn databases_have_rules_and_a_reload_changes_them() {
 fn keys_end_and_leave_the_file() {
     let server = start("[store]\nsync = \"none\"\n");
     let mut client = connect(resp(&server));
-    assert_eq!(ask(&mut client, "SET a 1 PX 20\r\nSET b 1 EX 1000\r\n"), "+OK\r\n+OK\r\n");
+    assert_eq!(ask(&mut client, "SET b 1 EX 1000\r\nSET c 1\r\n"), "+OK\r\n+OK\r\n");
+    let info = ask(&mut client, "INFO keyspace\r\n");
+    assert!(info.contains("db0:keys=2,expires=1,avg_ttl=0"), "{info}");
+    assert_eq!(ask(&mut client, "SET a 1 PX 20\r\n"), "+OK\r\n");
     until("the end of a key", || (ask(&mut client, "GET a\r\n") == "$-1\r\n").then_some(()));
-    until("its removal", || (ask(&mut client, "DBSIZE\r\n") == ":1\r\n").then_some(()));
+    until("its removal", || (ask(&mut client, "DBSIZE\r\n") == ":2\r\n").then_some(()));
 }
 
 #[test]

@@ -6,7 +6,8 @@
 
 mod server;
 
-use std::process::{Command, Output};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 
 use server::channel::{connect, resp, say};
 use server::directory::Directory;
@@ -161,4 +162,28 @@ fn a_live_store_is_read_filled_and_copied() {
         "{heard}"
     );
     assert!(done(&["check", &copy]).contains("3 records are right"));
+}
+
+#[test]
+fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
+    let place = Place::new();
+    let good = place.file("good.csv", "k,v\na,1\n");
+    done(&["import", &good, &place.data]);
+    let mut command = Command::new(PROGRAM);
+    command.args(["store", "import", "-", &place.data, "--form", "ndjson"]);
+    let mut import = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut input = import.stdin.take().unwrap();
+    // More than what is sorted at once: its first piece is in the transaction when the pipe has taken this.
+    let line =
+        |number: u32| format!("{{\"key\":\"{number}\",\"value\":\"{}\"}}\n", "x".repeat(1_000_000));
+    for number in 0..70 {
+        input.write_all(line(number).as_bytes()).unwrap();
+    }
+    import.kill().unwrap();
+    import.wait().unwrap();
+    assert_eq!(done(&["export", &place.data]), "{\"key\":\"a\",\"value\":\"1\"}\n");
+    // The transaction of the dead holds no lock that others wait for.
+    let more = place.file("more.csv", "k,v\nb,2\n");
+    done(&["import", &more, &place.data]);
+    assert!(done(&["check", &place.data]).contains("2 records are right"));
 }

@@ -92,6 +92,8 @@ fn transactions_that_are_not_executed_have_a_share() {
     }
     assert!((20..60).contains(&refused), "{refused} of 100 clients");
     is_well(&server);
+    let kept = server.count("/store/kept_bytes");
+    assert!((32..80).contains(&(kept >> 20)), "{kept}");
     drop(clients);
     // What they kept is given back.
     let mut client = connect(resp(&server));

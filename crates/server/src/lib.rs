@@ -17,4 +17,5 @@ pub mod sandbox;
 pub mod serve;
 pub mod site;
 pub mod site_data;
+pub mod store_stats;
 mod store_writer;

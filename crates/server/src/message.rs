@@ -15,6 +15,7 @@ use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 
 use crate::site_data::SiteData;
+use crate::store_stats::StoreStats;
 
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
@@ -241,6 +242,8 @@ metric::counted! {
         pub pages: Option<PagesReport> = Elsewhere("rows of its own"),
         /// The channels' numbers.
         pub channels: ChannelStats = Elsewhere("rows of its own"),
+        /// The numbers of orders to the store.
+        pub store: StoreStats = Elsewhere("rows of its own"),
         /// Open connections.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.

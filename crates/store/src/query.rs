@@ -28,6 +28,8 @@ pub enum Query {
     Kind(Box<[u8]>),
     /// A page of keys.
     Page(PageOf),
+    /// How many keys end.
+    Ending,
     /// How many keys there are; those whose time is over count until they are removed.
     Count,
 }
@@ -45,7 +47,7 @@ impl Query {
                     keys.iter().map(|key| 16 + key.len()).sum()
                 }
                 Self::Page(page) => page.size(),
-                Self::Count => 0,
+                Self::Count | Self::Ending => 0,
             }
     }
 
@@ -59,6 +61,7 @@ impl Query {
             | Self::Length(_)
             | Self::Remaining(_)
             | Self::Kind(_)
+            | Self::Ending
             | Self::Count => &[],
         };
         let mut size = 0;
@@ -103,6 +106,10 @@ impl Query {
             }),
             Self::Kind(key) => Outcome::Kind(get(key)?.map(|record| record.kind)),
             Self::Page(page) => Outcome::Page(page.answer(table, transaction, now_ms)?),
+            Self::Ending => {
+                let count = table.ending(transaction)?;
+                Outcome::Number(i64::try_from(count).unwrap_or(i64::MAX))
+            }
             Self::Count => {
                 let count = table.count(transaction)?;
                 Outcome::Number(i64::try_from(count).unwrap_or(i64::MAX))

@@ -55,6 +55,11 @@ impl Table {
         Ok(self.records.len(transaction)?)
     }
 
+    /// How many keys end.
+    pub(crate) fn ending(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
+        Ok(self.expiries.len(transaction)?)
+    }
+
     /// The records from there on, in the order of their keys.
     pub(crate) fn range<'t>(
         &self,

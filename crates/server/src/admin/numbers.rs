@@ -14,6 +14,7 @@ use runtime::stats::{Sampled, Stats};
 
 use super::facts::Facts;
 use crate::message::SchedulerReport;
+use crate::store_stats::StoreStats;
 
 /// A number, and what it is.
 pub(super) struct Number {
@@ -31,14 +32,15 @@ pub(super) struct Labelled {
 
 /// Of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
-    let SchedulerReport { runtime, http, cache, channels, .. } = report;
+    let SchedulerReport { runtime, http, cache, channels, store, .. } = report;
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
         .chain(read(Sampled::ROWS, &runtime.sampled))
         .chain(read(MailCounters::ROWS, &runtime.mail))
         .chain(read(HttpStats::ROWS, http))
         .chain(read(CacheStats::ROWS, cache))
-        .chain(read(ChannelStats::ROWS, channels));
+        .chain(read(ChannelStats::ROWS, channels))
+        .chain(read(StoreStats::ROWS, store));
     numbers.collect()
 }
 

@@ -64,6 +64,7 @@ impl Connections {
             http: self.http.stats().clone(),
             cache: site.cache_stats(),
             channels: site.channel_stats(),
+            store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             pages: site.pages_report(),
             processes: context.processes,
             generation: site.generation(),

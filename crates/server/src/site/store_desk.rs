@@ -15,6 +15,7 @@ use store::{Executed, Failure, Order, Snapshot, Store};
 
 use crate::limits::{STORE_ADMITTED, STORE_KEPT_SIZE, STORE_MESSAGES, STORE_WAITING_SIZE};
 use crate::message::{Message, Orders, Stored, ToStoreWriter};
+use crate::store_stats::StoreStats;
 
 /// What is known of the order of a process that has one at a time.
 #[derive(Debug)]
@@ -52,6 +53,7 @@ pub(crate) struct StoreDesk {
     going_on: Vec<ProcessId>,
     /// The process whose list of keys is being made, with the list. Others wait, so that lists take the memory of one.
     listing: Option<(ProcessId, Listing)>,
+    stats: StoreStats,
     /// Bytes that sessions keep: transactions that are put together, and keys that are watched.
     kept: usize,
 }
@@ -83,8 +85,15 @@ impl StoreDesk {
             lists: Vec::new(),
             going_on: Vec::new(),
             listing: None,
+            stats: StoreStats::default(),
             kept: 0,
         }
+    }
+
+    /// What it has counted.
+    pub(crate) fn stats(&self) -> StoreStats {
+        let (under_way, kept) = (self.under_way() as u64, self.kept as u64);
+        StoreStats { under_way, kept, ..self.stats }
     }
 
     /// The store itself.
@@ -112,6 +121,7 @@ impl StoreDesk {
         // Whoever comes later does not go before those that wait.
         let has_room = self.waiting.is_empty() && self.under_way() < STORE_WAITING_SIZE;
         if !has_room && !self.waiting.contains(&process) {
+            self.stats.waited += 1;
             self.waiting.push_back(process);
         }
         has_room
@@ -139,6 +149,7 @@ impl StoreDesk {
     /// Sends an order, which costs so many bytes, to the writer at the end of the turn. The process is run when it is answered.
     pub(crate) fn order(&mut self, process: ProcessId, order: Order, size: usize) {
         self.size += size;
+        self.stats.orders += 1;
         self.processes.push(process);
         self.orders.push(order);
         self.answers.entry(process).or_default();
@@ -207,10 +218,12 @@ impl StoreDesk {
         context: &mut ServiceContext<'_, Message>,
     ) {
         self.sent.pop_front();
+        self.stats.messages += 1;
         // A process that ran after the end of the last turn may have begun one that has not what is answered now.
         self.snapshot = None;
         let mut last = None;
         for (process, executed) in stored {
+            self.stats.failed += u64::from(executed.is_err());
             let Some(answers) = self.answers.get_mut(&process) else { continue };
             answers.push_back(executed);
             if last != Some(process) {

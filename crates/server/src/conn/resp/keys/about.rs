@@ -61,10 +61,14 @@ fn keyspace(site: &mut Site, now_ms: u64) -> Result<String, store::Failure> {
     let names = store.store().databases().to_vec();
     for (number, name) in names.iter().enumerate() {
         let database = Database(number as u8);
-        if let Outcome::Number(count @ 1..) =
-            store.snapshot()?.answer(database, &Query::Count, now_ms)?
-        {
-            let _endless = write!(text, "db{name}:keys={count},expires=0,avg_ttl=0\r\n");
+        let snapshot = store.snapshot()?;
+        let count = |query: &Query| match snapshot.answer(database, query, now_ms)? {
+            Outcome::Number(count) => Ok::<i64, store::Failure>(count),
+            _ => Ok(0),
+        };
+        let (keys, ending) = (count(&Query::Count)?, count(&Query::Ending)?);
+        if keys > 0 {
+            let _endless = write!(text, "db{name}:keys={keys},expires={ending},avg_ttl=0\r\n");
         }
     }
     Ok(text)

@@ -229,18 +229,20 @@ pub(super) fn go_on(
     site: &mut Site,
     context: &mut Context<'_, Message>,
 ) -> Next {
-    let Some(store) = &mut site.store else { return Next::Read };
-    if !session.keys.is_empty() {
+    if let Some(store) = &mut site.store
+        && !session.keys.is_empty()
+    {
         let told = (session.version, context.now.unix_ms());
         for executed in store.take(session.process) {
             session.keys.tell(executed, told, context.output.buffer());
         }
-        if session.keys.answers_now() {
+        if session.keys.has_answered() {
             store.forget(session.process);
         }
     }
-    if !session.keys.answers_now() && session.ends {
-        return Next::Park;
+    match session.ends {
+        true if session.keys.has_answered() => Next::Finish,
+        true => Next::Park,
+        false => Next::Read,
     }
-    if session.ends { Next::Finish } else { Next::Read }
 }
