@@ -209,16 +209,26 @@ fn is_name(name: &str) -> bool {
 }
 
 fn tables(map: &Env<WithTls>, names: &[String]) -> Result<Vec<Table>, Failure> {
+    let trees = |name: &String| [format!("keys:{name}"), format!("expiries:{name}")];
+    // All in one transaction: each commit waits for the disk.
+    map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
+        for tree in names.iter().flat_map(trees) {
+            opener.create_database::<Bytes, Bytes>(transaction, Some(&tree))?;
+        }
+        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
+    })?;
     let mut tables = Vec::with_capacity(names.len());
     for name in names {
-        let made = map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
-            let mut tree = |part: &str| {
-                let name = format!("{part}:{name}");
-                opener.create_database::<Bytes, Bytes>(transaction, Some(&name))
-            };
-            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit((tree("keys")?, tree("expiries")?)))
+        let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
+            let [keys, expiries] = trees(name);
+            let tree = |name: &str| opener.open_database::<Bytes, Bytes>(transaction, Some(name));
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit((tree(&keys)?, tree(&expiries)?)))
         })?;
-        let Some((records, expiries)) = made.commit() else { continue };
+        let Some((Some(records), Some(expiries))) = opened.commit() else {
+            return Err(Failure::Storage(format!(
+                "the database `{name}` was made and is not there"
+            )));
+        };
         tables.push(Table { records, expiries });
     }
     Ok(tables)
