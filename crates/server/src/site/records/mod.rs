@@ -109,15 +109,16 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let method = exchange.request.method();
+        let (read, write) = self.database_access(place.database);
         let answered = match (method, &place.key) {
             (Method::Get | Method::Head, None) => self
-                .may_read(place, query, exchange, context)
+                .check(read, query, exchange, context)
                 .and_then(|()| self.answer_list(place.database, query, exchange, context)),
             (Method::Get | Method::Head, Some(key)) => self
-                .may_read(place, query, exchange, context)
+                .check(read, query, exchange, context)
                 .and_then(|()| self.answer_value((place.database, key), exchange, context)),
             (Method::Put | Method::Delete | Method::Post, Some(key)) => self
-                .may_write(place, query, exchange, context)
+                .check(write, query, exchange, context)
                 .and_then(|()| self.answer_change((place.database, key), query, exchange, context)),
             _ => {
                 let allow: &[u8] = match place.key {
@@ -136,26 +137,16 @@ impl Site {
         answer
     }
 
-    fn may_read(
+    /// Whether the client of a request has this access.
+    fn check(
         &self,
-        place: &Place<'_>,
+        access: DatabaseAccess,
         query: Option<&[u8]>,
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) -> Result<(), Refused> {
         let rights = self.rights_shown(exchange.request, query, context.now.unix_seconds);
-        may(self.database_access(place.database).0, &rights.map_err(Refused::Token)?)
-    }
-
-    fn may_write(
-        &self,
-        place: &Place<'_>,
-        query: Option<&[u8]>,
-        exchange: &Exchange<'_, '_>,
-        context: &AnswerContext<'_, Message>,
-    ) -> Result<(), Refused> {
-        let rights = self.rights_shown(exchange.request, query, context.now.unix_seconds);
-        may(self.database_access(place.database).1, &rights.map_err(Refused::Token)?)
+        may(access, &rights.map_err(Refused::Token)?)
     }
 
     /// What the writer has made of the order of this request; `None` while it has not answered.
