@@ -142,6 +142,12 @@ fn a_scan_on_any_connection_gives_each_key() {
         .collect();
     expected.sort();
     assert_eq!(keys, expected);
+    // A list of several pages, also of a client that watches a key.
+    for part in 0..10 {
+        let pairs: String = (0..1_000).map(|number| format!(" other:{part}:{number} x")).collect();
+        assert_eq!(ask(&mut clients[0], &format!("MSET{pairs}\r\n")), "+OK\r\n");
+    }
+    assert_eq!(ask(&mut clients[0], "WATCH a\r\n"), "+OK\r\n");
     let listed = ask(&mut clients[0], "KEYS key:*7\r\n");
     assert_eq!(listed.lines().next(), Some("*50"));
 }

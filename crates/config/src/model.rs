@@ -55,7 +55,7 @@ pub struct Config {
     pub channel_settings: ChannelSettings,
     /// The key/value store.
     pub store: StoreSettings,
-    /// Who may read and write its databases.
+    /// The access of clients to its databases.
     pub databases: Vec<DatabaseRules>,
     /// Processes without a request.
     pub processes: Vec<SiteProcess>,

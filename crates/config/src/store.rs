@@ -1,4 +1,4 @@
-//! `[store]` and `[[database]]`: the key/value store, and who may read and write which database.
+//! `[store]` and `[[database]]`: the key/value store, and the access of clients to its databases.
 //!
 //! Owns the keys of these sections. Never opens a file of the store.
 
@@ -44,9 +44,9 @@ pub enum StoreSync {
 pub struct DatabaseRules {
     /// Its name or number.
     pub name: String,
-    /// Who may read.
+    /// The clients that may read.
     pub read: DatabaseAccess,
-    /// Who may write.
+    /// The clients that may write.
     pub write: DatabaseAccess,
     /// Whether clients of HTTP reach it.
     pub http: bool,
@@ -259,7 +259,7 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Who may read: every client, clients that show a key of `api_keys` in `[channels]`, or none.",
+            text: "Which clients may read: every one, those that show a key of `api_keys` in `[channels]`, or none.",
         },
         Key {
             name: "write",
@@ -273,7 +273,7 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Who may write: every client, clients that show a key of `api_keys` in `[channels]`, or none.",
+            text: "Which clients may write: every one, those that show a key of `api_keys` in `[channels]`, or none.",
         },
         Key {
             name: "http",

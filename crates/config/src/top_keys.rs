@@ -205,7 +205,7 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             value: Value::Section { takes: "sections `[[database]]`" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "Who may read and write which database of the store.",
+            text: "The access of clients to the databases of the store.",
         },
         Key {
             name: "process",

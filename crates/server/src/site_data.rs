@@ -54,7 +54,7 @@ pub struct SiteData {
     pub secret: Secret,
     /// The processes of the site.
     pub processes: Vec<ProcessPlan>,
-    /// Who may read and who may write each database of the store.
+    /// The access of clients to each database of the store: to read, and to write.
     pub database_accesses: Vec<(DatabaseAccess, DatabaseAccess)>,
     /// Which databases clients of HTTP reach.
     pub databases_of_http: Vec<bool>,
@@ -270,7 +270,7 @@ fn settings_of(config: &Config) -> Settings {
     }
 }
 
-/// Who may read and who may write each database, by its number.
+/// The access to each database, by its number.
 fn database_accesses(config: &Config) -> Vec<(DatabaseAccess, DatabaseAccess)> {
     let access = |name: String| {
         let rules = config.databases.iter().find(|rules| rules.name == name);

@@ -74,7 +74,7 @@ impl StoreWriter {
             all.extend(orders);
             receivers.push((from, processes));
         }
-        // A panic is a defect here; who waits is told, and the transaction is not committed.
+        // A panic is a defect here: the processes that wait get an error, and the transaction is not committed.
         let executed = catch_unwind(AssertUnwindSafe(|| self.writer.execute(&all, now_ms)));
         let mut executed = executed.unwrap_or_else(|_| panicked(all.len())).into_iter();
         if let (Some(interval), None) = (self.interval, self.next_sync) {

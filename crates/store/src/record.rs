@@ -6,7 +6,7 @@
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes that nobody has said more of.
+    /// Bytes without a known form.
     #[default]
     Bytes,
     /// A number as decimal text.

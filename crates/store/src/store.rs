@@ -125,7 +125,7 @@ impl Store {
         Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
     }
 
-    /// Who writes. Only one transaction writes at a time, of all programs that have opened the file: others wait.
+    /// The writer. Only one transaction writes at a time, of all programs that have opened the file: others wait.
     #[must_use]
     pub fn writer(&self) -> Writer {
         Writer::new(self.map.clone(), Arc::clone(&self.tables), self.size)
@@ -155,7 +155,7 @@ impl Store {
         Ok(names.abort().unwrap_or_default())
     }
 
-    /// Copies the store as it is now into another directory, without the room that is free. Whoever writes goes on.
+    /// Copies the store as it is now into another directory, without the room that is free. Writers go on.
     ///
     /// # Errors
     /// When the directory has a store already, or cannot be written.

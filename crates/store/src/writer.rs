@@ -18,7 +18,7 @@ use crate::work::Work;
 /// Bits of a version that count the changes of a transaction.
 const CHANGE_BITS: u32 = 20;
 
-/// What became of one order.
+/// The outcome of one order.
 type Done = Result<Executed, Failure>;
 
 /// Executes orders. It is for one thread.

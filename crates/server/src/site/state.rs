@@ -143,12 +143,12 @@ impl Site {
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
     }
 
-    /// Who may read and write a database.
+    /// The access of clients to a database: to read, and to write.
     pub(crate) fn database_access(&self, database: Database) -> (DatabaseAccess, DatabaseAccess) {
         self.data.database_accesses.get(usize::from(database.0)).copied().unwrap_or_default()
     }
 
-    /// Who may read and write each database.
+    /// The same for each database.
     pub(crate) fn database_accesses(
         &self,
     ) -> impl Iterator<Item = (DatabaseAccess, DatabaseAccess)> {

@@ -118,7 +118,7 @@ impl StoreDesk {
             self.admitted.swap_remove(place);
             return true;
         }
-        // Whoever comes later does not go before those that wait.
+        // A process that comes later does not go before those that wait.
         let has_room = self.waiting.is_empty() && self.under_way() < STORE_WAITING_SIZE;
         if !has_room && !self.waiting.contains(&process) {
             self.stats.waited += 1;
@@ -160,7 +160,7 @@ impl StoreDesk {
         self.answers.get_mut(&process).map(std::mem::take).unwrap_or_default()
     }
 
-    /// What became of the order of a process that has one at a time.
+    /// The outcome of the order of a process that has one at a time.
     pub(crate) fn awaited(&mut self, process: ProcessId) -> Awaited {
         match self.answers.get_mut(&process) {
             None => Awaited::Nothing,
@@ -168,7 +168,12 @@ impl StoreDesk {
         }
     }
 
-    /// A process has no order under way, or has ended: what is still to come for it is dropped.
+    /// All orders of a process are answered, and the answers taken.
+    pub(crate) fn settle(&mut self, process: ProcessId) {
+        self.answers.remove(&process);
+    }
+
+    /// A process or a request has ended: what is still to come for it is dropped.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.answers.remove(&process);
         if self.listing.as_ref().is_some_and(|(owner, _)| *owner == process) {

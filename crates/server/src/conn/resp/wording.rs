@@ -1,4 +1,4 @@
-//! What of a command is shown in errors.
+//! The part of a word that errors show.
 
 /// Most bytes of a word that an error shows.
 pub(super) const SHOWN_BYTES: usize = 128;

@@ -25,7 +25,7 @@ use crate::message::Message;
 /// The path below which the store is.
 const PREFIX: &str = "/store/";
 
-/// What of the store a path and a query name.
+/// The part of the store that a path and a query name.
 #[derive(Debug)]
 pub(super) struct Place<'p> {
     database: Database,
@@ -33,10 +33,10 @@ pub(super) struct Place<'p> {
     key: Option<std::borrow::Cow<'p, [u8]>>,
 }
 
-/// What became of a request for the store.
+/// Why a request for the store is refused.
 enum Refused {
     Token(TokenProblem),
-    Nobody,
+    NoKey,
     Denied,
     Missing,
     Misuse(Misuse),
@@ -49,7 +49,7 @@ enum Refused {
 impl Refused {
     fn status(&self) -> Status {
         match self {
-            Self::Token(_) | Self::Nobody => Status::UNAUTHORIZED,
+            Self::Token(_) | Self::NoKey => Status::UNAUTHORIZED,
             Self::Denied => Status::FORBIDDEN,
             Self::Missing => Status::NOT_FOUND,
             Self::Misuse(Misuse::ValueSize) => Status::CONTENT_TOO_LARGE,
@@ -64,7 +64,7 @@ impl Refused {
     fn text(&self) -> String {
         match self {
             Self::Token(problem) => problem.to_string(),
-            Self::Nobody => "this database asks for one of `api_keys`".to_owned(),
+            Self::NoKey => "this database asks for one of `api_keys`".to_owned(),
             Self::Denied => "the rules of this database do not allow it".to_owned(),
             Self::Missing => "there is no such key".to_owned(),
             Self::Misuse(misuse) => misuse.to_string(),
@@ -77,7 +77,7 @@ impl Refused {
 }
 
 impl Site {
-    /// What of the store a request asks for; `None`: nothing, and its path is a usual one.
+    /// The part of the store that a request asks for; `None` where its path is a usual one.
     pub(super) fn place_of<'p>(&self, path: &'p str, query: Option<&[u8]>) -> Option<Place<'p>> {
         let rest = path.strip_prefix(PREFIX)?;
         let store = self.store.as_ref()?.store();
@@ -158,7 +158,7 @@ impl Site {
 fn may(access: DatabaseAccess, rights: &Rights) -> Result<(), Refused> {
     match (access, rights) {
         (DatabaseAccess::Open, _) | (DatabaseAccess::Key, Rights::All) => Ok(()),
-        (DatabaseAccess::Key, _) => Err(Refused::Nobody),
+        (DatabaseAccess::Key, _) => Err(Refused::NoKey),
         (DatabaseAccess::None, _) => Err(Refused::Denied),
     }
 }
@@ -188,7 +188,7 @@ fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
     let text = format!("{{\"error\":{text}}}");
     let fields: &[u8] = match refused {
         Refused::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
-        Refused::Nobody => b"WWW-Authenticate: Bearer\r\n",
+        Refused::NoKey => b"WWW-Authenticate: Bearer\r\n",
         Refused::Failure(_) => b"Retry-After: 1\r\n",
         _ => b"",
     };

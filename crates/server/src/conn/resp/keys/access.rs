@@ -1,4 +1,4 @@
-//! Who may read and write the database of a session.
+//! The access of a session to its database.
 //!
 //! Owns the decision. The rules are the configuration's, and a reload changes them for sessions that stand.
 

@@ -182,7 +182,7 @@ fn ask(
         return After::More;
     }
     if matches!(step, Step::Query(_)) {
-        // It is read when the writer has answered what comes before it: from the map, without a copy for each that waits.
+        // A query is answered when the writer has answered the changes before it: from the map, without a copy for each query that waits.
         return After::Wait;
     }
     if !store.has_room(session.process) {
@@ -237,7 +237,7 @@ pub(super) fn go_on(
             session.keys.tell(executed, told, context.output.buffer());
         }
         if session.keys.has_answered() {
-            store.forget(session.process);
+            store.settle(session.process);
         }
     }
     match session.ends {
