@@ -383,6 +383,95 @@ function channel.subscribe(name) end
 ---@field lost integer how many before it were lost, as the page did not receive them
 
 
+-- ---- The store ----
+
+---Values that stay when the server ends; all pages, schedulers and clients of Redis have the same. A value is a string, a number, a boolean, or a
+---table of what JSON has. Without a database before it, it is that of the name "0".
+---@class velodrome.store
+store = {}
+
+---What is told of a value.
+---@class velodrome.record
+---@field version string another one after each change
+---@field expires_at number? seconds since 1970
+
+---@class velodrome.put
+---@field expires_in number? seconds until it is gone
+---@field keep_expiry boolean? it ends when it did before
+---@field only "absent"|"present"|nil written only then
+---@field version string? written only over the value of this version
+
+---The value of a key; nil where there is none.
+---@param key string 1 to 503 bytes
+---@return any value
+---@return velodrome.record? about
+function store.get(key) end
+
+---Writes a value. When it returns, it is written.
+---@param key string
+---@param value any not nil
+---@param options? velodrome.put
+---@return boolean? written false where `only` or `version` did not hold; nil where the store cannot
+---@return string? reason why
+function store.put(key, value, options) end
+
+---Deletes a key.
+---@param key string
+---@param options? { version: string? }
+---@return boolean? deleted whether it was there; nil where the store cannot
+---@return string? reason why
+function store.delete(key, options) end
+
+---Adds to a whole number, from 0 where there is none. It still ends when it did.
+---@param key string
+---@param amount? integer 1 where nothing is said
+---@return integer? sum nil where it is no number, or the store cannot
+---@return string? reason why
+function store.add(key, amount) end
+
+---Keys that begin so, in their order: `for key, value, about in store.scan("guest:") do`.
+---@param prefix string
+---@param options? { after: string?, limit: integer? } only those behind a key; how many
+---@return fun(): string?, any, velodrome.record?
+function store.scan(prefix, options) end
+
+---Writes what a function makes of a value; it is called again where another has changed the value meanwhile, and nothing is written where it gives nil.
+---@param key string
+---@param change fun(value: any, about: velodrome.record?): any
+---@param options? { expires_in: number? }
+---@return any value as it is now; nil where the store cannot
+---@return string? reason why
+function store.update(key, change, options) end
+
+---Reads and writes several keys as one: all of it is written, or nothing. The function is called again where another has changed what it has read.
+---@param body fun(t: velodrome.transaction): ...
+---@return true? done nil where the store cannot
+---@return any ... what the function gave; or why not
+function store.transaction(body) end
+
+---Another database: `store.database("cards"):get("1017")`.
+---@param name string
+---@return velodrome.database
+function store.database(name) end
+
+---What `store` has, with a colon.
+---@class velodrome.database
+---@field name string
+---@field get fun(database: velodrome.database, key: string): any, velodrome.record?
+---@field put fun(database: velodrome.database, key: string, value: any, options?: velodrome.put): boolean?, string?
+---@field delete fun(database: velodrome.database, key: string, options?: { version: string? }): boolean?, string?
+---@field add fun(database: velodrome.database, key: string, amount?: integer): integer?, string?
+---@field scan fun(database: velodrome.database, prefix: string, options?: { after: string?, limit: integer? }): fun(): string?, any, velodrome.record?
+---@field update fun(database: velodrome.database, key: string, change: (fun(value: any, about: velodrome.record?): any), options?: { expires_in: number? }): any, string?
+---@field transaction fun(database: velodrome.database, body: fun(t: velodrome.transaction): ...): true?, any
+
+---What a transaction reads and writes. It sees what it has written itself.
+---@class velodrome.transaction
+---@field get fun(t: velodrome.transaction, key: string): any, velodrome.record?
+---@field put fun(t: velodrome.transaction, key: string, value: any, options?: { expires_in: number?, keep_expiry: boolean? })
+---@field delete fun(t: velodrome.transaction, key: string)
+
+
 -- ---- Time, waiting and the log ----
 
 ---Waits, while others go on.

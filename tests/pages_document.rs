@@ -18,7 +18,8 @@ const DOCUMENT: &str = include_str!("../docs/pages.md");
 fn plan() -> Plan {
     let plan = Plan::new().config("[pages]\nuploads = \"uploads\"\n");
     std::fs::create_dir(plan.directory.join("uploads")).unwrap();
-    plan
+    let store = format!("--store={}", plan.directory.join("store").display());
+    plan.argument(&store)
 }
 
 fn site() -> Server {

@@ -9,11 +9,12 @@ use std::time::Duration;
 use config::HostName;
 use http::Request;
 use runtime::clock::Now;
-use script::engine::{Answer, Host, Level, Part, PublishedValue};
+use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 
 use super::host::write_line;
 use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
+use super::records::Records;
 use super::request_parts::{each_argument, list_cookies, list_headers, list_values};
 
 /// A name, and a value.
@@ -99,6 +100,8 @@ pub struct AskHost<'a> {
     pub now: Now,
     /// Where its messages to channels go.
     pub publications: &'a Publications,
+    /// What it reads of the store.
+    pub records: &'a Records,
 }
 
 impl Host for AskHost<'_> {
@@ -141,7 +144,7 @@ impl Host for AskHost<'_> {
     }
 
     fn now(&mut self) -> Duration {
-        Duration::from_secs(self.now.unix_seconds)
+        Duration::from_millis(self.now.unix_ms())
     }
 
     fn clock(&mut self) -> Duration {
@@ -156,6 +159,14 @@ impl Host for AskHost<'_> {
 
     fn publish(&mut self, channel: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
         self.publications.publish(channel, value)
+    }
+
+    fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+        self.records.record((database, key), self.now.unix_ms(), answer)
+    }
+
+    fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+        self.records.records(wanted, self.now.unix_ms(), answer)
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {

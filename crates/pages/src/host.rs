@@ -8,10 +8,11 @@ use config::HostName;
 use http::Request;
 use runtime::clock::Now;
 use runtime::diagnostic;
-use script::engine::{Answer, Host, Level, Part, PublishedValue};
+use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 
 use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
+use super::records::Records;
 use super::request_parts::{FIELDS_SEEN, each_argument, list_cookies, list_headers, list_values};
 use crate::uploads::Form;
 
@@ -33,6 +34,8 @@ pub struct RequestHost<'a> {
     pub form: Option<&'a Form>,
     /// Where its messages to channels go.
     pub publications: &'a Publications,
+    /// What it reads of the store.
+    pub records: &'a Records,
 }
 
 /// The host of modules that are loaded: there is no request.
@@ -109,7 +112,7 @@ impl Host for RequestHost<'_> {
     }
 
     fn now(&mut self) -> Duration {
-        Duration::from_secs(self.now.unix_seconds)
+        Duration::from_millis(self.now.unix_ms())
     }
 
     fn clock(&mut self) -> Duration {
@@ -124,6 +127,14 @@ impl Host for RequestHost<'_> {
 
     fn publish(&mut self, channel: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
         self.publications.publish(channel, value)
+    }
+
+    fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+        self.records.record((database, key), self.now.unix_ms(), answer)
+    }
+
+    fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+        self.records.records(wanted, self.now.unix_ms(), answer)
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {
@@ -171,8 +182,10 @@ pub(super) struct BackgroundHost<'a> {
     pub(super) gate: &'a LogGate,
     /// Where its messages to channels go.
     pub(super) publications: &'a Publications,
-    /// Seconds since 1970.
-    pub(super) unix_seconds: u64,
+    /// What it reads of the store.
+    pub(super) records: &'a Records,
+    /// Milliseconds since 1970.
+    pub(super) unix_ms: u64,
 }
 
 impl Host for BackgroundHost<'_> {
@@ -181,7 +194,7 @@ impl Host for BackgroundHost<'_> {
     }
 
     fn now(&mut self) -> Duration {
-        Duration::from_secs(self.unix_seconds)
+        Duration::from_millis(self.unix_ms)
     }
 
     fn clock(&mut self) -> Duration {
@@ -190,6 +203,14 @@ impl Host for BackgroundHost<'_> {
 
     fn publish(&mut self, channel: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
         self.publications.publish(channel, value)
+    }
+
+    fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+        self.records.record((database, key), self.unix_ms, answer)
+    }
+
+    fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+        self.records.records(wanted, self.unix_ms, answer)
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {

@@ -100,6 +100,8 @@ pub struct Runner {
     pub(super) log_gate: Rc<LogGate>,
     /// What pages publish to channels.
     pub(super) publications: Rc<super::publications::Publications>,
+    /// What they have to do with the store.
+    pub(super) recording: super::record_orders::Recording,
     /// The channels that they listen to.
     pub(super) listening: super::listening::Listening,
     pub(super) names: super::names::Names,
@@ -146,6 +148,7 @@ impl Runner {
             counters: Counters::default(),
             log_gate: Rc::default(),
             publications: Rc::default(),
+            recording: super::record_orders::Recording::default(),
             listening: super::listening::Listening::default(),
             names: super::names::Names::default(),
             site_processes: super::site_processes::SiteProcesses::default(),
@@ -255,6 +258,7 @@ impl Runner {
         }
         if delivery.is_none() {
             self.listening.stop_waiting(key);
+            self.recording.lines.stop_waiting(key);
         }
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
         self.proceed(key, life, (step, begun_ns), host, moment)

@@ -148,7 +148,7 @@ mod tests {
             let moment = at(seconds * SECOND);
             self.runner.begin_site_processes(moment, self.unix_seconds + seconds);
             for _ in 0..3 {
-                self.runner.go_on_by_turns(moment, self.unix_seconds + seconds);
+                self.runner.go_on_by_turns(moment, (self.unix_seconds + seconds) * 1000);
             }
             let told = self.runner.take_failures();
             let told = told.into_iter().map(|(_, error)| error.to_string()).collect();

@@ -98,10 +98,10 @@ impl Runner {
     }
 
     /// Goes on with the conversation of this connection.
-    pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_seconds: u64) -> Turnout {
+    pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> Turnout {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
-        self.go_on_alone(Key::Socket(process), moment, unix_seconds)
+        self.go_on_alone(Key::Socket(process), moment, unix_ms)
     }
 
     /// Whether a conversation waits for a message of its client.

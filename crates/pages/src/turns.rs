@@ -17,6 +17,7 @@ use super::post::Letter;
 use super::process::{Key, ProcessState, Work};
 use super::publications::Publications;
 use super::ready::Used;
+use super::records::Records;
 use super::runner::{Moment, Runner, Turnout};
 use super::site_processes::again;
 use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART};
@@ -43,7 +44,7 @@ impl Runner {
         let clock_ns = sys::clock::monotonic_ns;
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         self.begin_site_processes(moment, unix_seconds);
-        for process in self.go_on_by_turns(moment, unix_seconds) {
+        for process in self.go_on_by_turns(moment, context.now.unix_ms()) {
             // A conversation may go on while its connection reads.
             let resume = if self.talks(process) { Command::Run } else { Command::Resume };
             context.command(resume(process));
@@ -75,9 +76,14 @@ impl Runner {
         &self.publications
     }
 
+    /// What pages read of the store.
+    pub fn records(&self) -> &Rc<Records> {
+        &self.recording.records
+    }
+
     /// Those who have used little go on first, as long as all of them together take no longer than one of them may; then
     /// one that has used much, whatever they took. The requests among them are returned.
-    pub(super) fn go_on_by_turns(&mut self, moment: Moment, unix_seconds: u64) -> Vec<ProcessId> {
+    pub(super) fn go_on_by_turns(&mut self, moment: Moment, unix_ms: u64) -> Vec<ProcessId> {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
         self.hear_alarms();
@@ -87,19 +93,19 @@ impl Runner {
             && let Some(key) = self.ready.requests.take_fresh()
         {
             planned_ns += self.expected_ns(key);
-            requests.extend(self.let_go_on(key, moment, unix_seconds));
+            requests.extend(self.let_go_on(key, moment, unix_ms));
         }
         if let Some(key) = self.ready.requests.take_worn() {
-            requests.extend(self.let_go_on(key, moment, unix_seconds));
+            requests.extend(self.let_go_on(key, moment, unix_ms));
         }
         let end_ns = (moment.clock_ns)().saturating_add(self.process_share_ns());
         while (moment.clock_ns)() < end_ns
             && let Some(key) = self.ready.processes.take_fresh()
         {
-            self.let_go_on(key, moment, unix_seconds);
+            self.let_go_on(key, moment, unix_ms);
         }
         if let Some(key) = self.ready.processes.take_worn() {
-            self.let_go_on(key, moment, unix_seconds);
+            self.let_go_on(key, moment, unix_ms);
         }
         self.requests_ns = 0;
         requests
@@ -122,7 +128,7 @@ impl Runner {
     }
 
     /// Runs what was spawned. A request is returned: its connection asks for it.
-    fn let_go_on(&mut self, key: Key, moment: Moment, unix_seconds: u64) -> Option<ProcessId> {
+    fn let_go_on(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
         if let Key::Request(process) = key
             && self.put_off.contains_key(&process)
         {
@@ -136,7 +142,7 @@ impl Runner {
             Key::Socket(process) if has_client => Some(process),
             Key::Socket(_) | Key::Spawned(_) => {
                 let family = underway.life.family.as_ref().map(|member| Rc::clone(member.family()));
-                let turnout = self.go_on_alone(key, moment, unix_seconds);
+                let turnout = self.go_on_alone(key, moment, unix_ms);
                 let rest = self.end_site_process(key, &turnout);
                 if let Turnout::Failed(page, Some(mut error)) = turnout
                     && family.is_none_or(|family| family.may_tell(moment.now_ns))
@@ -150,12 +156,13 @@ impl Runner {
     }
 
     /// Runs what has no request.
-    pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_seconds: u64) -> Turnout {
+    pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Turnout {
         let Some(underway) = self.underway.get(&key) else { return Turnout::Wait };
         let page = Arc::clone(&underway.life.page);
         let (gate, publications) = (Rc::clone(&self.log_gate), Rc::clone(&self.publications));
+        let records = Rc::clone(&self.recording.records);
         let (file, gate, publications) = (&page.name.file, &gate, &publications);
-        let mut host = BackgroundHost { file, gate, publications, unix_seconds };
+        let mut host = BackgroundHost { file, gate, publications, records: &records, unix_ms };
         self.go_on(key, &mut host, moment)
     }
 

@@ -47,6 +47,8 @@ impl Runner {
             Wait::Listen(name) => self.listen(key, name),
             Wait::Hear { number, time } => self.hear(key, number, time.map_or(u64::MAX, at)),
             Wait::StopListening(number) => self.stop_listening(key, number),
+            Wait::Order(text) => self.begin_order(key, &text),
+            Wait::StandInLine(line) => self.stand_in_line(key, &line, moment),
             Wait::Register(name) => {
                 let mailbox = self.mailbox_of(key, life)?;
                 self.register(&name, mailbox, life, moment)

@@ -304,3 +304,19 @@ pub const URL_SIZE: usize = 16 * 1024;
 /// Bytes of the name of a part, a module or an uploaded file as a page says it (4 KiB, what the kernel takes of a path). Beyond: an
 /// error in the page.
 pub const NAME_SIZE: usize = 4 * 1024;
+
+/// Bytes of a key of the store (503, which is what the store takes). Beyond: an error in the page.
+pub const STORE_KEY_SIZE: usize = 503;
+
+/// Bytes of a value of the store (16 MiB, which is what the store takes). Beyond: an error in the page.
+pub const STORE_VALUE_SIZE: usize = 16 * 1024 * 1024;
+
+/// Keys that `store.scan` reads at once (100). Consequence: it reads again.
+pub const STORE_SCAN_KEYS: usize = 100;
+
+/// How often an update or a transaction of the store is tried where others change what it has read (100). Beyond: it fails, and nothing
+/// is written.
+pub const STORE_TRIES: usize = 100;
+
+/// Keys that a transaction of the store reads and writes (1,000). Beyond: an error in the page.
+pub const STORE_STEPS: usize = 1_000;

@@ -10,7 +10,7 @@ use files::{Job, Warm, Warmed};
 use http::HttpStats;
 use pages::fetch::{Looked, Question};
 use pages::uploads::{Order, Report};
-use pages::{Letter, PageProblem, PageSet, PagesReport};
+use pages::{Letter, OrderNumber, PageProblem, PageSet, PagesReport};
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 
@@ -109,14 +109,23 @@ pub enum ToStoreWriter {
 pub struct Orders {
     /// The time by which keys end, in milliseconds since 1970.
     pub now_ms: u64,
-    /// The processes that wait for each.
-    pub processes: Vec<ProcessId>,
+    /// Who waits for each.
+    pub waiting: Vec<OrderedBy>,
     /// The orders.
     pub orders: Vec<store::Order>,
 }
 
-/// What became of an order, for the process that waits.
-pub type Stored = (ProcessId, Result<store::Executed, store::Failure>);
+/// Who waits for an order to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderedBy {
+    /// A connection.
+    Process(ProcessId),
+    /// A page, which has given its order this number.
+    Page(OrderNumber),
+}
+
+/// What became of an order, for who waits.
+pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 
 /// Messages to the control scheduler.
 #[derive(Debug)]

@@ -70,9 +70,9 @@ impl StoreWriter {
         let mut all: Vec<Order> = Vec::new();
         let mut receivers = Vec::with_capacity(self.waiting.len());
         for (from, orders) in self.waiting.drain(..) {
-            let Orders { processes, orders, .. } = *orders;
+            let Orders { waiting, orders, .. } = *orders;
             all.extend(orders);
-            receivers.push((from, processes));
+            receivers.push((from, waiting));
         }
         // A panic is a defect here: the processes that wait get an error, and the transaction is not committed.
         let executed = catch_unwind(AssertUnwindSafe(|| self.writer.execute(&all, now_ms)));
@@ -80,8 +80,8 @@ impl StoreWriter {
         if let (Some(interval), None) = (self.interval, self.next_sync) {
             self.next_sync = Some(now() + interval);
         }
-        for (from, processes) in receivers {
-            let stored = processes.into_iter().zip(executed.by_ref()).collect();
+        for (from, waiting) in receivers {
+            let stored = waiting.into_iter().zip(executed.by_ref()).collect();
             // A scheduler has two messages under way at most, so its mailbox has room.
             let _nobody_turns =
                 send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());

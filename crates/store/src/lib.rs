@@ -37,6 +37,7 @@ mod scan;
 mod snapshot;
 mod store;
 mod table;
+mod turn;
 mod work;
 mod writer;
 
@@ -50,4 +51,5 @@ pub use query::Query;
 pub use record::{Entry, Kind, Record, Value};
 pub use snapshot::Snapshot;
 pub use store::{Settings, Store, Sync, Usage};
+pub use turn::TurnStore;
 pub use writer::Writer;

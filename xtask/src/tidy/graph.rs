@@ -63,6 +63,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-pages", "velodrome-http", Use::Always),
     ("velodrome-pages", "velodrome-runtime", Use::Always),
     ("velodrome-pages", "velodrome-script", Use::Always),
+    // What pages read and order.
+    ("velodrome-pages", "velodrome-store", Use::Always),
     // Directories are watched, and files of forms written.
     ("velodrome-pages", "velodrome-sys", Use::Always),
     ("velodrome-pages", "velodrome-wire", Use::Always),

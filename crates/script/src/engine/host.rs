@@ -30,6 +30,37 @@ pub trait Host {
     fn publish(&mut self, _channel: &[u8], _value: PublishedValue<'_>) -> Result<(), String> {
         Err("there are no channels here".to_owned())
     }
+
+    /// Gives the record of a key, if there is one, as two fields: its kind (`0` bytes, `1` a whole number, `2` JSON) and its bytes; its version and
+    /// the time at which it ends, in milliseconds since 1970, or nothing.
+    ///
+    /// # Errors
+    /// Why it cannot be read, for the page.
+    fn record(&mut self, _: &[u8], _: &[u8], _: &mut Answer) -> Result<(), String> {
+        Err("the store cannot be read here".to_owned())
+    }
+
+    /// Gives records. The first field is the key behind which the next ones come, and `1` where there may be some. Each record is the two fields that
+    /// [`record`](Self::record) gives behind one with its key and nothing.
+    ///
+    /// # Errors
+    /// Why they cannot be read, for the page.
+    fn records(&mut self, _: Records<'_>, _: &mut Answer) -> Result<(), String> {
+        Err("the store cannot be read here".to_owned())
+    }
+}
+
+/// Some records of the store, in the order of their keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Records<'page> {
+    /// Of which database.
+    pub database: &'page [u8],
+    /// What their keys begin with.
+    pub prefix: &'page [u8],
+    /// Behind this key, if there is one.
+    pub after: Option<&'page [u8]>,
+    /// How many at most.
+    pub count: usize,
 }
 
 /// What a page publishes.

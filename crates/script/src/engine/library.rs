@@ -37,6 +37,8 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] url", include_str!("../library/url.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] channel", include_str!("../library/channel.lua")),
+    (c"=[library] records", include_str!("../library/records.lua")),
+    (c"=[library] store", include_str!("../library/store.lua")),
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] cookies", include_str!("../library/cookies.lua")),
     (c"=[library] session", include_str!("../library/session.lua")),
@@ -71,7 +73,7 @@ pub(super) const KEPT: [&CStr; 14] = [
 ];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 48] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 53] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -120,6 +122,11 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 48] {
         (c"tail_code", limits::TAIL_CODE_SIZE.into()),
         (c"fetch_timeout", limits::FETCH_TIMEOUT.as_secs_f64()),
         (c"is_for_processes", f64::from(u8::from(settings.role == Role::Processes))),
+        (c"store_key", limits::STORE_KEY_SIZE as f64),
+        (c"store_value", limits::STORE_VALUE_SIZE as f64),
+        (c"store_scan", limits::STORE_SCAN_KEYS as f64),
+        (c"store_tries", limits::STORE_TRIES as f64),
+        (c"store_steps", limits::STORE_STEPS as f64),
         (c"seed", (settings.seed % (1 << 53)) as f64),
     ]
 }

@@ -33,7 +33,7 @@ mod wait;
 pub use crypto::fill_with_random;
 pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::{BodyDelivery, Fetch};
-pub use host::{Answer, Host, Level, Part, PublishedValue};
+pub use host::{Answer, Host, Level, Part, PublishedValue, Records};
 pub use keys::Keys;
 pub use run::{
     Account, Author, Clash, FormFile, Handler, Letters, Output, Purpose, Reply, Run, Saying, Step,

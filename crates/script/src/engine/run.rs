@@ -247,6 +247,15 @@ pub enum Wait {
     },
     /// Nothing: they are not wanted any more. Resume with [`Reply::Nothing`].
     StopListening(u64),
+    /// Changes of the store: items, each its length in decimal digits, a colon and its bytes. First comes how many conditions there are, and for each the
+    /// database, the key and the version it must have, `0` for none; then the steps, each `put` with the database, the key, the kind, the
+    /// bytes, when it ends (nothing, `keep`, or milliseconds since 1970) and on which condition (nothing, `absent`, `present`, or a
+    /// version), `delete` with the database, the key and a version or nothing, or `add` with the database, the key and a whole number. Resume
+    /// with two texts: `done` and what came of the last step (`1`, `0` or a number); `refused`, as a condition does not hold; `failed`
+    /// and why; or `wrong` and what the page does wrong.
+    Order(Vec<u8>),
+    /// To be the first in the line of this name; nothing, to leave the line. Resume with [`Reply::Nothing`] then, or when it takes too long.
+    StandInLine(Vec<u8>),
     /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with
     /// [`Reply::Nothing`] when it was taken.
     Flush,

@@ -53,6 +53,8 @@ tags! {
     ACCEPT = 22;
     SAY = 23;
     NEXT_MESSAGE = 24;
+    ORDER = 25;
+    STAND_IN_LINE = 26;
 }
 
 #[cfg(test)]

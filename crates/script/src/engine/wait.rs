@@ -8,8 +8,9 @@ use crate::engine::fetch::Fetch;
 use crate::engine::ffi::Coroutine;
 use crate::engine::run::{Clash, FormFile, Letters, Wait};
 use crate::engine::tag::{
-    ACCEPT, CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, NEXT_MESSAGE, READ_FETCHED, READ_FILE,
-    RECEIVE, REGISTER, SAVE_FILE, SAY, SEND, SLEEP, SPAWN, STOP_LISTENING, WHEREIS,
+    ACCEPT, CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, NEXT_MESSAGE, ORDER, READ_FETCHED,
+    READ_FILE, RECEIVE, REGISTER, SAVE_FILE, SAY, SEND, SLEEP, SPAWN, STAND_IN_LINE,
+    STOP_LISTENING, WHEREIS,
 };
 
 impl Wait {
@@ -39,6 +40,8 @@ impl Wait {
             SPAWN => Self::Spawn(text(2)),
             SEND => Self::Send { to: text(2), message: text(3) },
             RECEIVE => Self::Receive(time_or_none(stack.number_at(2))),
+            ORDER => Self::Order(text(2)),
+            STAND_IN_LINE => Self::StandInLine(text(2)),
             REGISTER => Self::Register(text(2)),
             WHEREIS => Self::Whereis(text(2)),
             LISTEN => Self::Listen(text(2)),

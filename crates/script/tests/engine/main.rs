@@ -26,6 +26,7 @@ mod patterns;
 mod places;
 mod processes;
 mod random;
+mod records;
 mod recursion;
 mod routes;
 mod running;

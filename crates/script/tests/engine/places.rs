@@ -71,6 +71,58 @@ const WRONG: &[(&str, &[&str])] = &[
     ("json.array", &["json.array('x')"]),
     ("channel.publish", &["channel.publish()", "channel.publish('a', print)"]),
     ("channel.subscribe", &["channel.subscribe()", "channel.subscribe({})"]),
+    (
+        "store.get",
+        &["store.get()", "store.get('')", "store.get(('x'):rep(504))", "store.get('broken')"],
+    ),
+    (
+        "store.put",
+        &[
+            "store.put('a')",
+            "store.put(5, 'x')",
+            "store.put('a', print)",
+            "store.put('a', 'x', 5)",
+            "store.put('a', 'x', { expires = 5 })",
+            "store.put('a', 'x', { expires_in = 0 })",
+            "store.put('a', 'x', { only = 'new' })",
+            "store.put('a', 'x', { version = 5 })",
+            "store.put('a', ('x'):rep(2 ^ 24 + 1))",
+        ],
+    ),
+    ("store.delete", &["store.delete()", "store.delete('a', { only = 'absent' })"]),
+    ("store.add", &["store.add()", "store.add('a', 1.5)", "store.add('a', 'x')"]),
+    (
+        "store.scan",
+        &[
+            "store.scan()",
+            "store.scan('a', { from = 'a' })",
+            "store.scan('a', { limit = 'x' })",
+            "store.scan('a', { after = 5 })",
+            "store.scan('broken')()",
+        ],
+    ),
+    (
+        "store.update",
+        &[
+            "store.update('a')",
+            "store.update('a', print, { version = '1' })",
+            "store.update('a', function() return print end)",
+        ],
+    ),
+    (
+        "store.transaction",
+        &[
+            "store.transaction(5)",
+            "store.transaction(function(t) t:get() end)",
+            "store.transaction(function(t) t.put('a', 1) end)",
+            "store.transaction(function(t) t:put('a', 1, { only = 'absent' }) end)",
+            "store.transaction(function(t) for i = 1, 1001 do t:delete('a' .. i) end end)",
+        ],
+    ),
+    (
+        "store.database",
+        &["store.database()", "store.database('a').get('b')", "store.database('a'):get()"],
+    ),
     ("crypto.sha256", &["crypto.sha256(5)"]),
     ("crypto.hmac", &["crypto.hmac('a')"]),
     ("crypto.equal", &["crypto.equal(nil, 'a')"]),

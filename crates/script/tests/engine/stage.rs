@@ -1,10 +1,11 @@
 //! What the tests run pages with: an engine, a host with a fixed request, and a loop that plays the server.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use script::engine::{
-    Answer, Handler, Host, Level, Output, Part, Reply, Run, ScriptError, Settings, State, Step,
-    Wait,
+    Answer, Handler, Host, Level, Output, Part, Records, Reply, Run, ScriptError, Settings, State,
+    Step, Wait,
 };
 
 /// More steps than any test needs.
@@ -24,6 +25,12 @@ pub(crate) struct Desk {
     pub(crate) method: Option<&'static str>,
     /// What of the path a module looks at.
     pub(crate) rest: String,
+    /// Values of the store: kind, bytes, version, end. Nobody can read what begins with `broken`.
+    pub(crate) records: BTreeMap<Vec<u8>, [&'static [u8]; 4]>,
+}
+
+fn is_broken(key: &[u8]) -> Result<(), String> {
+    if key.starts_with(b"broken") { Err("the disk is on fire".to_owned()) } else { Ok(()) }
 }
 
 impl Host for Desk {
@@ -83,6 +90,34 @@ impl Host for Desk {
     fn clock(&mut self) -> Duration {
         self.clock_reads += 1;
         Duration::from_micros(250) * self.clock_reads
+    }
+
+    fn record(&mut self, _: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+        is_broken(key)?;
+        if let Some([kind, bytes, version, end]) = self.records.get(key) {
+            answer.field(kind, bytes);
+            answer.field(version, end);
+        }
+        Ok(())
+    }
+
+    fn records(&mut self, wanted: Records<'_>, answer: &mut Answer) -> Result<(), String> {
+        is_broken(wanted.prefix)?;
+        let from = wanted.after.unwrap_or(wanted.prefix);
+        let found = self.records.range(from.to_vec()..).filter(|(key, _)| {
+            key.starts_with(wanted.prefix) && wanted.after.is_none_or(|after| &***key > after)
+        });
+        let found: Vec<_> = found.take(wanted.count).collect();
+        match found.last() {
+            Some((last, _)) if found.len() == wanted.count => answer.field(last, b"1"),
+            _ => answer.field(b"", b""),
+        }
+        for (key, [kind, bytes, version, end]) in found {
+            answer.field(key, b"");
+            answer.field(kind, bytes);
+            answer.field(version, end);
+        }
+        Ok(())
     }
 
     fn log(&mut self, level: Level, text: &[u8]) {

@@ -168,6 +168,7 @@ impl Site {
         context: &mut ServiceContext<'_, Message>,
     ) {
         self.hear_channels(context);
+        self.tell_pages_of_orders();
         self.end_turn_of_pages(client, context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
@@ -175,9 +176,7 @@ impl Site {
         self.hear_channels(context);
         self.channels.end_turn(context);
         self.programs.end_turn(context);
-        if let Some(store) = &mut self.store {
-            store.end_turn(context);
-        }
+        self.order_for_pages(context);
     }
 
     /// The scheduler has ended.

@@ -84,8 +84,9 @@ impl Site {
         let (gate, publications) = (Rc::clone(runner.log_gate()), Rc::clone(runner.publications()));
         let claims = rights.pass().map(|pass| &*pass.claims);
         let gate = (&*gate, Writer::Requests(place.0.0, place.1));
-        let publications = &*publications;
-        let mut host = AskHost { wish, channel, claims, request, gate, now, publications };
+        let records = Rc::clone(runner.records());
+        let (publications, records) = (&*publications, &*records);
+        let mut host = AskHost { wish, channel, claims, request, gate, now, publications, records };
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };

@@ -33,6 +33,7 @@ impl Site {
             Ok(runner) => {
                 self.runner = runner;
                 self.set_at_work();
+                self.show_store();
             }
             Err(error) => diagnostic::write(
                 Level::Error,

@@ -103,9 +103,11 @@ impl Site {
         let gate = Rc::clone(runner.log_gate());
         let gate = (&*gate, Writer::Requests(place.0.0, place.1));
         let publications = Rc::clone(runner.publications());
-        let publications = &*publications;
+        let records = Rc::clone(runner.records());
+        let (publications, records) = (&*publications, &*records);
         let now = context.now;
-        let mut host = RequestHost { request, path, rest, gate, now, site, form, publications };
+        let mut host =
+            RequestHost { request, path, rest, gate, now, site, form, publications, records };
         let endpoint = context.mail.endpoint();
         let now_ns = context.now.monotonic_ns;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;

@@ -18,7 +18,7 @@ use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
-use store::{Database, Store};
+use store::{Database, Store, TurnStore};
 
 use super::endpoints::Helpers;
 use super::orders::Programs;
@@ -157,7 +157,16 @@ impl Site {
 
     /// There is a store.
     pub fn open_store(&mut self, store: Store) {
+        let store = Rc::new(TurnStore::new(store));
         self.store = self.helpers.store.map(|writer| Box::new(StoreDesk::new(store, writer)));
+        self.show_store();
+    }
+
+    /// Pages can read it, too.
+    pub(super) fn show_store(&mut self) {
+        if let (Some(runner), Some(desk)) = (&mut self.runner, &self.store) {
+            runner.records().open(Rc::clone(desk.turn_store()));
+        }
     }
 
     /// The counters of channels.

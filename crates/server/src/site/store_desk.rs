@@ -5,16 +5,19 @@
 //! A process that has orders under way sends all that follows behind them, so that it reads what it wrote. Answers come after the commit, and the
 //! next turn's snapshot has it: for one process the store never goes back in time.
 
+use std::cell::Ref;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use ahash::HashMap;
+use pages::OrderNumber;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use store::{Executed, Failure, Order, Snapshot, Store};
+use store::{Executed, Failure, Order, Snapshot, Store, TurnStore};
 
 use crate::limits::{STORE_ADMITTED, STORE_KEPT_SIZE, STORE_MESSAGES, STORE_WAITING_SIZE};
-use crate::message::{Message, Orders, Stored, ToStoreWriter};
+use crate::message::{Message, OrderedBy, Orders, Stored, ToStoreWriter};
 use crate::store_stats::StoreStats;
 
 /// What is known of the order of a process that has one at a time.
@@ -28,14 +31,22 @@ pub(crate) enum Awaited {
     Here(Result<Executed, Failure>),
 }
 
+/// Who waits for room.
+#[derive(Debug)]
+enum InLine {
+    /// A connection, which still has its order.
+    Process(ProcessId),
+    /// The order of a page, and its size.
+    Page(OrderNumber, Box<Order>, usize),
+}
+
 /// The store and its writer.
 #[derive(Debug)]
 pub(crate) struct StoreDesk {
-    store: Store,
+    store: Rc<TurnStore>,
     writer: Endpoint,
-    snapshot: Option<Snapshot>,
-    /// Orders that are not sent, with the processes that wait for them.
-    processes: Vec<ProcessId>,
+    /// Orders that are not sent, with those who wait for them.
+    ordered_by: Vec<OrderedBy>,
     orders: Vec<Order>,
     /// Bytes of those.
     size: usize,
@@ -43,9 +54,13 @@ pub(crate) struct StoreDesk {
     sent: VecDeque<usize>,
     /// Processes with orders under way, and what became of those that are answered.
     answers: HashMap<ProcessId, VecDeque<Result<Executed, Failure>>>,
-    /// Processes that wait until there is room for an order, in their line.
-    waiting: VecDeque<ProcessId>,
-    /// Those whose turn it is.
+    /// Answers for pages.
+    for_pages: Vec<(OrderNumber, Result<Executed, Failure>)>,
+    /// Those who wait until there is room for an order, in their line.
+    waiting: VecDeque<InLine>,
+    /// Bytes of the orders of pages in that line.
+    waiting_bytes: usize,
+    /// The processes whose turn it is.
     admitted: Vec<ProcessId>,
     /// Processes that wait with their list of keys for that of another.
     lists: Vec<ProcessId>,
@@ -70,17 +85,18 @@ pub(crate) struct Listing {
 }
 
 impl StoreDesk {
-    pub(crate) fn new(store: Store, writer: Endpoint) -> Self {
+    pub(crate) fn new(store: Rc<TurnStore>, writer: Endpoint) -> Self {
         Self {
             store,
             writer,
-            snapshot: None,
-            processes: Vec::new(),
+            ordered_by: Vec::new(),
             orders: Vec::new(),
             size: 0,
             sent: VecDeque::new(),
             answers: HashMap::default(),
+            for_pages: Vec::new(),
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
             admitted: Vec::new(),
             lists: Vec::new(),
             going_on: Vec::new(),
@@ -98,6 +114,11 @@ impl StoreDesk {
 
     /// The store itself.
     pub(crate) fn store(&self) -> &Store {
+        self.store.store()
+    }
+
+    /// The store with the snapshot that all of this scheduler share.
+    pub(crate) fn turn_store(&self) -> &Rc<TurnStore> {
         &self.store
     }
 
@@ -105,11 +126,8 @@ impl StoreDesk {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn snapshot(&mut self) -> Result<&Snapshot, Failure> {
-        match &mut self.snapshot {
-            Some(snapshot) => Ok(snapshot),
-            none => Ok(none.insert(self.store.snapshot()?)),
-        }
+    pub(crate) fn snapshot(&self) -> Result<Ref<'_, Snapshot>, Failure> {
+        self.store.snapshot()
     }
 
     /// Whether there is room for an order of a process. Where there is none it waits in line, and is resumed when it is its turn.
@@ -120,9 +138,10 @@ impl StoreDesk {
         }
         // A process that comes later does not go before those that wait.
         let has_room = self.waiting.is_empty() && self.under_way() < STORE_WAITING_SIZE;
-        if !has_room && !self.waiting.contains(&process) {
+        let is_same = |other: &InLine| matches!(other, InLine::Process(known) if *known == process);
+        if !has_room && !self.waiting.iter().any(is_same) {
             self.stats.waited += 1;
-            self.waiting.push_back(process);
+            self.waiting.push_back(InLine::Process(process));
         }
         has_room
     }
@@ -135,24 +154,60 @@ impl StoreDesk {
     /// The next ones in line go on, if there is room.
     fn admit(&mut self) {
         if self.under_way() < STORE_WAITING_SIZE {
-            let count = self.waiting.len().min(STORE_ADMITTED);
-            self.admitted.extend(self.waiting.drain(..count));
+            for _ in 0..STORE_ADMITTED {
+                match self.waiting.pop_front() {
+                    Some(InLine::Process(process)) => self.admitted.push(process),
+                    Some(InLine::Page(number, order, size)) => {
+                        self.waiting_bytes -= size;
+                        self.add(OrderedBy::Page(number), *order, size);
+                    }
+                    None => break,
+                }
+            }
         }
     }
 
     /// Bytes that an order costs while it waits: its own, and those of the values that it copies as they are now.
-    pub(crate) fn cost_of(&mut self, order: &Order) -> usize {
+    pub(crate) fn cost_of(&self, order: &Order) -> usize {
         let work = self.snapshot().and_then(|snapshot| snapshot.work(order));
         order.size() + work.unwrap_or(0)
     }
 
     /// Sends an order, which costs so many bytes, to the writer at the end of the turn. The process is run when it is answered.
     pub(crate) fn order(&mut self, process: ProcessId, order: Order, size: usize) {
+        self.add(OrderedBy::Process(process), order, size);
+        self.answers.entry(process).or_default();
+    }
+
+    fn add(&mut self, ordered_by: OrderedBy, order: Order, size: usize) {
         self.size += size;
         self.stats.orders += 1;
-        self.processes.push(process);
+        self.ordered_by.push(ordered_by);
         self.orders.push(order);
-        self.answers.entry(process).or_default();
+    }
+
+    /// The order of a page, which is told of it by [`take_for_pages`](Self::take_for_pages). It stands in the same line as those of connections.
+    pub(crate) fn order_of_page(&mut self, number: OrderNumber, order: Order) {
+        let size = self.cost_of(&order);
+        if self.waiting.is_empty() && self.under_way() < STORE_WAITING_SIZE {
+            self.add(OrderedBy::Page(number), order, size);
+        } else if self.waiting_bytes > STORE_WAITING_SIZE {
+            self.for_pages.push((number, Err(Failure::TooMuch)));
+        } else {
+            self.stats.waited += 1;
+            self.waiting_bytes += size;
+            self.waiting.push_back(InLine::Page(number, Box::new(order), size));
+        }
+    }
+
+    /// Whether a page can be told something.
+    pub(crate) fn has_for_pages(&self) -> bool {
+        !self.for_pages.is_empty()
+    }
+
+    /// What became of orders of pages, since the last time.
+    pub(crate) fn take_for_pages(&mut self) -> Vec<(OrderNumber, Result<Executed, Failure>)> {
+        std::mem::take(&mut self.for_pages)
     }
 
     /// The answers that have come for a process, in the order of its orders.
@@ -225,10 +280,17 @@ impl StoreDesk {
         self.sent.pop_front();
         self.stats.messages += 1;
         // A process that ran after the end of the last turn may have begun one that has not what is answered now.
-        self.snapshot = None;
+        self.store.end_turn();
         let mut last = None;
-        for (process, executed) in stored {
+        for (ordered_by, executed) in stored {
             self.stats.failed += u64::from(executed.is_err());
+            let process = match ordered_by {
+                OrderedBy::Process(process) => process,
+                OrderedBy::Page(number) => {
+                    self.for_pages.push((number, executed));
+                    continue;
+                }
+            };
             let Some(answers) = self.answers.get_mut(&process) else { continue };
             answers.push_back(executed);
             if last != Some(process) {
@@ -244,7 +306,7 @@ impl StoreDesk {
 
     /// The turn ends: the snapshot with it, so that the writer may use the pages that it saw again, and orders leave.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
-        self.snapshot = None;
+        self.store.end_turn();
         // One that was admitted and has ended, or has nothing to order any more, leaves its place to the next.
         self.admitted.clear();
         if self.sent.is_empty() && self.orders.is_empty() && !self.waiting.is_empty() {
@@ -263,7 +325,7 @@ impl StoreDesk {
         }
         let orders = Orders {
             now_ms: context.now.unix_ms(),
-            processes: std::mem::take(&mut self.processes),
+            waiting: std::mem::take(&mut self.ordered_by),
             orders: std::mem::take(&mut self.orders),
         };
         let message = ToStoreWriter::Orders(Box::new(orders));
@@ -271,7 +333,7 @@ impl StoreDesk {
             Ok(()) => self.sent.push_back(std::mem::take(&mut self.size)),
             // With so few messages under way there is room. If not, they go in the next turn.
             Err(ToStoreWriter::Orders(back)) => {
-                (self.processes, self.orders) = (back.processes, back.orders);
+                (self.ordered_by, self.orders) = (back.waiting, back.orders);
                 context.wake_after_ms(1);
             }
             Err(ToStoreWriter::Stop) => {}

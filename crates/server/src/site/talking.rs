@@ -97,7 +97,7 @@ impl Site {
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
         let (now_ns, clock_ns) = (now.monotonic_ns, sys::clock::monotonic_ns);
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
-        match runner.talk(process, moment, now.unix_seconds) {
+        match runner.talk(process, moment, now.unix_ms()) {
             Turnout::Say(_) => match &self.runner {
                 Some(runner) => Said::This(runner.output().saying(), runner.output().body.clone()),
                 None => Said::Over,

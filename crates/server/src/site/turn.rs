@@ -73,6 +73,27 @@ impl Site {
         }
     }
 
+    /// Tells pages what became of their orders to the store.
+    pub(super) fn tell_pages_of_orders(&mut self) {
+        let (Some(runner), Some(store)) = (&mut self.runner, &mut self.store) else { return };
+        for (number, executed) in store.take_for_pages() {
+            runner.tell_executed(number, executed);
+        }
+    }
+
+    /// Hands the orders of pages on, and ends the turn of the store.
+    pub(super) fn order_for_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
+        let Some(store) = &mut self.store else { return };
+        let orders = self.runner.as_mut().map(|runner| runner.take_record_orders());
+        for (number, order) in orders.unwrap_or_default() {
+            store.order_of_page(number, order);
+        }
+        store.end_turn(context);
+        if store.has_for_pages() {
+            context.wake_after_ms(0);
+        }
+    }
+
     /// Has names looked up; those for which no helper has room wait for the next turn.
     fn ask_names(&mut self, client: &mut Client, mail: &mut Mailbox<Message>) {
         let questions = client.questions();

@@ -4,8 +4,6 @@
 //! out, or keeps them.
 
 use std::ffi::{CStr, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
 
 use memchr::memmem;
 use mlua_sys as api;
@@ -13,19 +11,22 @@ use mlua_sys::lua_State;
 
 use crate::engine::escape;
 use crate::engine::ffi::address::{piece, place_of};
+use crate::engine::ffi::called::{called_with, with_host};
 use crate::engine::ffi::context::{Context, Traces};
-use crate::engine::ffi::crypto;
 use crate::engine::ffi::stack::{Inside, Type};
-use crate::engine::host::{Answer, Host, Level, Part, PublishedValue, Shape};
+use crate::engine::ffi::{crypto, records};
+use crate::engine::host::{Answer, Level, Part, PublishedValue, Shape};
 use crate::engine::keys::Signed;
 use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 10] = [
+    let functions: [(&CStr, api::lua_CFunction); 12] = [
         (c"ask", ask),
         (c"log", log),
         (c"publish_message", publish_message),
+        (c"read_record", records::read_record),
+        (c"read_records", records::read_records),
         (c"now", now),
         (c"clock", clock),
         (c"find", find),
@@ -88,18 +89,6 @@ pub(super) fn raise(state: *mut lua_State, text: &'static str) {
     unsafe { api::lua_error(state) };
 }
 
-/// What Lua calls one of these functions with.
-///
-/// # Safety
-/// Lua calls the caller with this state, which is one of ours.
-unsafe fn called_with<'call>(state: *mut lua_State) -> (Inside, &'call Context) {
-    let stack = NonNull::new(state).expect("Lua calls with a state");
-    // SAFETY: Lua calls the caller with it.
-    let inside = unsafe { Inside::of(stack) };
-    // SAFETY: it is one of ours, and open as long as what it calls.
-    (inside, unsafe { Context::of(state) })
-}
-
 /// `ask(part)`: a part of the request, as a string or as a table of names and values; nil and the most
 /// that are handed over where those are more.
 unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
@@ -146,21 +135,6 @@ fn push_field(inside: Inside, answer: &Answer, index: usize) {
     inside.push_bytes(name);
     inside.push_bytes(value);
     inside.set_raw(-3);
-}
-
-/// Calls the host of the run; None where there is none or it panicked (which goes on when the run is back).
-fn with_host<T>(context: &Context, work: impl FnOnce(&mut dyn Host) -> T) -> Option<T> {
-    let mut host = context.host.get()?;
-    // SAFETY: the pointer is set for the time of a resume only, from a reference that lives longer, and a host cannot
-    // come back here: it has no way to the state.
-    let host = unsafe { host.as_mut() };
-    match catch_unwind(AssertUnwindSafe(|| work(host))) {
-        Ok(result) => Some(result),
-        Err(panic) => {
-            *context.panic.borrow_mut() = Some(panic);
-            None
-        }
-    }
 }
 
 /// `log(level, text)`.

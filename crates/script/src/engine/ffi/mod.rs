@@ -9,6 +9,7 @@
 #![expect(unsafe_code, reason = "LuaJIT has a C interface, and a tick is a signal")]
 
 mod address;
+mod called;
 mod calls;
 mod collector;
 mod context;
@@ -20,6 +21,7 @@ mod ledger;
 mod lua;
 mod memory;
 mod passing;
+mod records;
 mod reference;
 mod stack;
 mod tick;

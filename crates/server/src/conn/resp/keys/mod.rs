@@ -110,8 +110,9 @@ fn get(
     let now_ms = context.now.unix_ms();
     let out = context.output.buffer();
     let snapshot = store.snapshot();
-    match snapshot.and_then(|snapshot| snapshot.get(session.database, command.argument(1), now_ms))
-    {
+    let snapshot = snapshot.as_deref().map_err(Failure::clone);
+    let key = command.argument(1);
+    match snapshot.and_then(|snapshot| snapshot.get(session.database, key, now_ms)) {
         Ok(Some(record)) => write_bulk(out, record.bytes),
         Ok(None) => write_null(out, session.version),
         Err(failure) => write_failure(out, &failure),
@@ -130,8 +131,9 @@ fn get_many(
     let out = context.output.buffer();
     let (begin, mut given) = (out.len(), 0);
     write_array(out, command.len() - 1);
+    let snapshot = store.snapshot();
     for key in command.arguments_from(1) {
-        let snapshot = store.snapshot();
+        let snapshot = snapshot.as_deref().map_err(Failure::clone);
         match snapshot.and_then(|snapshot| snapshot.get(session.database, key, now_ms)) {
             Ok(Some(_)) if given > RESP_REPLY_SIZE => {
                 out.truncate(begin);

@@ -145,10 +145,12 @@ fn watch(
         return After::More;
     }
     for key in command.arguments_from(1) {
-        let found = store.snapshot().and_then(|snapshot| snapshot.get(database, key, now_ms));
-        match found {
-            Ok(record) => {
-                let version = record.map_or(0, |record| record.version);
+        let version = store.snapshot().and_then(|snapshot| {
+            let record = snapshot.get(database, key, now_ms)?;
+            Ok(record.map_or(0, |record| record.version))
+        });
+        match version {
+            Ok(version) => {
                 session.keys.watched().push(Condition { database, key: key.into(), version });
             }
             Err(failure) => {

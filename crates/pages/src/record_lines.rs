@@ -1,0 +1,82 @@
+//! Lines of pages that change the same keys of the store.
+//!
+//! Owns who is the first of each. A line is a courtesy: the store refuses what is not based on its last state in any case, so a page that has waited
+//! for long goes on without being the first.
+
+use std::collections::VecDeque;
+
+use ahash::HashMap;
+
+use super::process::Key;
+
+/// The lines of one scheduler.
+#[derive(Default)]
+pub(super) struct RecordLines {
+    /// The pages of each line, the first in front.
+    lines: HashMap<Box<[u8]>, VecDeque<Key>>,
+    /// The line of each page.
+    of: HashMap<Key, Box<[u8]>>,
+}
+
+impl RecordLines {
+    /// Whether the page is the first now. One that is in a line already does not wait for another: two that wait for each other would wait for ever.
+    pub(super) fn enter(&mut self, key: Key, name: &[u8]) -> bool {
+        if self.of.contains_key(&key) {
+            return true;
+        }
+        self.of.insert(key, name.into());
+        let line = self.lines.entry(name.into()).or_default();
+        line.push_back(key);
+        line.len() == 1
+    }
+
+    /// The page leaves its line; whose turn it is then, where it was the first.
+    pub(super) fn leave(&mut self, key: Key) -> Option<Key> {
+        let name = self.of.remove(&key)?;
+        let line = self.lines.get_mut(&name)?;
+        let was_first = line.front() == Some(&key);
+        line.retain(|other| *other != key);
+        let first = line.front().copied().filter(|_| was_first);
+        if line.is_empty() {
+            self.lines.remove(&name);
+        }
+        first
+    }
+
+    /// A page goes on that was not told anything: it has waited long enough.
+    pub(super) fn stop_waiting(&mut self, key: Key) {
+        let is_first = |line: &VecDeque<Key>| line.front() == Some(&key);
+        let line = self.of.get(&key).and_then(|name| self.lines.get(name));
+        if line.is_some_and(|line| !is_first(line)) {
+            self.leave(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::slots::ProcessId;
+
+    use super::*;
+
+    fn page(number: u64) -> Key {
+        Key::Request(ProcessId::from_bits(number))
+    }
+
+    #[test]
+    fn pages_are_the_first_in_their_turn_and_nothing_is_left_of_those_that_ended() {
+        let mut lines = RecordLines::default();
+        assert!(lines.enter(page(1), b"a") && lines.enter(page(9), b"b"));
+        assert!(!lines.enter(page(2), b"a") && !lines.enter(page(3), b"a"));
+        assert!(lines.enter(page(2), b"b"), "it waits for one line at a time");
+        lines.stop_waiting(page(1));
+        assert_eq!(lines.leave(page(3)), None, "it was not the first");
+        assert_eq!(lines.leave(page(1)), Some(page(2)));
+        lines.stop_waiting(page(2));
+        assert_eq!((lines.leave(page(2)), lines.leave(page(9))), (None, None));
+        assert!(lines.lines.is_empty() && lines.of.is_empty());
+        assert!(lines.enter(page(1), b"a") && !lines.enter(page(2), b"a"));
+        lines.stop_waiting(page(2));
+        assert_eq!(lines.leave(page(1)), None, "it has waited long enough");
+    }
+}

@@ -1,0 +1,144 @@
+//! What pages want changed in the store.
+//!
+//! Owns the reading of an order as the engine has it ([`Wait::Order`](script::engine::Wait::Order)), and which page waits for which. Never tells a page:
+//! `recording.rs` does.
+
+use std::rc::Rc;
+
+use ahash::HashMap;
+use script::limits::STORE_STEPS;
+use store::{Change, Condition, Expiry, Kind, Old, Only, Order, Step, Value};
+
+use super::process::Key;
+use super::record_lines::RecordLines;
+use super::records::Records;
+
+/// The number of an order.
+pub type OrderNumber = u64;
+
+/// What pages have to do with the store.
+#[derive(Default)]
+pub(super) struct Recording {
+    /// What they read of it.
+    pub(super) records: Rc<Records>,
+    /// What they want changed.
+    pub(super) orders: RecordOrders,
+    /// Who waits for whom.
+    pub(super) lines: RecordLines,
+}
+
+/// Orders under way.
+#[derive(Default)]
+pub(super) struct RecordOrders {
+    waiting: HashMap<OrderNumber, Key>,
+    /// The order of each page that waits.
+    of: HashMap<Key, OrderNumber>,
+    /// Those that nobody has taken.
+    pub(super) new: Vec<(OrderNumber, Order)>,
+    last: OrderNumber,
+}
+
+impl RecordOrders {
+    pub(super) fn begin(&mut self, key: Key, order: Order) {
+        self.last += 1;
+        self.waiting.insert(self.last, key);
+        self.of.insert(key, self.last);
+        self.new.push((self.last, order));
+    }
+
+    pub(super) fn settle(&mut self, number: OrderNumber) -> Option<Key> {
+        let key = self.waiting.remove(&number)?;
+        self.of.remove(&key);
+        Some(key)
+    }
+
+    /// A page has ended. An order that was taken is executed all the same.
+    pub(super) fn end(&mut self, key: Key) {
+        if let Some(number) = self.of.remove(&key) {
+            self.waiting.remove(&number);
+            self.new.retain(|(known, _)| *known != number);
+        }
+    }
+}
+
+/// The order that a page wants.
+///
+/// # Errors
+/// What the page does wrong.
+pub(super) fn order_of(text: &[u8], records: &Records) -> Result<Order, String> {
+    Items(text).order(records)
+}
+
+/// The items of an order that are left.
+struct Items<'t>(&'t [u8]);
+
+impl<'t> Items<'t> {
+    fn next(&mut self) -> Option<&'t [u8]> {
+        let end = self.0.iter().position(|byte| *byte == b':')?;
+        let (length, rest) = (number(self.0.get(..end)?)?, self.0.get(end + 1..)?);
+        let (item, rest) = rest.split_at_checked(length)?;
+        self.0 = rest;
+        Some(item)
+    }
+
+    fn item(&mut self) -> Result<&'t [u8], String> {
+        self.next().ok_or_else(|| "the order breaks off".to_owned())
+    }
+
+    fn order(mut self, records: &Records) -> Result<Order, String> {
+        let mut order = Order::default();
+        let conditions: usize =
+            number(self.item()?).ok_or("the order has no number of conditions")?;
+        for _ in 0..conditions.min(STORE_STEPS) {
+            let database = records.database(self.item()?)?;
+            let key = self.item()?.into();
+            let version = number(self.item()?).ok_or("a version is a number")?;
+            order.conditions.push(Condition { database, key, version });
+        }
+        while !self.0.is_empty() {
+            let kind = self.item()?;
+            let database = records.database(self.item()?)?;
+            let key = self.item()?;
+            order.steps.push((database, Step::Change(self.change(kind, key)?)));
+        }
+        Ok(order)
+    }
+
+    fn change(&mut self, kind: &[u8], key: &[u8]) -> Result<Change, String> {
+        Ok(match kind {
+            b"put" => {
+                let kind = match self.item()? {
+                    b"1" => Kind::Number,
+                    b"2" => Kind::Table,
+                    _ => Kind::Bytes,
+                };
+                let value = Value { kind, bytes: self.item()?.into() };
+                let expiry = match self.item()? {
+                    b"" => Expiry::Never,
+                    b"keep" => Expiry::Keep,
+                    time => Expiry::At(number(time).ok_or("a time is a number")?),
+                };
+                let only = match self.item()? {
+                    b"" => Only::Always,
+                    b"absent" => Only::IfAbsent,
+                    b"present" => Only::IfPresent,
+                    version => Only::IfVersion(number(version).ok_or("a version is a number")?),
+                };
+                Change::Put { key: key.into(), value, expiry, only, old: Old::Dropped }
+            }
+            b"delete" => match self.item()? {
+                b"" => Change::Delete(vec![key.into()]),
+                version => {
+                    let version = number(version).ok_or("a version is a number")?;
+                    Change::DeleteVersion(key.into(), version)
+                }
+            },
+            b"add" => Change::Add(key.into(), number(self.item()?).ok_or("it adds no number")?),
+            _ => return Err("the order has a step of no kind".to_owned()),
+        })
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    str::from_utf8(text).ok()?.parse().ok()
+}

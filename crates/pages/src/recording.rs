@@ -1,0 +1,75 @@
+//! Pages read and change the store.
+//!
+//! Owns what each wait of theirs means, and the form in which an outcome is handed over. The tables are in `record_orders` and `record_lines`.
+
+use runtime::clock::nanoseconds;
+use store::{Executed, Failure, Order, Outcome};
+
+use super::delivery::{Delivery, Met};
+use super::process::Key;
+use super::record_orders::{OrderNumber, order_of};
+use super::runner::{Moment, Runner};
+use crate::limits::STORE_LINE_WAIT;
+
+impl Runner {
+    /// A page wants something changed.
+    pub(super) fn begin_order(&mut self, key: Key, text: &[u8]) -> Met {
+        match order_of(text, &self.recording.records) {
+            Ok(order) => {
+                self.recording.orders.begin(key, order);
+                Met::Later { due_ns: u64::MAX }
+            }
+            Err(why) => Met::Now(texts(b"wrong", why.into_bytes())),
+        }
+    }
+
+    /// What pages want changed, since the last time.
+    pub fn take_record_orders(&mut self) -> Vec<(OrderNumber, Order)> {
+        std::mem::take(&mut self.recording.orders.new)
+    }
+
+    /// Tells a page what became of its order.
+    pub fn tell_executed(&mut self, number: OrderNumber, executed: Result<Executed, Failure>) {
+        if let Some(key) = self.recording.orders.settle(number) {
+            self.hand_over(key, delivery_of(executed));
+        }
+    }
+
+    /// A page wants to be the first of a line, or to leave its line.
+    pub(super) fn stand_in_line(&mut self, key: Key, name: &[u8], moment: Moment) -> Met {
+        if name.is_empty() {
+            self.leave_line(key);
+            return Met::Now(Delivery::Done);
+        }
+        if self.recording.lines.enter(key, name) {
+            return Met::Now(Delivery::Done);
+        }
+        Met::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(STORE_LINE_WAIT)) }
+    }
+
+    /// A page leaves its line, if it is in one: the next is the first.
+    pub(super) fn leave_line(&mut self, key: Key) {
+        if let Some(first) = self.recording.lines.leave(key) {
+            self.hand_over(first, Delivery::Done);
+        }
+    }
+}
+
+fn texts(what: &[u8], outcome: Vec<u8>) -> Delivery {
+    Delivery::Texts(Box::new([what.to_vec(), outcome]))
+}
+
+fn delivery_of(executed: Result<Executed, Failure>) -> Delivery {
+    match executed {
+        Err(failure) => texts(b"failed", failure.to_string().into_bytes()),
+        Ok(Executed::Refused) => texts(b"refused", Vec::new()),
+        Ok(Executed::Done(mut outcomes)) => match outcomes.pop() {
+            Some(Outcome::Misuse(misuse)) => texts(b"failed", misuse.to_string().into_bytes()),
+            Some(Outcome::Number(number)) => texts(b"done", number.to_string().into_bytes()),
+            Some(Outcome::Made(is_made) | Outcome::Put(is_made, _)) => {
+                texts(b"done", if is_made { b"1".to_vec() } else { b"0".to_vec() })
+            }
+            _ => texts(b"done", Vec::new()),
+        },
+    }
+}

@@ -1,0 +1,108 @@
+//! What pages read of the store.
+//!
+//! Owns the form in which records cross. Never writes: a page orders that (`record_orders.rs`).
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::rc::Rc;
+
+use script::engine::{self, Answer};
+use store::{Database, Kind, Outcome, PageOf, Query, TurnStore, With};
+
+const NO_STORE: &str = "there is no store: give the server one with --store DIRECTORY, or with [store] in its configuration";
+
+/// The store of this scheduler, if there is one.
+#[derive(Debug, Default)]
+pub struct Records {
+    store: RefCell<Option<Rc<TurnStore>>>,
+}
+
+impl Records {
+    /// There is a store.
+    pub fn open(&self, store: Rc<TurnStore>) {
+        self.store.replace(Some(store));
+    }
+
+    fn store(&self) -> Result<Rc<TurnStore>, String> {
+        self.store.borrow().clone().ok_or_else(|| NO_STORE.to_owned())
+    }
+
+    /// The database of this name.
+    pub(super) fn database(&self, name: &[u8]) -> Result<Database, String> {
+        let store = self.store()?;
+        number_of(&store, name)
+    }
+
+    /// The record of a key, as the engine wants it.
+    pub(crate) fn record(
+        &self,
+        (database, key): (&[u8], &[u8]),
+        now_ms: u64,
+        answer: &mut Answer,
+    ) -> Result<(), String> {
+        let store = self.store()?;
+        let database = number_of(&store, database)?;
+        let snapshot = store.snapshot().map_err(told)?;
+        if let Some(record) = snapshot.get(database, key, now_ms).map_err(told)? {
+            put(answer, record.kind, record.bytes, (record.version, record.expiry_ms));
+        }
+        Ok(())
+    }
+
+    /// Records, as the engine wants them.
+    pub(crate) fn records(
+        &self,
+        wanted: engine::Records<'_>,
+        now_ms: u64,
+        answer: &mut Answer,
+    ) -> Result<(), String> {
+        let store = self.store()?;
+        let database = number_of(&store, wanted.database)?;
+        let page = Query::Page(PageOf {
+            prefix: wanted.prefix.into(),
+            after: wanted.after.map(Into::into),
+            keys: wanted.count,
+            with: With::Values,
+        });
+        let snapshot = store.snapshot().map_err(told)?;
+        let outcome = snapshot.answer(database, &page, now_ms).map_err(told)?;
+        let Outcome::Page(page) = outcome else { return Err("it gave no page".to_owned()) };
+        match &page.next {
+            Some(next) => answer.field(next, b"1"),
+            None => answer.field(b"", b""),
+        }
+        for (key, entry) in &page.keys {
+            let Some(entry) = entry else { continue };
+            answer.field(key, b"");
+            put(answer, entry.kind, &entry.bytes, (entry.version, entry.expiry_ms));
+        }
+        Ok(())
+    }
+}
+
+fn number_of(store: &TurnStore, name: &[u8]) -> Result<Database, String> {
+    let place = store.store().databases().iter().position(|known| known.as_bytes() == name);
+    let number = place.and_then(|place| u8::try_from(place).ok());
+    number.map(Database).ok_or_else(|| {
+        format!(
+            "there is no database '{}': name it in `databases` of [store]",
+            String::from_utf8_lossy(name)
+        )
+    })
+}
+
+fn told(failure: impl Display) -> String {
+    failure.to_string()
+}
+
+fn put(answer: &mut Answer, kind: Kind, bytes: &[u8], (version, end_ms): (u64, Option<u64>)) {
+    let kind: &[u8] = match kind {
+        Kind::Bytes => b"0",
+        Kind::Number => b"1",
+        Kind::Table => b"2",
+    };
+    answer.field(kind, bytes);
+    let end = end_ms.map(|end_ms| itoa::Buffer::new().format(end_ms).to_owned());
+    let mut version_text = itoa::Buffer::new();
+    answer.field(version_text.format(version).as_bytes(), end.as_deref().unwrap_or("").as_bytes());
+}
