@@ -277,7 +277,9 @@ fn chromium_shows_the_site_of_the_examples() {
         return;
     }
     let site = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/site");
-    let server = Plan::new().serving(site, &format!("{site}/velodrome.toml")).start();
+    let plan = Plan::new().serving(site, &format!("{site}/velodrome.toml"));
+    let store = format!("--store={}", plan.directory.join("store").display());
+    let server = plan.argument(&store).start();
     let image = server.directory().join("page.png");
     let screenshot = format!("--screenshot={}", image.display());
     let page = url(&server, "/");
@@ -286,9 +288,16 @@ fn chromium_shows_the_site_of_the_examples() {
     assert!(size > 10_000, "{size} bytes: {}", errors_of(&output));
     assert_eq!(server.count("/http/by_class/4xx"), 0, "everything the page wants is there");
     assert!(server.count("/http/by_class/2xx") > 1, "the page and its parts");
-    for path in
-        ["/arguments?lap=2", "/form", "/book", "/upload", "/slow?seconds=0.01", "/fetch", "/stream"]
-    {
+    for path in [
+        "/arguments?lap=2",
+        "/form",
+        "/book",
+        "/cards",
+        "/upload",
+        "/slow?seconds=0.01",
+        "/fetch",
+        "/stream",
+    ] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }
 }
@@ -299,7 +308,10 @@ fn sent_by_chromium(path: &str, file: &str, page: &str, fields: &str) -> String 
     let start = format!(
         "<!doctype html><form method=post action={path}>{fields}</form><script src=/send.js></script>"
     );
-    let server = Plan::new()
+    let plan = Plan::new();
+    let store = format!("--store={}", plan.directory.join("store").display());
+    let server = plan
+        .argument(&store)
         .config(include_str!("../examples/site/velodrome.toml"))
         .file("index.html", start)
         .file("send.js", "document.forms[0].submit()")
@@ -326,7 +338,7 @@ fn chromium_posts_a_form_to_a_page() {
     assert!(shown.contains(greeting), "{shown}");
 }
 
-/// What is shown is what the cookie brought back, after the redirect.
+/// What is shown is what the store has, after the redirect.
 #[test]
 fn chromium_writes_into_the_guest_book() {
     if !has("chromium", "chromium_writes_into_the_guest_book") {
