@@ -148,7 +148,7 @@ fn once(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
         Source::Server(plan) => {
             let mut screen = Screen::new(name);
             let words = std::env::args().collect();
-            let result = bench::run::http(plan, words, |moment| screen.show(moment));
+            let result = bench::run::requests(plan, words, |moment| screen.show(moment));
             screen.close();
             Some(result.map_err(|error| Failure::Failed(error.to_string()))?)
         }

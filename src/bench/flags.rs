@@ -1,6 +1,7 @@
 //! The flags of `velodrome bench`: what may be said, with help and examples. Parsing only.
 
 mod channel;
+mod store;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::timing::{RateFlag, time};
 pub(crate) use channel::Channel;
+pub(crate) use store::Store;
 
 /// The load generator.
 #[derive(Debug, Args)]
@@ -27,6 +29,8 @@ pub(crate) enum Verb {
     Hold(Box<Hold>),
     /// Open subscribers of a channel, publish messages, and say how they arrive.
     Channel(Box<Channel>),
+    /// Read and write keys of a store (Velodrome's, Redis, memcached), check the values, and say how it answered.
+    Store(Box<Store>),
     /// Say whether two results, servers or commands differ.
     Compare(Box<Compare>),
     /// Find the highest rate at which a server keeps its response times.
@@ -52,6 +56,7 @@ Templates, in paths, values of headers and --body:
   {{key:uniform:N}}           one of N keys, 0 to N-1
   {{key:zipf:N:S}}            the k-th in proportion to k^-S
   {{key:hot:N:HOT:SHARE}}     a SHARE (0 to 1) of all requests for the first HOT keys
+  {{same}}                    the number before it once more
   With `,8` before the braces close the number has 8 digits: {{counter,8}}.
 
 Exit status: 0 done, 1 failed, 2 wrong use, 3 the result is not valid, 5 a condition of --fail-if is met.";

@@ -21,7 +21,7 @@ pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
     let plan = super::plan::http(flags)?;
     let command = std::env::args().collect();
     let mut screen = Screen::new("run");
-    let result = bench::run::http(&plan, command, |moment| screen.show(moment));
+    let result = bench::run::requests(&plan, command, |moment| screen.show(moment));
     screen.close();
     let mut report = result.map_err(|error| Failure::Failed(error.to_string()))?;
     report.fail_if = conditions.iter().map(|condition| condition.judge(&report)).collect();

@@ -27,7 +27,7 @@ pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
         plan.pace = Pace::Open(Rate::steady(rate, plan.duration, Arrivals::Constant));
         let mut screen = Screen::new(format!("{rate:.0}/s"));
         let words = std::env::args().collect();
-        let report = bench::run::http(&plan, words, |moment| screen.show(moment));
+        let report = bench::run::requests(&plan, words, |moment| screen.show(moment));
         screen.close();
         let report = report.map_err(|error| Failure::Failed(error.to_string()))?;
         let step = KneeStep::of(rate, &report, &objectives);

@@ -10,6 +10,7 @@ mod knee;
 mod page;
 mod plan;
 mod screen;
+mod store;
 mod timing;
 
 use crate::Failure;
@@ -21,6 +22,7 @@ pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
         Verb::Http(flags) => http::run(flags),
         Verb::Hold(flags) => hold::run(flags),
         Verb::Channel(flags) => channel::run(flags),
+        Verb::Store(flags) => store::run(flags),
         Verb::Compare(flags) => compare::run(flags),
         Verb::Knee(flags) => knee::run(flags),
         Verb::Conformance(flags) => conformance::run(flags),

@@ -9,11 +9,11 @@ use std::time::Duration;
 use bench::host::ProcessSample;
 use bench::plan::{
     AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership,
-    Pinning, Plan, Ramp, Request, Room, Upkeep, check_sources,
+    Pinning, Plan, Ramp, Request, Room, StoreAim, Upkeep, check_sources,
 };
 
 use super::flags::{
-    ArrivalsFlag, Asking, Channel, Compare, Expecting, Hold, Http, Knee, Load, Surroundings,
+    ArrivalsFlag, Asking, Channel, Compare, Expecting, Hold, Http, Knee, Load, Store, Surroundings,
 };
 use super::timing::{RateFlag, Timing};
 use crate::Failure;
@@ -29,10 +29,7 @@ const COUNT_DURATION: Duration = Duration::from_secs(3600);
 
 /// The plan of `bench http`.
 pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
-    let arrivals = match flags.arrivals {
-        ArrivalsFlag::Constant => Arrivals::Constant,
-        ArrivalsFlag::Poisson => Arrivals::Poisson,
-    };
+    let arrivals = arrivals(flags.arrivals);
     let mut urls = flags.urls.clone();
     if let Some(file) = &flags.urls_file {
         urls.extend(urls_of(file)?);
@@ -74,6 +71,33 @@ pub(crate) fn channel(flags: &Channel) -> Result<Plan, Failure> {
     let load = plain_load(flags.connections, duration);
     let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, timing)?;
     Ok(Plan { upkeep: Upkeep::Hold, ..plan })
+}
+
+/// The plan of `bench store`.
+pub(crate) fn store(flags: &Store, aim: StoreAim) -> Result<Plan, Failure> {
+    let arrivals = arrivals(flags.arrivals);
+    let duration = Some(flags.duration);
+    let timing = Timing::of(flags.rate.as_ref(), arrivals, duration, flags.duration)?;
+    let load = Load {
+        warmup: flags.warmup,
+        runs: flags.runs,
+        pipeline: flags.pipeline,
+        seed: flags.seed,
+        ..plain_load(flags.connections, duration)
+    };
+    let StoreAim { aim, store } = aim;
+    let url = aim.targets.first().map(|target| target.url.place.to_string()).unwrap_or_default();
+    let plan = plan(&[url], &load, &flags.place, timing)?;
+    let upkeep = if flags.hold { Upkeep::Hold } else { Upkeep::Replace };
+    let (targets, peers, count) = (aim.targets, aim.peers, flags.requests);
+    Ok(Plan { targets, peers, count, store: Some(store), upkeep, ..plan })
+}
+
+fn arrivals(flag: ArrivalsFlag) -> Arrivals {
+    match flag {
+        ArrivalsFlag::Constant => Arrivals::Constant,
+        ArrivalsFlag::Poisson => Arrivals::Poisson,
+    }
 }
 
 /// Connections that ask for nothing in particular.
@@ -134,6 +158,7 @@ fn plan(
         pipeline: load.pipeline,
         timeout: place.timeout,
         check: check(&load.expecting)?,
+        store: None,
         sources: place.source.clone(),
         server: place.server_pid,
         seed: load.seed,

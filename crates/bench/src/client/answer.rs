@@ -19,6 +19,9 @@ impl Client {
         input: &[u8],
         context: &mut Context<'_, NoMessage>,
     ) -> Progress {
+        if let Some(store) = self.work.plan.store {
+            return self.take_replies(connection, input, store, context);
+        }
         let now_ns = context.now.monotonic_ns;
         let mut consumed = 0;
         while consumed < input.len() {
@@ -55,7 +58,7 @@ impl Client {
     }
 
     /// Bytes came behind the end of the last answer.
-    fn hear_unasked(&mut self, count: u64, now_ns: u64) {
+    pub(super) fn hear_unasked(&mut self, count: u64, now_ns: u64) {
         self.tally.bytes_in += count;
         self.tally.hear_unasked(now_ns);
     }

@@ -100,7 +100,8 @@ impl Client {
         template.render(&mut self.state, context.output.buffer());
         self.tally.send(Sending { due_ns, free_ns: connection.since_ns, sent_ns: now_ns });
         connection.sent += 1;
-        connection.push(Pending { due_ns, sent_ns: now_ns, target }, asked.answer_body);
+        let key = self.state.last_key();
+        connection.push(Pending { due_ns, sent_ns: now_ns, target, key }, asked.answer_body);
     }
 
     /// The deadline of the oldest request.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use wire::http::method::Method;
 use wire::http::received::ResponseReader;
 
+use super::replies::ReplyReader;
 use crate::plan::{AnswerBody, BodyProgress};
 
 /// A request on its way.
@@ -17,6 +18,8 @@ pub(super) struct Pending {
     pub(super) sent_ns: u64,
     /// Index into the plan's targets.
     pub(super) target: u32,
+    /// The number of its key, where a store is asked.
+    pub(super) key: u64,
 }
 
 /// How far a connection is.
@@ -47,6 +50,8 @@ pub struct Connection {
     /// Since when it is being connected, or has had nothing to do.
     pub(super) since_ns: u64,
     pub(super) reader: ResponseReader,
+    /// That of a store's replies.
+    pub(super) replies: ReplyReader,
     pub(super) body: BodyProgress,
     pub(super) body_bytes: u64,
     first: Option<Pending>,
@@ -68,6 +73,7 @@ impl Connection {
             has_answered: false,
             since_ns,
             reader: ResponseReader::new(Method::Get),
+            replies: ReplyReader::default(),
             body: BodyProgress::default(),
             body_bytes: 0,
             first: None,

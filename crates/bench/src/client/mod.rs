@@ -8,6 +8,8 @@ mod ask;
 mod connection;
 mod live;
 mod pacer;
+mod replies;
+mod replying;
 mod service;
 mod waits;
 mod window;

@@ -20,6 +20,7 @@ mod room;
 mod sample;
 mod schedule;
 mod share;
+mod store;
 mod template;
 mod upkeep;
 mod url;
@@ -42,6 +43,8 @@ pub use request::{Afterwards, AnswerBody, Body, Request, RequestError};
 pub use room::{PortRange, Room, RoomError};
 pub use schedule::Schedule;
 pub use share::{Share, Way};
+pub use store::{Dialect, RightValues, StoreAim, StoreAsk, StoreAskError, StorePlan};
+pub(crate) use store::{FILLER, KEY_DIGITS};
 pub use template::{RequestTemplate, TemplateError, TemplateState};
 pub use upkeep::Upkeep;
 pub use url::{ServerPlace, Url, UrlError};
@@ -77,8 +80,10 @@ pub struct Plan {
     pub pipeline: u32,
     /// The longest wait for a connection, and from the sending of a request to the end of its answer.
     pub timeout: Duration,
-    /// What is right in an answer.
+    /// What is right in an answer of HTTP.
     pub check: Check,
+    /// The store that is asked; none where the server speaks HTTP.
+    pub store: Option<StorePlan>,
     /// Addresses to connect from, in turn. Empty: the kernel chooses.
     pub sources: Vec<IpAddr>,
     /// The process of the server, where it is local and named.

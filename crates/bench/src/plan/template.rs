@@ -1,6 +1,6 @@
 //! Requests compiled to bytes, with places that vary.
 //!
-//! Owns the notation of these places and how they are filled: `{{counter}}`, `{{random:A..B}}`, `{{key:...}}`, each
+//! Owns the notation of these places and how they are filled: `{{counter}}`, `{{random:A..B}}`, `{{key:...}}`, `{{same}}`, each
 //! with `,W` behind it for W digits. Filling allocates nothing; what does not vary is copied as one piece. Never knows
 //! what a request is: [`super::request`] puts it together.
 
@@ -33,8 +33,13 @@ struct Part {
 #[derive(Clone, Debug)]
 enum Source {
     Counter,
-    Random { low: u64, high: u64 },
+    Random {
+        low: u64,
+        high: u64,
+    },
     Key(Key),
+    /// The number before it.
+    Same,
     BodyLength,
 }
 
@@ -55,6 +60,8 @@ const DIGITS_MAX: u8 = 20;
 pub struct TemplateState {
     counter: u64,
     step: u64,
+    /// What was last drawn.
+    last: u64,
     pub(super) random: fastrand::Rng,
 }
 
@@ -64,8 +71,15 @@ impl TemplateState {
         Self {
             counter: u64::from(thread),
             step: u64::from(threads.max(1)),
+            last: 0,
             random: stream(seed, thread, Purpose::Content),
         }
+    }
+
+    /// The number of the key in the request that was rendered last, where it has one.
+    #[inline]
+    pub(crate) fn last_key(&self) -> u64 {
+        self.last
     }
 }
 
@@ -147,6 +161,7 @@ impl RequestTemplate {
         let mut numbers = [0_u64; VARYING_PARTS_MAX];
         for (part, number) in self.parts.iter().zip(&mut numbers) {
             *number = part.draw(state);
+            state.last = *number;
         }
         state.counter = state.counter.wrapping_add(state.step);
         let in_body = self.parts.iter().zip(&numbers).skip(self.body_part);
@@ -254,6 +269,9 @@ fn source(text: &str) -> Result<(Source, Option<u64>), TemplateError> {
     if text == "counter" {
         return Ok((Source::Counter, None));
     }
+    if text == "same" {
+        return Ok((Source::Same, None));
+    }
     if let Some(range) = text.strip_prefix("random:") {
         let ends =
             range.split_once("..").and_then(|(low, high)| Some((number(low)?, number(high)?)));
@@ -282,6 +300,7 @@ impl Part {
             Source::Counter => state.counter,
             Source::Random { low, high } => state.random.u64(*low..=*high),
             Source::Key(key) => key.draw(&mut state.random),
+            Source::Same => state.last,
             Source::BodyLength => 0,
         }
     }

@@ -97,6 +97,8 @@ fn requests(tally: &Tally) -> Requests {
         failed: tally.failed.total(),
         failed_by: tally.failed,
         unasked: tally.unasked,
+        found: tally.values.found,
+        missing: tally.values.missing,
         in_flight_start: tally.in_flight_start,
         in_flight_end: tally.in_flight(),
         unsent_start: tally.unsent_start,

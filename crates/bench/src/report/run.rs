@@ -64,6 +64,12 @@ pub struct Requests {
     pub in_flight_start: u64,
     /// Those without an outcome when the counting ended. In an open loop their age then is among the response times.
     pub in_flight_end: u64,
+    /// Those that read a key of a store which was there.
+    #[serde(default)]
+    pub found: u64,
+    /// Those that read one which was not.
+    #[serde(default)]
+    pub missing: u64,
     /// Those of an open loop that were due and no connection had taken when the counting began.
     #[serde(default)]
     pub unsent_start: u64,

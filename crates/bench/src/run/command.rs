@@ -48,7 +48,7 @@ impl From<io::Error> for CommandError {
 }
 
 /// Has `sh` run a command, and reads the result that it prints. None when it was ended early: INT and TERM are blocked as
-/// in [`super::http`], and one that comes ends the command too.
+/// in [`super::requests`], and one that comes ends the command too.
 ///
 /// # Errors
 /// When the command fails or prints no result.

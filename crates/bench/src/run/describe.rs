@@ -1,6 +1,8 @@
 //! A plan as a report tells it.
 
-use crate::plan::{Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, Stage, StatusSet};
+use crate::plan::{
+    Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, RightValues, Stage, StatusSet, Url,
+};
 use crate::report::{PlanReport, StageReport, TargetReport};
 
 /// The plan of a measurement of that verb.
@@ -23,7 +25,13 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
         rate.map_or(Vec::new(), |rate| rate.stages.iter().map(stage).collect());
     let targets = plan.targets.iter().map(|target| TargetReport {
         method: target.method.clone(),
-        url: target.url.to_string(),
+        url: match &plan.store {
+            Some(store) => {
+                let Url { place, path_and_query } = &target.url;
+                format!("{}://{place}{path_and_query}", store.dialect.scheme())
+            }
+            None => target.url.to_string(),
+        },
         weight: target.weight,
     });
     PlanReport {
@@ -51,7 +59,11 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
                 cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
             }
         },
-        check: check(&plan.check),
+        check: match &plan.store {
+            Some(store) => (store.values == RightValues::Own)
+                .then(|| format!("values of {} bytes that begin with their key", store.value_size)),
+            None => check(&plan.check),
+        },
         seed: plan.seed,
     }
 }

@@ -34,7 +34,7 @@ impl Memory {
     }
 }
 
-/// Opens the connections of a plan, holds them, and reports what came of it. It asks and hears as [`super::http`] does.
+/// Opens the connections of a plan, holds them, and reports what came of it. It asks and hears as [`super::requests`] does.
 ///
 /// # Errors
 /// When the threads of the run cannot be set up.

@@ -86,7 +86,7 @@ fn unix_ns() -> u64 {
     seconds * 1_000_000_000 + u64::from(nanoseconds)
 }
 
-/// Carries out a plan of HTTP requests and reports what came of it. `command` is the command line, for the report; `look`
+/// Carries out a plan of requests, to servers of HTTP or to a store, and reports what came of it. `command` is the command line, for the report; `look`
 /// hears ten times a second how it goes.
 ///
 /// INT and TERM are blocked in the calling thread, and stay so: they end the measurement, and what was measured until then
@@ -94,7 +94,7 @@ fn unix_ns() -> u64 {
 ///
 /// # Errors
 /// When the threads of a run cannot be set up.
-pub fn http(
+pub fn requests(
     plan: &Plan,
     command: Vec<String>,
     mut look: impl FnMut(&Moment),
@@ -105,7 +105,8 @@ pub fn http(
     let host = HostFacts::read();
     let work = Arc::new(Work::new(plan.clone()));
     let (runs, ended) = all(&work, &interrupts, &mut look)?;
-    let plan = describe::plan(plan, "http");
+    let verb = if plan.store.is_some() { "store" } else { "http" };
+    let plan = describe::plan(plan, verb);
     Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs, hold: None }))
 }
 

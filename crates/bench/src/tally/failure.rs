@@ -14,11 +14,11 @@ pub enum FailureKind {
     Reset,
     /// No whole answer came in time.
     Timeout,
-    /// A whole answer came, with a status that was not wanted.
+    /// A whole answer came, with a status that was not wanted, or of a store an error.
     Status,
-    /// A whole answer came, with a body that was not wanted.
+    /// A whole answer came, with a body that was not wanted, or of a store another value than that of the key.
     Check,
-    /// What came was no HTTP answer.
+    /// What came was no answer.
     Garbage,
 }
 

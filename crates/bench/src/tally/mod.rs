@@ -70,6 +70,15 @@ pub struct Connections {
     pub closed: u64,
 }
 
+/// What reads of a store have found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Values {
+    /// Reads of a key that was there.
+    pub found: u64,
+    /// Reads of one that was not.
+    pub missing: u64,
+}
+
 /// The time that connections spent without waiting for an answer that came, in nanoseconds since [`Tally::begin`]. With the service times
 /// it is all the time of all connections that have something to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,6 +131,8 @@ pub struct Tally {
     pub spent: Spent,
     /// Answers, or bytes behind one, that belong to no request. They are among the failures, as garbage.
     pub unasked: u64,
+    /// What reads of a store have found.
+    pub values: Values,
     /// Connections of this thread.
     pub connections: Connections,
     /// Bytes read from sockets.
@@ -155,6 +166,7 @@ impl Tally {
             unsent_end: 0,
             spent: Spent::default(),
             unasked: 0,
+            values: Values::default(),
             connections: Connections { asked: connections, ..Connections::default() },
             bytes_in: 0,
             bytes_out: 0,
@@ -182,6 +194,7 @@ impl Tally {
         self.failed = Failures::default();
         self.spent = Spent::default();
         self.unasked = 0;
+        self.values = Values::default();
         self.bytes_in = 0;
         self.bytes_out = 0;
         self.service.clear();
@@ -337,6 +350,8 @@ impl Tally {
         self.unsent_end += other.unsent_end;
         self.spent.merge(&other.spent);
         self.unasked += other.unasked;
+        self.values.found += other.values.found;
+        self.values.missing += other.values.missing;
         self.connections.merge(&other.connections);
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;

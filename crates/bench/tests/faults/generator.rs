@@ -36,6 +36,7 @@ pub(crate) fn plan_of(address: SocketAddr, request: &Request) -> Plan {
         pipeline: 1,
         timeout: Duration::from_secs(20),
         check: Check::default(),
+        store: None,
         sources: Vec::new(),
         server: None,
         seed: 1,
@@ -71,7 +72,7 @@ pub(crate) fn undisturbed(plan: &Plan, is_whole: impl Fn(&RunReport) -> bool) ->
 
 /// Nothing is lost and nothing counted twice, whatever happened.
 fn run_once(plan: &Plan) -> RunReport {
-    let report = bench::run::http(plan, Vec::new(), |_| {}).unwrap();
+    let report = bench::run::requests(plan, Vec::new(), |_| {}).unwrap();
     assert_eq!(report.ended, Ended::Complete);
     let run = report.runs.into_iter().next().unwrap();
     let requests = &run.requests;

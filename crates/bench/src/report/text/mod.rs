@@ -149,8 +149,12 @@ fn rates(report: &Report, spread: &Spread, out: &mut impl Write) -> fmt::Result 
 }
 
 /// Counts of all runs, so that no failure is hidden behind a median.
+fn sum_of(report: &Report, of: fn(&RunReport) -> u64) -> u64 {
+    report.runs.iter().map(of).sum()
+}
+
 fn requests(report: &Report, out: &mut impl Write) -> fmt::Result {
-    let sum = |of: fn(&RunReport) -> u64| count(report.runs.iter().map(of).sum());
+    let sum = |of: fn(&RunReport) -> u64| count(sum_of(report, of));
     name(out, "requests")?;
     write!(
         out,
@@ -164,6 +168,13 @@ fn requests(report: &Report, out: &mut impl Write) -> fmt::Result {
         write!(out, ", {} waited for a connection", sum(|run| run.requests.waited))?;
     }
     writeln!(out)?;
+    let (found, missing) =
+        (sum_of(report, |run| run.requests.found), sum_of(report, |run| run.requests.missing));
+    if found + missing > 0 {
+        name(out, "keys")?;
+        let share = percent(found as f64 / (found + missing) as f64);
+        writeln!(out, "{} found, {} not there: {share}", count(found), count(missing))?;
+    }
     name(out, "failed by")?;
     for (at, kind) in FailureKind::ALL.into_iter().enumerate() {
         let separator = if at == 0 { "" } else { ", " };

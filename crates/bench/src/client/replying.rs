@@ -1,0 +1,78 @@
+//! Judging the replies of a store.
+//!
+//! Owns the way from received bytes to an answered or failed request, as `answer` does for HTTP.
+
+use runtime::service::{Context, Next, Progress};
+
+use super::connection::{Connection, Pending, Phase};
+use super::replies::{Judgement, Reply};
+use super::{Client, NoMessage};
+use crate::plan::{AnswerBody, StorePlan};
+use crate::tally::{Answering, FailureKind};
+
+impl Client {
+    /// Takes what came: as many replies as there are, then asks again.
+    pub(super) fn take_replies(
+        &mut self,
+        connection: &mut Connection,
+        input: &[u8],
+        store: StorePlan,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Progress {
+        let now_ns = context.now.monotonic_ns;
+        let mut consumed = 0;
+        while consumed < input.len() {
+            let Some(pending) = connection.oldest().copied() else {
+                self.hear_unasked((input.len() - consumed) as u64, now_ns);
+                connection.phase = Phase::Over;
+                return Progress { consumed: input.len(), next: Next::Abort };
+            };
+            let Ok((count, reply)) =
+                connection.replies.read(&input[consumed..], store, pending.key)
+            else {
+                self.fail_all(connection, FailureKind::Garbage, FailureKind::Reset, now_ns);
+                return Progress { consumed: input.len(), next: Next::Abort };
+            };
+            consumed += count;
+            self.tally.bytes_in += count as u64;
+            let Some(reply) = reply else { break };
+            let _settled = connection.pop();
+            self.judge_reply(pending, reply, now_ns);
+            if !connection.stands {
+                self.count_open(connection, pending.sent_ns);
+            }
+            connection.since_ns = now_ns;
+            connection.has_answered = true;
+            if connection.phase == Phase::LastSent && connection.in_flight() == 0 {
+                connection.phase = Phase::Over;
+                return Progress { consumed: input.len(), next: Next::Finish };
+            }
+        }
+        self.fill(connection, context);
+        Progress { consumed, next: Next::Read }
+    }
+
+    fn judge_reply(&mut self, pending: Pending, reply: Reply, now_ns: u64) {
+        let asked = self.work.plan.targets[pending.target as usize].answer_body;
+        let failure = match (reply, asked) {
+            (Reply::Value(Judgement::Right) | Reply::Missing, AnswerBody::AsFramed)
+            | (Reply::Stored, AnswerBody::Never) => None,
+            (Reply::Refused, _) => Some(FailureKind::Status),
+            _ => Some(FailureKind::Check),
+        };
+        if let Some(kind) = failure {
+            self.tally.fail_sent(kind, pending.sent_ns, now_ns);
+            return;
+        }
+        if now_ns > self.window.end_ns {
+            return;
+        }
+        match reply {
+            Reply::Value(_) => self.tally.values.found += 1,
+            Reply::Missing => self.tally.values.missing += 1,
+            Reply::Stored | Reply::Refused => {}
+        }
+        let (due_ns, sent_ns) = (pending.due_ns, pending.sent_ns);
+        self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
+    }
+}

@@ -1,0 +1,309 @@
+//! What a key/value store is asked for: its keys, its values, and how that is written in the dialects of stores.
+//!
+//! Owns the form of keys and values, which is the same for every store, so that an answer can be checked: a key is `key:` and twelve digits, as
+//! redis-benchmark has them, and its value begins with these digits. Never reads an answer.
+
+use std::fmt;
+
+use super::address::{Ownership, resolve};
+use super::aim::{Aim, AimError};
+use super::key::{Key, KeyError};
+use super::request::AnswerBody;
+use super::template::{RequestTemplate, TemplateError};
+use super::url::{ServerPlace, Url};
+use super::{Peer, Target};
+
+/// Digits of the number in a key.
+pub(crate) const KEY_DIGITS: usize = 12;
+
+/// What a value is filled up with.
+pub(crate) const FILLER: u8 = b'x';
+
+/// The language of a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// That of Redis, RESP2 (<https://redis.io/docs/latest/develop/reference/protocol-spec/>).
+    #[default]
+    Resp,
+    /// That of memcached, in text (<https://github.com/memcached/memcached/blob/master/doc/protocol.txt>).
+    Memcached,
+}
+
+impl Dialect {
+    /// As in a URL.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Self::Resp => "redis",
+            Self::Memcached => "memcached",
+        }
+    }
+}
+
+/// What a plan says of the answers of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StorePlan {
+    /// Its language.
+    pub dialect: Dialect,
+    /// Bytes of each value.
+    pub value_size: usize,
+    /// Which values are right.
+    pub values: RightValues,
+}
+
+/// Which values a store may answer with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RightValues {
+    /// The one that was written for the key.
+    #[default]
+    Own,
+    /// Any.
+    Any,
+}
+
+/// What a store is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreAsk {
+    /// Which keys: as in a template, `uniform:N`, `zipf:N:S` or `hot:N:HOT:SHARE`.
+    pub keys: String,
+    /// Bytes of each value.
+    pub value_size: usize,
+    /// Percent of the requests that write.
+    pub sets: u32,
+    /// Which values are right.
+    pub values: RightValues,
+}
+
+/// What is wrong with it.
+#[derive(Debug)]
+pub enum StoreAskError {
+    /// No address of a store.
+    Address(String),
+    /// The store is not to be loaded, or cannot be found.
+    Aim(AimError),
+    /// No keys.
+    Key(KeyError),
+    /// Values that have no room for the number of their key.
+    ValueSize(usize),
+    /// More than all of them.
+    Sets(u32),
+    /// Too long.
+    Template(TemplateError),
+}
+
+impl fmt::Display for StoreAskError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(text) => write!(
+                out,
+                "`{text}` is no address of a store; write HOST:PORT, redis://HOST:PORT or memcached://HOST:PORT"
+            ),
+            Self::Aim(error) => error.fmt(out),
+            Self::Key(error) => error.fmt(out),
+            Self::ValueSize(size) => write!(
+                out,
+                "values of {size} bytes have no room for the number of their key, by which they are checked; say {KEY_DIGITS} at least"
+            ),
+            Self::Sets(percent) => {
+                write!(out, "{percent} % of the requests cannot write; say 0 to 100")
+            }
+            Self::Template(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for StoreAskError {}
+
+/// A store that is asked.
+#[derive(Clone, Debug)]
+pub struct StoreAim {
+    /// Reads and writes.
+    pub aim: Aim,
+    /// What its answers are.
+    pub store: StorePlan,
+}
+
+impl StoreAim {
+    /// Reads an address, looks it up and compiles the requests.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn at(text: &str, ask: &StoreAsk, ownership: Ownership) -> Result<Self, StoreAskError> {
+        let keys: Key = ask.keys.parse().map_err(StoreAskError::Key)?;
+        let sets = Some(ask.sets).filter(|percent| *percent <= 100);
+        let sets = sets.ok_or(StoreAskError::Sets(ask.sets))?;
+        // Keys that are hot are the lowest: the number of all is that of the highest.
+        let _count = keys.count();
+        let key = format!("{{{{key:{}", ask.keys);
+        let kinds = [("GET", 100 - sets, &key), ("SET", sets, &key)];
+        let kinds = kinds.into_iter().filter(|(_, weight, _)| *weight > 0);
+        Self::of(
+            text,
+            ask,
+            kinds.map(|(method, weight, key)| (method, weight, key.as_str())),
+            ownership,
+        )
+    }
+
+    /// The same store, which gets each key once, in their order.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn filling(
+        text: &str,
+        ask: &StoreAsk,
+        ownership: Ownership,
+    ) -> Result<Self, StoreAskError> {
+        Self::of(text, ask, [("SET", 1, "{{counter")].into_iter(), ownership)
+    }
+
+    fn of<'k>(
+        text: &str,
+        ask: &StoreAsk,
+        kinds: impl Iterator<Item = (&'static str, u32, &'k str)>,
+        ownership: Ownership,
+    ) -> Result<Self, StoreAskError> {
+        if ask.value_size < KEY_DIGITS {
+            return Err(StoreAskError::ValueSize(ask.value_size));
+        }
+        let (dialect, place) = place_of(text)?;
+        let address = resolve(&place, ownership);
+        let address = address.map_err(|error| StoreAskError::Aim(AimError::Address(error)))?;
+        let mut targets = Vec::new();
+        for (method, weight, key) in kinds {
+            let template = request(dialect, method, key, ask.value_size);
+            let request = template.map_err(StoreAskError::Template)?;
+            targets.push(Target {
+                url: Url { place: place.clone(), path_and_query: format!("/{}", ask.keys) },
+                method: method.to_owned(),
+                peer: 0,
+                weight,
+                last_request: request.clone(),
+                request,
+                answer_body: if method == "GET" { AnswerBody::AsFramed } else { AnswerBody::Never },
+            });
+        }
+        let weight = targets.iter().map(|target| u64::from(target.weight)).sum();
+        let aim = Aim { targets, peers: vec![Peer { address, weight }] };
+        Ok(Self {
+            aim,
+            store: StorePlan { dialect, value_size: ask.value_size, values: ask.values },
+        })
+    }
+}
+
+fn place_of(text: &str) -> Result<(Dialect, ServerPlace), StoreAskError> {
+    let wrong = || StoreAskError::Address(text.to_owned());
+    let (dialect, rest) = match text.split_once("://") {
+        None => (Dialect::Resp, text),
+        Some(("redis", rest)) => (Dialect::Resp, rest),
+        Some(("memcached", rest)) => (Dialect::Memcached, rest),
+        Some(_) => return Err(wrong()),
+    };
+    let rest = rest.trim_end_matches('/');
+    let has_port = rest.starts_with("unix:")
+        || rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let url: Url = rest.parse().ok().filter(|_| has_port).ok_or_else(wrong)?;
+    if url.path_and_query != "/" { Err(wrong()) } else { Ok((dialect, url.place)) }
+}
+
+/// A request for a key, which begins a place that varies.
+fn request(
+    dialect: Dialect,
+    method: &str,
+    key: &str,
+    value_size: usize,
+) -> Result<RequestTemplate, TemplateError> {
+    let key = format!("key:{key},{KEY_DIGITS}}}}}");
+    let key_size = "key:".len() + KEY_DIGITS;
+    let mut request = RequestTemplate::default();
+    let text = match (dialect, method) {
+        (Dialect::Resp, "GET") => format!("*2\r\n$3\r\nGET\r\n${key_size}\r\n{key}\r\n"),
+        (Dialect::Resp, _) => format!(
+            "*3\r\n$3\r\nSET\r\n${key_size}\r\n{key}\r\n${value_size}\r\n{{{{same,{KEY_DIGITS}}}}}"
+        ),
+        (Dialect::Memcached, "GET") => format!("get {key}\r\n"),
+        (Dialect::Memcached, _) => {
+            format!("set {key} 0 0 {value_size}\r\n{{{{same,{KEY_DIGITS}}}}}")
+        }
+    };
+    request.add_text(&text)?;
+    if method != "GET" {
+        request.add_bytes(&vec![FILLER; value_size - KEY_DIGITS])?;
+        request.add_bytes(b"\r\n")?;
+    }
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::template::TemplateState;
+    use super::*;
+
+    fn ask(keys: &str, value_size: usize, sets: u32) -> StoreAsk {
+        StoreAsk { keys: keys.to_owned(), value_size, sets, values: RightValues::Own }
+    }
+
+    fn rendered(target: &Target, state: &mut TemplateState) -> String {
+        let mut out = Vec::new();
+        target.request.render(state, &mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    #[test]
+    fn requests_are_what_stores_read_and_a_value_names_its_key() {
+        let at = |text: &str, sets| {
+            StoreAim::at(text, &ask("uniform:1000", 15, sets), Ownership::Unsaid).unwrap()
+        };
+        let mut state = TemplateState::new(1, 0, 1);
+        let both = at("127.0.0.1:6379", 25);
+        let weights: Vec<u32> = both.aim.targets.iter().map(|target| target.weight).collect();
+        assert_eq!((weights, both.aim.peers[0].weight), (vec![75, 25], 100));
+        let get = rendered(&both.aim.targets[0], &mut state);
+        let key = format!("key:{:012}", state.last_key());
+        assert_eq!(get, format!("*2\r\n$3\r\nGET\r\n$16\r\n{key}\r\n"));
+        let set = rendered(&both.aim.targets[1], &mut state);
+        let number = format!("{:012}", state.last_key());
+        let expected = format!("*3\r\n$3\r\nSET\r\n$16\r\nkey:{number}\r\n$15\r\n{number}xxx\r\n");
+        assert_eq!(set, expected);
+        let cache = at("memcached://127.0.0.1:11211/", 100);
+        assert_eq!(
+            cache.store,
+            StorePlan { dialect: Dialect::Memcached, value_size: 15, values: RightValues::Own }
+        );
+        let set = rendered(&cache.aim.targets[0], &mut state);
+        let number = format!("{:012}", state.last_key());
+        assert_eq!(set, format!("set key:{number} 0 0 15\r\n{number}xxx\r\n"));
+    }
+
+    #[test]
+    fn a_store_is_filled_with_each_key_once() {
+        let filling = StoreAim::filling("127.0.0.1:1", &ask("zipf:9:1", 12, 0), Ownership::Unsaid);
+        let target = &filling.unwrap().aim.targets[0];
+        let mut keys: Vec<u64> = Vec::new();
+        for thread in 0..2 {
+            let mut state = TemplateState::new(1, thread, 2);
+            for _ in 0..3 {
+                let _request = rendered(target, &mut state);
+                keys.push(state.last_key());
+            }
+        }
+        keys.sort_unstable();
+        assert_eq!(keys, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_mend() {
+        for (text, ask, expected) in [
+            ("127.0.0.1", ask("uniform:9", 100, 0), "`127.0.0.1` is no address of a store"),
+            ("http://127.0.0.1:1", ask("uniform:9", 100, 0), "`http://127.0.0.1:1` is no address"),
+            ("127.0.0.1:1/x", ask("uniform:9", 100, 0), "`127.0.0.1:1/x` is no address"),
+            ("127.0.0.1:1", ask("9", 100, 0), "`9` is no distribution"),
+            ("127.0.0.1:1", ask("uniform:9", 11, 0), "values of 11 bytes have no room"),
+            ("127.0.0.1:1", ask("uniform:9", 100, 101), "101 % of the requests"),
+            ("8.8.8.8:1", ask("uniform:9", 100, 0), "8.8.8.8:1 is outside this host"),
+        ] {
+            let error = StoreAim::at(text, &ask, Ownership::Unsaid).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

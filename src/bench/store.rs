@@ -1,0 +1,95 @@
+//! The verb `bench store`: a store is filled where that is wanted, then asked, and the report goes to whoever asked for it.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use bench::plan::{Aim, Ownership, Pace, Plan, RightValues, StoreAim, StoreAsk, StoreAskError};
+use bench::report::{Report, State};
+
+use super::flags::Store;
+use super::http::deliver;
+use super::page;
+use super::screen::Screen;
+use crate::Failure;
+
+/// Connections that fill a store at most, and requests on their way over each.
+const FILL_CONNECTIONS: u32 = 64;
+const FILL_PIPELINE: u32 = 64;
+
+/// How long a store may take to be filled.
+const FILL_DURATION: Duration = Duration::from_secs(24 * 3600);
+
+/// Asks the store for the keys that the flags name.
+pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
+    flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
+    let (ownership, ask) = (ownership(flags), ask(flags));
+    let aim = StoreAim::at(&flags.address, &ask, ownership).map_err(wrong)?;
+    let plan = super::plan::store(flags, aim.clone())?;
+    if flags.fill {
+        let StoreAim { aim, .. } =
+            StoreAim::filling(&flags.address, &ask, ownership).map_err(wrong)?;
+        fill(flags, &plan, aim)?;
+    }
+    let report = measure(&plan, if flags.hold { "hold" } else { "run" })?;
+    deliver(&report, &flags.output)
+}
+
+fn measure(plan: &Plan, what: &'static str) -> Result<Report, Failure> {
+    let command = std::env::args().collect();
+    let mut screen = Screen::new(what);
+    let result = match what {
+        "hold" => bench::run::hold(plan, command, |moment| screen.show(moment)),
+        _ => bench::run::requests(plan, command, |moment| screen.show(moment)),
+    };
+    screen.close();
+    result.map_err(|error| Failure::Failed(error.to_string()))
+}
+
+fn ownership(flags: &Store) -> Ownership {
+    if flags.place.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid }
+}
+
+fn ask(flags: &Store) -> StoreAsk {
+    let (kind, rest) = flags.dist.split_once(':').unwrap_or((&flags.dist, ""));
+    let keys = match (kind, rest) {
+        // What most stores are measured with (Cooper and others, "Benchmarking cloud serving systems with YCSB", 2010).
+        ("zipf", "") => format!("zipf:{}:0.99", flags.keys),
+        (kind, "") => format!("{kind}:{}", flags.keys),
+        (kind, rest) => format!("{kind}:{}:{rest}", flags.keys),
+    };
+    let values = if flags.unchecked { RightValues::Any } else { RightValues::Own };
+    StoreAsk { keys, value_size: flags.value, sets: flags.sets, values }
+}
+
+fn wrong(error: StoreAskError) -> Failure {
+    Failure::WrongUse(error.to_string())
+}
+
+/// Writes each key once.
+fn fill(flags: &Store, plan: &Plan, aim: Aim) -> Result<(), Failure> {
+    let plan = Plan {
+        targets: aim.targets,
+        peers: aim.peers,
+        connections: plan.connections.min(FILL_CONNECTIONS).max(plan.threads),
+        pipeline: FILL_PIPELINE,
+        pace: Pace::Closed,
+        duration: FILL_DURATION,
+        warmup: Duration::ZERO,
+        count: NonZeroU64::new(flags.keys),
+        runs: 1,
+        ..plan.clone()
+    };
+    let report = measure(&plan, "fill")?;
+    let written: u64 = report.runs.iter().map(|run| run.requests.answered).sum();
+    if written == flags.keys {
+        return Ok(());
+    }
+    let failed = report.runs.first().map(|run| &run.requests.failed_by);
+    let why = match (report.verdict.state, failed) {
+        (_, Some(failed)) if failed.status > 0 => "the store refused others",
+        (_, Some(failed)) if failed.connect > 0 => "it could not be connected to",
+        (State::Invalid, _) if written == 0 => "nothing was answered",
+        _ => "the rest had no answer",
+    };
+    Err(Failure::Failed(format!("{written} of {} keys were written: {why}", flags.keys)))
+}
