@@ -99,7 +99,7 @@ fn perform(
         "reset" => {
             pubsub::reset(session, site);
             session.version = Version::Two;
-            session.name.clear();
+            session.name = Box::default();
             session.keys = keys::Dialog::default();
             session.database = store::Database(0);
             session.lease.set_rights(Rights::Anybody);
@@ -201,7 +201,7 @@ fn hello(
         if !is_client_name(&name) {
             return write_error(out, BAD_NAME);
         }
-        session.name = name;
+        session.name = name.into();
     }
     if let Some(shown) = shown {
         let shown = std::iter::once(command.argument(shown));
@@ -244,7 +244,7 @@ fn client(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
     let verb = command.argument(1).to_ascii_lowercase();
     match (&*verb, command.len()) {
         (b"setname", 3) if is_client_name(command.argument(2)) => {
-            session.name = command.argument(2).to_vec();
+            session.name = command.argument(2).into();
             write_simple(out, "OK");
         }
         (b"setname", 3) => write_error(out, BAD_NAME),

@@ -5,10 +5,11 @@
 mod authentication;
 mod commands;
 mod keys;
+mod listening;
 mod pubsub;
 mod wording;
 
-use channels::{Rights, Subscription};
+use channels::Rights;
 use config::Authentication;
 use http::limits::DRAIN_IDLE_GRACE;
 use runtime::clock::milliseconds;
@@ -20,6 +21,7 @@ use sys::socket::Peer;
 use wire::resp::{Command, Limits, Parser, Version, write_error};
 
 use self::keys::Dialog;
+use self::listening::Listening;
 use super::lease::Lease;
 use crate::message::Message;
 use crate::site::Site;
@@ -39,16 +41,11 @@ pub struct Session {
     process: ProcessId,
     number: u64,
     version: Version,
-    name: Vec<u8>,
-    channels: Vec<(Box<str>, Subscription)>,
-    patterns: Vec<(Box<str>, Subscription)>,
+    name: Box<[u8]>,
+    listening: Listening,
     lease: Lease,
     /// Whether it has to show a key or a token before anything else.
     is_asked: bool,
-    /// How many it had of a kind before the command that waits.
-    before_waiting: Option<usize>,
-    /// What modules have said of the channels of the command that waits, in their order.
-    verdicts: Vec<Result<(), String>>,
     /// Whether one is asked now.
     asks: bool,
     /// The database of the store that its commands are about.
@@ -58,6 +55,9 @@ pub struct Session {
     /// Whether it ends when the store has answered.
     ends: bool,
 }
+
+// With a slot of the runtime, what an idle client costs.
+const _: () = assert!(size_of::<Session>() <= 104);
 
 /// What follows a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +90,10 @@ impl Session {
             process: context.id,
             number,
             version: Version::Two,
-            name: Vec::new(),
-            channels: Vec::new(),
-            patterns: Vec::new(),
+            name: Box::default(),
+            listening: Listening::default(),
             lease: Lease::new(Rights::Anybody, peer.address),
             is_asked: authentication == Authentication::Required,
-            before_waiting: None,
-            verdicts: Vec::new(),
             asks: false,
             database: Database(0),
             keys: Dialog::default(),
@@ -106,7 +103,7 @@ impl Session {
 
     /// Whether it may be closed where room is needed: a subscriber waits for something.
     pub(super) fn is_idle(&self) -> bool {
-        self.channels.is_empty() && self.patterns.is_empty()
+        self.listening.len() == 0
     }
 
     pub(super) fn on_input(
@@ -165,7 +162,7 @@ impl Session {
     ) -> Next {
         match event {
             Event::OutputDrained => {
-                for (_, subscription) in &self.channels {
+                for (_, subscription) in self.listening.channels() {
                     site.channels.on_drained(std::slice::from_ref(subscription));
                 }
                 keys::go_on(self, site, context)
@@ -197,7 +194,7 @@ impl Session {
             return Next::Read;
         }
         let rights = self.lease.rights();
-        let mut names = self.channels.iter().map(|(name, _)| name);
+        let mut names = self.listening.channels().iter().map(|(name, _)| name);
         if self.is_asked || names.any(|name| site.may_subscribe(name, rights).is_err()) {
             write_error(context.output.buffer(), "NOAUTH the token has expired");
             return Next::Linger;
@@ -216,15 +213,17 @@ impl Session {
     /// Whether a program has sent the user away: from a channel of this connection, or altogether. Redis ends the connection as well.
     fn is_dismissed(&self, site: &mut Site) -> bool {
         let dismissal = site.channels.take_dismissal(self.process);
-        dismissal.is_some_and(|of| self.channels.iter().any(|(name, _)| of.is_from(name)))
+        dismissal
+            .is_some_and(|of| self.listening.channels().iter().any(|(name, _)| of.is_from(name)))
     }
 
     fn is_too_slow(&self, site: &Site) -> bool {
-        let mut all = self.channels.iter().chain(&self.patterns);
-        all.any(|(_, subscription)| site.channels.is_too_slow(std::slice::from_ref(subscription)))
+        self.listening
+            .all()
+            .any(|(_, subscription)| site.channels.is_too_slow(std::slice::from_ref(subscription)))
     }
 
-    pub(super) fn on_close(self, site: &mut Site) {
+    pub(super) fn on_close(mut self, site: &mut Site) {
         site.channels.forget(self.process);
         if let Some(store) = &mut site.store {
             store.forget(self.process);
@@ -233,14 +232,14 @@ impl Session {
         if self.asks {
             site.forget_question(self.process);
         }
-        for (_, subscription) in self.channels.into_iter().chain(self.patterns) {
+        for (_, subscription) in self.listening.take() {
             site.channels.unsubscribe(subscription);
         }
     }
 
     /// Subscriptions of both kinds, as replies count them.
     fn subscriptions(&self) -> usize {
-        self.channels.len() + self.patterns.len()
+        self.listening.len()
     }
 
     fn run(

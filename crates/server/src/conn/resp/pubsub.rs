@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use channels::{
-    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscriber, Subscription,
-    Told, check_name,
+    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscriber, Told,
+    check_name,
 };
 use pages::Wish;
 use runtime::service::Context;
@@ -16,6 +16,7 @@ use wire::resp::{
     Command, Version, write_array, write_bulk, write_error, write_integer, write_null, write_push,
 };
 
+use super::listening::Named;
 use super::{After, Session};
 use crate::message::Message;
 use crate::site::{Site, Verdict, wish_of};
@@ -98,26 +99,27 @@ pub(super) fn subscribe(
     site: &mut Site,
     context: &mut Context<'_, Message>,
 ) -> After {
-    let before = session.before_waiting.take().unwrap_or(own(session, verb).len());
+    let before = session.listening.waiting().before.take().unwrap_or(own(session, verb).len());
     let mut results = Vec::with_capacity(command.len());
     for (index, name) in command.arguments_from(1).enumerate() {
-        if index == session.verdicts.len() {
+        if index == session.listening.waiting().verdicts.len() {
             let Some(verdict) = ask_to_subscribe(session, name, verb, site, context) else {
-                session.before_waiting = Some(before);
+                session.listening.waiting().before = Some(before);
                 return After::Wait;
             };
-            session.verdicts.push(verdict);
+            session.listening.waiting().verdicts.push(verdict);
         }
-        let verdict = session.verdicts.get(index).cloned().unwrap_or(Ok(()));
+        let verdict = session.listening.waiting().verdicts.get(index).cloned().unwrap_or(Ok(()));
         results.push(verdict.and_then(|()| subscribe_to(session, name, verb, site)));
     }
     let own = own(session, verb);
     if own.iter().any(|(_, subscription)| !site.channels.stands(subscription)) {
-        session.before_waiting = Some(before);
+        session.listening.waiting().before = Some(before);
         return After::Wait;
     }
     let others = session.subscriptions() - own.len();
-    session.verdicts.clear();
+    session.listening.waiting().verdicts.clear();
+    session.listening.settle();
     let mut count = before;
     for (name, result) in command.arguments_from(1).zip(results) {
         let out = context.output.buffer();
@@ -163,7 +165,7 @@ fn ask_to_subscribe(
 ) -> Option<Result<(), String>> {
     let channel = check_name(name).ok().filter(|_| verb == "subscribe");
     // A client that has the subscription was allowed it.
-    let own = |name: &str| session.channels.iter().any(|(known, _)| **known == *name);
+    let own = |name: &str| session.listening.channels().iter().any(|(known, _)| **known == *name);
     let Some(name) = channel.filter(|name| !own(name)) else { return Some(Ok(())) };
     let may = |session: &Session, site: &Site| site.may_subscribe(name, session.lease.rights());
     ask(session, (name, Wish::Subscribe), may, site, context)
@@ -220,6 +222,7 @@ pub(super) fn unsubscribe(
             site.channels.unsubscribe(subscription);
             write_answer(session, verb, Some(&name), session.subscriptions() + left, out);
         }
+        session.listening.settle();
         return;
     }
     for argument in command.arguments_from(1) {
@@ -231,22 +234,22 @@ pub(super) fn unsubscribe(
         }
         answer(session, verb, Some(&name), out);
     }
+    session.listening.settle();
 }
 
 /// The session is as it was when it began.
 pub(super) fn reset(session: &mut Session, site: &mut Site) {
-    let channels = std::mem::take(&mut session.channels);
-    for (_, subscription) in channels.into_iter().chain(std::mem::take(&mut session.patterns)) {
+    for (_, subscription) in session.listening.take() {
         site.channels.unsubscribe(subscription);
     }
 }
 
-fn own<'s>(session: &'s Session, verb: &str) -> &'s Vec<(Box<str>, Subscription)> {
-    if verb == "psubscribe" { &session.patterns } else { &session.channels }
+fn own<'s>(session: &'s Session, verb: &str) -> &'s [Named] {
+    session.listening.of(verb)
 }
 
-fn own_mut<'s>(session: &'s mut Session, verb: &str) -> &'s mut Vec<(Box<str>, Subscription)> {
-    if verb == "psubscribe" { &mut session.patterns } else { &mut session.channels }
+fn own_mut<'s>(session: &'s mut Session, verb: &str) -> &'s mut Vec<Named> {
+    session.listening.of_mut(verb)
 }
 
 fn answer(session: &Session, verb: &str, name: Option<&str>, out: &mut Vec<u8>) {
