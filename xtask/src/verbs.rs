@@ -42,7 +42,16 @@ pub(crate) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        sub_verbs: &["channels", "fan", "files", "floor", "generator", "instructions", "pages"],
+        sub_verbs: &[
+            "channels",
+            "fan",
+            "files",
+            "floor",
+            "generator",
+            "instructions",
+            "pages",
+            "store",
+        ],
         forms: &[
             Form {
                 usage: "bench floor [--only a,c] [--with NAME=PROGRAM,...] [--rounds N] [--seconds S] [--quick] [--report FILE]",
@@ -71,6 +80,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench pages [--only a,b-10] [--rounds N] [--seconds S] [--full] [--quick] [--report FILE]",
                 summary: "pages next to nginx with Lua, yaws and a handler in Rust; fib(40) next to C; waiting and endless pages",
+            },
+            Form {
+                usage: "bench store [--only get-50,idle] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "the store next to redis-server, memcached and the floor: reads, writes by durability, idle connections, an import",
             },
         ],
     },

@@ -67,7 +67,7 @@ pub(super) fn nats(address: SocketAddr) -> Result<Vec<String>, Failure> {
 }
 
 /// The path of a program of the distribution.
-fn installed(program: &str, package: &str) -> Result<String, Failure> {
+pub(super) fn installed(program: &str, package: &str) -> Result<String, Failure> {
     let found = process::find(program).map(|path| shown(&path));
     found.ok_or_else(|| Failure::Work(format!("not installed (apt: {package})")))
 }

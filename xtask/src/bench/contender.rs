@@ -15,6 +15,12 @@ pub(crate) enum Start {
     Channels { protocol: &'static str },
     /// Redis from the distribution.
     Redis,
+    /// `velodrome serve` with a store, whose commits are on the disk as `sync` says.
+    Store { sync: &'static str },
+    /// Redis as a store, whose log is on the disk as `appendfsync` says; `never` is without a log.
+    RedisStore { fsync: &'static str },
+    /// memcached from the distribution.
+    Memcached,
     /// NATS from the distribution.
     Nats,
     /// nginx from the distribution with its module nchan.
@@ -65,6 +71,9 @@ impl Contender {
 
 const JSON_BODY_BYTES: usize = 27;
 
+/// Bytes of a value where stores are compared: the usual size.
+pub(crate) const VALUE_BYTES: usize = 100;
+
 /// The size of the file of workload (d): an ordinary small page.
 pub(crate) const FILE_BYTES: usize = 1_406;
 
@@ -73,6 +82,8 @@ pub(crate) const FLOOR_KEPT: Contender = floor("kept", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PERSISTENT: Contender = floor("persistent", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PIPELINED: Contender = floor("pipelined", JSON_BODY_BYTES);
 pub(crate) const FLOOR_SHORT: Contender = floor("short", JSON_BODY_BYTES);
+/// Answers every command of RESP with the same value.
+pub(crate) const FLOOR_RESP: Contender = floor("resp", VALUE_BYTES);
 /// Sends each message to all connections.
 pub(crate) const FLOOR_HUB: Contender = floor("hub", 0);
 /// Answers at every millisecond: so it decides the pace, and no client that keeps up with it.

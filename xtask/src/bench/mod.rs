@@ -20,6 +20,8 @@ mod report;
 mod running;
 mod sample;
 mod site;
+mod store;
+mod target;
 mod workload;
 
 use std::path::PathBuf;
@@ -79,6 +81,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         Some("generator") => generator::run(arguments),
         Some("instructions") => instructions::run(arguments),
         Some("pages") => pages::run(words, arguments),
+        Some("store") => store::run(words, arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
         None => Err(Failure::Usage("name a bench".to_owned())),
     }

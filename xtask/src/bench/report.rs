@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::bench::contender::{Contender, OURS};
 use crate::bench::sample::{Metric, Sample, interval, median, spread};
-use crate::bench::workload::{Against, Bound, Target, Workload};
+use crate::bench::target::{Against, Bound, Target};
+use crate::bench::workload::Workload;
 use crate::failure::Failure;
 use crate::workspace;
 
@@ -223,6 +224,7 @@ impl Comparison {
         let heading = target.metric.heading();
         let what = match target.against {
             Against::Contender(name) => format!("{heading} against {name}"),
+            Against::Above(name) => format!("{heading} above {name}"),
             Against::Itself => heading.to_owned(),
         };
         let (sign, bound) = match target.bound {
@@ -247,6 +249,10 @@ impl Comparison {
         let ours = self.entry(OURS)?;
         match target.against {
             Against::Itself => Some(ours.median(target.metric)),
+            Against::Above(name) => {
+                let theirs = self.entry(name)?.median(target.metric);
+                Some(ours.median(target.metric) - theirs)
+            }
             Against::Contender(name) => {
                 Some(Self::ratios(ours, self.entry(name)?, target.metric).of_medians)
             }

@@ -103,6 +103,9 @@ fn command_line(
         Start::Nchan => site.nchan(address.port())?,
         Start::Nginx => site.nginx(address.port())?,
         Start::Given { program } => vec![program.to_owned(), address.to_string()],
+        Start::Store { .. } | Start::RedisStore { .. } | Start::Memcached => {
+            return Err(Failure::Work("stores are compared in `bench store` only".to_owned()));
+        }
         Start::Yaws => return Err(Failure::Work("yaws is compared in pages only".to_owned())),
     };
     if matches!((contender.start, workload.load), (Start::Floor { .. }, Load::Pipelined { .. })) {

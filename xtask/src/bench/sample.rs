@@ -39,6 +39,8 @@ pub(crate) enum Metric {
     LooksInVain,
     /// Processor time of a whole program.
     CpuSeconds,
+    /// The most memory of its own that a program had, in MB.
+    PeakMegabytes,
     /// Growth of resident memory per page that waits.
     WaitingBytes,
     /// Answers that another page gave meanwhile.
@@ -67,6 +69,7 @@ impl Metric {
             Metric::SpunMicros => ("spun us/req", "spun_us_per_request", 3),
             Metric::LooksInVain => ("vain looks/req", "client_looks_in_vain_per_request", 2),
             Metric::CpuSeconds => ("CPU s", "cpu_seconds", 3),
+            Metric::PeakMegabytes => ("peak MB", "peak_megabytes", 0),
             Metric::WaitingBytes => ("RSS B/page", "resident_bytes_per_waiting_page", 0),
             Metric::AskedBeside => ("asked beside", "asked_beside", 0),
         }

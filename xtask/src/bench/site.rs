@@ -119,8 +119,12 @@ fn build(start: Start) {
     let words: &[&str] = match start {
         Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
         Start::Example(name) => &["--package", "velodrome", "--example", name],
-        Start::Serve | Start::Channels { .. } => &["--package", "velodrome", "--bin", "velodrome"],
+        Start::Serve | Start::Channels { .. } | Start::Store { .. } => {
+            &["--package", "velodrome", "--bin", "velodrome"]
+        }
         Start::Redis
+        | Start::RedisStore { .. }
+        | Start::Memcached
         | Start::Nats
         | Start::Nchan
         | Start::Nginx

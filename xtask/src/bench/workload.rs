@@ -2,11 +2,13 @@
 //!
 //! Never runs anything. A new workload is an entry here.
 
-use crate::bench::contender::{CHAT, FLOOR_HUB, JSON, NGINX, SERVE};
+use crate::bench::contender::{CHAT, FLOOR_HUB, FLOOR_WALKING_96, JSON, NGINX, SERVE};
 use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
-use crate::bench::contender::{EVENTS, NATS, NCHAN, REDIS, RESP, SOCKETS};
-use crate::bench::contender::{FLOOR_SHORT, FLOOR_WALKING_96, FLOOR_WALKING_192};
+use crate::bench::contender::{
+    EVENTS, FLOOR_SHORT, FLOOR_WALKING_192, NATS, NCHAN, REDIS, RESP, SOCKETS,
+};
 use crate::bench::sample::Metric;
+use crate::bench::target::{Against, Bound, Target};
 
 /// What loads the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,30 +49,6 @@ pub(crate) enum Runs {
     Always,
     /// Only when its whole name is.
     WhenNamed,
-}
-
-/// What a target holds our value against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Against {
-    /// The median of the named contender in the same run.
-    Contender(&'static str),
-    /// Nothing: the number itself counts.
-    Itself,
-}
-
-/// Which side of the bound is good.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Bound {
-    AtMost(f64),
-    AtLeast(f64),
-}
-
-/// What our server should reach.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Target {
-    pub(crate) metric: Metric,
-    pub(crate) against: Against,
-    pub(crate) bound: Bound,
 }
 
 /// One comparison.

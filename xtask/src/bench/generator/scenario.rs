@@ -5,7 +5,8 @@
 use crate::bench::contender::{Contender, FLOOR_KEPT, FLOOR_PERSISTENT, FLOOR_PIPELINED};
 use crate::bench::contender::{FLOOR_SHORT, FLOOR_STALLING, FLOOR_TICKING, OURS, Start};
 use crate::bench::sample::Metric;
-use crate::bench::workload::{Against, Bound, Load, Runs, Target, Workload};
+use crate::bench::target::{Against, Bound, Target};
+use crate::bench::workload::{Load, Runs, Workload};
 
 /// Ours as a closed loop, where it is compared with itself at a rate.
 pub(crate) const OURS_CLOSED: &str = "velodrome closed";

@@ -101,6 +101,9 @@ pub(crate) fn words(
         Start::Floor { .. }
         | Start::Channels { .. }
         | Start::Redis
+        | Start::Store { .. }
+        | Start::RedisStore { .. }
+        | Start::Memcached
         | Start::Nats
         | Start::Nchan
         | Start::Given { .. } => {

@@ -4,7 +4,8 @@
 
 use crate::bench::contender::{Contender, OURS, Start};
 use crate::bench::sample::Metric;
-use crate::bench::workload::{Against, Bound, Load, Runs, Target, Workload};
+use crate::bench::target::{Against, Bound, Target};
+use crate::bench::workload::{Load, Runs, Workload};
 
 /// nginx with its Lua module.
 pub(crate) const NGINX_LUA: &str = "nginx-lua";

@@ -1,0 +1,233 @@
+//! `cargo xtask bench store`: the store next to redis-server and memcached, and above the do-nothing floor.
+//!
+//! Method: as `bench floor`. `velodrome bench store` is the load and reads the server's processor time; every value that a store gives is held
+//! against its key. Owns the order of the work.
+
+mod disk;
+mod import;
+mod scenario;
+mod servers;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+use crate::bench::contender::{Contender, Start};
+use crate::bench::host::{self, Cores};
+use crate::bench::report::{self, Comparison};
+use crate::bench::running::Running;
+use crate::bench::sample::{Metric, Sample};
+use crate::bench::site::Site;
+use crate::bench::{ROUNDS, SECONDS, keep};
+use crate::failure::Failure;
+
+use scenario::{SCENARIOS, Scenario, Task};
+
+/// Rounds of scenarios that start their servers anew each time.
+const FRESH_ROUNDS: u64 = 3;
+
+/// How the work is done.
+struct Conditions<'a> {
+    rounds: u64,
+    seconds: u64,
+    site: &'a Site,
+    cores: &'a Cores,
+}
+
+/// Runs the verb.
+pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Failure> {
+    let quick = arguments.take_switch("--quick");
+    let rounds = if quick { 1 } else { ROUNDS };
+    let rounds = arguments.take_number("--rounds")?.unwrap_or(rounds).max(1);
+    let seconds = arguments.take_number("--seconds")?.unwrap_or(SECONDS).max(1);
+    let only = arguments.take_list("--only")?;
+    let place = arguments.take_value("--report")?.map(PathBuf::from);
+    arguments.finish()?;
+    let chosen = choose(&only)?;
+    let contenders = chosen.iter().flat_map(|scenario| scenario.workload.contenders);
+    let site = Site::with_programs(contenders.map(|contender| contender.start))?;
+    let cores = Cores::take()?;
+    let facts = host::facts(&cores, host::raise_descriptor_limit());
+    let command = format!("cargo xtask bench {}", words.join(" "));
+    let syncs = disk::syncs_per_second(site.folder())?;
+    let mut text = format!(
+        "{command}\nserver on core {}, load on core {}; {rounds} rounds of {seconds} s, contenders in a new random order each; \
+         medians, below them the least and the most\nthe disk takes {syncs:.0} writes of a page with fdatasync a second, one after the other\n{}\n",
+        cores.server,
+        cores.load,
+        host::text(&facts)
+    );
+    print!("{text}");
+    let conditions = Conditions { rounds, seconds, site: &site, cores: &cores };
+    let mut outcomes = Vec::new();
+    for scenario in chosen {
+        let outcome = compare(scenario, &conditions);
+        let table = outcome.table() + "\n";
+        print!("{table}");
+        text.push_str(&table);
+        outcomes.push(outcome.to_json());
+    }
+    let value = json!({
+        "command": command, "host": facts, "rounds": rounds, "seconds": seconds,
+        "syncs_per_second": syncs, "workloads": outcomes,
+    });
+    report::write("store", place.as_deref(), &text, &value)
+}
+
+fn choose(only: &[String]) -> Result<Vec<&'static Scenario>, Failure> {
+    for wanted in only {
+        if !SCENARIOS.iter().any(|scenario| scenario.workload.answers_to(wanted)) {
+            let names: Vec<&str> =
+                SCENARIOS.iter().map(|scenario| scenario.workload.name).collect();
+            let names = names.join(", ");
+            return Err(Failure::Usage(format!("no scenario `{wanted}`; one of: {names}")));
+        }
+    }
+    let is_chosen = |scenario: &&Scenario| {
+        only.is_empty() || only.iter().any(|wanted| scenario.workload.answers_to(wanted))
+    };
+    Ok(SCENARIOS.iter().filter(is_chosen).collect())
+}
+
+fn compare(scenario: &'static Scenario, conditions: &Conditions<'_>) -> Comparison {
+    let mut outcome = Comparison::new(&scenario.workload);
+    if let Task::Import { rows } = scenario.task {
+        match import::measure(rows, conditions.site) {
+            Ok(sample) => outcome.add(crate::bench::contender::OURS, sample),
+            Err(failure) => outcome.skip_all(&failure.to_string()),
+        }
+        return outcome;
+    }
+    let mut running: Vec<(Contender, Running)> = Vec::new();
+    for contender in scenario.workload.contenders {
+        match prepared(contender, scenario.task, conditions) {
+            Ok((server, load)) => {
+                outcome.note_command(contender.name, &server.command);
+                outcome.note_load(&load);
+                running.push((*contender, server));
+            }
+            Err(failure) => outcome.skip(contender.name, failure.to_string()),
+        }
+    }
+    let is_fresh = matches!(scenario.task, Task::Idle { .. });
+    let rounds = if is_fresh { conditions.rounds.min(FRESH_ROUNDS) } else { conditions.rounds };
+    let mut random = fastrand::Rng::with_seed(rounds);
+    for _ in 0..rounds {
+        random.shuffle(&mut running);
+        keep(&mut running, &mut outcome, |contender, server| {
+            if is_fresh {
+                *server = servers::start(contender, conditions.site, conditions.cores)?;
+            }
+            measure(contender, server, scenario.task, conditions).map(Some)
+        });
+    }
+    outcome
+}
+
+/// A store that has its keys; and how it is loaded.
+fn prepared(
+    contender: &Contender,
+    task: Task,
+    conditions: &Conditions<'_>,
+) -> Result<(Running, String), Failure> {
+    let server = servers::start(contender, conditions.site, conditions.cores)?;
+    if let (Task::Read { keys, .. }, false) = (task, matches!(contender.start, Start::Floor { .. }))
+    {
+        let way = format!("--fill --keys {keys} -d 1s --warmup 0s");
+        ask(&servers::words(contender.start, server.address, conditions.site, &way)?)?;
+    }
+    let words = servers::words(contender.start, server.address, conditions.site, &way(task, 1))?;
+    Ok((server, words.join(" ")))
+}
+
+/// What the load of a task is.
+fn way(task: Task, seconds: u64) -> String {
+    match task {
+        Task::Read { keys, connections, pipeline } => {
+            format!(
+                "--keys {keys} -c {connections} --pipeline {pipeline} -d {seconds}s --warmup 200ms"
+            )
+        }
+        Task::Write { connections } => {
+            let keys = scenario::KEYS;
+            format!("--sets 100 --keys {keys} -c {connections} -d {seconds}s --warmup 200ms")
+        }
+        Task::Idle { connections } => {
+            format!("--hold -c {connections} --rate 100 --keys 1 -d {seconds}s --warmup 0s")
+        }
+        Task::Import { .. } => String::new(),
+    }
+}
+
+fn measure(
+    contender: &Contender,
+    server: &Running,
+    task: Task,
+    conditions: &Conditions<'_>,
+) -> Result<Sample, Failure> {
+    let way = way(task, conditions.seconds);
+    let words = servers::words(contender.start, server.address, conditions.site, &way)?;
+    let report = ask(&words)?;
+    read(&report, task).ok_or_else(|| Failure::Work(format!("it measured nothing: {report}")))
+}
+
+/// Runs `velodrome bench store`; what it reports, also where that is not valid.
+fn ask(words: &[String]) -> Result<Value, Failure> {
+    let (program, rest) =
+        words.split_first().ok_or_else(|| Failure::Work("no program is named".to_owned()))?;
+    let output = Command::new(program).args(rest).output()?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        Failure::Work(format!("it said {}", String::from_utf8_lossy(&output.stderr).trim()))
+    })
+}
+
+fn read(report: &Value, task: Task) -> Option<Sample> {
+    let run = &report["runs"][0];
+    let mut sample = Sample::from([(Metric::Errors, run["requests"]["failed"].as_f64()?)]);
+    if let Task::Idle { .. } = task {
+        sample
+            .insert(Metric::ResidentBytes, report["hold"]["server_bytes_per_connection"].as_f64()?);
+        return Some(sample);
+    }
+    sample.insert(Metric::Rate, run["rate_per_s"].as_f64()?);
+    let server = &run["server"];
+    for (name, metric) in [
+        ("cpu_per_request_ns", Metric::CpuMicros),
+        ("user_per_request_ns", Metric::UserMicros),
+        ("system_per_request_ns", Metric::SystemMicros),
+    ] {
+        sample.extend(server[name].as_f64().map(|nanoseconds| (metric, nanoseconds / 1_000.0)));
+    }
+    for (name, metric) in [("p50_ns", Metric::LatencyP50), ("p99_ns", Metric::LatencyP99)] {
+        sample.extend(run["service"][name].as_f64().map(|time| (metric, time / 1_000.0)));
+    }
+    Some(sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_by_its_task() {
+        let report = json!({
+            "runs": [{"rate_per_s": 1000.5, "requests": {"failed": 2}, "service": {"p50_ns": 1000, "p99_ns": 90000},
+                "server": {"cpu_per_request_ns": 12500, "user_per_request_ns": null, "system_per_request_ns": 8000}}],
+            "hold": {"server_bytes_per_connection": 240.0},
+        });
+        let expected = Sample::from([
+            (Metric::Errors, 2.0),
+            (Metric::Rate, 1000.5),
+            (Metric::CpuMicros, 12.5),
+            (Metric::SystemMicros, 8.0),
+            (Metric::LatencyP50, 1.0),
+            (Metric::LatencyP99, 90.0),
+        ]);
+        assert_eq!(read(&report, Task::Write { connections: 1 }), Some(expected));
+        let expected = Sample::from([(Metric::Errors, 2.0), (Metric::ResidentBytes, 240.0)]);
+        assert_eq!(read(&report, Task::Idle { connections: 1 }), Some(expected));
+        assert_eq!(read(&json!({}), Task::Write { connections: 1 }), None);
+    }
+}

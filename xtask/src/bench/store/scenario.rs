@@ -1,0 +1,152 @@
+//! What stores are compared in, as data.
+//!
+//! Never runs anything. A new comparison is an entry here.
+
+use crate::bench::contender::{Contender, FLOOR_RESP, OURS, Start};
+use crate::bench::sample::Metric;
+use crate::bench::target::{Against, Bound, Target};
+use crate::bench::workload::{Load, Runs, Workload};
+
+/// Keys of the scenarios that read.
+pub(crate) const KEYS: u64 = 1_000_000;
+
+/// Keys that are hot: they stay in the caches of the core.
+pub(crate) const HOT_KEYS: u64 = 1_000;
+
+/// What is done with a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Keys are read, so many of them, over so many connections with so many requests on their way.
+    Read { keys: u64, connections: u32, pipeline: u32 },
+    /// Keys are written.
+    Write { connections: u32 },
+    /// Connections are held that ask for nothing.
+    Idle { connections: u32 },
+    /// So many rows are imported.
+    Import { rows: u64 },
+}
+
+/// One comparison.
+pub(crate) struct Scenario {
+    pub(crate) workload: Workload,
+    pub(crate) task: Task,
+}
+
+const STORE: Contender = store("none");
+const MEMCACHED: Contender = Contender { name: "memcached", start: Start::Memcached };
+
+const fn store(sync: &'static str) -> Contender {
+    Contender { name: OURS, start: Start::Store { sync } }
+}
+
+const fn redis(fsync: &'static str) -> Contender {
+    Contender { name: "redis", start: Start::RedisStore { fsync } }
+}
+
+const READERS: &[Contender] = &[FLOOR_RESP, STORE, redis("never"), MEMCACHED];
+const READERS_IN_DEPTH: &[Contender] = &[redis("never"), STORE];
+
+const fn at_most(against: Against, metric: Metric, bound: f64) -> Target {
+    Target { metric, against, bound: Bound::AtMost(bound) }
+}
+
+const CHEAPER_THAN_REDIS: Target = at_most(Against::Contender("redis"), Metric::CpuMicros, 1.0);
+const CHEAPER_THAN_MEMCACHED: Target =
+    at_most(Against::Contender("memcached"), Metric::CpuMicros, 1.0);
+
+const HOT: &[Target] = &[
+    at_most(Against::Above("floor"), Metric::CpuMicros, 0.4),
+    CHEAPER_THAN_REDIS,
+    CHEAPER_THAN_MEMCACHED,
+];
+const RANDOM: &[Target] = &[
+    at_most(Against::Above("floor"), Metric::CpuMicros, 0.9),
+    CHEAPER_THAN_REDIS,
+    CHEAPER_THAN_MEMCACHED,
+    Target { metric: Metric::Rate, against: Against::Itself, bound: Bound::AtLeast(100_000.0) },
+];
+const DEEP: &[Target] = &[CHEAPER_THAN_REDIS];
+const DURABLE: &[Target] = &[Target {
+    metric: Metric::Rate,
+    against: Against::Contender("redis"),
+    bound: Bound::AtLeast(1.0),
+}];
+const SMALL: &[Target] = &[
+    at_most(Against::Itself, Metric::ResidentBytes, 256.0),
+    at_most(Against::Contender("redis"), Metric::ResidentBytes, 0.1),
+];
+
+const fn workload(
+    name: &'static str,
+    title: &'static str,
+    main_metric: Metric,
+    contenders: &'static [Contender],
+    targets: &'static [Target],
+) -> Workload {
+    let (path, load, runs) = ("/", Load::None, Runs::Always);
+    Workload { name, title, path, load, runs, contenders, main_metric, targets }
+}
+
+const fn read(
+    (name, title): (&'static str, &'static str),
+    (keys, connections, pipeline): (u64, u32, u32),
+    targets: &'static [Target],
+) -> Scenario {
+    let contenders = if pipeline > 1 { READERS_IN_DEPTH } else { READERS };
+    let workload = workload(name, title, Metric::CpuMicros, contenders, targets);
+    Scenario { workload, task: Task::Read { keys, connections, pipeline } }
+}
+
+const fn write(
+    (name, title): (&'static str, &'static str),
+    contenders: &'static [Contender],
+    targets: &'static [Target],
+) -> Scenario {
+    let workload = workload(name, title, Metric::Rate, contenders, targets);
+    Scenario { workload, task: Task::Write { connections: 1000 } }
+}
+
+/// All of them.
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    read(("get-hot-50", "GET of a thousand hot keys, 50 connections"), (HOT_KEYS, 50, 1), HOT),
+    read(("get-50", "GET of a million keys, 50 connections"), (KEYS, 50, 1), RANDOM),
+    read(("get-hot-1000", "the same hot keys, 1,000 connections"), (HOT_KEYS, 1000, 1), HOT),
+    read(("get-1000", "the same million, 1,000 connections"), (KEYS, 1000, 1), RANDOM),
+    read(("deep-hot", "GET of hot keys, 50 connections, 16 deep"), (HOT_KEYS, 50, 16), DEEP),
+    read(("deep", "GET of a million keys, 50 connections, 16 deep"), (KEYS, 50, 16), DEEP),
+    write(
+        ("set-commit", "SET, 1,000 connections, on the disk before it is answered"),
+        &[redis("always"), store("commit")],
+        DURABLE,
+    ),
+    write(
+        ("set-interval", "SET, 1,000 connections, on the disk within a second"),
+        &[redis("everysec"), store("interval")],
+        &[],
+    ),
+    write(
+        ("set-none", "SET, 1,000 connections, on the disk when the kernel likes"),
+        &[redis("no"), store("none")],
+        &[],
+    ),
+    Scenario {
+        workload: workload(
+            "idle",
+            "15,000 connections that have asked once and are held",
+            Metric::ResidentBytes,
+            &[redis("never"), STORE],
+            SMALL,
+        ),
+        task: Task::Idle { connections: 15_000 },
+    },
+    Scenario {
+        workload: workload(
+            "import",
+            "10,000,000 rows of CSV into an empty store",
+            Metric::Rate,
+            &[STORE],
+            &[],
+        ),
+        task: Task::Import { rows: 10_000_000 },
+    },
+];
