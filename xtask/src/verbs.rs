@@ -49,6 +49,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "floor",
             "generator",
             "instructions",
+            "million",
             "pages",
             "store",
         ],
@@ -80,6 +81,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench pages [--only a,b-10] [--rounds N] [--seconds S] [--full] [--quick] [--report FILE]",
                 summary: "pages next to nginx with Lua, yaws and a handler in Rust; fib(40) next to C; waiting and endless pages",
+            },
+            Form {
+                usage: "bench million [--connections N] [--rates 100000,50000] [--seconds S] [--report FILE]",
+                summary: "a million open connections to the store on this machine, and lookups over all of them; fewer where memory is short",
             },
             Form {
                 usage: "bench store [--only get-50,idle] [--rounds N] [--seconds S] [--quick] [--report FILE]",

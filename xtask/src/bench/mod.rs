@@ -14,6 +14,7 @@ mod instructions;
 mod light;
 pub(crate) mod load;
 mod measure;
+mod million;
 mod ours;
 mod pages;
 mod report;
@@ -82,6 +83,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         Some("instructions") => instructions::run(arguments),
         Some("pages") => pages::run(words, arguments),
         Some("store") => store::run(words, arguments),
+        Some("million") => million::run(words, arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
         None => Err(Failure::Usage("name a bench".to_owned())),
     }
