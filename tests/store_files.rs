@@ -96,6 +96,39 @@ fn rows_of_each_form_are_imported() {
 }
 
 #[test]
+fn commands_of_redis_are_imported_and_others_are_refused_by_their_number() {
+    let place = Place::new();
+    let commands = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$3\r\n1\r\n\r\nset b 'two words' pxat 4102444800000\r\n\r\nMSET c 3 d 4\r\nSETEX e 1000 5\r\n";
+    let file = place.file("dump.resp", commands);
+    let told = done(&["import", &file, &place.data]);
+    assert!(told.starts_with("5 rows are in database 0"), "{told}");
+    let exported = done(&["export", &place.data]);
+    let lines: Vec<&str> = exported.lines().collect();
+    assert_eq!(lines[0], r#"{"key":"a","value":"1\r\n"}"#);
+    assert_eq!(lines[1], r#"{"expires_at_ms":4102444800000,"key":"b","value":"two words"}"#);
+    assert_eq!(lines[2..4], [r#"{"key":"c","value":"3"}"#, r#"{"key":"d","value":"4"}"#]);
+    assert!(lines[4].contains(r#""key":"e","value":"5""#) && lines[4].contains("expires_at_ms"));
+    // In pieces of its own size, and more than is read at once.
+    let many: String = (0..50_000).map(|row| format!("SET k{row:06} {row}\r\n")).collect();
+    let told = done(&["import", &place.file("many.resp", &many), &place.data, "--database", "1"]);
+    assert!(told.starts_with("50000 rows are in database 1"), "{told}");
+    for (commands, expected) in [
+        ("SET a 1\r\nLPUSH l 1\r\n", "command 2: LPUSH is no row; SET, SETEX, PSETEX and MSET are"),
+        ("SET a 1 NX\r\n", "command 1: SET with 3 arguments is no row"),
+        ("SET a 1 KEEPTTL 1\r\n", "command 1: SET with `KEEPTTL` is no row"),
+        ("SET a 1 EX soon\r\n", "command 1: `soon` is no time"),
+        ("MSET a\r\n", "command 1: MSET with 1 arguments is no row"),
+        ("SET a 1\r\n*2\r\n$3\r\nGET", "command 2: it breaks off"),
+        ("*2\r\n:3\r\n", "command 1: "),
+    ] {
+        let (status, told) = refused(&["import", &place.file("bad.resp", commands), &place.data]);
+        assert_eq!(status, 1);
+        assert!(told.contains(expected) && told.contains("nothing was imported"), "{told}");
+    }
+    assert_eq!(done(&["export", &place.data]), exported);
+}
+
+#[test]
 fn what_is_wrong_leaves_nothing() {
     let place = Place::new();
     let good = place.file("good.csv", "k,v\na,1\n");

@@ -16,6 +16,7 @@ use clap::Args;
 use serde_json::Map;
 use server::record_json::of_json;
 
+use super::commands::Commands;
 use super::{Form, failed, number_of, open};
 use crate::Failure;
 
@@ -67,6 +68,7 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
         Form::Csv => separated(read, b',', import)?,
         Form::Tsv => separated(read, b'\t', import)?,
         Form::Ndjson => lines(read, import.key.clone().unwrap_or_else(|| "key".to_owned())),
+        Form::Resp => Box::new(Commands::of(read)),
     };
     let loaded = store.writer().load(database, rows.inspect(|_| progress.note()));
     let count = loaded.map_err(|failure| match failure {
@@ -91,13 +93,14 @@ fn form_of(import: &Import) -> Result<Form, Failure> {
         "csv" => Some(Form::Csv),
         "tsv" => Some(Form::Tsv),
         "ndjson" | "jsonl" => Some(Form::Ndjson),
+        "resp" => Some(Form::Resp),
         _ => None,
     };
     let form = import.form.or_else(by_name);
     form.ok_or_else(|| {
         let name = import.file.display();
         Failure::WrongUse(format!(
-            "the form of {name} is not known by its name; say --form csv, tsv or ndjson"
+            "the form of {name} is not known by its name; say --form csv, tsv, ndjson or resp"
         ))
     })
 }

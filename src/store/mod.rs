@@ -3,6 +3,7 @@
 //! Owns the flags and what is printed. Each verb works beside a server that has the store open: LMDB lets one transaction of all programs write at a
 //! time.
 
+mod commands;
 mod export;
 mod import;
 mod sample;
@@ -79,6 +80,8 @@ enum Form {
     Tsv,
     /// A JSON object in each line.
     Ndjson,
+    /// Commands of Redis that set strings, as `redis-cli --pipe` takes them.
+    Resp,
 }
 
 pub(crate) fn run(store: &Store) -> Result<(), Failure> {
