@@ -449,6 +449,15 @@ function store.update(key, change, options) end
 ---@return any ... what the function gave; or why not
 function store.transaction(body) end
 
+---The keys that begin so (up to 1,000) and are changed from now on, by whomever: `for key, value, about in store.watch("card:") do`. The value is nil where the key is
+---gone. Of a key that changes several times meanwhile the last is seen.
+---@param prefix string
+---@return velodrome.watch
+function store.watch(prefix) end
+
+---@class velodrome.watch
+---@field receive fun(watch: velodrome.watch, seconds?: number): string?, any, velodrome.record? waits for the next key that has changed; nil when so much time has passed
+
 ---Another database: `store.database("cards"):get("1017")`.
 ---@param name string
 ---@return velodrome.database
@@ -462,6 +471,7 @@ function store.database(name) end
 ---@field delete fun(database: velodrome.database, key: string, options?: { version: string? }): boolean?, string?
 ---@field add fun(database: velodrome.database, key: string, amount?: integer): integer?, string?
 ---@field scan fun(database: velodrome.database, prefix: string, options?: { after: string?, limit: integer? }): fun(): string?, any, velodrome.record?
+---@field watch fun(database: velodrome.database, prefix: string): velodrome.watch
 ---@field update fun(database: velodrome.database, key: string, change: (fun(value: any, about: velodrome.record?): any), options?: { expires_in: number? }): any, string?
 ---@field transaction fun(database: velodrome.database, body: fun(t: velodrome.transaction): ...): true?, any
 

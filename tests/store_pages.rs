@@ -22,6 +22,11 @@ const MOVE: &str = "<% local from, to = request.query.from, request.query.to \
 const COUNT: &str =
     "<% response:write(store.update('counter', function(n) return (n or 0) + 1 end) and 1 or 0) %>";
 
+/// Tells its client what is changed, until that is `end`.
+const WATCH: &str = "<% local watch = store.watch('w:') response:write('watches;') response:flush() \
+    for key, value in watch do response:write(key, '=', json.encode(value), ';') response:flush() \
+    if key == 'w:end' then break end end %>";
+
 const MODULE: &str =
     "return { GET = function() store.add('visits') return { visits = store.get('visits') } end }";
 
@@ -31,6 +36,7 @@ fn plan() -> Plan {
         .argument("--listen-resp=127.0.0.1:0")
         .file("run.page.txt", RUN)
         .file("move.page.txt", MOVE)
+        .file("watch.page.txt", WATCH)
         .file("count.page.txt", COUNT);
     let store = format!("--store={}", plan.directory.join("store").display());
     plan.argument(&store)
@@ -157,4 +163,31 @@ fn a_page_is_told_what_the_store_refuses() {
     let bare = Plan::new().file("run.page.txt", RUN).start();
     assert_eq!(bare.get("/run?code=return+store.get('a')").status, 500);
     assert!(bare.printed_errors().contains("there is no store"), "{}", bare.printed_errors());
+}
+
+#[test]
+fn a_watch_sees_what_anybody_changes() {
+    let server = site();
+    let mut redis = connect(resp(&server));
+    say(&mut redis, b"SET w:a 1\r\n", b"+OK\r\n");
+    // One on each scheduler, or two on one.
+    let mut pages: Vec<_> = (0..4).map(|_| connect(server.address())).collect();
+    for page in &mut pages {
+        say(page, b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n", b"watches;");
+    }
+    let seen = |pages: &mut Vec<std::net::TcpStream>, what: &[u8]| {
+        pages.iter_mut().for_each(|page| drop(say(page, b"", what)));
+    };
+    say(&mut redis, b"SET w:a 2\r\n", b"+OK\r\n");
+    seen(&mut pages, b"w:a=\"2\";");
+    assert_eq!(run(&server, "return store.put('w:b', { 1 }), store.put('other', 1)"), "true true");
+    seen(&mut pages, b"w:b=[1];");
+    say(&mut redis, b"DEL w:a\r\n", b":1\r\n");
+    seen(&mut pages, b"w:a=null;");
+    say(&mut redis, b"SET w:c 1 PX 1\r\n", b"+OK\r\n");
+    say(&mut redis, b"FLUSHDB\r\n", b"+OK\r\n");
+    seen(&mut pages, b"w:b=null;");
+    say(&mut redis, b"SET w:end 1\r\n", b"+OK\r\n");
+    seen(&mut pages, b"w:end=\"1\";");
+    assert_eq!(run(&server, "return store.watch('w:'):receive(0.01) == nil"), "true");
 }

@@ -30,6 +30,7 @@ mod method;
 mod model;
 mod named_modules;
 mod overrides;
+mod page_choices;
 mod page_name;
 mod pages;
 mod printed;
@@ -67,8 +68,9 @@ pub use model::{
 };
 pub use named_modules::{ModuleUser, NamedModule};
 pub use overrides::Overrides;
+pub use page_choices::{PageCode, PageErrors, PageSessions};
 pub use page_name::PageName;
-pub use pages::{PageCode, PageErrors, Pages};
+pub use pages::Pages;
 pub use printed::{defaults, table};
 pub use problem::{ConfigErrors, Place, Problem};
 pub use processes::{ProcessBegin, SiteProcess};

@@ -5,8 +5,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::choice::choice;
 use super::fetch::{self, FetchRules};
-use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
+use super::page_choices::{PageCode, PageErrors, PageSessions, SESSIONS};
 use super::quantity::{spoken_duration, spoken_size};
 use super::section::Section;
 use super::value::{boolean, path};
@@ -38,6 +40,8 @@ pub struct Pages {
     pub fetch: FetchRules,
     /// The file with the secrets that cookies are signed with; `None` for one that ends with the server.
     pub secret_file: Option<PathBuf>,
+    /// Where sessions are kept.
+    pub sessions: PageSessions,
     /// How long sessions are good.
     pub session_age: Duration,
     /// Whether browsers are to send the cookies of pages over TLS only, where a page says nothing.
@@ -54,25 +58,6 @@ pub struct Pages {
     pub errors: PageErrors,
 }
 
-/// How the code of pages is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PageCode {
-    /// Hot code is compiled to native code.
-    Native,
-    /// All of it is interpreted.
-    Bytecode,
-}
-
-/// What a client sees of a page that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PageErrors {
-    /// The status alone.
-    #[default]
-    Hidden,
-    /// What happened and where, with lines of the source: for who develops the page.
-    Shown,
-}
-
 impl Default for Pages {
     fn default() -> Self {
         Self {
@@ -87,6 +72,7 @@ impl Default for Pages {
             table_size: limits::PAGE_TABLE_SIZE,
             fetch: FetchRules::All,
             secret_file: None,
+            sessions: PageSessions::Cookies,
             session_age: limits::PAGE_SESSION_AGE,
             secure_cookies: false,
             compress: false,
@@ -264,6 +250,21 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
              signs, all of them verify. A reload reads it again; what is wrong with it refuses \
              the start or the reload. Without it, cookies signed before a restart are no longer \
              good after it.",
+        },
+        Key {
+            name: "sessions",
+            value: Value::Own {
+                takes: "`\"cookie\"` or `\"store\"`",
+                read: |config, item, _| {
+                    config.pages.sessions = choice(item, &SESSIONS)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&SESSIONS, &config.pages.sessions),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "Where [sessions](pages.md#sessions) are kept: in a signed cookie, which the client can read, or in the [store](store.md), where they can \
+             be ended by the server.",
         },
         Key {
             name: "session_age",

@@ -20,8 +20,8 @@ use super::store::{self, STORE};
 use super::top_keys::TOP;
 use super::wording::shown;
 use super::{
-    Address, Admin, Config, ConfigErrors, Listener, Overrides, Problems, field, host, keys,
-    listener,
+    Address, Admin, Config, ConfigErrors, Listener, Overrides, PageSessions, Problems, field, host,
+    keys, listener,
 };
 use crate::limits::{self, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
@@ -138,6 +138,10 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
     }
     if let Some(directory) = &overrides.store {
         config.store.path = Some(directory.clone());
+    }
+    if config.pages.sessions == PageSessions::Store && config.store.path.is_none() {
+        let why = "`sessions = \"store\"` in [pages] needs a store: add `path` to [store], or say --store DIRECTORY";
+        problems.add(None, why);
     }
     if let Some(socket) = &overrides.admin_socket {
         config.admin.socket = Some(socket.clone());

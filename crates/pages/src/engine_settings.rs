@@ -2,8 +2,8 @@
 //!
 //! Owns the translation. Defines no default: those are the configuration's, and equal the engine's own.
 
-use config::{PageCode, Pages};
-use script::engine::{Code, Role, Settings};
+use config::{PageCode, PageSessions, Pages};
+use script::engine::{Code, Role, Sessions, Settings};
 
 use config::limits;
 
@@ -31,6 +31,10 @@ pub fn engine_settings(pages: &Pages, seed: u64) -> Settings {
         code: match pages.code {
             PageCode::Native => Code::Native,
             PageCode::Bytecode => Code::Bytecode,
+        },
+        sessions: match pages.sessions {
+            PageSessions::Cookies => Sessions::Cookies,
+            PageSessions::Store => Sessions::Stored,
         },
         session_age: pages.session_age,
         secure_cookies: pages.secure_cookies,

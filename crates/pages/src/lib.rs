@@ -36,6 +36,7 @@ mod publications;
 mod ready;
 mod record_lines;
 mod record_orders;
+mod record_watches;
 mod recording;
 mod records;
 mod reload;

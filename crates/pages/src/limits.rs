@@ -209,5 +209,8 @@ pub const PROCESS_STEADY: Duration = PROCESS_RESTART_MAX;
 /// 60 s at most between two looks at the calendar while a process waits for a time of day: so late it may be where a clock was set.
 pub const PROCESS_CALENDAR_LOOK: Duration = Duration::from_secs(60);
 
+/// 50 ms between two looks of a scheduler's pages at what they watch in the store: in between more is gathered.
+pub const STORE_WATCH_REST_MS: u64 = 50;
+
 /// 1 s that a page waits until others that change the same keys of the store have done so. Consequence: it tries before them.
 pub const STORE_LINE_WAIT: Duration = Duration::from_secs(1);

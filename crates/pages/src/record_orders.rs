@@ -11,6 +11,7 @@ use store::{Change, Condition, Expiry, Kind, Old, Only, Order, Step, Value};
 
 use super::process::Key;
 use super::record_lines::RecordLines;
+use super::record_watches::RecordWatches;
 use super::records::Records;
 
 /// The number of an order.
@@ -25,6 +26,22 @@ pub(super) struct Recording {
     pub(super) orders: RecordOrders,
     /// Who waits for whom.
     pub(super) lines: RecordLines,
+    /// Who waits for a commit.
+    pub(super) watches: RecordWatches,
+}
+
+impl Recording {
+    /// A page goes on that was not told anything.
+    pub(super) fn stop_waiting(&mut self, key: Key) {
+        self.lines.stop_waiting(key);
+        self.watches.end(key);
+    }
+
+    /// A page has ended.
+    pub(super) fn end(&mut self, key: Key) {
+        self.orders.end(key);
+        self.watches.end(key);
+    }
 }
 
 /// Orders under way.

@@ -47,6 +47,26 @@ impl Runner {
         Met::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(STORE_LINE_WAIT)) }
     }
 
+    /// The commit behind which the next one matters to a page; `None` where none waits.
+    #[must_use]
+    pub fn awaits_commit(&self) -> Option<u64> {
+        self.recording.watches.oldest()
+    }
+
+    /// The store has another commit: those who wait look what has changed.
+    pub fn tell_committed(&mut self) {
+        let waiting: Vec<Key> = self.recording.watches.take().collect();
+        for key in waiting {
+            self.hand_over(key, Delivery::Done);
+        }
+    }
+
+    /// A page waits for a commit behind the one that it has seen.
+    pub(super) fn await_commit(&mut self, key: Key, after: u64, due_ns: u64) -> Met {
+        self.recording.watches.wait(key, after);
+        Met::Later { due_ns }
+    }
+
     /// A page leaves its line, if it is in one: the next is the first.
     pub(super) fn leave_line(&mut self, key: Key) {
         if let Some(first) = self.recording.lines.leave(key) {

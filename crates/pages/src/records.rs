@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::rc::Rc;
 
-use script::engine::{self, Answer};
+use script::engine::{self, Answer, RecordParts};
 use store::{Database, Kind, Outcome, PageOf, Query, TurnStore, With};
 
 const NO_STORE: &str = "there is no store: give the server one with --store DIRECTORY, or with [store] in its configuration";
@@ -62,7 +62,10 @@ impl Records {
             prefix: wanted.prefix.into(),
             after: wanted.after.map(Into::into),
             keys: wanted.count,
-            with: With::Values,
+            with: match wanted.parts {
+                RecordParts::Whole => With::Values,
+                RecordParts::Version => With::Versions,
+            },
         });
         let snapshot = store.snapshot().map_err(told)?;
         let outcome = snapshot.answer(database, &page, now_ms).map_err(told)?;
@@ -71,6 +74,7 @@ impl Records {
             Some(next) => answer.field(next, b"1"),
             None => answer.field(b"", b""),
         }
+        answer.field(itoa::Buffer::new().format(snapshot.commit()).as_bytes(), b"");
         for (key, entry) in &page.keys {
             let Some(entry) = entry else { continue };
             answer.field(key, b"");

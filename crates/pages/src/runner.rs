@@ -258,7 +258,7 @@ impl Runner {
         }
         if delivery.is_none() {
             self.listening.stop_waiting(key);
-            self.recording.lines.stop_waiting(key);
+            self.recording.stop_waiting(key);
         }
         let step = self.resume(run, &life, delivery.as_ref(), host, moment);
         self.proceed(key, life, (step, begun_ns), host, moment)

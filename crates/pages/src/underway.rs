@@ -41,7 +41,7 @@ impl Runner {
     pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
         self.fetches.unwant(key);
         self.listening.end(key);
-        self.recording.orders.end(key);
+        self.recording.end(key);
         self.leave_line(key);
         self.free_names(life.names);
         if let Some(mailbox) = life.mailbox {

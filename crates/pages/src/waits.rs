@@ -48,6 +48,9 @@ impl Runner {
             Wait::Hear { number, time } => self.hear(key, number, time.map_or(u64::MAX, at)),
             Wait::StopListening(number) => self.stop_listening(key, number),
             Wait::Order(text) => self.begin_order(key, &text),
+            Wait::Commit { after, time } => {
+                self.await_commit(key, after, time.map_or(u64::MAX, at))
+            }
             Wait::StandInLine(line) => self.stand_in_line(key, &line, moment),
             Wait::Register(name) => {
                 let mailbox = self.mailbox_of(key, life)?;

@@ -314,6 +314,12 @@ pub const STORE_VALUE_SIZE: usize = 16 * 1024 * 1024;
 /// Keys that `store.scan` reads at once (100). Consequence: it reads again.
 pub const STORE_SCAN_KEYS: usize = 100;
 
+/// Bytes of a session in the store, as JSON (64 KiB): every request reads it. Beyond: an error in the page.
+pub const STORED_SESSION_SIZE: usize = 64 * 1024;
+
+/// Keys that one watch of the store compares (1,000). Beyond: an error in the page.
+pub const STORE_WATCHED_KEYS: usize = 1_000;
+
 /// How often an update or a transaction of the store is tried where others change what it has read (100). Beyond: it fails, and nothing
 /// is written.
 pub const STORE_TRIES: usize = 100;

@@ -51,6 +51,8 @@ pub enum ToScheduler {
     Letter(Box<Letter>),
     /// From the writer of the store: what became of a message of orders.
     Stored(Box<Vec<Stored>>),
+    /// From the writer of the store: there is the commit that was asked for.
+    Committed,
     /// From another scheduler: what it has to tell of channels.
     Channels(Box<channels::Letter>),
     /// Another configuration is in force.
@@ -100,6 +102,8 @@ pub enum ToLogWriter {
 pub enum ToStoreWriter {
     /// Execute orders; the answer is one message.
     Orders(Box<Orders>),
+    /// Tell of the next commit behind this one, once.
+    TellCommit(u64),
     /// Write to the disk what is not there yet, then end.
     Stop,
 }

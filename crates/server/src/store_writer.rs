@@ -29,6 +29,8 @@ pub(crate) struct StoreWriter {
     next_sync: Option<Instant>,
     /// Whether the last attempt failed: what goes on failing is told once.
     fails: bool,
+    /// Schedulers that want to be told of a commit, each with the last one that it knows.
+    curious: Vec<(Endpoint, u64)>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a helper thread has a clock of its own")]
@@ -57,6 +59,7 @@ impl StoreWriter {
             next_look: now(),
             next_sync: None,
             fails: false,
+            curious: Vec::new(),
         }
     }
 
@@ -86,6 +89,23 @@ impl StoreWriter {
             let _nobody_turns =
                 send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());
         }
+    }
+
+    /// Tells those who want to know of a commit. Others may have committed: an import is a program of its own.
+    fn tell_commit(&mut self, mailbox: &mut Mailbox<Message>) {
+        if self.curious.is_empty() {
+            return;
+        }
+        let last = self.writer.last_commit();
+        self.curious.retain(|(scheduler, known)| {
+            let is_news = last > *known;
+            if is_news {
+                // Each waits for one such message, so its mailbox has room.
+                let _nobody_turns =
+                    send_patiently(mailbox, *scheduler, ToScheduler::Committed.into());
+            }
+            !is_news
+        });
     }
 
     /// What is due by the clock: keys whose time is over, and the disk. Gives how long nothing is.
@@ -134,6 +154,9 @@ impl Handle<Message> for StoreWriter {
                     self.execute(mailbox);
                 }
             }
+            Message::StoreWriter(ToStoreWriter::TellCommit(known)) => {
+                self.curious.push((from, known));
+            }
             Message::StoreWriter(ToStoreWriter::Stop) => {
                 self.execute(mailbox);
                 if self.next_sync.is_some() {
@@ -149,6 +172,8 @@ impl Handle<Message> for StoreWriter {
 
     fn on_rest(&mut self, mailbox: &mut Mailbox<Message>) -> Option<Duration> {
         self.execute(mailbox);
-        Some(self.tend())
+        let rest = self.tend();
+        self.tell_commit(mailbox);
+        Some(rest)
     }
 }

@@ -8,7 +8,7 @@ use heed::RoTxn;
 
 use crate::failure::Failure;
 use crate::limits::{PAGE_KEYS, PAGE_SIZE};
-use crate::record::Entry;
+use crate::record::{Entry, Record};
 use crate::table::Table;
 
 /// Which page.
@@ -30,6 +30,8 @@ pub enum With {
     /// The key alone.
     #[default]
     Keys,
+    /// What is known of the value, without its bytes.
+    Versions,
     /// The value as well.
     Values,
 }
@@ -78,6 +80,7 @@ impl PageOf {
             }
             let entry = match self.with {
                 With::Keys => None,
+                With::Versions => Some(Record { bytes: &[], ..record }.to_entry()),
                 With::Values => Some(record.to_entry()),
             };
             size += key.len() + entry.as_ref().map_or(0, |entry| entry.bytes.len());

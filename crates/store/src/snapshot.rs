@@ -50,6 +50,12 @@ impl Snapshot {
         Ok(size)
     }
 
+    /// The number of the commit that it shows.
+    #[must_use]
+    pub fn commit(&self) -> u64 {
+        self.transaction.id() as u64
+    }
+
     /// Answers a query.
     ///
     /// # Errors

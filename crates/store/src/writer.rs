@@ -138,6 +138,12 @@ impl Writer {
         table(&self.tables, database)?.check(&self.map.write_txn()?)
     }
 
+    /// The number of the last commit, of any program.
+    #[must_use]
+    pub fn last_commit(&self) -> u64 {
+        self.map.info().last_txn_id as u64
+    }
+
     /// Waits until all commits are on the disk.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{FetchRules, PageCode, PageErrors, Pages};
+use config::{FetchRules, PageCode, PageErrors, PageSessions, Pages};
 
 use super::config;
 
@@ -10,8 +10,8 @@ use super::config;
 fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsession_age = \"1h\"\nsecure_cookies = true\ncompress = true\n\
-         uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n",
+         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsessions = \"store\"\nsession_age = \"1h\"\nsecure_cookies = true\ncompress = true\n\
+         uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n[store]\npath = \"../data\"\n",
     );
     assert_eq!(
         config.pages,
@@ -27,6 +27,7 @@ fn the_keys_of_pages() {
             table_size: 1 << 20,
             fetch: FetchRules::None,
             secret_file: Some("/base/../key".into()),
+            sessions: PageSessions::Store,
             session_age: Duration::from_secs(3600),
             secure_cookies: true,
             compress: true,

@@ -40,7 +40,8 @@ pub trait Host {
         Err("the store cannot be read here".to_owned())
     }
 
-    /// Gives records. The first field is the key behind which the next ones come, and `1` where there may be some. Each record is the two fields that
+    /// Gives records. The first field is the key behind which the next ones come, and `1` where there may be some; the second the number of the
+    /// commit that is read, and nothing. Each record is the two fields that
     /// [`record`](Self::record) gives behind one with its key and nothing.
     ///
     /// # Errors
@@ -61,6 +62,17 @@ pub struct Records<'page> {
     pub after: Option<&'page [u8]>,
     /// How many at most.
     pub count: usize,
+    /// What of each.
+    pub parts: RecordParts,
+}
+
+/// What is given of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordParts {
+    /// All of it.
+    Whole,
+    /// All but its bytes.
+    Version,
 }
 
 /// What a page publishes.

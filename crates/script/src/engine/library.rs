@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::engine::host::{Answer, Host, Level, Part};
-use crate::engine::settings::{Role, Settings};
+use crate::engine::settings::{Role, Sessions, Settings};
 use crate::limits;
 
 /// How the names of the library's chunks begin; tracebacks leave them out.
@@ -38,9 +38,11 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] channel", include_str!("../library/channel.lua")),
     (c"=[library] records", include_str!("../library/records.lua")),
+    (c"=[library] watch", include_str!("../library/watch.lua")),
     (c"=[library] store", include_str!("../library/store.lua")),
     (c"=[library] crypto", include_str!("../library/crypto.lua")),
     (c"=[library] cookies", include_str!("../library/cookies.lua")),
+    (c"=[library] stored_session", include_str!("../library/stored_session.lua")),
     (c"=[library] session", include_str!("../library/session.lua")),
     (c"=[library] fetch", include_str!("../library/fetch.lua")),
     (c"=[library] websocket", include_str!("../library/websocket.lua")),
@@ -73,7 +75,7 @@ pub(super) const KEPT: [&CStr; 14] = [
 ];
 
 /// The numbers that the library goes by.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 53] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 56] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -117,6 +119,8 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 53] {
         (c"random_size", limits::RANDOM_SIZE as f64),
         (c"cookie_size", limits::COOKIE_SIZE as f64),
         (c"session_age", settings.session_age.as_secs() as f64),
+        (c"sessions_stored", f64::from(u8::from(settings.sessions == Sessions::Stored))),
+        (c"stored_session", limits::STORED_SESSION_SIZE as f64),
         (c"secure_cookies", f64::from(settings.secure_cookies)),
         (c"traceback_levels", limits::TRACEBACK_LEVELS.into()),
         (c"tail_code", limits::TAIL_CODE_SIZE.into()),
@@ -125,6 +129,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 53] {
         (c"store_key", limits::STORE_KEY_SIZE as f64),
         (c"store_value", limits::STORE_VALUE_SIZE as f64),
         (c"store_scan", limits::STORE_SCAN_KEYS as f64),
+        (c"store_watched", limits::STORE_WATCHED_KEYS as f64),
         (c"store_tries", limits::STORE_TRIES as f64),
         (c"store_steps", limits::STORE_STEPS as f64),
         (c"seed", (settings.seed % (1 << 53)) as f64),

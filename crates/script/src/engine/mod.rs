@@ -33,13 +33,13 @@ mod wait;
 pub use crypto::fill_with_random;
 pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::{BodyDelivery, Fetch};
-pub use host::{Answer, Host, Level, Part, PublishedValue, Records};
+pub use host::{Answer, Host, Level, Part, PublishedValue, RecordParts, Records};
 pub use keys::Keys;
 pub use run::{
     Account, Author, Clash, FormFile, Handler, Letters, Output, Purpose, Reply, Run, Saying, Step,
     Wait,
 };
-pub use settings::{Code, Role, Settings};
+pub use settings::{Code, Role, Sessions, Settings};
 pub use state::State;
 pub use stranger::{Stranger, Use};
 pub use usage::Usage;

@@ -254,6 +254,13 @@ pub enum Wait {
     /// with two texts: `done` and what came of the last step (`1`, `0` or a number); `refused`, as a condition does not hold; `failed`
     /// and why; or `wrong` and what the page does wrong.
     Order(Vec<u8>),
+    /// A commit of the store with a higher number: resume with [`Reply::Nothing`] when there is one, or when so much time has passed.
+    Commit {
+        /// The number.
+        after: u64,
+        /// How long.
+        time: Option<Duration>,
+    },
     /// To be the first in the line of this name; nothing, to leave the line. Resume with [`Reply::Nothing`] then, or when it takes too long.
     StandInLine(Vec<u8>),
     /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with

@@ -22,6 +22,16 @@ pub enum Role {
     Processes,
 }
 
+/// Where sessions are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sessions {
+    /// In a signed cookie.
+    #[default]
+    Cookies,
+    /// In the store, by a random name in the cookie.
+    Stored,
+}
+
 /// The settings of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -41,6 +51,8 @@ pub struct Settings {
     pub table_bytes: usize,
     /// How Lua code is run.
     pub code: Code,
+    /// Where sessions are kept.
+    pub sessions: Sessions,
     /// How long sessions are good, and signed cookies for which a page says nothing.
     pub session_age: Duration,
     /// Whether browsers are to send cookies over TLS only, where a page says nothing.
@@ -60,6 +72,7 @@ impl Default for Settings {
             run_memory_bytes: limits::RUN_MEMORY_SIZE,
             table_bytes: limits::TABLE_SIZE,
             code: Code::Native,
+            sessions: Sessions::Cookies,
             session_age: limits::SESSION_AGE,
             secure_cookies: false,
             seed: 0,

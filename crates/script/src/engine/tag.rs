@@ -55,6 +55,7 @@ tags! {
     NEXT_MESSAGE = 24;
     ORDER = 25;
     STAND_IN_LINE = 26;
+    AWAIT_COMMIT = 27;
 }
 
 #[cfg(test)]

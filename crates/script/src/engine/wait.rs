@@ -8,8 +8,8 @@ use crate::engine::fetch::Fetch;
 use crate::engine::ffi::Coroutine;
 use crate::engine::run::{Clash, FormFile, Letters, Wait};
 use crate::engine::tag::{
-    ACCEPT, CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, NEXT_MESSAGE, ORDER, READ_FETCHED,
-    READ_FILE, RECEIVE, REGISTER, SAVE_FILE, SAY, SEND, SLEEP, SPAWN, STAND_IN_LINE,
+    ACCEPT, AWAIT_COMMIT, CLOSE_FETCHED, FETCH, FLUSH, HEAR, LISTEN, NAME, NEXT_MESSAGE, ORDER,
+    READ_FETCHED, READ_FILE, RECEIVE, REGISTER, SAVE_FILE, SAY, SEND, SLEEP, SPAWN, STAND_IN_LINE,
     STOP_LISTENING, WHEREIS,
 };
 
@@ -42,6 +42,10 @@ impl Wait {
             RECEIVE => Self::Receive(time_or_none(stack.number_at(2))),
             ORDER => Self::Order(text(2)),
             STAND_IN_LINE => Self::StandInLine(text(2)),
+            AWAIT_COMMIT => Self::Commit {
+                after: stack.number_at(2) as u64,
+                time: time_or_none(stack.number_at(3)),
+            },
             REGISTER => Self::Register(text(2)),
             WHEREIS => Self::Whereis(text(2)),
             LISTEN => Self::Listen(text(2)),

@@ -1,6 +1,7 @@
--- `request.session`: a table that comes back with the next request of the same browser, as JSON in one signed cookie.
+-- `request.session`: a table that comes back with the next request of the same browser, as JSON in one signed cookie, or in the store.
 --
--- Owns when it is read (at the first look) and when it is sent (when it is another one, or half of its time is over).
+-- Owns when it is read (at the first look) and when it is sent (when it is another one, or half of its time is over). What is in the store is
+-- stored_session.lua's.
 
 local kit = ...
 
@@ -53,8 +54,13 @@ local function largest_of(values)
   return "; the largest field of request.session is '" .. tostring(largest) .. "', with " .. size_max
 end
 
--- What the client sent: values, and until when they are good; nil where that is no session.
-local function received(request)
+local stored = kit.sessions_stored == 1 and kit.stored_sessions
+
+-- What the client sent: values, and whether half of their time is over; nil where that is no session.
+local function received(request, kept)
+  if stored then
+    return stored.receive(request, kept)
+  end
   local token = request.cookies[NAME]
   local text, expires
   if token then
@@ -63,7 +69,7 @@ local function received(request)
   if not text then
     return nil
   end
-  return kit.decode_json(text), expires
+  return kit.decode_json(text), expires - now() < age / 2
 end
 
 -- The session of a request, which is empty where none came.
@@ -71,11 +77,11 @@ function kit.session_of(request)
   kit.require_own(request)
   local kept = rawget(request, PLACE)
   if not kept then
-    local values, expires = received(request)
-    kept = { values = values or {} }
+    kept = {}
+    local values, is_old = received(request, kept)
+    kept.values = values or {}
     if values then
-      kept.before = text_of(values)
-      kept.is_old = expires - now() < age / 2
+      kept.before, kept.is_old = text_of(values), is_old
     end
     rawset(request, PLACE, kept)
   end
@@ -88,18 +94,29 @@ function kit.set_session(request, values)
     fail("request.session is a table, not a " .. type(values))
   end
   kit.session_of(request)
-  rawget(request, PLACE).values = values or {}
+  local kept = rawget(request, PLACE)
+  kept.values, kept.is_replaced = values or {}, true
 end
 
 -- The cookie of a session that somebody looked at; nil where it is what the client has already.
 function kit.session_line(kept)
   local values = kept.values
   if next(values) == nil then
+    if stored then
+      stored.drop(kept)
+    end
     return kept.before and kit.cookie_line(NAME, "", { max_age = 0 })
   end
   local text = text_of(values)
-  if text == kept.before and not kept.is_old then
+  if text == kept.before and not kept.is_old and not (stored and kept.is_replaced) then
     return nil
+  end
+  if stored then
+    local name, size = stored.send(kept, text)
+    if size then
+      error("request.session is larger than " .. kit.stored_session .. " bytes: it has " .. size .. largest_of(values), 0)
+    end
+    return kit.cookie_line(NAME, name or "", { max_age = name and age or 0 })
   end
   local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age), function()
     return largest_of(values)

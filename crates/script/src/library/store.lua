@@ -197,6 +197,7 @@ local functions = {
   delete = records.delete,
   add = records.add,
   scan = records.scan,
+  watch = records.watch,
   update = update,
   transaction = transaction,
 }

@@ -120,6 +120,15 @@ const WRONG: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "store.watch",
+        &[
+            "store.watch()",
+            "store.watch('broken')",
+            "store.watch('a').receive(1)",
+            "store.watch('a'):receive('x')",
+        ],
+    ),
+    (
         "store.database",
         &["store.database()", "store.database('a').get('b')", "store.database('a'):get()"],
     ),

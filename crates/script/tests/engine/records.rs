@@ -30,6 +30,15 @@ fn played(stage: &mut Stage, code: &str, replies: &[Reply<'_>]) -> (Vec<String>,
                 waits.push(match wait {
                     Wait::Order(text) => format!("order {}", String::from_utf8_lossy(&text)),
                     Wait::StandInLine(line) => format!("line {}", String::from_utf8_lossy(&line)),
+                    Wait::Commit { after, time } => {
+                        // The host has something to show when it goes on.
+                        stage.desk.records.remove(b"bytes".as_slice());
+                        stage.desk.records.insert(b"new".to_vec(), [b"1", b"1", b"12", b""]);
+                        if let Some(json) = stage.desk.records.get_mut(b"json".as_slice()) {
+                            *json = [b"0", b"other", b"13", b""];
+                        }
+                        format!("commit {after} {time:?}")
+                    }
                     other => panic!("{other:?}"),
                 });
                 let reply = *replies.next().expect("it waits no more often");
@@ -196,4 +205,26 @@ fn a_database_goes_with_a_process_and_a_transaction_does_not() {
     let mut stage = stage();
     let page = stage.load("local cards = store.database('cards') spawn(function() return cards:get('a'), store.get end)");
     assert!(matches!(stage.start(&page), Step::Waits(_, Wait::Spawn(_))));
+}
+
+#[test]
+fn a_watch_gives_what_others_have_changed_and_nothing_else() {
+    let code = "local watch, seen = store.watch(''), {}
+        for key, value in watch do
+          seen[key] = value == nil and 'gone' or value
+          if seen.new and seen.json and seen.bytes then break end
+        end
+        response:write(seen.bytes, seen.json, seen.new, tostring(seen.number), ' ', tostring(watch:receive(0)))";
+    let (waits, wrote) = played(&mut stage(), code, &[Reply::Nothing]);
+    assert_eq!((waits, wrote.as_str()), (vec!["commit 7 None".to_owned()], "goneother1nil nil"));
+    // Time passes with each look of the stage at its clock: 250 us.
+    let code = "response:write(tostring(store.watch('x'):receive(0.0006)))";
+    let (waits, wrote) = played(&mut stage(), code, &[Reply::Nothing, Reply::Nothing]);
+    assert_eq!((waits.len(), wrote.as_str()), (2, "nil"), "{waits:?}");
+    let mut stage = stage();
+    for number in 0..1001 {
+        stage.desk.records.insert(format!("m:{number:04}").into_bytes(), [b"1", b"1", b"1", b""]);
+    }
+    let (_, told) = played(&mut stage, "store.watch('m:')", &[]);
+    assert!(told.ends_with("store.watch: more than 1000 keys begin so"), "{told}");
 }

@@ -112,6 +112,7 @@ impl Host for Desk {
             Some((last, _)) if found.len() == wanted.count => answer.field(last, b"1"),
             _ => answer.field(b"", b""),
         }
+        answer.field(b"7", b"");
         for (key, [kind, bytes, version, end]) in found {
             answer.field(key, b"");
             answer.field(kind, bytes);

@@ -53,6 +53,7 @@ impl Connections {
                     store.on_stored(*stored, context);
                 }
             }
+            ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
     }

@@ -16,7 +16,9 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use store::{Executed, Failure, Order, Snapshot, Store, TurnStore};
 
-use crate::limits::{STORE_ADMITTED, STORE_KEPT_SIZE, STORE_MESSAGES, STORE_WAITING_SIZE};
+use crate::limits::{
+    STORE_ADMITTED, STORE_KEPT_SIZE, STORE_MESSAGES, STORE_WAITING_SIZE, STORE_WATCH_REST_MS,
+};
 use crate::message::{Message, OrderedBy, Orders, Stored, ToStoreWriter};
 use crate::store_stats::StoreStats;
 
@@ -29,6 +31,13 @@ pub(crate) enum Awaited {
     Later,
     /// It is.
     Here(Result<Executed, Failure>),
+}
+
+/// Whether the writer is to tell of a commit, and when it may be asked again.
+#[derive(Debug, Default)]
+struct Notice {
+    is_awaited: bool,
+    next_ms: u64,
 }
 
 /// Who waits for room.
@@ -69,6 +78,8 @@ pub(crate) struct StoreDesk {
     /// The process whose list of keys is being made, with the list. Others wait, so that lists take the memory of one.
     listing: Option<(ProcessId, Listing)>,
     stats: StoreStats,
+    /// What the writer was asked for: to tell of a commit.
+    notice: Notice,
     /// Bytes that sessions keep: transactions that are put together, and keys that are watched.
     kept: usize,
 }
@@ -102,6 +113,7 @@ impl StoreDesk {
             going_on: Vec::new(),
             listing: None,
             stats: StoreStats::default(),
+            notice: Notice::default(),
             kept: 0,
         }
     }
@@ -304,6 +316,29 @@ impl StoreDesk {
         }
     }
 
+    /// The writer has told of a commit.
+    pub(crate) fn note_committed(&mut self, now_ms: u64) {
+        self.notice = Notice { is_awaited: false, next_ms: now_ms + STORE_WATCH_REST_MS };
+        // What is looked at now is not older than that.
+        self.store.end_turn();
+    }
+
+    /// Pages wait for a commit behind this one.
+    pub(crate) fn ask_for_commit(&mut self, known: u64, context: &mut ServiceContext<'_, Message>) {
+        if self.notice.is_awaited {
+            return;
+        }
+        let left_ms = self.notice.next_ms.saturating_sub(context.now.monotonic_ms());
+        if left_ms > 0 {
+            context.wake_after_ms(left_ms);
+            return;
+        }
+        match context.mail.send_part(self.writer, ToStoreWriter::TellCommit(known)) {
+            Ok(()) => self.notice.is_awaited = true,
+            Err(_) => context.wake_after_ms(1),
+        }
+    }
+
     /// The turn ends: the snapshot with it, so that the writer may use the pages that it saw again, and orders leave.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.store.end_turn();
@@ -336,7 +371,7 @@ impl StoreDesk {
                 (self.ordered_by, self.orders) = (back.waiting, back.orders);
                 context.wake_after_ms(1);
             }
-            Err(ToStoreWriter::Stop) => {}
+            Err(ToStoreWriter::Stop | ToStoreWriter::TellCommit(_)) => {}
         }
     }
 }

@@ -81,12 +81,25 @@ impl Site {
         }
     }
 
+    /// The store has another commit.
+    pub(crate) fn on_committed(&mut self, now_ms: u64) {
+        if let Some(store) = &mut self.store {
+            store.note_committed(now_ms);
+        }
+        if let Some(runner) = &mut self.runner {
+            runner.tell_committed();
+        }
+    }
+
     /// Hands the orders of pages on, and ends the turn of the store.
     pub(super) fn order_for_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(store) = &mut self.store else { return };
         let orders = self.runner.as_mut().map(|runner| runner.take_record_orders());
         for (number, order) in orders.unwrap_or_default() {
             store.order_of_page(number, order);
+        }
+        if let Some(known) = self.runner.as_ref().and_then(|runner| runner.awaits_commit()) {
+            store.ask_for_commit(known, context);
         }
         store.end_turn(context);
         if store.has_for_pages() {

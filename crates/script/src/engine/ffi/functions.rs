@@ -21,7 +21,7 @@ use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 12] = [
+    let functions: [(&CStr, api::lua_CFunction); 13] = [
         (c"ask", ask),
         (c"log", log),
         (c"publish_message", publish_message),
@@ -32,6 +32,7 @@ pub(super) fn install(inside: Inside) {
         (c"find", find),
         (c"load", load),
         (c"load_code", load_code),
+        (c"site", site),
         (c"sign", sign),
         (c"verify", verify),
     ];
@@ -294,6 +295,16 @@ unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
         context.keys.borrow().verify(Signed { site: &site, name, expires, value }, code)
     };
     inside.push_number(f64::from(u8::from(is_signed)));
+    1
+}
+
+/// `site()`: the name of the site that the run is of; empty for the one without a name.
+unsafe extern "C-unwind" fn site(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls us with a state of ours.
+    let (inside, context) = unsafe { called_with(state) };
+    // What has to be dropped is dropped before an error may be raised: the name is kept with the context.
+    context.answer.borrow_mut().text(&site_of(context));
+    inside.push_bytes(context.answer.borrow().text_bytes());
     1
 }
 

@@ -9,7 +9,7 @@ use mlua_sys::lua_State;
 use crate::engine::ffi::called::{called_with, with_host};
 use crate::engine::ffi::context::Context;
 use crate::engine::ffi::stack::Inside;
-use crate::engine::host::{Answer, Host, Records};
+use crate::engine::host::{Answer, Host, RecordParts, Records};
 
 /// `read_record(database, key)`: the kind, the bytes, the version, and the time at which it ends; nothing where there is none; nil and why where it
 /// cannot be read.
@@ -29,8 +29,8 @@ pub(super) unsafe extern "C-unwind" fn read_record(state: *mut lua_State) -> c_i
     2 * c_int::try_from(count).unwrap_or(0)
 }
 
-/// `read_records(database, prefix, after, has_after, count)`: a list with the key, the kind, the bytes, the version and the end of each, and the
-/// key behind which the next come, or nil; nil and why where they cannot be read.
+/// `read_records(database, prefix, after, has_after, count, parts)`: a list with the key, the kind, the bytes (nothing where parts is 1), the version and
+/// the end of each; the key behind which the next come, or nil; and the number of the commit. nil and why where they cannot be read.
 pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -39,7 +39,8 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
     };
     let after = inside.bytes_at(3).filter(|_| inside.number_at(4) == 1.0);
     let count = inside.number_at(5) as usize;
-    let wanted = Records { database, prefix, after, count };
+    let parts = if inside.number_at(6) == 1.0 { RecordParts::Version } else { RecordParts::Whole };
+    let wanted = Records { database, prefix, after, count, parts };
     if !read(context, |host, answer| host.records(wanted, answer)) {
         return push_problem(inside, context);
     }
@@ -47,9 +48,9 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
     inside.reserve(8);
     inside.push_table(c_int::try_from(5 * (fields / 3)).unwrap_or(0), 0);
     let mut place = 0.0;
-    for index in 1..fields {
+    for index in 2..fields {
         // Behind a key is nothing.
-        let is_key = index % 3 == 1;
+        let is_key = index % 3 == 2;
         set(inside, context, (index, &mut place), |(name, _)| name);
         if !is_key {
             set(inside, context, (index, &mut place), |(_, value)| value);
@@ -61,7 +62,8 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
     } else {
         inside.push_nil();
     }
-    2
+    push(inside, context, 1, |(commit, _)| commit);
+    3
 }
 
 /// Asks the host; whether it could read. Why not is the answer then.
