@@ -149,6 +149,10 @@ fn measure(
 ) -> Result<(Value, f64), Failure> {
     let folder = site.folder().join("million");
     std::fs::create_dir_all(folder.join("site"))?;
+    // Each scheduler gets its share of the bound, and a hash does not spread connections evenly.
+    let bound = scale.connections + scale.connections / SPARE_DESCRIPTORS_PART;
+    let configuration = format!("[limits]\nconnections = {bound}\n");
+    std::fs::write(folder.join("site/velodrome.toml"), configuration)?;
     let address = server::free_address()?;
     let velodrome = shown(&site.velodrome()?);
     let line = format!(
