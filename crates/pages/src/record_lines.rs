@@ -1,6 +1,6 @@
 //! Lines of pages that change the same keys of the store.
 //!
-//! Owns who is the first of each. A line is a courtesy: the store refuses what is not based on its last state in any case, so a page that has waited
+//! Owns which page is the first of each. A line is a courtesy: the store refuses what is not based on its last state in any case, so a page that has waited
 //! for long goes on without being the first.
 
 use std::collections::VecDeque;

@@ -24,9 +24,9 @@ pub(super) struct Recording {
     pub(super) records: Rc<Records>,
     /// What they want changed.
     pub(super) orders: RecordOrders,
-    /// Who waits for whom.
+    /// The lines of pages that change the same keys.
     pub(super) lines: RecordLines,
-    /// Who waits for a commit.
+    /// The pages that wait for a commit.
     pub(super) watches: RecordWatches,
 }
 

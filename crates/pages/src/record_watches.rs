@@ -1,6 +1,6 @@
 //! Pages that wait for the next commit of the store.
 //!
-//! Owns who waits, and behind which commit. What has changed they find out themselves.
+//! Owns which pages wait, and behind which commit. Each page finds out itself which keys have changed.
 
 use ahash::HashMap;
 

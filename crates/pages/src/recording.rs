@@ -53,7 +53,7 @@ impl Runner {
         self.recording.watches.oldest()
     }
 
-    /// The store has another commit: those who wait look what has changed.
+    /// The store has another commit: the pages that wait look which keys have changed.
     pub fn tell_committed(&mut self) {
         let waiting: Vec<Key> = self.recording.watches.take().collect();
         for key in waiting {

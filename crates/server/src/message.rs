@@ -113,13 +113,13 @@ pub enum ToStoreWriter {
 pub struct Orders {
     /// The time by which keys end, in milliseconds since 1970.
     pub now_ms: u64,
-    /// Who waits for each.
+    /// The connection or page that waits for each.
     pub waiting: Vec<OrderedBy>,
     /// The orders.
     pub orders: Vec<store::Order>,
 }
 
-/// Who waits for an order to the store.
+/// The connection or page that waits for an order to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedBy {
     /// A connection.
@@ -128,7 +128,7 @@ pub enum OrderedBy {
     Page(OrderNumber),
 }
 
-/// What became of an order, for who waits.
+/// The outcome of an order, for the connection or page that waits.
 pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 
 /// Messages to the control scheduler.

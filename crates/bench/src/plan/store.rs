@@ -128,11 +128,9 @@ impl StoreAim {
     /// # Errors
     /// The first thing that is wrong.
     pub fn at(text: &str, ask: &StoreAsk, ownership: Ownership) -> Result<Self, StoreAskError> {
-        let keys: Key = ask.keys.parse().map_err(StoreAskError::Key)?;
+        let _checked: Key = ask.keys.parse().map_err(StoreAskError::Key)?;
         let sets = Some(ask.sets).filter(|percent| *percent <= 100);
         let sets = sets.ok_or(StoreAskError::Sets(ask.sets))?;
-        // Keys that are hot are the lowest: the number of all is that of the highest.
-        let _count = keys.count();
         let key = format!("{{{{key:{}", ask.keys);
         let kinds = [("GET", 100 - sets, &key), ("SET", sets, &key)];
         let kinds = kinds.into_iter().filter(|(_, weight, _)| *weight > 0);

@@ -40,7 +40,7 @@ struct Notice {
     next_ms: u64,
 }
 
-/// Who waits for room.
+/// A connection, or the order of a page, that waits for room.
 #[derive(Debug)]
 enum InLine {
     /// A connection, which still has its order.
@@ -212,7 +212,7 @@ impl StoreDesk {
         }
     }
 
-    /// Whether a page can be told something.
+    /// Whether an order of a page is answered of which the page is not told.
     pub(crate) fn has_for_pages(&self) -> bool {
         !self.for_pages.is_empty()
     }
