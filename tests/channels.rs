@@ -174,6 +174,7 @@ fn a_page_publishes_where_clients_may_not() {
     let process = "<% spawn(function() channel.publish('news', 'by a process') end) %>";
     let server = Plan::new()
         .config(CONFIG)
+        .argument("--schedulers=1")
         .file("tell.page.txt", page)
         .file("spawn.page.txt", process)
         .start();

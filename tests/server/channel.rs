@@ -38,7 +38,9 @@ pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
     stream.write_all(bytes).unwrap();
     let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
     while !heard.windows(end.len()).any(|part| part == end) {
-        let count = stream.read(&mut piece).unwrap();
+        let count = stream.read(&mut piece).unwrap_or_else(|error| {
+            panic!("{error} behind {:?}", String::from_utf8_lossy(&heard));
+        });
         assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&piece[..count]);
     }
