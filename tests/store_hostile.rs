@@ -17,7 +17,8 @@ const LARGE: usize = 16 * 1024 * 1024;
 fn start() -> Server {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1");
     let store = format!("--store={}", plan.directory.join("store").display());
-    let server = plan.argument(&store).config("[store]\nsync = \"none\"\n").start();
+    let config = "[store]\nsync = \"none\"\n[[database]]\nname = \"0\"\nhttp = true\n";
+    let server = plan.argument(&store).config(config).start();
     let mut client = connect(resp(&server));
     client.write_all(format!("*3\r\n$3\r\nSET\r\n$1\r\nv\r\n${LARGE}\r\n").as_bytes()).unwrap();
     client.write_all(&vec![b'v'; LARGE]).unwrap();
@@ -68,8 +69,84 @@ fn masses_of_large_replies_are_not_held() {
         "EXPIRE v 1000\r\nEXPIRE v 1001\r\n".repeat(1_000),
         "APPEND v x\r\nINCR v\r\n".repeat(1_000),
     ] {
-        let _clients = crowd(&server, 12, &commands);
+        let _clients = crowd(&server, 40, &commands);
         is_well(&server);
+    }
+}
+
+#[test]
+fn clients_that_do_not_take_large_values_hold_no_memory() {
+    let server = start();
+    let mut other = connect(resp(&server));
+    assert_eq!(say(&mut other, b"PING\r\n", b"\r\n"), b"+PONG\r\n");
+    let mut clients = crowd(&server, 60, "GET v\r\n");
+    clients.extend(crowd(&server, 10, "MGET v v v\r\n"));
+    clients.extend(crowd(&server, 10, "GETRANGE v 1 -2\r\n"));
+    let of_http = (0..60).map(|_| {
+        let mut client = connect(server.address());
+        client.write_all(b"GET /store/0/v HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        client
+    });
+    clients.extend(of_http);
+    for client in &clients {
+        // Its reply has begun, so that it is of the value that is now.
+        client.set_nonblocking(false).unwrap();
+        assert_eq!(client.peek(&mut [0]).unwrap(), 1);
+    }
+    // Those that were there before are served, and the value is another one now.
+    assert_eq!(say(&mut other, b"SET v short\r\nGET v\r\n", b"short\r\n").len(), 16);
+    let memory = memory(&server);
+    assert!(memory < 150 * 1024 * 1024, "{} MiB", memory >> 20);
+    // What was begun ends as it began.
+    for (at, length) in [(0, LARGE), (60, 3 * LARGE), (70, LARGE - 2), (80, LARGE)] {
+        let mut taken = vec![0; length];
+        let head: &[u8] = if at == 80 { b"\r\n\r\n" } else { b"\r\nv" };
+        let mut found = Vec::new();
+        while !found.ends_with(head) {
+            let mut byte = [0];
+            clients[at].read_exact(&mut byte).unwrap();
+            found.push(byte[0]);
+        }
+        clients[at].read_exact(&mut taken[..length - 1]).unwrap();
+        let values = taken.iter().filter(|byte| **byte == b'v').count();
+        // Between the values of a list there are the heads of the next.
+        assert!(values + 60 > length, "{values} of {length}");
+    }
+    drop(clients);
+    server.reaches("/store/lent_snapshots", 0);
+}
+
+#[test]
+fn large_replies_that_are_copied_have_a_share() {
+    let server = start();
+    let mut other = connect(resp(&server));
+    assert_eq!(say(&mut other, b"PING\r\n", b"\r\n"), b"+PONG\r\n");
+    let mut refused = 0;
+    let mut clients = Vec::new();
+    for _ in 0..20 {
+        let mut client = connect(resp(&server));
+        client.write_all(b"GETEX v PERSIST\r\n").unwrap();
+        let mut first = [0];
+        client.read_exact(&mut first).unwrap();
+        refused += usize::from(first[0] == b'-');
+        clients.push(client);
+    }
+    assert_eq!(refused, 16);
+    assert_eq!(say(&mut other, b"PING\r\n", b"\r\n"), b"+PONG\r\n");
+    // One goes, one takes its own.
+    drop(clients.remove(0));
+    let mut rest = vec![0; LARGE + 11];
+    clients[0].read_exact(&mut rest).unwrap();
+    let ask = "GETEX v PERSIST\r\n";
+    for _ in 0..2 {
+        server::patience::until("room for a large reply", || {
+            let mut client = connect(resp(&server));
+            client.write_all(ask.as_bytes()).unwrap();
+            let mut first = [0];
+            client.read_exact(&mut first).unwrap();
+            clients.push(client);
+            (first[0] == b'$').then_some(())
+        });
     }
 }
 

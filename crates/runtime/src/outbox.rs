@@ -53,16 +53,18 @@ pub(crate) enum Transmitted {
     Budget,
     /// The next piece is a file that is not in memory.
     Cold,
+    /// The next piece is taken back by its lender.
+    TakenBack,
     /// The connection is gone.
     Failed(io::ErrorKind),
 }
 
 impl Piece {
-    /// The bytes not sent yet; `None` for a file.
+    /// The bytes not sent yet; `None` for a file, and for what is taken back.
     fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Self::Owned { bytes, start } => Some(&bytes[*start..]),
-            Self::Shared(shared) => Some(shared.as_slice()),
+            Self::Shared(shared) => shared.as_slice(),
             Self::Posted { bytes, start } => Some(&bytes[*start..]),
             Self::File(_) => None,
         }
@@ -180,11 +182,15 @@ impl Outbox {
             if left == 0 {
                 return Transmitted::Budget;
             }
-            let (asked, sent) = if let Piece::File(region) = front {
-                let length = usize::try_from(region.length).unwrap_or(usize::MAX).min(left);
-                (length, pollset.send_file(socket, &region.file, region.offset, length))
-            } else {
-                self.send_memory(pollset, socket, follows, left)
+            let (asked, sent) = match front {
+                Piece::File(region) => {
+                    let length = usize::try_from(region.length).unwrap_or(usize::MAX).min(left);
+                    (length, pollset.send_file(socket, &region.file, region.offset, length))
+                }
+                Piece::Shared(shared) if shared.as_slice().is_none() => {
+                    return Transmitted::TakenBack;
+                }
+                _ => self.send_memory(pollset, socket, follows, left),
             };
             let count = match sent {
                 Sent::All => asked,

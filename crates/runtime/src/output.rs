@@ -3,6 +3,7 @@
 //! Owns one scheduler's buffer for copied bytes, used by every process in turn, so that the plain path writes
 //! into warm memory and allocates nothing. What does not leave at once moves to the process's own outbox.
 
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -51,20 +52,57 @@ pub struct FileRegion {
     pub length: u64,
 }
 
-/// Bytes that several replies share.
+/// Bytes that are queued by reference.
 #[derive(Clone, Debug)]
 pub struct SharedBytes {
     /// All of them.
-    pub bytes: Arc<[u8]>,
+    pub bytes: Referenced,
     /// First byte of the part that is meant.
     pub start: usize,
     /// One after its last.
     pub end: usize,
 }
 
+/// Whose the bytes are that are queued by reference.
+#[derive(Clone)]
+pub enum Referenced {
+    /// Of all who refer to them.
+    Shared(Arc<[u8]>),
+    /// Of a lender, who may take them back: it then gives no bytes at all. A connection that still has to send them is reset soon
+    /// after, with reason `SlowReader`.
+    Lent(Rc<dyn AsRef<[u8]>>),
+}
+
+impl From<Arc<[u8]>> for Referenced {
+    fn from(bytes: Arc<[u8]>) -> Self {
+        Self::Shared(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Referenced {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Shared(bytes.into())
+    }
+}
+
+impl fmt::Debug for Referenced {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, length) = match self {
+            Self::Shared(bytes) => ("Shared", bytes.len()),
+            Self::Lent(lender) => ("Lent", (**lender).as_ref().len()),
+        };
+        out.debug_tuple(name).field(&length).finish()
+    }
+}
+
 impl SharedBytes {
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
+    /// The part that is meant; `None` once its lender has taken it back.
+    pub(crate) fn as_slice(&self) -> Option<&[u8]> {
+        let bytes: &[u8] = match &self.bytes {
+            Referenced::Shared(bytes) => bytes,
+            Referenced::Lent(lender) => (**lender).as_ref(),
+        };
+        bytes.get(self.start..self.end)
     }
 }
 
@@ -90,7 +128,7 @@ impl Output {
 
     /// Queues shared bytes: copied when they are few, by reference otherwise.
     pub fn put_shared(&mut self, shared: SharedBytes) {
-        let slice = shared.as_slice();
+        let slice = shared.as_slice().unwrap_or_default();
         if slice.len() <= COPY_BYTES {
             self.bytes.extend_from_slice(slice);
             return;

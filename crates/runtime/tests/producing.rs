@@ -36,7 +36,7 @@ impl Producer {
         match kind {
             Kind::Digits => context.output.put(b"0"),
             Kind::Pieces => {
-                let bytes = std::sync::Arc::clone(&self.piece);
+                let bytes = std::sync::Arc::clone(&self.piece).into();
                 context.output.put_shared(SharedBytes { bytes, start: 0, end: PIECE });
             }
         }

@@ -146,7 +146,17 @@ pub const STORE_LIST_KEYS: usize = 100;
 /// error, and the client's transaction is given up.
 pub const STORE_KEPT_SIZE: usize = 64 * 1024 * 1024;
 
-/// Bytes of the values of one reply to `MGET` (32 MiB), but for the last one. Beyond: an error.
+/// Bytes from which a value is sent from the map as its client takes it (64 KiB). Below, it is copied.
+pub const STORE_LENT_SIZE: usize = 64 * 1024;
+
+/// Time between two looks at what is lent from the map (1 s). Consequence: what is taken back is so much later.
+pub const STORE_LENT_LOOK_MS: u64 = 1_000;
+
+/// Bytes of replies of [`STORE_LENT_SIZE`] and more that have to be copied (64 MiB of a scheduler), such as those to `EXEC`, `GETDEL` and `KEYS`, while their
+/// clients take them; but for the first. Beyond: an error.
+pub const STORE_HELD_SIZE: usize = 64 * 1024 * 1024;
+
+/// Bytes of the values of one reply to `MGET` (32 MiB) that are copied, but for the last one. Beyond: an error.
 pub const RESP_REPLY_SIZE: usize = 32 * 1024 * 1024;
 
 /// Processes in line for room with the writer that are admitted at once. Each may have one order, so this many of the largest go beyond the bound.

@@ -16,5 +16,9 @@ metric::counted! {
         pub under_way: u64 = Gauge(Bytes, "store.under_way_bytes", "store_under_way"),
         /// Bytes of transactions that clients put together, and of keys that they watch.
         pub kept: u64 = Gauge(Bytes, "store.kept_bytes", "store_kept"),
+        /// Bytes of large replies that were copied and that their clients have not taken.
+        pub held: u64 = Gauge(Bytes, "store.held_bytes", "store_held"),
+        /// Snapshots from which large values are sent; while there are some, the file grows by what is written.
+        pub lent: u64 = Gauge(Count, "store.lent_snapshots", "store_lent_snapshots"),
     }
 }

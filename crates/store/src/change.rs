@@ -145,20 +145,20 @@ impl Change {
 
     /// Bytes of the value that is there which it copies, to give it or to write it anew.
     pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
-        let key = match self {
-            Self::Put { key, old: Old::Given, .. }
-            | Self::Take(key)
-            | Self::Append(key, _)
-            | Self::Expire { key, .. }
-            | Self::Touch(key, _) => key,
-            Self::Put { .. }
-            | Self::PutAll { .. }
-            | Self::Delete(_)
-            | Self::DeleteVersion(..)
-            | Self::Add(..)
-            | Self::Clear => return Ok(0),
-        };
-        Ok(table.find(transaction, key)?.map_or(0, |record| record.bytes.len()))
+        match self {
+            Self::Append(key, _) | Self::Expire { key, .. } => length(key, table, transaction),
+            _ => self.gives(table, transaction),
+        }
+    }
+
+    /// Bytes of the value that is there which it gives.
+    pub(crate) fn gives(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+        match self {
+            Self::Put { key, old: Old::Given, .. } | Self::Take(key) | Self::Touch(key, _) => {
+                length(key, table, transaction)
+            }
+            _ => Ok(0),
+        }
     }
 
     /// Whether it may need room that a full store does not have.
@@ -192,4 +192,8 @@ fn check(key: &[u8], bytes: &[u8]) -> Result<(), Misuse> {
         return Err(Misuse::KeySize);
     }
     if bytes.len() > VALUE_SIZE { Err(Misuse::ValueSize) } else { Ok(()) }
+}
+
+fn length(key: &[u8], table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+    Ok(table.find(transaction, key)?.map_or(0, |record| record.bytes.len()))
 }

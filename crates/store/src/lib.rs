@@ -26,6 +26,7 @@
 mod change;
 mod failure;
 mod ffi;
+mod lending;
 pub mod limits;
 mod load;
 mod order;
@@ -43,6 +44,7 @@ mod writer;
 
 pub use change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
 pub use failure::{Failure, Misuse};
+pub use lending::LentValue;
 pub use load::{LoadFailure, Row};
 pub use order::{Condition, Database, Executed, Order, Step};
 pub use outcome::{Outcome, Remaining};

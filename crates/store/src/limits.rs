@@ -31,7 +31,18 @@ pub const ORDER_WORK_SIZE: usize = 64 * 1024 * 1024;
 /// Bytes of values that all orders of a transaction read so (512 MiB), but for the last value. Beyond: as above, for the orders that are left.
 pub const TRANSACTION_WORK_SIZE: usize = 512 * 1024 * 1024;
 
-/// Readers of other programs at the same time, such as a backup. Beyond: one more fails.
+/// Snapshots that a thread lends values from at the same time. Beyond: a value is copied into memory instead.
+pub const LENT_SNAPSHOTS: usize = 32;
+
+/// Milliseconds for which a value is lent (5 minutes): 16 MiB in that time are 56 KB a second. Beyond: it is taken back, and the connection that still has to send it
+/// is reset. Until then the file grows by what is written.
+pub const LENT_TIME_MS: u64 = 300_000;
+
+/// Milliseconds within which values are lent from the same snapshot, if they are as they were (10 s). With it, a thread lends for [`LENT_TIME_MS`] from
+/// no more than [`LENT_SNAPSHOTS`], unless the values that are asked for were just written.
+pub const LENT_TOGETHER_MS: u64 = 10_000;
+
+/// Snapshots of other programs at the same time, such as a backup. Beyond: one more fails.
 pub const OTHER_READERS: usize = 16;
 
 /// Keys whose time is over that are removed in one transaction. Consequence: more are left for the next.

@@ -3,7 +3,7 @@
 //! Owns that all rows are there afterwards or none: they are one transaction. Rows are sorted in pieces of memory before they are written, because
 //! keys that come in their order go to pages that are already in memory, and behind the last key to new ones without a search.
 
-use heed::{Env, RwTxn, WithTls};
+use heed::{Env, RwTxn, WithoutTls};
 
 use crate::failure::{Failure, Misuse};
 use crate::limits::{KEY_SIZE, LOAD_PIECE_SIZE, VALUE_SIZE};
@@ -49,7 +49,7 @@ struct Loading<'l> {
 }
 
 pub(crate) fn load<E>(
-    map: &Env<WithTls>,
+    map: &Env<WithoutTls>,
     tables: &[Table],
     (database, version_bits): (Database, u32),
     rows: impl Iterator<Item = Result<Row, E>>,

@@ -35,6 +35,16 @@ impl Step {
         }
     }
 
+    /// Bytes of values that it gives, as they are now.
+    pub(crate) fn gives(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
+        match self {
+            Self::Change(change) => change.gives(table, transaction),
+            Self::Query(query) => query.work(table, transaction),
+            // Keys alone.
+            Self::Scan(..) => Ok(0),
+        }
+    }
+
     /// Bytes that it holds in memory while it waits.
     #[must_use]
     pub fn size(&self) -> usize {

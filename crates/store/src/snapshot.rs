@@ -1,11 +1,11 @@
 //! Snapshots: the store as a commit left it.
 //!
-//! Owns a read transaction of one thread. While it lives, LMDB keeps the pages it can see, so one that lives long lets the file grow.
+//! Owns a read transaction. While it lives, LMDB keeps the pages it can see, so one that lives long lets the file grow.
 
 use std::fmt;
 use std::sync::Arc;
 
-use heed::{RoTxn, WithTls};
+use heed::{RoTxn, WithoutTls};
 
 use crate::failure::Failure;
 use crate::order::{Database, Order};
@@ -14,14 +14,14 @@ use crate::query::Query;
 use crate::record::Record;
 use crate::table::Table;
 
-/// The store at one moment. A thread has one at a time, and cannot give it away.
+/// The store at one moment.
 pub struct Snapshot {
-    transaction: RoTxn<'static, WithTls>,
+    transaction: RoTxn<'static, WithoutTls>,
     tables: Arc<[Table]>,
 }
 
 impl Snapshot {
-    pub(crate) fn new(transaction: RoTxn<'static, WithTls>, tables: Arc<[Table]>) -> Self {
+    pub(crate) fn new(transaction: RoTxn<'static, WithoutTls>, tables: Arc<[Table]>) -> Self {
         Self { transaction, tables }
     }
 
@@ -38,6 +38,15 @@ impl Snapshot {
         table(&self.tables, database)?.get(&self.transaction, key, now_ms)
     }
 
+    /// The record of a key, also when its time is over.
+    pub(crate) fn find(
+        &self,
+        database: Database,
+        key: &[u8],
+    ) -> Result<Option<Record<'_>>, Failure> {
+        table(&self.tables, database)?.find(&self.transaction, key)
+    }
+
     /// Bytes of values that an order would copy, if it were executed now.
     ///
     /// # Errors
@@ -46,6 +55,18 @@ impl Snapshot {
         let mut size = 0;
         for (database, step) in &order.steps {
             size += step.work(table(&self.tables, *database)?, &self.transaction)?;
+        }
+        Ok(size)
+    }
+
+    /// Bytes of values that an order would give, if it were executed now.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn gives(&self, order: &Order) -> Result<usize, Failure> {
+        let mut size = 0;
+        for (database, step) in &order.steps {
+            size += step.gives(table(&self.tables, *database)?, &self.transaction)?;
         }
         Ok(size)
     }

@@ -6,13 +6,14 @@ use std::fmt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use heed::types::{Bytes, DecodeIgnore};
-use heed::{CommitOrAbort, CompactionOption, Env, EnvFlags, WithTls};
+use heed::{CommitOrAbort, CompactionOption, Env, EnvFlags, WithoutTls};
 
 use crate::failure::Failure;
 use crate::ffi::{MapOptions, open};
-use crate::limits::{DATABASE_NAME_SIZE, DATABASES, MARGIN, OTHER_READERS, SIZE};
+use crate::limits::{DATABASE_NAME_SIZE, DATABASES, LENT_SNAPSHOTS, MARGIN, OTHER_READERS, SIZE};
 use crate::snapshot::Snapshot;
 use crate::table::Table;
 use crate::writer::Writer;
@@ -37,7 +38,7 @@ pub struct Settings {
     pub databases: Vec<String>,
     /// Bytes that the file may have; a little more while it is full.
     pub size: u64,
-    /// Threads of this program that read.
+    /// Threads of this program that read, each with a [`TurnStore`](crate::TurnStore).
     pub readers: usize,
     /// When a commit is on the disk.
     pub sync: Sync,
@@ -73,10 +74,12 @@ pub struct Usage {
 /// An open store. Copies are of the same one.
 #[derive(Clone)]
 pub struct Store {
-    map: Env<WithTls>,
+    map: Env<WithoutTls>,
     tables: Arc<[Table]>,
     databases: Arc<[String]>,
     size: u64,
+    /// How often it had no room for a change.
+    times_full: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -107,7 +110,13 @@ impl Store {
             tables: tables.into(),
             databases: settings.databases.clone().into(),
             size: settings.size,
+            times_full: Arc::default(),
         })
+    }
+
+    /// How often it had no room for a change.
+    pub(crate) fn times_full(&self) -> u64 {
+        self.times_full.load(Ordering::Relaxed)
     }
 
     /// The names of its databases, in the order of their numbers.
@@ -116,10 +125,10 @@ impl Store {
         &self.databases
     }
 
-    /// The store as it is now, for this thread.
+    /// The store as it is now.
     ///
     /// # Errors
-    /// When all places for readers are taken, or this thread has a snapshot already.
+    /// When all places for readers are taken.
     pub fn snapshot(&self) -> Result<Snapshot, Failure> {
         let transaction = self.map.clone().static_read_txn()?;
         Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
@@ -128,7 +137,8 @@ impl Store {
     /// The writer. Only one transaction writes at a time, of all programs that have opened the file: others wait.
     #[must_use]
     pub fn writer(&self) -> Writer {
-        Writer::new(self.map.clone(), Arc::clone(&self.tables), self.size)
+        let times_full = Arc::clone(&self.times_full);
+        Writer::new(self.map.clone(), Arc::clone(&self.tables), (self.size, times_full))
     }
 
     /// The names of the databases of a store that is there.
@@ -194,7 +204,8 @@ impl fmt::Debug for Store {
 fn map_options(settings: &Settings) -> MapOptions {
     MapOptions {
         size: usize::try_from(settings.size.saturating_add(MARGIN)).unwrap_or(usize::MAX),
-        readers: u32::try_from(settings.readers + OTHER_READERS).unwrap_or(u32::MAX),
+        readers: u32::try_from(settings.readers * (1 + LENT_SNAPSHOTS) + OTHER_READERS)
+            .unwrap_or(u32::MAX),
         trees: 2 * DATABASES as u32,
         flags: match settings.sync {
             Sync::Commit => EnvFlags::empty(),
@@ -208,7 +219,7 @@ fn is_name(name: &str) -> bool {
     (1..=DATABASE_NAME_SIZE).contains(&name.len()) && name.bytes().all(is_part)
 }
 
-fn tables(map: &Env<WithTls>, names: &[String]) -> Result<Vec<Table>, Failure> {
+fn tables(map: &Env<WithoutTls>, names: &[String]) -> Result<Vec<Table>, Failure> {
     let trees = |name: &String| [format!("keys:{name}"), format!("expiries:{name}")];
     // All in one transaction: each commit waits for the disk.
     map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {

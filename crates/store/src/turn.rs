@@ -2,24 +2,35 @@
 //!
 //! Owns the thread's only snapshot, from the first look at it to the end of the turn. All who read on the thread share it, so that they see the same.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
+use std::rc::Rc;
 
 use crate::failure::Failure;
+use crate::lending::{Lender, LentValue, Loans};
+use crate::order::Database;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
 /// A store with the snapshot of a turn.
 pub struct TurnStore {
     store: Store,
-    snapshot: RefCell<Option<Snapshot>>,
+    snapshot: RefCell<Option<Rc<Lender>>>,
+    loans: RefCell<Loans>,
+    /// How often the store has been full, as far as is known here.
+    full: Cell<u64>,
 }
 
 impl TurnStore {
-    /// The store for this thread, which has no other snapshot of it.
+    /// The store for this thread.
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { store, snapshot: RefCell::new(None) }
+        Self {
+            full: Cell::new(store.times_full()),
+            store,
+            snapshot: RefCell::new(None),
+            loans: RefCell::default(),
+        }
     }
 
     /// The store itself.
@@ -33,23 +44,60 @@ impl TurnStore {
     /// # Errors
     /// When it cannot be read.
     pub fn snapshot(&self) -> Result<Ref<'_, Snapshot>, Failure> {
-        if let Ok(snapshot) = Ref::filter_map(self.snapshot.borrow(), Option::as_ref) {
-            return Ok(snapshot);
+        self.lender().map(|lender| Ref::map(lender, |lender| &lender.snapshot))
+    }
+
+    fn lender(&self) -> Result<Ref<'_, Rc<Lender>>, Failure> {
+        if let Ok(lender) = Ref::filter_map(self.snapshot.borrow(), Option::as_ref) {
+            return Ok(lender);
         }
-        let begun = self.store.snapshot()?;
-        self.snapshot.replace(Some(begun));
+        let begun = Lender::new(self.store.snapshot()?);
+        self.snapshot.replace(Some(Rc::new(begun)));
         Ref::filter_map(self.snapshot.borrow(), Option::as_ref)
             .map_err(|_| Failure::Storage("it has no snapshot".to_owned()))
     }
 
-    /// The turn ends, and with it the snapshot: the writer may use the pages that it saw again. What is read next is as the last commit left it.
-    pub fn end_turn(&self) {
+    /// Lends the value of a key, which has this version in this turn, for as long as the one who has it likes, and no longer than [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS).
+    /// `None` where so many are lent that this one has to be copied.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn lend(
+        &self,
+        database: Database,
+        key: &[u8],
+        version: u64,
+        now_ms: u64,
+    ) -> Result<Option<LentValue>, Failure> {
+        let current = self.lender()?;
+        self.loans.borrow_mut().lend(&current, (database, key, version), now_ms)
+    }
+
+    /// How many snapshots are lent from. While there are some the end of a turn is to come now and then.
+    pub fn lent(&self) -> usize {
+        self.loans.borrow_mut().count()
+    }
+
+    /// The turn ends, and with it the snapshot: the writer may use the pages that it saw again, but for those that are lent. What is read next is as the
+    /// last commit left it.
+    pub fn end_turn(&self, now_ms: u64) {
+        self.end_snapshot();
+        let full = self.store.times_full();
+        let mut loans = self.loans.borrow_mut();
+        if self.full.replace(full) != full {
+            loans.take_back_all();
+        }
+        loans.take_back_old(now_ms);
+    }
+
+    /// What is read next is as the last commit left it.
+    pub fn end_snapshot(&self) {
         self.snapshot.replace(None);
     }
 }
 
 impl fmt::Debug for TurnStore {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("TurnStore").field("snapshot", &self.snapshot).finish_non_exhaustive()
+        out.debug_struct("TurnStore").field("store", &self.store).finish_non_exhaustive()
     }
 }

@@ -3,8 +3,9 @@
 //! Owns when it is committed, and what becomes of a failure. A version is the number of the transaction and of the change within it, so it is never used twice.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use heed::{Env, RwTxn, WithTls};
+use heed::{Env, RwTxn, WithoutTls};
 
 use crate::failure::Failure;
 use crate::limits::EXPIRED_PER_COMMIT;
@@ -23,23 +24,49 @@ type Done = Result<Executed, Failure>;
 
 /// Executes orders. It is for one thread.
 pub struct Writer {
-    map: Env<WithTls>,
+    map: Env<WithoutTls>,
     tables: Arc<[Table]>,
     /// Bytes that the file may have.
     size: u64,
+    /// How often there was no room for a change, or the file had to grow beyond its size because of pages that are lent.
+    times_full: Arc<AtomicU64>,
+    /// The last page that the file has had.
+    last_page: usize,
     /// A record on its way into the file.
     buffer: Vec<u8>,
     cursors: Cursors,
 }
 
 impl Writer {
-    pub(crate) fn new(map: Env<WithTls>, tables: Arc<[Table]>, size: u64) -> Self {
-        Self { map, tables, size, buffer: Vec::new(), cursors: Cursors::default() }
+    pub(crate) fn new(
+        map: Env<WithoutTls>,
+        tables: Arc<[Table]>,
+        (size, times_full): (u64, Arc<AtomicU64>),
+    ) -> Self {
+        let (buffer, cursors) = (Vec::new(), Cursors::default());
+        Self { map, tables, size, times_full, last_page: usize::MAX, buffer, cursors }
     }
 
     /// Executes orders and commits them, all in one transaction; gives what became of each, in their order. An order that fails is left out, and
     /// the others are executed again. Where the commit itself fails, each is executed in a transaction of its own.
     pub fn execute(&mut self, orders: &[Order], now_ms: u64) -> Vec<Result<Executed, Failure>> {
+        let executed = self.execute_all(orders, now_ms);
+        let is_full = |done: &Done| matches!(done, Err(Failure::Full | Failure::DiskFull));
+        if self.has_grown_beyond() || executed.iter().any(is_full) {
+            // Those who lend values take them back, so that there is room again.
+            self.times_full.fetch_add(1, Ordering::Relaxed);
+        }
+        executed
+    }
+
+    /// Whether the file has grown, and has more than its size.
+    fn has_grown_beyond(&mut self) -> bool {
+        let before = self.last_page;
+        self.last_page = self.map.info().last_page_number;
+        self.last_page > before && file_size(&self.map) > self.size
+    }
+
+    fn execute_all(&mut self, orders: &[Order], now_ms: u64) -> Vec<Done> {
         let mut failures: Vec<Option<Failure>> = vec![None; orders.len()];
         loop {
             match self.commit(orders, &failures, now_ms) {
@@ -163,7 +190,7 @@ impl Writer {
 
 /// The room that the file has.
 struct Room<'w> {
-    map: &'w Env<WithTls>,
+    map: &'w Env<WithoutTls>,
     tables: &'w [Table],
     size: u64,
 }
@@ -171,14 +198,22 @@ struct Room<'w> {
 impl Room<'_> {
     /// Whether there is none for more. The file does not shrink, so where it had its size once its pages that are used count.
     fn is_used_up(&self, transaction: &RwTxn<'_>) -> Result<bool, Failure> {
-        let page_size = u64::from(self.map.unnamed_database_stat().page_size);
-        if (self.map.info().last_page_number as u64 + 1) * page_size < self.size {
+        if file_size(self.map) < self.size {
             return Ok(false);
         }
         let mut pages = 0;
         for table in self.tables {
             pages += table.pages(transaction)?;
         }
-        Ok(pages * page_size >= self.size / 16 * 15)
+        Ok(pages * page_size(self.map) >= self.size / 16 * 15)
     }
+}
+
+fn page_size(map: &Env<WithoutTls>) -> u64 {
+    u64::from(map.unnamed_database_stat().page_size)
+}
+
+/// Bytes of the file up to the last page that it has had.
+fn file_size(map: &Env<WithoutTls>) -> u64 {
+    (map.info().last_page_number as u64 + 1) * page_size(map)
 }

@@ -3,6 +3,8 @@
 
 #[path = "store/bounds.rs"]
 mod bounds;
+#[path = "store/lending.rs"]
+mod lending;
 #[path = "store/model.rs"]
 mod model;
 #[path = "store/orders.rs"]

@@ -174,6 +174,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 self.stats.files_cold += 1;
                 self.ask_for_file(id, process)
             }
+            Transmitted::TakenBack => {
+                self.pollset.reset_on_close(&process.socket);
+                Err(CloseReason::SlowReader)
+            }
             Transmitted::Failed(_) => Err(CloseReason::Failed),
         }
     }

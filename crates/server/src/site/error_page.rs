@@ -48,7 +48,7 @@ impl Site {
                 exchange.configured_fields_beside(fields);
                 let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
                 exchange.reply.end_head_with_length(bytes.len() as u64);
-                let end = bytes.len();
+                let (end, bytes) = (bytes.len(), bytes.into());
                 exchange.reply.body_shared(SharedBytes { bytes, start: 0, end });
                 Answer::Done
             }

@@ -179,7 +179,7 @@ fn write(
     for part in answer.parts.as_slice() {
         match part {
             Part::Memory { bytes, range } => exchange.reply.body_shared(SharedBytes {
-                bytes: Arc::clone(bytes),
+                bytes: Arc::clone(bytes).into(),
                 start: range.start,
                 end: range.end,
             }),

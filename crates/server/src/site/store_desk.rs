@@ -16,8 +16,10 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use store::{Executed, Failure, Order, Snapshot, Store, TurnStore};
 
+use super::held_replies::HeldReplies;
 use crate::limits::{
-    STORE_ADMITTED, STORE_KEPT_SIZE, STORE_MESSAGES, STORE_WAITING_SIZE, STORE_WATCH_REST_MS,
+    STORE_ADMITTED, STORE_KEPT_SIZE, STORE_LENT_LOOK_MS, STORE_MESSAGES, STORE_WAITING_SIZE,
+    STORE_WATCH_REST_MS,
 };
 use crate::message::{Message, OrderedBy, Orders, Stored, ToStoreWriter};
 use crate::store_stats::StoreStats;
@@ -82,6 +84,8 @@ pub(crate) struct StoreDesk {
     notice: Notice,
     /// Bytes that sessions keep: transactions that are put together, and keys that are watched.
     kept: usize,
+    /// Large replies that were copied and that their clients have not taken.
+    pub(crate) held: HeldReplies,
 }
 
 /// A list of keys that is being made.
@@ -115,13 +119,15 @@ impl StoreDesk {
             stats: StoreStats::default(),
             notice: Notice::default(),
             kept: 0,
+            held: HeldReplies::default(),
         }
     }
 
     /// What it has counted.
     pub(crate) fn stats(&self) -> StoreStats {
         let (under_way, kept) = (self.under_way() as u64, self.kept as u64);
-        StoreStats { under_way, kept, ..self.stats }
+        let (held, lent) = (self.held.bytes() as u64, self.store.lent() as u64);
+        StoreStats { under_way, kept, held, lent, ..self.stats }
     }
 
     /// The store itself.
@@ -292,7 +298,7 @@ impl StoreDesk {
         self.sent.pop_front();
         self.stats.messages += 1;
         // A process that ran after the end of the last turn may have begun one that has not what is answered now.
-        self.store.end_turn();
+        self.store.end_snapshot();
         let mut last = None;
         for (ordered_by, executed) in stored {
             self.stats.failed += u64::from(executed.is_err());
@@ -320,7 +326,7 @@ impl StoreDesk {
     pub(crate) fn note_committed(&mut self, now_ms: u64) {
         self.notice = Notice { is_awaited: false, next_ms: now_ms + STORE_WATCH_REST_MS };
         // What is looked at now is not older than that.
-        self.store.end_turn();
+        self.store.end_snapshot();
     }
 
     /// Pages wait for a commit behind this one.
@@ -341,7 +347,10 @@ impl StoreDesk {
 
     /// The turn ends: the snapshot with it, so that the writer may use the pages that it saw again, and orders leave.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
-        self.store.end_turn();
+        self.store.end_turn(context.now.monotonic_ms());
+        if self.store.lent() > 0 {
+            context.wake_after_ms(STORE_LENT_LOOK_MS);
+        }
         // One that was admitted and has ended, or has nothing to order any more, leaves its place to the next.
         self.admitted.clear();
         if self.sent.is_empty() && self.orders.is_empty() && !self.waiting.is_empty() {

@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use heed::{Env, EnvFlags, EnvOpenOptions, WithTls};
+use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
 
 /// What is asked of the map.
 pub(crate) struct MapOptions {
     /// Bytes of address space.
     pub(crate) size: usize,
-    /// Threads, of all programs, that read at the same time.
+    /// Snapshots, of all programs, at the same time.
     pub(crate) readers: u32,
     /// B+ trees with a name.
     pub(crate) trees: u32,
@@ -20,10 +20,10 @@ pub(crate) struct MapOptions {
 
 /// Opens the map in that directory, which must exist.
 ///
-/// A reader's place in the lock file is its thread's (no `MDB_NOTLS`): beginning a snapshot then takes no lock.
+/// A place in the lock file is a snapshot's and not a thread's (`MDB_NOTLS`), so that a thread can have several.
 #[expect(unsafe_code, reason = "LMDB maps a file, whose bytes the compiler takes for constant")]
-pub(crate) fn open(directory: &Path, options: &MapOptions) -> Result<Env<WithTls>, heed::Error> {
-    let mut builder = EnvOpenOptions::new();
+pub(crate) fn open(directory: &Path, options: &MapOptions) -> Result<Env<WithoutTls>, heed::Error> {
+    let mut builder = EnvOpenOptions::new().read_txn_without_tls();
     builder.map_size(options.size).max_readers(options.readers).max_dbs(options.trees);
     // SAFETY: of the flags that weaken LMDB's promises, `MDB_NOSYNC` alone is ever passed (`Sync`): it concerns what a power failure
     // leaves, never what a running program sees. `MDB_NOLOCK` and `MDB_WRITEMAP` are not passed.

@@ -7,6 +7,6 @@ mod reply;
 
 pub use command::{Command, Limits, Parser, Problem};
 pub use reply::{
-    Version, write_array, write_bulk, write_error, write_integer, write_map, write_null,
-    write_null_array, write_push, write_simple,
+    Version, write_array, write_bulk, write_bulk_head, write_error, write_integer, write_map,
+    write_null, write_null_array, write_push, write_simple,
 };

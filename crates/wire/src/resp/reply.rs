@@ -41,9 +41,14 @@ pub fn write_integer(out: &mut Vec<u8>, number: i64) {
     write_number(out, b':', number);
 }
 
+/// What goes before so many bytes; a line end follows them.
+pub fn write_bulk_head(out: &mut Vec<u8>, count: usize) {
+    write_number(out, b'$', length(count));
+}
+
 /// Bytes.
 pub fn write_bulk(out: &mut Vec<u8>, bytes: &[u8]) {
-    write_number(out, b'$', length(bytes.len()));
+    write_bulk_head(out, bytes.len());
     out.extend_from_slice(bytes);
     out.extend_from_slice(b"\r\n");
 }

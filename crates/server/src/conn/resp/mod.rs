@@ -132,7 +132,7 @@ impl Session {
         loop {
             let limits =
                 if self.must_authenticate() { Limits::of_strangers() } else { Limits::default() };
-            if context.output_is_full() {
+            if context.output_is_full() || self.keys.has_to_drain() {
                 return Progress { consumed, next: Next::Park };
             }
             let command = match clients.parser.parse(&input[consumed..], &limits) {
@@ -164,6 +164,9 @@ impl Session {
             Event::OutputDrained => {
                 for (_, subscription) in self.listening.channels() {
                     site.channels.on_drained(std::slice::from_ref(subscription));
+                }
+                if let (Some(store), true) = (&mut site.store, self.keys.has_to_drain()) {
+                    store.held.let_go(self.keys.let_go());
                 }
                 keys::go_on(self, site, context)
             }
@@ -227,6 +230,7 @@ impl Session {
         site.channels.forget(self.process);
         if let Some(store) = &mut site.store {
             store.forget(self.process);
+            store.held.let_go(self.keys.let_go());
             store.keep(self.keys.kept(), 0);
         }
         if self.asks {

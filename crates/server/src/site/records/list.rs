@@ -8,7 +8,7 @@ use store::limits::PAGE_KEYS;
 use store::{Database, Entry, Outcome, Page, PageOf, Query, With};
 use wire::http::status::Status;
 
-use super::{Refused, Site, answer, argument, number};
+use super::{Given, Refused, Site, answer, argument, number};
 use crate::limits::STORE_LIST_KEYS;
 use crate::message::Message;
 use crate::record_json::{put_bytes, to_json};
@@ -44,7 +44,7 @@ impl Site {
             true => ("application/x-ndjson", lines(page)),
             false => ("application/json", object(page)),
         };
-        Ok(answer(Status::OK, (b"", media_type), text.as_bytes(), exchange))
+        Ok(answer(Status::OK, (b"", media_type), Given::Copied(text.as_bytes()), exchange))
     }
 }
 

@@ -18,6 +18,7 @@ use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
 use super::exchange::Exchange;
+use super::given::Given;
 use super::state::Site;
 use super::store_desk::Awaited;
 use crate::message::Message;
@@ -192,14 +193,14 @@ fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
         Refused::Failure(_) => b"Retry-After: 1\r\n",
         _ => b"",
     };
-    answer(refused.status(), (fields, "application/json"), text.as_bytes(), exchange)
+    answer(refused.status(), (fields, "application/json"), Given::Copied(text.as_bytes()), exchange)
 }
 
 /// An answer that no browser takes for a page, whatever the value is.
 fn answer(
     status: Status,
     (fields, media_type): (&[u8], &str),
-    body: &[u8],
+    body: Given<'_>,
     exchange: &mut Exchange<'_, '_>,
 ) -> Answer {
     exchange.reply.begin(status);
@@ -216,7 +217,10 @@ fn answer(
         return Answer::Done;
     }
     let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
-    exchange.reply.end_head_with_length(body.len() as u64);
-    exchange.reply.body(body);
+    exchange.reply.end_head_with_length(body.length() as u64);
+    match body {
+        Given::Copied(bytes) => exchange.reply.body(bytes),
+        Given::Lent(shared) => exchange.reply.body_shared(shared),
+    }
     Answer::Done
 }

@@ -8,7 +8,7 @@ use wire::http::conditional::{Precondition, Preconditions, SafeMethod, Validator
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::{Refused, Site, answer};
+use super::{Given, Refused, Site, answer};
 use crate::message::Message;
 use crate::site::exchange::Exchange;
 
@@ -19,7 +19,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Result<Answer, Refused> {
-        let store = self.store.as_mut().ok_or(Refused::Missing)?;
+        let store = self.store.as_ref().ok_or(Refused::Missing)?;
         let now_ms = context.now.unix_ms();
         let snapshot = store.snapshot().map_err(Refused::Failure)?;
         let record = snapshot.get(database, key, now_ms).map_err(Refused::Failure)?;
@@ -36,7 +36,7 @@ impl Site {
                 return Ok(answer(
                     Status::NOT_MODIFIED,
                     (fields.as_bytes(), media_type(&record)),
-                    b"",
+                    Given::Copied(b""),
                     exchange,
                 ));
             }
@@ -46,7 +46,9 @@ impl Site {
         if let Some(expiry) = record.expiry_ms {
             fields.push_str(&format!("Store-Expires-In: {}\r\n", expiry.saturating_sub(now_ms)));
         }
-        Ok(answer(Status::OK, (fields.as_bytes(), media_type(&record)), record.bytes, exchange))
+        let given = store.give_record(&record, (database, key), context.now);
+        let given = given.map_err(Refused::Failure)?;
+        Ok(answer(Status::OK, (fields.as_bytes(), media_type(&record)), given, exchange))
     }
 }
 

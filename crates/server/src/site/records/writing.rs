@@ -10,7 +10,7 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::reading::{judge, tag};
-use super::{Refused, Site, answer, number, outcome_of};
+use super::{Given, Refused, Site, answer, number, outcome_of};
 use crate::message::Message;
 use crate::site::exchange::Exchange;
 use crate::site::store_desk::Awaited;
@@ -105,15 +105,18 @@ fn put(
 fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Refused> {
     match outcome {
         Outcome::Put(true, _) | Outcome::Made(true) => {
-            Ok(answer(Status::NO_CONTENT, (b"", ""), b"", exchange))
+            Ok(answer(Status::NO_CONTENT, (b"", ""), Given::Copied(b""), exchange))
         }
         Outcome::Put(false, _) | Outcome::Made(false) => Err(Refused::Condition),
         Outcome::Misuse(misuse) => Err(Refused::Misuse(misuse)),
         Outcome::Number(number) if exchange.request.method() == Method::Post => {
             let text = number.to_string();
-            Ok(answer(Status::OK, (b"", "text/plain; charset=utf-8"), text.as_bytes(), exchange))
+            {
+                let body = Given::Copied(text.as_bytes());
+                Ok(answer(Status::OK, (b"", "text/plain; charset=utf-8"), body, exchange))
+            }
         }
         Outcome::Number(0) => Err(Refused::Missing),
-        _ => Ok(answer(Status::NO_CONTENT, (b"", ""), b"", exchange)),
+        _ => Ok(answer(Status::NO_CONTENT, (b"", ""), Given::Copied(b""), exchange)),
     }
 }

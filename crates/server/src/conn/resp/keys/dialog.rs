@@ -19,6 +19,8 @@ struct Work {
     size: usize,
     transaction: Option<Transaction>,
     watched: Vec<Condition>,
+    /// Bytes of large replies that were copied, or will be, and that the client has not taken.
+    held: usize,
 }
 
 /// The part of a session that is about the store.
@@ -38,7 +40,10 @@ impl Dialog {
     /// Gives its memory back once there is nothing in it.
     fn settle(&mut self) {
         let is_over = self.0.as_ref().is_some_and(|work| {
-            work.awaited.is_empty() && work.transaction.is_none() && work.watched.is_empty()
+            work.awaited.is_empty()
+                && work.transaction.is_none()
+                && work.watched.is_empty()
+                && work.held == 0
         });
         if is_over {
             self.0 = None;
@@ -65,6 +70,25 @@ impl Dialog {
         let work = self.work();
         work.size += size;
         work.awaited.push_back((awaited, size));
+    }
+
+    /// A large reply was copied, or will be.
+    pub(super) fn hold(&mut self, size: usize) {
+        if size > 0 {
+            self.work().held += size;
+        }
+    }
+
+    /// Whether the client has to take a large reply before it gets another one.
+    pub(in super::super) fn has_to_drain(&self) -> bool {
+        self.0.as_ref().is_some_and(|work| work.held > 0 && work.awaited.is_empty())
+    }
+
+    /// The client has taken everything, or has gone: gives the bytes of its large replies.
+    pub(in super::super) fn let_go(&mut self) -> usize {
+        let held = self.0.as_mut().map_or(0, |work| std::mem::take(&mut work.held));
+        self.settle();
+        held
     }
 
     /// Tells what became of the oldest order, and what was to be said behind it.

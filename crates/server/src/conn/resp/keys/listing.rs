@@ -46,8 +46,14 @@ pub(super) fn run(
                 store.keep_listing(session.process, listing);
                 return After::Wait;
             } else {
-                write_array(out, listing.count);
-                out.extend_from_slice(&listing.keys);
+                match store.held.hold(listing.keys.len()) {
+                    Ok(held) => {
+                        session.keys.hold(held);
+                        write_array(out, listing.count);
+                        out.extend_from_slice(&listing.keys);
+                    }
+                    Err(failure) => write_failure(out, &failure),
+                }
             }
         }
         Ok(outcome) => write_error(out, &format!("ERR {outcome:?} is no page")),

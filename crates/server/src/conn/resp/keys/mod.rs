@@ -12,10 +12,11 @@ mod listing;
 mod reply;
 mod request;
 mod transaction;
+mod values;
 
 use runtime::service::{Context, Next};
 use store::{Database, Failure, Order, Step};
-use wire::resp::{Command, write_array, write_bulk, write_error, write_null, write_simple};
+use wire::resp::{Command, write_error, write_simple};
 
 use self::access::may;
 use self::awaited::Awaited;
@@ -26,7 +27,7 @@ pub(super) use self::known::{find, names};
 use self::request::Request;
 pub(super) use self::transaction::refuse;
 use super::{After, Session};
-use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE, RESP_REPLY_SIZE};
+use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -60,8 +61,13 @@ pub(super) fn run(
         return say_error(session, context, text);
     }
     match known.verb {
-        Verb::Get if session.keys.answers_now() => get(session, command, site, context),
-        Verb::MGet if session.keys.answers_now() => get_many(session, command, site, context),
+        Verb::Get if session.keys.answers_now() => values::get(session, command, site, context),
+        Verb::GetRange if session.keys.answers_now() => {
+            values::get_range(session, command, site, context)
+        }
+        Verb::MGet if session.keys.answers_now() => {
+            values::get_many(session, command, site, context)
+        }
         Verb::Keys => listing::run(session, command, site, context),
         Verb::Select | Verb::Info | Verb::Config if session.keys.is_in_transaction() => {
             transaction::refuse(session, command, context)
@@ -97,62 +103,6 @@ fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
         Failure::TooManyReaders | Failure::TooMuch | Failure::Storage(_) => "ERR",
     };
     write_error(out, &format!("{code} {failure}"));
-}
-
-/// The usual command, without a copy of the value.
-fn get(
-    session: &Session,
-    command: &Command<'_>,
-    site: &mut Site,
-    context: &mut Context<'_, Message>,
-) -> After {
-    let Some(store) = &mut site.store else { return After::More };
-    let now_ms = context.now.unix_ms();
-    let out = context.output.buffer();
-    let snapshot = store.snapshot();
-    let snapshot = snapshot.as_deref().map_err(Failure::clone);
-    let key = command.argument(1);
-    match snapshot.and_then(|snapshot| snapshot.get(session.database, key, now_ms)) {
-        Ok(Some(record)) => write_bulk(out, record.bytes),
-        Ok(None) => write_null(out, session.version),
-        Err(failure) => write_failure(out, &failure),
-    }
-    After::More
-}
-
-fn get_many(
-    session: &Session,
-    command: &Command<'_>,
-    site: &mut Site,
-    context: &mut Context<'_, Message>,
-) -> After {
-    let Some(store) = &mut site.store else { return After::More };
-    let now_ms = context.now.unix_ms();
-    let out = context.output.buffer();
-    let (begin, mut given) = (out.len(), 0);
-    write_array(out, command.len() - 1);
-    let snapshot = store.snapshot();
-    for key in command.arguments_from(1) {
-        let snapshot = snapshot.as_deref().map_err(Failure::clone);
-        match snapshot.and_then(|snapshot| snapshot.get(session.database, key, now_ms)) {
-            Ok(Some(_)) if given > RESP_REPLY_SIZE => {
-                out.truncate(begin);
-                write_failure(out, &Failure::TooMuch);
-                break;
-            }
-            Ok(Some(record)) => {
-                given += record.bytes.len();
-                write_bulk(out, record.bytes);
-            }
-            Ok(None) => write_null(out, session.version),
-            Err(failure) => {
-                out.truncate(begin);
-                write_failure(out, &failure);
-                break;
-            }
-        }
-    }
-    After::More
 }
 
 /// A command that is one step: answered from the snapshot, put into a transaction, or sent to the writer.
@@ -199,6 +149,10 @@ fn ask(
         step => Order { conditions: Vec::new(), steps: vec![(database, step)] },
     };
     let size = store.cost_of(&order);
+    match store.hold_reply_of(&order) {
+        Ok(held) => session.keys.hold(held),
+        Err(failure) => return say(session, context, |out| write_failure(out, &failure)),
+    }
     session.keys.expect(Awaited::Step(shape), size);
     store.order(session.process, order, size);
     After::More
@@ -245,6 +199,7 @@ pub(super) fn go_on(
     match session.ends {
         true if session.keys.has_answered() => Next::Finish,
         true => Next::Park,
+        false if session.keys.has_to_drain() => Next::Park,
         false => Next::Read,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns the replies. Never asks the store anything.
 
+use std::ops::Range;
+
 use channels::fits_glob;
 use store::{Entry, Misuse, Outcome, Remaining};
 use wire::resp::{
@@ -81,7 +83,7 @@ impl Shape {
             }
             (Self::Range(first, last), Outcome::Value(entry)) => {
                 let bytes = entry.as_ref().map_or(&b""[..], |entry| &entry.bytes);
-                write_bulk(out, part(bytes, *first, *last));
+                write_bulk(out, &bytes[part(bytes.len(), *first, *last)]);
             }
             (Self::Scan(pattern), Outcome::Scanned(page, next)) => {
                 let fits =
@@ -129,16 +131,16 @@ fn time(remaining: Remaining, unit: Unit, now_ms: u64) -> i64 {
     i64::try_from(left).unwrap_or(i64::MAX)
 }
 
-/// The bytes from the first to the last, both included; negative ones count from the end.
-fn part(bytes: &[u8], first: i64, last: i64) -> &[u8] {
-    let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+/// The bytes from the first to the last, both included, of so many; negative ones count from the end.
+pub(super) fn part(length: usize, first: i64, last: i64) -> Range<usize> {
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
     let place = |at: i64| if at < 0 { at.saturating_add(length).max(0) } else { at };
     if first < 0 && last < 0 && first > last {
-        return b"";
+        return 0..0;
     }
     let (first, last) = (place(first), place(last).min(length - 1));
     let range = usize::try_from(first).ok().zip(usize::try_from(last + 1).ok());
-    range.and_then(|(first, end)| bytes.get(first..end)).unwrap_or_default()
+    range.filter(|(first, end)| first < end).map_or(0..0, |(first, end)| first..end)
 }
 
 #[cfg(test)]
@@ -158,12 +160,9 @@ mod tests {
             (100, 200, ""),
             (i64::MIN, i64::MAX, "This is a string"),
         ] {
-            assert_eq!(
-                part(b"This is a string", first, last),
-                expected.as_bytes(),
-                "{first} {last}"
-            );
+            let text = "This is a string";
+            assert_eq!(&text[part(text.len(), first, last)], expected, "{first} {last}");
         }
-        assert_eq!(part(b"", 0, -1), b"");
+        assert_eq!(part(0, 0, -1), 0..0);
     }
 }

@@ -110,7 +110,7 @@ fn keys(command: &Command<'_>) -> Vec<Box<[u8]>> {
 }
 
 /// A whole number of 64 bits, as Redis takes it for one.
-fn number(bytes: &[u8]) -> Result<i64, String> {
+pub(super) fn number(bytes: &[u8]) -> Result<i64, String> {
     let number: Option<i64> = str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
     number.filter(|number| number.to_string().as_bytes() == bytes).ok_or(NO_INTEGER.to_owned())
 }

@@ -121,6 +121,10 @@ fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Mes
     if size > ORDER_WORK_SIZE {
         return say(session, context, |out| write_failure(out, &Failure::TooMuch));
     }
+    match store.hold_reply_of(&order) {
+        Ok(held) => session.keys.hold(held),
+        Err(failure) => return say(session, context, |out| write_failure(out, &failure)),
+    }
     session.keys.expect(Awaited::Transaction(transaction.parts), size);
     store.order(session.process, order, size);
     After::More

@@ -1,0 +1,110 @@
+//! Replies with values that come from the map: `GET`, `GETRANGE`, `MGET`.
+//!
+//! Owns that a value is copied once on its way to the client, and a large one not at all.
+
+use runtime::output::Output;
+use runtime::service::Context;
+use store::Failure;
+use wire::resp::{Command, write_array, write_bulk, write_bulk_head, write_null};
+
+use super::reply::part;
+use super::request::number;
+use super::{After, Session, say_error, write_failure};
+use crate::limits::RESP_REPLY_SIZE;
+use crate::message::Message;
+use crate::site::{Given, Site};
+
+/// `GET key`.
+pub(super) fn get(
+    session: &Session,
+    command: &Command<'_>,
+    site: &Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let Some(store) = &site.store else { return After::More };
+    let snapshot = store.snapshot();
+    let snapshot = snapshot.as_deref().map_err(Failure::clone);
+    let place = (session.database, command.argument(1));
+    match snapshot.and_then(|snapshot| store.give(snapshot, place, context.now)) {
+        Ok(Some(given)) => write(given, context.output),
+        Ok(None) => write_null(context.output.buffer(), session.version),
+        Err(failure) => write_failure(context.output.buffer(), &failure),
+    }
+    After::More
+}
+
+/// `GETRANGE key first last`.
+pub(super) fn get_range(
+    session: &mut Session,
+    command: &Command<'_>,
+    site: &Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let Some(store) = &site.store else { return After::More };
+    let (first, last) = match (number(command.argument(2)), number(command.argument(3))) {
+        (Ok(first), Ok(last)) => (first, last),
+        (Err(problem), _) | (_, Err(problem)) => return say_error(session, context, &problem),
+    };
+    let snapshot = store.snapshot();
+    let snapshot = snapshot.as_deref().map_err(Failure::clone);
+    let place = (session.database, command.argument(1));
+    let given = snapshot.and_then(|snapshot| store.give(snapshot, place, context.now));
+    match given.map(|given| given.unwrap_or(Given::Copied(b""))) {
+        Ok(given) => {
+            let range = part(given.length(), first, last);
+            write(given.part(range), context.output);
+        }
+        Err(failure) => write_failure(context.output.buffer(), &failure),
+    }
+    After::More
+}
+
+/// `MGET key …`.
+pub(super) fn get_many(
+    session: &Session,
+    command: &Command<'_>,
+    site: &Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let Some(store) = &site.store else { return After::More };
+    let (mut values, mut copied) = (Vec::with_capacity(command.len()), 0);
+    let snapshot = store.snapshot();
+    for key in command.arguments_from(1) {
+        let snapshot = snapshot.as_deref().map_err(Failure::clone);
+        let place = (session.database, key);
+        let given = snapshot.and_then(|snapshot| store.give(snapshot, place, context.now));
+        let given = given.and_then(|given| match copied > RESP_REPLY_SIZE {
+            true if given.is_some() => Err(Failure::TooMuch),
+            _ => Ok(given),
+        });
+        match given {
+            Ok(given) => {
+                copied += given.as_ref().map_or(0, Given::copied);
+                values.push(given);
+            }
+            Err(failure) => {
+                write_failure(context.output.buffer(), &failure);
+                return After::More;
+            }
+        }
+    }
+    write_array(context.output.buffer(), values.len());
+    for given in values {
+        match given {
+            Some(given) => write(given, context.output),
+            None => write_null(context.output.buffer(), session.version),
+        }
+    }
+    After::More
+}
+
+fn write(given: Given<'_>, output: &mut Output) {
+    match given {
+        Given::Copied(bytes) => write_bulk(output.buffer(), bytes),
+        Given::Lent(shared) => {
+            write_bulk_head(output.buffer(), shared.end - shared.start);
+            output.put_shared(shared);
+            output.put(b"\r\n");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A value on its way from the store to a client.
+//!
+//! Owns the choice between a copy and a loan: a large value is sent from the map as the client takes it, and takes no memory.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use runtime::clock::Now;
+use runtime::output::{Referenced, SharedBytes};
+use store::{Database, Failure, Order, Record, Snapshot};
+
+use super::store_desk::StoreDesk;
+use crate::limits::STORE_LENT_SIZE;
+
+/// The bytes of a value.
+#[derive(Debug)]
+pub(crate) enum Given<'s> {
+    /// To be copied before the turn ends.
+    Copied(&'s [u8]),
+    /// To be queued as they are.
+    Lent(SharedBytes),
+}
+
+impl Given<'_> {
+    /// How many.
+    pub(crate) fn length(&self) -> usize {
+        match self {
+            Self::Copied(bytes) => bytes.len(),
+            Self::Lent(shared) => shared.end - shared.start,
+        }
+    }
+
+    /// Bytes of memory that it will take.
+    pub(crate) fn copied(&self) -> usize {
+        match self {
+            Self::Copied(bytes) => bytes.len(),
+            Self::Lent(_) => 0,
+        }
+    }
+
+    /// Some of them, which are there.
+    pub(crate) fn part(self, range: Range<usize>) -> Self {
+        match self {
+            Self::Copied(bytes) => Self::Copied(bytes.get(range).unwrap_or_default()),
+            Self::Lent(SharedBytes { bytes, start, .. }) => Self::Lent(SharedBytes {
+                bytes,
+                start: start + range.start,
+                end: start + range.end,
+            }),
+        }
+    }
+}
+
+impl StoreDesk {
+    /// Holds the reply that an order will have, if that is a large one; gives its bytes.
+    pub(crate) fn hold_reply_of(&mut self, order: &Order) -> Result<usize, Failure> {
+        let size = self.snapshot()?.gives(order)?;
+        self.held.hold(size)
+    }
+
+    /// The value of a key as this turn's snapshot has it.
+    pub(crate) fn give<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        (database, key): (Database, &[u8]),
+        now: Now,
+    ) -> Result<Option<Given<'s>>, Failure> {
+        let record = snapshot.get(database, key, now.unix_ms())?;
+        record.map(|record| self.give_record(&record, (database, key), now)).transpose()
+    }
+
+    /// The value of a record that this turn's snapshot has under a key.
+    pub(crate) fn give_record<'s>(
+        &self,
+        record: &Record<'s>,
+        (database, key): (Database, &[u8]),
+        now: Now,
+    ) -> Result<Given<'s>, Failure> {
+        let end = record.bytes.len();
+        if end < STORE_LENT_SIZE {
+            return Ok(Given::Copied(record.bytes));
+        }
+        let lent = self.turn_store().lend(database, key, record.version, now.monotonic_ms())?;
+        Ok(match lent {
+            Some(lent) => {
+                let bytes = Referenced::Lent(Rc::new(lent));
+                Given::Lent(SharedBytes { bytes, start: 0, end })
+            }
+            None => Given::Copied(record.bytes),
+        })
+    }
+}
