@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use server::channel::{connect, resp, say};
 use server::directory::Directory;
+use server::patience::until;
 use server::{PROGRAM, Plan, errors_of, printed_by, run};
 
 fn store(words: &[&str]) -> Output {
@@ -219,4 +220,101 @@ fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
     let more = place.file("more.csv", "k,v\nb,2\n");
     done(&["import", &more, &place.data]);
     assert!(done(&["check", &place.data]).contains("2 records are right"));
+}
+
+/// What a verb prints of the programs that read the store.
+fn readers(place: &Place) -> Vec<String> {
+    let told = done(&["stat", &place.data]);
+    told.lines().filter(|line| line.starts_with("reader ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_program_that_reads_for_long_is_named_and_forgotten_when_it_is_killed() {
+    let place = Place::new();
+    let mut rows = Command::new(PROGRAM);
+    let rows = printed_by(&run(rows.args(["store", "sample", "20000"])));
+    let csv = place.file("a.csv", &rows);
+    done(&["import", &csv, &place.data]);
+    let server = Plan::new()
+        .argument(&format!("--store={}", place.data))
+        .argument("--listen-resp=127.0.0.1:0")
+        .start();
+    assert_eq!(readers(&place), [""; 0]);
+    // More than a pipe takes, and nobody reads it.
+    let mut export = Command::new(PROGRAM);
+    let export = export.args(["store", "export", &place.data]).stdout(Stdio::piped());
+    let mut export = export.spawn().unwrap();
+    let process = format!("reader   process {} (", export.id());
+    let found = until("a reader", || readers(&place).pop());
+    assert!(found.starts_with(&process) && found.contains("store export"), "{found}");
+    let mut client = connect(resp(&server));
+    say(&mut client, &b"INCR n\r\n".repeat(3), b":3\r\n");
+    until("a reader that is behind", || {
+        let behind = readers(&place).pop()?;
+        (!behind.ends_with(" 0 commits behind")).then_some(())
+    });
+    export.kill().unwrap();
+    export.wait().unwrap();
+    // The server finds out, not one who asks.
+    until("no reader", || readers(&place).is_empty().then_some(()));
+}
+
+#[test]
+fn a_store_is_made_small_when_no_server_has_it() {
+    let place = Place::new();
+    let rows = (0..5_000).map(|key| format!("{key},{}\n", "x".repeat(200)));
+    let csv = place.file("a.csv", &format!("key,value\n{}", rows.collect::<String>()));
+    done(&["import", &csv, &place.data]);
+    let plan = || {
+        Plan::new()
+            .argument(&format!("--store={}", place.data))
+            .argument("--listen-resp=127.0.0.1:0")
+    };
+    let mut server = plan().start();
+    let mut client = connect(resp(&server));
+    say(&mut client, b"FLUSHALL\r\nSET kept 1\r\n", b"+OK\r\n+OK\r\n");
+    let (status, told) = refused(&["compact", &place.data]);
+    assert_eq!(status, 1);
+    assert!(told.contains("a server has the store open; stop it first"), "{told}");
+    server.signal("TERM");
+    assert!(server.wait().success());
+    let told = done(&["compact", &place.data]);
+    let numbers: Vec<u64> = told.split(' ').filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[0] > 1_000_000 && numbers[1] < 100_000, "{told}");
+    let server = plan().start();
+    let mut client = connect(resp(&server));
+    assert_eq!(say(&mut client, b"GET kept\r\n", b"\r\n1\r\n"), b"$1\r\n1\r\n");
+    let (status, told) = refused(&["compact", &place.directory.join("none").display().to_string()]);
+    assert!(status == 1 && told.contains("there is no store in"), "{told}");
+}
+
+#[test]
+fn programs_that_open_a_store_while_it_is_made_small_find_it_whole() {
+    let place = Place::new();
+    let csv = place.file("first.csv", "key,value\nfirst,1\n");
+    done(&["import", &csv, &place.data]);
+    let compacted = std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let place = &place;
+            scope.spawn(move || {
+                for number in 0..15 {
+                    let name = format!("{writer}-{number}");
+                    let csv = place.file(&format!("{name}.csv"), &format!("key,value\n{name},1\n"));
+                    done(&["import", &csv, &place.data]);
+                }
+            });
+        }
+        let mut compacted = 0;
+        while compacted < 10 {
+            let output = store(&["compact", &place.data]);
+            match output.status.code() {
+                Some(0) => compacted += 1,
+                Some(1) => assert!(errors_of(&output).contains("has the store open")),
+                status => panic!("{status:?}: {}", errors_of(&output)),
+            }
+        }
+        compacted
+    });
+    assert_eq!(compacted, 10);
+    assert!(done(&["check", &place.data]).contains(" 31 records are right"));
 }

@@ -8,17 +8,19 @@ mod server;
 use conformance::{RequestKind, Response};
 use serde_json::{Value, json};
 
-use server::channel::{API_KEY, connect, resp, say};
+use server::channel::{API_KEY, SECRET, connect, resp, say, token};
 use server::client::{field, head, text};
 use server::{Plan, Server};
 
-const CONFIG: &str = "[store]\ndatabases = [\"cards\", \"shut\"]\nsync = \"none\"\n\
+const CONFIG: &str = "[store]\ndatabases = [\"cards\", \"shut\", \"log\"]\nsync = \"none\"\n\
     [[database]]\nname = \"cards\"\nhttp = true\n[[database]]\nname = \"shut\"\nread = \"key\"\nwrite = \"none\"\nhttp = true\n\
-    [channels]\napi_keys = \"keys\"\n";
+    [[database]]\nname = \"log\"\nread = \"token\"\nwrite = \"token\"\nhttp = true\n\
+    [channels]\napi_keys = \"keys\"\ntoken_keys = \"tokens\"\n";
 
 fn site() -> Server {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
     plan.directory.write("keys", API_KEY);
+    plan.directory.write("tokens", SECRET);
     let store = format!("--store={}", plan.directory.join("store").display());
     plan.argument(&store).config(CONFIG).start()
 }
@@ -130,4 +132,56 @@ fn a_body_has_the_size_of_a_value() {
     let length = (value.len() + 1).to_string();
     client.send(head("PUT", "/store/cards/v", &[("Content-Length", &length)])).unwrap();
     assert_eq!(client.response(RequestKind::Other).unwrap().status, 413);
+}
+
+#[test]
+fn a_token_opens_the_databases_that_it_names() {
+    let server = site();
+    let reads = token("\"read\":[\"l*\"]", 3600);
+    let writes = token("\"read\":[\"log\"],\"write\":[\"log\"]", 3600);
+    let other = token("\"read\":[\"cards\"],\"write\":[\"cards\"],\"subscribe\":[\"log\"]", 3600);
+    let bearer = |shown: &str| format!("Bearer {shown}");
+    let get =
+        |shown: &str| server.request("GET", "/store/log/a", &[("Authorization", &bearer(shown))]);
+    let put = |shown: &str| {
+        status(&server, "PUT", "/store/log/a", &[("Authorization", &bearer(shown))], b"1")
+    };
+    let nothing = server.get("/store/log/a");
+    assert_eq!(
+        (nothing.status, text(&nothing)),
+        (401, "{\"error\":\"this database asks for a token\"}")
+    );
+    assert_eq!((put(&reads), put(&other), put("x.y.z")), (403, 403, 401));
+    assert_eq!((put(&writes), put(API_KEY)), (204, 204));
+    assert_eq!((get(&reads).status, get(&writes).status, get(API_KEY).status), (200, 200, 200));
+    assert_eq!(get(&other).status, 403);
+    // A list is read as well, and a token may stand in the query.
+    assert_eq!(server.get(&format!("/store/log?token={reads}")).status, 200);
+    // Where a key is asked for a token is none.
+    let shut = server.request("GET", "/store/shut/a", &[("Authorization", &bearer(&writes))]);
+    assert_eq!(shut.status, 401);
+    let ask = |shown: &str| {
+        let mut client = connect(resp(&server));
+        let commands = format!("AUTH {shown}\r\nSELECT log\r\nGET a\r\nSET b 1\r\nPING end\r\n");
+        let heard = say(&mut client, commands.as_bytes(), b"$3\r\nend\r\n");
+        String::from_utf8_lossy(&heard).into_owned()
+    };
+    let no = "-NOPERM this client may not do that in this database\r\n";
+    let end = "$3\r\nend\r\n";
+    assert_eq!(ask(&writes), format!("+OK\r\n+OK\r\n$1\r\n1\r\n+OK\r\n{end}"));
+    assert_eq!(ask(&reads), format!("+OK\r\n+OK\r\n$1\r\n1\r\n{no}{end}"));
+    assert_eq!(ask(&other), format!("+OK\r\n+OK\r\n{no}{no}{end}"));
+}
+
+#[test]
+fn a_token_that_expires_opens_nothing_any_more() {
+    let server = site();
+    let short = token("\"read\":[\"log\"]", 2);
+    let mut client = connect(resp(&server));
+    let commands = format!("AUTH {short}\r\nSELECT log\r\nGET a\r\n");
+    say(&mut client, commands.as_bytes(), b"+OK\r\n+OK\r\n$-1\r\n");
+    server::patience::until("the end of the token", || {
+        let heard = say(&mut client, b"GET a\r\nPING end\r\n", b"end\r\n");
+        heard.starts_with(b"-NOPERM").then_some(())
+    });
 }

@@ -1,7 +1,7 @@
 //! The verb `store`: what is done with a store besides serving it.
 //!
-//! Owns the flags and what is printed. Each verb works beside a server that has the store open: LMDB lets one transaction of all programs write at a
-//! time.
+//! Owns the flags and what is printed. Each verb but `compact` works beside a server that has the store open: LMDB lets one transaction of all programs
+//! write at a time.
 
 mod commands;
 mod export;
@@ -22,6 +22,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome store stat data                          databases, keys, size
   velodrome store export data --database cards > cards.ndjson
   velodrome store backup data /mnt/backup/monday     a copy of a live store, as it is at one moment
+  velodrome store compact data                       give the free room of a store back to the disk
   velodrome store check data                         can all records be read?
 
 Exit status: 0 done, 1 failed or damaged, 2 wrong use.";
@@ -34,7 +35,7 @@ pub(crate) struct Store {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Databases, how many keys each has, and how large the file is.
+    /// Databases, how many keys each has, how large the file is, and which programs read it.
     Stat {
         /// The directory of the store.
         directory: PathBuf,
@@ -58,6 +59,11 @@ enum Verb {
         directory: PathBuf,
         /// Where to; without a store in it.
         to: PathBuf,
+    },
+    /// Make the file as small as it can be. Not while a server has it open.
+    Compact {
+        /// The directory of the store.
+        directory: PathBuf,
     },
     /// Read all records, and see whether what is known of them agrees. Writes wait meanwhile.
     Check {
@@ -90,6 +96,7 @@ pub(crate) fn run(store: &Store) -> Result<(), Failure> {
         Verb::Import(import) => import::run(import),
         Verb::Export { directory, database } => export::run(directory, database),
         Verb::Backup { directory, to } => backup(directory, to),
+        Verb::Compact { directory } => compact(directory),
         Verb::Check { directory } => check(directory),
         Verb::Sample { records } => sample::run(*records),
     }
@@ -135,11 +142,17 @@ fn stat(directory: &Path, as_json: bool) -> Result<(), Failure> {
         }
     }
     let usage = store.usage();
+    let own = std::process::id();
+    let mut readers = store.readers().map_err(|failure| failed(directory, &failure))?;
+    readers.retain(|reader| reader.process != own);
     if as_json {
         let keys: serde_json::Map<_, _> =
             counts.into_iter().map(|(name, count)| (name.clone(), json!(count))).collect();
         let told = json!({
-            "file_bytes": usage.file_bytes, "commit": usage.commit, "readers": usage.readers, "keys": keys,
+            "file_bytes": usage.file_bytes, "commit": usage.commit, "keys": keys,
+            "readers": readers.iter().map(|reader| json!({
+                "process": reader.process, "name": reader.name(), "commit": reader.commit,
+            })).collect::<Vec<_>>(),
         });
         println!("{told}");
         return Ok(());
@@ -148,6 +161,11 @@ fn stat(directory: &Path, as_json: bool) -> Result<(), Failure> {
     for (name, count) in counts {
         println!("{name:<8} {count} keys");
     }
+    for reader in readers {
+        let behind = usage.commit.saturating_sub(reader.commit);
+        let (process, name) = (reader.process, reader.name());
+        println!("reader   process {process} ({name}), {behind} commits behind");
+    }
     Ok(())
 }
 
@@ -155,6 +173,19 @@ fn backup(directory: &Path, to: &Path) -> Result<(), Failure> {
     let (store, _) = open(directory, None)?;
     let bytes = store.copy_to(to).map_err(|failure| failed(to, &failure))?;
     println!("{}: {bytes} bytes", to.display());
+    Ok(())
+}
+
+fn compact(directory: &Path) -> Result<(), Failure> {
+    let compacted = ::store::compact(directory).map_err(|failure| match failure {
+        StoreFailure::InUse => Failure::Failed(format!(
+            "{}: a server has the store open; stop it first, or make a copy without free room beside it: velodrome store backup {0} TO",
+            directory.display(),
+        )),
+        failure => failed(directory, &failure),
+    });
+    let (before, after) = compacted?;
+    println!("{}: {before} bytes before, {after} now", directory.display());
     Ok(())
 }
 

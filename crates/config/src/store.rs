@@ -58,6 +58,8 @@ pub enum DatabaseAccess {
     /// Every client.
     #[default]
     Open,
+    /// Clients with a token that names the database.
+    Token,
     /// Clients that show a key of the server.
     Key,
     /// No client.
@@ -88,8 +90,12 @@ impl StoreSettings {
 const SYNC: [(&str, StoreSync); 3] =
     [("commit", StoreSync::Commit), ("interval", StoreSync::Interval), ("none", StoreSync::None)];
 
-const ACCESSES: [(&str, DatabaseAccess); 3] =
-    [("open", DatabaseAccess::Open), ("key", DatabaseAccess::Key), ("none", DatabaseAccess::None)];
+const ACCESSES: [(&str, DatabaseAccess); 4] = [
+    ("open", DatabaseAccess::Open),
+    ("token", DatabaseAccess::Token),
+    ("key", DatabaseAccess::Key),
+    ("none", DatabaseAccess::None),
+];
 
 /// The rules that are read or shown: the rows lead into a configuration, of which they alone are used.
 fn rules(config: &mut Config) -> &mut DatabaseRules {
@@ -130,11 +136,14 @@ pub(super) fn read_databases(
                 .at(item.offset, format!("the database \"{}\" has a section already", read.name));
         }
         for (key, access) in [("read", read.read), ("write", read.write)] {
-            if access == DatabaseAccess::Key && keys.api_keys.is_none() {
-                let offset = section.item(key).map_or(section.offset, |item| item.offset);
-                let why = format!("`{key}` needs keys; add `api_keys = \"FILE\"` to [channels]");
-                problems.at(offset, why);
-            }
+            let missing = match access {
+                DatabaseAccess::Key if keys.api_keys.is_none() => "api_keys",
+                DatabaseAccess::Token if keys.token_keys.is_none() => "token_keys",
+                _ => continue,
+            };
+            let offset = section.item(key).map_or(section.offset, |item| item.offset);
+            let why = format!("`{key}` needs keys; add `{missing} = \"FILE\"` to [channels]");
+            problems.at(offset, why);
         }
         all.push(read);
     }
@@ -250,7 +259,7 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
         Key {
             name: "read",
             value: Value::Own {
-                takes: "`\"open\"`, `\"key\"` or `\"none\"`",
+                takes: "`\"open\"`, `\"token\"`, `\"key\"` or `\"none\"`",
                 read: |config, item, _| {
                     rules(config).read = choice(item, &ACCESSES)?;
                     Ok(())
@@ -259,12 +268,12 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Which clients may read: every one, those that show a key of `api_keys` in `[channels]`, or none.",
+            text: "Which clients may read: every one, those with a [token](store.md#who-may-read-and-write) that names the database, those that show a key of `api_keys` in `[channels]`, or none.",
         },
         Key {
             name: "write",
             value: Value::Own {
-                takes: "`\"open\"`, `\"key\"` or `\"none\"`",
+                takes: "`\"open\"`, `\"token\"`, `\"key\"` or `\"none\"`",
                 read: |config, item, _| {
                     rules(config).write = choice(item, &ACCESSES)?;
                     Ok(())
@@ -273,7 +282,7 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Which clients may write: every one, those that show a key of `api_keys` in `[channels]`, or none.",
+            text: "Which clients may write: every one, those with a token that names the database, those that show a key of `api_keys` in `[channels]`, or none.",
         },
         Key {
             name: "http",

@@ -17,5 +17,6 @@ pub mod sandbox;
 pub mod serve;
 pub mod site;
 pub mod site_data;
-pub mod store_stats;
+pub mod store_readers;
+mod store_stats;
 mod store_writer;

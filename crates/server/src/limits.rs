@@ -152,6 +152,9 @@ pub const STORE_LENT_SIZE: usize = 64 * 1024;
 /// Time between two looks at what is lent from the map (1 s). Consequence: what is taken back is so much later.
 pub const STORE_LENT_LOOK_MS: u64 = 1_000;
 
+/// Time for which a program may read one state of the store while others are written (1 minute). Consequence: the log names it, once.
+pub const STORE_READER_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Bytes of replies of [`STORE_LENT_SIZE`] and more that have to be copied (64 MiB of a scheduler), such as those to `EXEC`, `GETDEL` and `KEYS`, while their
 /// clients take them; but for the first. Beyond: an error.
 pub const STORE_HELD_SIZE: usize = 64 * 1024 * 1024;

@@ -14,10 +14,14 @@ use store::{Executed, Failure, Order, Store, Writer};
 
 use crate::limits::STORE_COMMIT_SIZE;
 use crate::message::{Message, Orders, ToScheduler, ToStoreWriter};
+use crate::store_readers::StoreReaders;
 
 /// The writer of the store.
 pub(crate) struct StoreWriter {
+    store: Store,
     writer: Writer,
+    /// Programs that read the store.
+    readers: StoreReaders,
     /// The time between two waits for the disk where a commit does not wait for it.
     interval: Option<Duration>,
     /// Messages of orders that are not executed, with the schedulers that sent them.
@@ -52,7 +56,9 @@ impl StoreWriter {
     /// The writer of this store.
     pub(crate) fn new(store: &Store, settings: &StoreSettings) -> Self {
         Self {
+            store: store.clone(),
             writer: store.writer(),
+            readers: StoreReaders::default(),
             interval: (settings.sync == StoreSync::Interval).then_some(settings.sync_interval),
             waiting: Vec::new(),
             waiting_bytes: 0,
@@ -116,7 +122,7 @@ impl StoreWriter {
             let deleted = self.writer.delete_expired(unix_ms());
             rest = if deleted == Ok(true) { Duration::ZERO } else { EXPIRED_LOOK };
             self.next_look = now() + rest;
-            done = deleted.map(drop);
+            done = deleted.map(drop).and_then(|()| self.look_at_readers());
         }
         if let Some(next) = self.next_sync {
             let left = next.saturating_duration_since(now());
@@ -129,6 +135,13 @@ impl StoreWriter {
         }
         self.tell(done);
         rest
+    }
+
+    /// A program that was killed while it read has left its place, and LMDB keeps what it saw until it is told.
+    fn look_at_readers(&mut self) -> Result<(), Failure> {
+        self.writer.free_dead_readers()?;
+        self.readers.look(&self.store.readers()?, self.writer.last_commit(), now());
+        Ok(())
     }
 
     fn tell(&mut self, done: Result<(), Failure>) {

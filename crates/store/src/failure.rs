@@ -15,6 +15,8 @@ pub enum Failure {
     DiskFull,
     /// All places for readers are taken.
     TooManyReaders,
+    /// Another program has it open.
+    InUse,
     /// One order asks for more than is done at once.
     TooMuch,
     /// Something else; in the words of LMDB or of the system.
@@ -27,6 +29,7 @@ impl fmt::Display for Failure {
             Self::Full => out.write_str("the store is full; raise `size` in [store]"),
             Self::DiskFull => out.write_str("the disk is full"),
             Self::TooManyReaders => out.write_str("too many programs read the store"),
+            Self::InUse => out.write_str("another program has the store open"),
             Self::TooMuch => out.write_str("that is too much at once"),
             Self::Storage(text) => write!(out, "the store failed: {text}"),
         }

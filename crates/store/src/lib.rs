@@ -24,6 +24,7 @@
 //! ```
 
 mod change;
+mod copies;
 mod failure;
 mod ffi;
 mod lending;
@@ -33,16 +34,19 @@ mod order;
 mod outcome;
 mod page;
 mod query;
+mod readers;
 mod record;
 mod scan;
 mod snapshot;
 mod store;
 mod table;
 mod turn;
+mod versions;
 mod work;
 mod writer;
 
 pub use change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
+pub use copies::compact;
 pub use failure::{Failure, Misuse};
 pub use lending::LentValue;
 pub use load::{LoadFailure, Row};
@@ -50,6 +54,7 @@ pub use order::{Condition, Database, Executed, Order, Step};
 pub use outcome::{Outcome, Remaining};
 pub use page::{Page, PageOf, With};
 pub use query::Query;
+pub use readers::Reader;
 pub use record::{Entry, Kind, Record, Value};
 pub use snapshot::Snapshot;
 pub use store::{Settings, Store, Sync, Usage};

@@ -11,6 +11,7 @@ use crate::order::Database;
 use crate::record::{Record, Value};
 use crate::snapshot::table;
 use crate::table::Table;
+use crate::versions::Versions;
 
 /// A row to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,13 +52,13 @@ struct Loading<'l> {
 pub(crate) fn load<E>(
     map: &Env<WithoutTls>,
     tables: &[Table],
-    (database, version_bits): (Database, u32),
+    (database, versions): (Database, Versions),
     rows: impl Iterator<Item = Result<Row, E>>,
 ) -> Result<u64, LoadFailure<E>> {
     let table = *table(tables, database)?;
     let transaction = map.write_txn().map_err(Failure::from)?;
     // All rows are of one change.
-    let version = ((transaction.id() as u64) << version_bits) + 1;
+    let version = versions.before(transaction.id()) + 1;
     let mut loading = Loading { transaction, table, version, buffer: Vec::new() };
     let (mut piece, mut size, mut count) = (Vec::new(), 0, 0);
     for row in rows {

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use heed::types::{Bytes, DecodeIgnore};
-use heed::{CommitOrAbort, CompactionOption, Env, EnvFlags, WithoutTls};
+use heed::{CommitOrAbort, Env, EnvFlags, WithoutTls};
 
+use crate::copies::copy;
 use crate::failure::Failure;
 use crate::ffi::{MapOptions, open};
 use crate::limits::{DATABASE_NAME_SIZE, DATABASES, LENT_SNAPSHOTS, MARGIN, OTHER_READERS, SIZE};
+use crate::readers::{LockFile, Reader};
 use crate::snapshot::Snapshot;
 use crate::table::Table;
+use crate::versions::Versions;
 use crate::writer::Writer;
 
 /// When a commit is on the disk.
@@ -67,8 +70,6 @@ pub struct Usage {
     pub size: u64,
     /// The number of the last commit.
     pub commit: u64,
-    /// Places for readers that are taken.
-    pub readers: u32,
 }
 
 /// An open store. Copies are of the same one.
@@ -80,6 +81,8 @@ pub struct Store {
     size: u64,
     /// How often it had no room for a change.
     times_full: Arc<AtomicU64>,
+    lock: Arc<LockFile>,
+    versions: Versions,
 }
 
 impl Store {
@@ -103,6 +106,7 @@ impl Store {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.directory)?;
         let map = open(&settings.directory, &map_options(settings))?;
         let tables = tables(&map, &settings.databases)?;
+        let versions = Versions::of(&map)?;
         // The first reader of a program locks a byte of the lock file, in the descriptor table of its thread: this one, not a scheduler's.
         drop(map.read_txn()?);
         Ok(Self {
@@ -111,6 +115,8 @@ impl Store {
             databases: settings.databases.clone().into(),
             size: settings.size,
             times_full: Arc::default(),
+            lock: Arc::new(LockFile::open(&settings.directory)?),
+            versions,
         })
     }
 
@@ -138,7 +144,8 @@ impl Store {
     #[must_use]
     pub fn writer(&self) -> Writer {
         let times_full = Arc::clone(&self.times_full);
-        Writer::new(self.map.clone(), Arc::clone(&self.tables), (self.size, times_full))
+        let tables = Arc::clone(&self.tables);
+        Writer::new(self.map.clone(), (tables, self.versions), (self.size, times_full))
     }
 
     /// The names of the databases of a store that is there.
@@ -170,16 +177,15 @@ impl Store {
     /// # Errors
     /// When the directory has a store already, or cannot be written.
     pub fn copy_to(&self, directory: &Path) -> Result<u64, Failure> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        let (file, partial) = (directory.join("data.mdb"), directory.join("data.mdb.part"));
-        if file.exists() {
-            return Err(Failure::Storage(format!("`{}` is there already", file.display())));
-        }
-        let copied = self.map.copy_to_path(&partial, CompactionOption::Enabled)?;
-        copied.sync_all()?;
-        let size = copied.metadata()?.len();
-        std::fs::rename(&partial, &file)?;
-        Ok(size)
+        copy(&self.map, self.versions, directory)
+    }
+
+    /// The snapshots that all programs have; those of programs that were killed, too, until [`Writer::free_dead_readers`].
+    ///
+    /// # Errors
+    /// When the lock file cannot be read.
+    pub fn readers(&self) -> Result<Vec<Reader>, Failure> {
+        Ok(self.lock.readers()?)
     }
 
     /// How large it is.
@@ -190,7 +196,6 @@ impl Store {
             file_bytes: self.map.real_disk_size().unwrap_or(0),
             size: self.size,
             commit: info.last_txn_id as u64,
-            readers: info.number_of_readers,
         }
     }
 }
@@ -206,11 +211,11 @@ fn map_options(settings: &Settings) -> MapOptions {
         size: usize::try_from(settings.size.saturating_add(MARGIN)).unwrap_or(usize::MAX),
         readers: u32::try_from(settings.readers * (1 + LENT_SNAPSHOTS) + OTHER_READERS)
             .unwrap_or(u32::MAX),
-        trees: 2 * DATABASES as u32,
         flags: match settings.sync {
             Sync::Commit => EnvFlags::empty(),
             Sync::Later => EnvFlags::NO_SYNC,
         },
+        ..MapOptions::default()
     }
 }
 

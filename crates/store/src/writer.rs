@@ -1,6 +1,6 @@
 //! The writer: many orders in one transaction.
 //!
-//! Owns when it is committed, and what becomes of a failure. A version is the number of the transaction and of the change within it, so it is never used twice.
+//! Owns when it is committed, and what becomes of a failure. The version of a change is the number of its transaction and its own in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,8 @@ use crate::order::{Database, Executed, Order};
 use crate::scan::Cursors;
 use crate::snapshot::table;
 use crate::table::Table;
+use crate::versions::Versions;
 use crate::work::Work;
-
-/// Bits of a version that count the changes of a transaction.
-const CHANGE_BITS: u32 = 20;
 
 /// The outcome of one order.
 type Done = Result<Executed, Failure>;
@@ -26,6 +24,7 @@ type Done = Result<Executed, Failure>;
 pub struct Writer {
     map: Env<WithoutTls>,
     tables: Arc<[Table]>,
+    versions: Versions,
     /// Bytes that the file may have.
     size: u64,
     /// How often there was no room for a change, or the file had to grow beyond its size because of pages that are lent.
@@ -40,11 +39,11 @@ pub struct Writer {
 impl Writer {
     pub(crate) fn new(
         map: Env<WithoutTls>,
-        tables: Arc<[Table]>,
+        (tables, versions): (Arc<[Table]>, Versions),
         (size, times_full): (u64, Arc<AtomicU64>),
     ) -> Self {
         let (buffer, cursors) = (Vec::new(), Cursors::default());
-        Self { map, tables, size, times_full, last_page: usize::MAX, buffer, cursors }
+        Self { map, tables, versions, size, times_full, last_page: usize::MAX, buffer, cursors }
     }
 
     /// Executes orders and commits them, all in one transaction; gives what became of each, in their order. An order that fails is left out, and
@@ -97,7 +96,7 @@ impl Writer {
         let map = self.map.clone();
         let transaction = map.write_txn().map_err(of_all)?;
         let room = Room { map: &self.map, tables: &self.tables, size: self.size };
-        let version = (transaction.id() as u64) << CHANGE_BITS;
+        let version = self.versions.before(transaction.id());
         let (buffer, cursors) = (&mut self.buffer, &mut self.cursors);
         let tables = &self.tables;
         let mut work = Work { transaction, tables, now_ms, version, buffer, cursors, work: 0 };
@@ -154,7 +153,7 @@ impl Writer {
         database: Database,
         rows: impl Iterator<Item = Result<Row, E>>,
     ) -> Result<u64, LoadFailure<E>> {
-        load(&self.map, &self.tables, (database, CHANGE_BITS), rows)
+        load(&self.map, &self.tables, (database, self.versions), rows)
     }
 
     /// Looks at all records of a database: how many there are, or what is wrong. Nobody writes meanwhile.

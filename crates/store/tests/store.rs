@@ -3,6 +3,8 @@
 
 #[path = "store/bounds.rs"]
 mod bounds;
+#[path = "store/copies.rs"]
+mod copies;
 #[path = "store/lending.rs"]
 mod lending;
 #[path = "store/model.rs"]
@@ -11,3 +13,5 @@ mod model;
 mod orders;
 #[path = "store/place.rs"]
 mod place;
+#[path = "store/readers.rs"]
+mod readers;

@@ -35,6 +35,10 @@ pub struct Pass {
     pub(crate) subscribe: Vec<Glob>,
     /// The channels that may be published to.
     pub(crate) publish: Vec<Glob>,
+    /// The databases of the store that may be read.
+    read: Vec<Glob>,
+    /// The databases of the store that may be written.
+    write: Vec<Glob>,
     /// All that it claims, in JSON.
     pub claims: Box<str>,
 }
@@ -43,8 +47,28 @@ impl Pass {
     /// What a token of this user would allow: no channel, until it expires.
     #[must_use]
     pub fn of_user(member: Member, expires: u64) -> Self {
-        let (subscribe, publish, claims) = (Vec::new(), Vec::new(), Box::default());
-        Self { member: Some(member), expires, subscribe, publish, claims }
+        let none = Vec::new;
+        Self {
+            member: Some(member),
+            expires,
+            subscribe: none(),
+            publish: none(),
+            read: none(),
+            write: none(),
+            claims: Box::default(),
+        }
+    }
+
+    /// Whether it allows to read this database of the store.
+    #[must_use]
+    pub fn reads(&self, database: &str) -> bool {
+        self.read.iter().any(|glob| glob.matches(database))
+    }
+
+    /// Whether it allows to write this database of the store.
+    #[must_use]
+    pub fn writes(&self, database: &str) -> bool {
+        self.write.iter().any(|glob| glob.matches(database))
     }
 
     /// The user.
@@ -126,6 +150,10 @@ struct Claims {
     subscribe: Vec<String>,
     #[serde(default)]
     publish: Vec<String>,
+    #[serde(default)]
+    read: Vec<String>,
+    #[serde(default)]
+    write: Vec<String>,
 }
 
 impl TokenKeys {
@@ -237,9 +265,10 @@ fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, Token
     if claims.nbf.is_some_and(|nbf| nbf > unix_seconds as f64) {
         return Err(TokenProblem::Early);
     }
-    if claims.subscribe.len() + claims.publish.len() > TOKEN_PATTERNS {
+    let all = [&claims.subscribe, &claims.publish, &claims.read, &claims.write];
+    if all.iter().map(|patterns| patterns.len()).sum::<usize>() > TOKEN_PATTERNS {
         return wrong(format!(
-            "`subscribe` and `publish` have more than {TOKEN_PATTERNS} patterns"
+            "`subscribe`, `publish`, `read` and `write` have more than {TOKEN_PATTERNS} patterns"
         ));
     }
     let user = claims.sub.unwrap_or_default();
@@ -256,6 +285,8 @@ fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, Token
         expires,
         subscribe: globs(&claims.subscribe),
         publish: globs(&claims.publish),
+        read: globs(&claims.read),
+        write: globs(&claims.write),
         claims: text,
     })
 }

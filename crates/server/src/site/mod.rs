@@ -9,6 +9,7 @@ mod application;
 mod asking;
 mod channel;
 mod client;
+mod database_access;
 mod endpoints;
 mod engine;
 mod error_page;
@@ -35,6 +36,7 @@ mod waiting;
 
 pub(crate) use asking::{Question, Verdict};
 pub(crate) use channel::{members_object, wish_of};
+pub(crate) use database_access::Need;
 pub use endpoints::Helpers;
 pub(crate) use given::Given;
 pub use state::Site;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use channels::{ChannelStats, Channels};
-use config::DatabaseAccess;
 use config::route::RuleId;
 use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
@@ -18,7 +17,7 @@ use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
-use store::{Database, Store, TurnStore};
+use store::{Store, TurnStore};
 
 use super::endpoints::Helpers;
 use super::orders::Programs;
@@ -141,18 +140,6 @@ impl Site {
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(self.channels.rulebook());
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
-    }
-
-    /// The access of clients to a database: to read, and to write.
-    pub(crate) fn database_access(&self, database: Database) -> (DatabaseAccess, DatabaseAccess) {
-        self.data.database_accesses.get(usize::from(database.0)).copied().unwrap_or_default()
-    }
-
-    /// The same for each database.
-    pub(crate) fn database_accesses(
-        &self,
-    ) -> impl Iterator<Item = (DatabaseAccess, DatabaseAccess)> {
-        self.data.database_accesses.iter().copied()
     }
 
     /// There is a store.

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
 
+use crate::limits::{DATABASES, MARGIN, OTHER_READERS, SIZE};
+
 /// What is asked of the map.
+#[derive(Clone, Copy)]
 pub(crate) struct MapOptions {
     /// Bytes of address space.
     pub(crate) size: usize,
@@ -18,6 +21,27 @@ pub(crate) struct MapOptions {
     pub(crate) flags: EnvFlags,
 }
 
+impl Default for MapOptions {
+    fn default() -> Self {
+        Self {
+            size: usize::try_from(SIZE + MARGIN).unwrap_or(usize::MAX),
+            readers: OTHER_READERS as u32,
+            // Two of each database, and that of the store itself.
+            trees: 2 * DATABASES as u32 + 1,
+            flags: EnvFlags::empty(),
+        }
+    }
+}
+
+/// Opens the map in that directory, which must exist, for this program alone: it has locked out all others, and reads only.
+pub(crate) fn open_alone(
+    directory: &Path,
+    options: &MapOptions,
+) -> Result<Env<WithoutTls>, heed::Error> {
+    let flags = options.flags | EnvFlags::NO_LOCK | EnvFlags::READ_ONLY;
+    open(directory, &MapOptions { flags, ..*options })
+}
+
 /// Opens the map in that directory, which must exist.
 ///
 /// A place in the lock file is a snapshot's and not a thread's (`MDB_NOTLS`), so that a thread can have several.
@@ -25,8 +49,9 @@ pub(crate) struct MapOptions {
 pub(crate) fn open(directory: &Path, options: &MapOptions) -> Result<Env<WithoutTls>, heed::Error> {
     let mut builder = EnvOpenOptions::new().read_txn_without_tls();
     builder.map_size(options.size).max_readers(options.readers).max_dbs(options.trees);
-    // SAFETY: of the flags that weaken LMDB's promises, `MDB_NOSYNC` alone is ever passed (`Sync`): it concerns what a power failure
-    // leaves, never what a running program sees. `MDB_NOLOCK` and `MDB_WRITEMAP` are not passed.
+    // SAFETY: of the flags that weaken LMDB's promises, two are ever passed. `MDB_NOSYNC` (`Sync`) concerns what a power failure
+    // leaves, never what a running program sees. `MDB_NOLOCK` is passed by `open_alone`, whose caller holds the lock of the lock file, so that nobody
+    // writes. `MDB_WRITEMAP` is not passed.
     unsafe { builder.flags(options.flags) };
     // SAFETY: the map is read-only for this program, and LMDB's locks keep other users of LMDB from overwriting pages that are read. A
     // program that writes to the file without LMDB is outside of what can be defended against, as for every memory map; the directory

@@ -6,8 +6,7 @@ mod list;
 mod reading;
 mod writing;
 
-use channels::{Rights, TokenProblem};
-use config::DatabaseAccess;
+use channels::TokenProblem;
 use config::route::Found;
 use http::{Answer, AnswerContext, BodyPolicy, Request};
 use store::limits::VALUE_SIZE;
@@ -17,6 +16,7 @@ use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
+use super::database_access::{Need, NoAccess};
 use super::exchange::Exchange;
 use super::given::Given;
 use super::state::Site;
@@ -37,8 +37,7 @@ pub(super) struct Place<'p> {
 /// Why a request for the store is refused.
 enum Refused {
     Token(TokenProblem),
-    NoKey,
-    Denied,
+    Access(NoAccess),
     Missing,
     Misuse(Misuse),
     Query(String),
@@ -50,8 +49,10 @@ enum Refused {
 impl Refused {
     fn status(&self) -> Status {
         match self {
-            Self::Token(_) | Self::NoKey => Status::UNAUTHORIZED,
-            Self::Denied => Status::FORBIDDEN,
+            Self::Token(_) | Self::Access(NoAccess::NoKey | NoAccess::NoToken) => {
+                Status::UNAUTHORIZED
+            }
+            Self::Access(NoAccess::Denied) => Status::FORBIDDEN,
             Self::Missing => Status::NOT_FOUND,
             Self::Misuse(Misuse::ValueSize) => Status::CONTENT_TOO_LARGE,
             Self::Misuse(Misuse::NotANumber | Misuse::Overflow) => Status::CONFLICT,
@@ -65,8 +66,11 @@ impl Refused {
     fn text(&self) -> String {
         match self {
             Self::Token(problem) => problem.to_string(),
-            Self::NoKey => "this database asks for one of `api_keys`".to_owned(),
-            Self::Denied => "the rules of this database do not allow it".to_owned(),
+            Self::Access(NoAccess::NoKey) => "this database asks for one of `api_keys`".to_owned(),
+            Self::Access(NoAccess::NoToken) => "this database asks for a token".to_owned(),
+            Self::Access(NoAccess::Denied) => {
+                "the rules of this database do not allow it".to_owned()
+            }
             Self::Missing => "there is no such key".to_owned(),
             Self::Misuse(misuse) => misuse.to_string(),
             Self::Query(problem) => problem.clone(),
@@ -110,16 +114,15 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let method = exchange.request.method();
-        let (read, write) = self.database_access(place.database);
         let answered = match (method, &place.key) {
             (Method::Get | Method::Head, None) => self
-                .check(read, query, exchange, context)
+                .check((Need::Read, place.database), query, exchange, context)
                 .and_then(|()| self.answer_list(place.database, query, exchange, context)),
             (Method::Get | Method::Head, Some(key)) => self
-                .check(read, query, exchange, context)
+                .check((Need::Read, place.database), query, exchange, context)
                 .and_then(|()| self.answer_value((place.database, key), exchange, context)),
             (Method::Put | Method::Delete | Method::Post, Some(key)) => self
-                .check(write, query, exchange, context)
+                .check((Need::Write, place.database), query, exchange, context)
                 .and_then(|()| self.answer_change((place.database, key), query, exchange, context)),
             _ => {
                 let allow: &[u8] = match place.key {
@@ -141,26 +144,19 @@ impl Site {
     /// Whether the client of a request has this access.
     fn check(
         &self,
-        access: DatabaseAccess,
+        (need, database): (Need, Database),
         query: Option<&[u8]>,
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) -> Result<(), Refused> {
         let rights = self.rights_shown(exchange.request, query, context.now.unix_seconds);
-        may(access, &rights.map_err(Refused::Token)?)
+        let rights = rights.map_err(Refused::Token)?;
+        self.check_access(need, database, &rights).map_err(Refused::Access)
     }
 
     /// What the writer has made of the order of this request; `None` while it has not answered.
     fn executed(&mut self, context: &AnswerContext<'_, Message>) -> Awaited {
         self.store.as_mut().map_or(Awaited::Nothing, |store| store.awaited(context.id))
-    }
-}
-
-fn may(access: DatabaseAccess, rights: &Rights) -> Result<(), Refused> {
-    match (access, rights) {
-        (DatabaseAccess::Open, _) | (DatabaseAccess::Key, Rights::All) => Ok(()),
-        (DatabaseAccess::Key, _) => Err(Refused::NoKey),
-        (DatabaseAccess::None, _) => Err(Refused::Denied),
     }
 }
 
@@ -189,7 +185,7 @@ fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
     let text = format!("{{\"error\":{text}}}");
     let fields: &[u8] = match refused {
         Refused::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
-        Refused::NoKey => b"WWW-Authenticate: Bearer\r\n",
+        Refused::Access(NoAccess::NoKey | NoAccess::NoToken) => b"WWW-Authenticate: Bearer\r\n",
         Refused::Failure(_) => b"Retry-After: 1\r\n",
         _ => b"",
     };

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::access::Need;
+use crate::site::Need;
 
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

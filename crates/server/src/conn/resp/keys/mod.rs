@@ -4,7 +4,6 @@
 //! `request`, how its outcome is told in `reply`.
 
 mod about;
-mod access;
 mod awaited;
 mod dialog;
 mod known;
@@ -18,7 +17,6 @@ use runtime::service::{Context, Next};
 use store::{Database, Failure, Order, Step};
 use wire::resp::{Command, write_error, write_simple};
 
-use self::access::may;
 use self::awaited::Awaited;
 pub(super) use self::dialog::Dialog;
 use self::dialog::reply_behind;
@@ -55,9 +53,10 @@ pub(super) fn run(
         return say_error(session, context, text);
     }
     if let Some(need) = known.need
-        && let Err(text) = may(session, need, site)
+        && site.check_access(need, session.database, session.lease.rights()).is_err()
     {
         session.keys.spoil();
+        let text = "NOPERM this client may not do that in this database";
         return say_error(session, context, text);
     }
     match known.verb {
@@ -100,7 +99,7 @@ fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
     // The code by which clients of Redis know that writing fails and reading does not.
     let code = match failure {
         Failure::Full | Failure::DiskFull => "OOM",
-        Failure::TooManyReaders | Failure::TooMuch | Failure::Storage(_) => "ERR",
+        Failure::TooManyReaders | Failure::TooMuch | Failure::InUse | Failure::Storage(_) => "ERR",
     };
     write_error(out, &format!("{code} {failure}"));
 }

@@ -1,0 +1,67 @@
+//! The access of clients to the databases of the store.
+//!
+//! Owns the decision, for clients of every protocol. The rules are the configuration's, and a reload changes them for connections that stand.
+
+use channels::Rights;
+use config::DatabaseAccess;
+use store::Database;
+
+use super::state::Site;
+
+/// What a client wants to do in a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Read,
+    Write,
+    /// To write all databases.
+    WriteAll,
+}
+
+/// Why it may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoAccess {
+    /// It has shown nothing, and a token would do.
+    NoToken,
+    /// A key would do.
+    NoKey,
+    /// Nothing that it could show would do, or its token is for others.
+    Denied,
+}
+
+impl Site {
+    /// Whether a client with these rights may do this.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn check_access(
+        &self,
+        need: Need,
+        database: Database,
+        rights: &Rights,
+    ) -> Result<(), NoAccess> {
+        let number = usize::from(database.0);
+        match need {
+            Need::Read | Need::Write => self.check_one(need, number, rights),
+            Need::WriteAll => (0..self.data.database_accesses.len())
+                .try_for_each(|number| self.check_one(Need::Write, number, rights)),
+        }
+    }
+
+    fn check_one(&self, need: Need, number: usize, rights: &Rights) -> Result<(), NoAccess> {
+        let (read, write) = self.data.database_accesses.get(number).copied().unwrap_or_default();
+        let access = if need == Need::Read { read } else { write };
+        match (access, rights) {
+            (DatabaseAccess::Open, _)
+            | (DatabaseAccess::Key | DatabaseAccess::Token, Rights::All) => Ok(()),
+            (DatabaseAccess::Token, Rights::Token(pass)) => {
+                let names = self.store.as_ref().map(|store| store.store().databases());
+                let name = names.and_then(|names| names.get(number)).map_or("", String::as_str);
+                let may = if need == Need::Read { pass.reads(name) } else { pass.writes(name) };
+                if may { Ok(()) } else { Err(NoAccess::Denied) }
+            }
+            (DatabaseAccess::Token, Rights::Anybody) => Err(NoAccess::NoToken),
+            (DatabaseAccess::Key, _) => Err(NoAccess::NoKey),
+            (DatabaseAccess::None, _) => Err(NoAccess::Denied),
+        }
+    }
+}

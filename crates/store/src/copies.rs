@@ -1,0 +1,125 @@
+//! Copies of a store without the room that is free in it.
+//!
+//! Owns that a copy is whole or not there. It is made in a directory of its own, and takes its place by its name at last.
+
+#![expect(clippy::disallowed_types, reason = "files of a command, which has one descriptor table")]
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::path::{Path, PathBuf};
+
+use heed::{CompactionOption, Env, WithoutTls};
+use rustix::fs::{FlockOperation, fcntl_lock};
+
+use crate::failure::Failure;
+use crate::ffi::{self, MapOptions};
+use crate::versions::Versions;
+
+/// The names that LMDB gives its files.
+const DATA: &str = "data.mdb";
+const LOCK: &str = "lock.mdb";
+
+/// Where LMDB's lock file says which transaction was the last.
+const LAST_TRANSACTION: u64 = 8;
+
+/// A copy that has not its place yet; it goes when this does.
+struct Draft {
+    directory: PathBuf,
+}
+
+impl Draft {
+    /// Copies a store into a directory below another one.
+    fn of(map: &Env<WithoutTls>, versions: Versions, below: &Path) -> Result<Self, Failure> {
+        let draft = Self { directory: below.join("copy.part") };
+        // One that was begun and killed.
+        draft.remove();
+        DirBuilder::new().recursive(true).mode(0o700).create(&draft.directory)?;
+        // What is copied is not newer than what is then the last.
+        let copied = map.copy_to_path(draft.directory.join(DATA), CompactionOption::Enabled)?;
+        drop(copied);
+        let last = map.info().last_txn_id as u64;
+        let of_copy = ffi::open(&draft.directory, &MapOptions::default())?;
+        versions.of_copy(last).write(&of_copy)?;
+        of_copy.prepare_for_closing().wait();
+        Ok(draft)
+    }
+
+    /// Gives it its place in that directory; gives its bytes.
+    fn put(&self, directory: &Path) -> Result<u64, Failure> {
+        let (from, to) = (self.directory.join(DATA), directory.join(DATA));
+        let file = File::open(&from)?;
+        file.sync_all()?;
+        fs::rename(from, to)?;
+        File::open(directory)?.sync_all()?;
+        Ok(file.metadata()?.len())
+    }
+
+    fn remove(&self) {
+        for name in [DATA, LOCK] {
+            let _not_there = fs::remove_file(self.directory.join(name));
+        }
+        let _not_there = fs::remove_dir(&self.directory);
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Copies an open store as it is now into another directory; gives the bytes of the copy.
+pub(crate) fn copy(
+    map: &Env<WithoutTls>,
+    versions: Versions,
+    directory: &Path,
+) -> Result<u64, Failure> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let file = directory.join(DATA);
+    if file.exists() {
+        return Err(Failure::Storage(format!("`{}` is there already", file.display())));
+    }
+    Draft::of(map, versions, directory)?.put(directory)
+}
+
+/// Makes the file of a store that no program has open as small as it can be; gives its bytes before and after. A program that wants to open the store meanwhile
+/// waits.
+///
+/// # Errors
+/// When there is no store, it is open, or it cannot be copied. It is as it was then.
+pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
+    let before = match fs::metadata(directory.join(DATA)) {
+        Ok(found) => found.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let text = format!("there is no store in `{}`", directory.display());
+            return Err(Failure::Storage(text));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let lock = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(directory.join(LOCK))?;
+    // LMDB has a lock of the same kind for as long as a program has the store open.
+    match fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Err(Failure::InUse),
+        Err(error) => return Err(io::Error::from(error).into()),
+    }
+    let map = ffi::open_alone(directory, &MapOptions::default())?;
+    let versions = Versions::of(&map)?;
+    let draft = Draft::of(&map, versions, directory)?;
+    map.prepare_for_closing().wait();
+    let after = draft.put(directory)?;
+    // A program that waits for the lock takes what the lock file says for true.
+    let copied = ffi::open_alone(directory, &MapOptions::default())?;
+    let last = copied.info().last_txn_id as u64;
+    copied.prepare_for_closing().wait();
+    if lock.metadata()?.len() > LAST_TRANSACTION {
+        lock.write_all_at(&last.to_ne_bytes(), LAST_TRANSACTION)?;
+    }
+    Ok((before, after))
+}

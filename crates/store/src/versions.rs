@@ -1,0 +1,58 @@
+//! The versions of values: numbers of which none is used twice in the life of a store, its copies included.
+//!
+//! Owns how they are made. A transaction's number alone will not do, because the transactions of a copy are counted from 1 again.
+
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Env, WithoutTls};
+
+use crate::failure::Failure;
+
+/// Bits of a version that count the changes of a transaction.
+const CHANGE_BITS: u32 = 20;
+
+/// The tree with what is known of the store as a whole, and the key of the base in it.
+const TREE: &str = "store";
+const KEY: &[u8] = b"base";
+
+/// How a store makes versions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Versions {
+    /// Transactions before the first one of this file.
+    base: u64,
+}
+
+impl Versions {
+    /// Those of a store. One that was never copied has no base.
+    pub(crate) fn of(map: &Env<WithoutTls>) -> Result<Self, Failure> {
+        let base = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
+            let tree = opener.open_database::<Bytes, Bytes>(transaction, Some(TREE))?;
+            let stored = match &tree {
+                Some(tree) => tree.get(transaction, KEY)?,
+                None => None,
+            };
+            let base = stored.and_then(|bytes| bytes.first_chunk().copied());
+            Ok::<_, heed::Error>(CommitOrAbort::<(), _>::Abort(base.map(u64::from_be_bytes)))
+        })?;
+        Ok(Self { base: base.abort().flatten().unwrap_or(0) })
+    }
+
+    /// The version before the first of a transaction.
+    pub(crate) fn before(self, transaction: usize) -> u64 {
+        (self.base + transaction as u64) << CHANGE_BITS
+    }
+
+    /// Those of a copy: all are behind those of the store that had so many transactions.
+    pub(crate) fn of_copy(self, transactions: u64) -> Self {
+        Self { base: self.base + transactions }
+    }
+
+    /// Writes them into a store.
+    pub(crate) fn write(self, map: &Env<WithoutTls>) -> Result<(), Failure> {
+        map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
+            let tree = opener.create_database::<Bytes, Bytes>(transaction, Some(TREE))?;
+            tree.put(transaction, KEY, &self.base.to_be_bytes())?;
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
+        })?;
+        Ok(())
+    }
+}
