@@ -111,7 +111,14 @@ fn command(random: &mut Random) -> Vec<String> {
         26 => vec!["SETEX", key, time, value],
         27 => vec!["TTL", key],
         28 => vec!["PERSIST", key],
-        29 => vec!["EXPIRE", key, time, random.pick(&["NX", "XX", "GT", "LT", "zz"])],
+        29 if random.below(2) == 0 => {
+            vec!["EXPIRE", key, time, random.pick(&["NX", "XX", "zz"])]
+        }
+        // Times that are compared are the same for both.
+        29 => {
+            let time = random.pick(&["9999999999", "9999999990"]);
+            vec!["EXPIREAT", key, time, random.pick(&["GT", "LT"])]
+        }
         30 => vec![random.pick(&["EXPIRE", "PEXPIRE"]), key, time],
         31 => vec!["TYPE", key],
         32 => vec!["DBSIZE"],
@@ -153,11 +160,18 @@ fn exchange(stream: &mut (impl Read + Write), bytes: &[u8], random: &mut Random)
     String::from_utf8_lossy(&heard).into_owned()
 }
 
+/// A connection on which a small piece does not wait for the answer to another one.
+fn prompt(server: &Server) -> TcpStream {
+    let stream = connect(resp(server));
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
 /// So many parts of commands to both, of three connections in turn.
 fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
     let mut random = Random(seed);
     let mut theirs: Vec<UnixStream> = (0..3).map(|_| redis.connect()).collect();
-    let mut ours: Vec<TcpStream> = (0..3).map(|_| connect(resp(server))).collect();
+    let mut ours: Vec<TcpStream> = (0..3).map(|_| prompt(server)).collect();
     let flush = encoded(&["FLUSHALL".to_owned()]);
     exchange(&mut theirs[0], &flush, &mut random);
     exchange(&mut ours[0], &flush, &mut random);
@@ -166,6 +180,13 @@ fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
         let connection = random.below(3);
         let mut commands: Vec<Vec<String>> =
             (0..1 + random.below(12)).map(|_| command(&mut random)).collect();
+        // A key that was not there, was written and is gone again counts as touched in Redis, and as unchanged here.
+        let there = |words: Vec<String>| {
+            let keys = if words[0] == "WATCH" { words[1..].to_vec() } else { Vec::new() };
+            let set = |key: String| vec!["SETNX".to_owned(), key, "1".to_owned()];
+            keys.into_iter().map(set).chain([words]).collect::<Vec<_>>()
+        };
+        commands = commands.into_iter().flat_map(there).collect();
         for words in &mut commands {
             // Both refuse it, in other words: what Redis runs within a transaction here stays outside of it.
             let is_in = &mut in_transaction[connection];
@@ -184,6 +205,133 @@ fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
         let expected = exchange(&mut theirs[connection], &bytes, &mut random);
         let found = exchange(&mut ours[connection], &bytes, &mut random);
         assert_eq!(found, expected, "seed {seed}, part {part}, to {commands:?}");
+        // Both list keys, in an order of their own.
+        let pattern = random.pick(&["*", "key:*", "?", "[a-b]", "k*:2", "\\u{e9}", "nothing"]);
+        let count = 1 + random.below(4);
+        let expected = listed(&mut theirs[connection], pattern, count);
+        let found = listed(&mut ours[connection], pattern, count);
+        assert_eq!(found, expected, "seed {seed}, part {part}, {pattern} behind {commands:?}");
+    }
+}
+
+/// The keys that fit, by `KEYS` and by `SCAN` to its end.
+fn listed(
+    stream: &mut (impl Read + Write),
+    pattern: &str,
+    count: usize,
+) -> (Vec<String>, Vec<String>) {
+    let mut ask = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        // How often depends on the order, so it has numbers of its own.
+        let heard = exchange(stream, &encoded(&words), &mut Random(1));
+        let lines: Vec<String> = heard.split("\r\n").map(str::to_owned).collect();
+        // Without the mark and the line behind it.
+        lines[..lines.len() - 3].to_vec()
+    };
+    // A head, then two lines for each key.
+    let keys_of = |lines: &[String]| -> Vec<String> {
+        lines[1..].chunks(2).map(|key| key[1].clone()).collect()
+    };
+    let mut keys = keys_of(&ask(&["KEYS", pattern]));
+    let (mut scanned, mut cursor) = (Vec::new(), "0".to_owned());
+    loop {
+        let lines = ask(&["SCAN", &cursor, "MATCH", pattern, "COUNT", &count.to_string()]);
+        scanned.extend(keys_of(&lines[3..]));
+        cursor.clone_from(&lines[2]);
+        if cursor == "0" {
+            break;
+        }
+    }
+    keys.sort_unstable();
+    scanned.sort_unstable();
+    scanned.dedup();
+    (keys, scanned)
+}
+
+/// A command of a client that listens, or publishes.
+fn about_channels(random: &mut Random) -> Vec<String> {
+    let channels = ["a", "b", "news:1", "\u{e9}"];
+    let patterns = ["?*", "news:*", "?", "[ab]"];
+    let (name, other) = (random.pick(&channels), random.pick(&channels));
+    let (glob, more) = (random.pick(&patterns), random.pick(&patterns));
+    let words: Vec<&str> = match random.below(12) {
+        0..=2 => vec!["SUBSCRIBE", name, other],
+        3 => vec!["PSUBSCRIBE", glob],
+        4 => vec!["PSUBSCRIBE", glob, more],
+        5 => vec!["UNSUBSCRIBE", name],
+        6 => vec!["PUNSUBSCRIBE", glob],
+        7 => vec!["UNSUBSCRIBE", name, other, name],
+        8 => vec!["GET", name],
+        9 => vec!["PING"],
+        _ => vec!["SUBSCRIBE", name],
+    };
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// Sends commands and reads up to the answer of a ping behind them, which a client that listens may send as well.
+fn listen(stream: &mut (impl Read + Write), commands: &[u8]) -> String {
+    stream.write_all(&[commands, b"PING the-mark\r\n"].concat()).unwrap();
+    let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
+    while !heard.ends_with(b"the-mark\r\n") {
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "it ended behind {:?}", String::from_utf8_lossy(&heard));
+        heard.extend_from_slice(&piece[..count]);
+    }
+    String::from_utf8_lossy(&heard).into_owned()
+}
+
+/// Replies, where those of several patterns to one message have no order of their own.
+fn in_order(heard: &str) -> Vec<String> {
+    const PATTERN: &str = "*4\r\n$8\r\npmessage\r\n";
+    let mut replies: Vec<String> =
+        heard.split_inclusive("\r\n").fold(Vec::new(), |mut replies: Vec<String>, line| {
+            match replies.last_mut() {
+                Some(last) if !line.starts_with(['*', '-']) => last.push_str(line),
+                _ => replies.push(line.to_owned()),
+            }
+            replies
+        });
+    for run in
+        replies.chunk_by_mut(|one, next| [one, next].iter().all(|of| of.starts_with(PATTERN)))
+    {
+        run.sort_unstable();
+    }
+    replies
+}
+
+#[test]
+fn subscriptions_are_answered_as_by_redis() {
+    if !has("redis-server", "subscriptions_are_answered_as_by_redis") {
+        return;
+    }
+    let (redis, server) = (Redis::start(), ours(&["--schedulers=1"]));
+    for seed in 1..=10 {
+        let mut random = Random(seed);
+        let mut theirs: Vec<UnixStream> = (0..3).map(|_| redis.connect()).collect();
+        let mut ours: Vec<TcpStream> = (0..3).map(|_| prompt(&server)).collect();
+        for part in 0..60 {
+            // The third one publishes, and never listens.
+            let connection = random.below(3);
+            let commands: Vec<Vec<String>> = match connection {
+                2 => {
+                    let name = random.pick(&["a", "b", "news:1", "\u{e9}", "none"]);
+                    let count = ["PUBSUB", "NUMSUB", name, "a"].map(str::to_owned).to_vec();
+                    vec![["PUBLISH", name, "text"].map(str::to_owned).to_vec(), count]
+                }
+                _ => (0..1 + random.below(4)).map(|_| about_channels(&mut random)).collect(),
+            };
+            let bytes: Vec<u8> = commands.iter().flat_map(|words| encoded(words)).collect();
+            let expected = in_order(&listen(&mut theirs[connection], &bytes));
+            let found = in_order(&listen(&mut ours[connection], &bytes));
+            assert_eq!(found, expected, "seed {seed}, part {part}, to {commands:?}");
+        }
+        drop((theirs, ours));
+        until("subscriptions that have ended", || {
+            let mut third = (redis.connect(), connect(resp(&server)));
+            let ask = b"PUBSUB NUMPAT\r\nPUBSUB CHANNELS\r\n";
+            let told = (listen(&mut third.0, ask), listen(&mut third.1, ask));
+            (told.0.starts_with(":0\r\n*0\r\n") && told.1.starts_with(":0\r\n*0\r\n")).then_some(())
+        });
     }
 }
 
@@ -195,7 +343,7 @@ fn random_commands_are_answered_as_by_redis() {
     let redis = Redis::start();
     for schedulers in ["--schedulers=1", "--schedulers=2"] {
         let server = ours(&[schedulers]);
-        for seed in 1..=20 {
+        for seed in 1..=60 {
             compare(60, seed, &redis, &server);
         }
     }
