@@ -1,5 +1,5 @@
 //! Goal: whatever pages do, others are answered, the control socket answers, and the server ends when it is told to. Method: the built
-//! binary on one scheduler, random programs that pages run, beside them a page and a file that are asked for again and again.
+//! binary on one scheduler, random programs that pages run, beside them a page, a file and keys of the store that are asked for again and again.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -7,10 +7,13 @@
 mod hostile;
 mod server;
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use server::channel::{connect, resp, say};
 use server::client::{Client, head, read, text};
 use server::forms::{TYPE, part, until_swept, uploads};
 use server::{Plan, Server};
@@ -32,8 +35,11 @@ if f then f(request, response, 'http://' .. (request.headers['x-self'] or '') ..
 fn plan() -> Plan {
     // Small bounds are met soon.
     let config = "drain_deadline = \"2s\"\n[pages]\ncpu_budget = \"60ms\"\ndeadline = \"2s\"\nmemory = \"16 MiB\"\n\
-        process_memory = \"8 MiB\"\nuploads = \"up\"\n[limits]\nconnections = 400\n";
+        process_memory = \"8 MiB\"\nuploads = \"up\"\n[limits]\nconnections = 400\n\
+        [store]\nsize = \"8 MiB\"\nsync = \"none\"\n";
     let plan = Plan::new();
+    let store = format!("--store={}", plan.directory.join("store").display());
+    let plan = plan.argument(&store).argument("--listen-resp=127.0.0.1:0");
     std::fs::create_dir(plan.directory.join("up")).unwrap();
     plan.argument("--schedulers=1")
         .config(config)
@@ -93,6 +99,17 @@ fn form_with(program: &str) -> String {
         + "--B--"
 }
 
+/// A client of Redis asks for what does no harm; the store may be full.
+fn ask_store(client: &mut TcpStream, server: &Server) {
+    let commands = b"GET other\r\nINCR count\r\nECHO end\r\n";
+    if client.write_all(commands).is_err() {
+        *client = connect(resp(server));
+        client.write_all(commands).unwrap();
+    }
+    let heard = say(client, b"", b"end\r\n");
+    assert!(heard.starts_with(b"$-1\r\n"), "{}", String::from_utf8_lossy(&heard));
+}
+
 /// Asks for what does no harm.
 fn ask(client: &mut Client, server: &Server) {
     for (path, expected) in [("/hello", "hello 2"), ("/file.txt", "file")] {
@@ -121,10 +138,11 @@ fn whatever_pages_do_others_are_answered() {
         let runners: Vec<_> = (0..CLIENTS)
             .map(|_| scope.spawn(|| run_programs(&server, &next, first + count)))
             .collect();
-        let mut client = server.client();
+        let (mut client, mut redis) = (server.client(), connect(resp(&server)));
         let mut asked = 0;
         while !runners.iter().all(thread::ScopedJoinHandle::is_finished) {
             ask(&mut client, &server);
+            ask_store(&mut redis, &server);
             asked += 1;
             if asked % 50 == 0 {
                 assert_eq!(

@@ -8,7 +8,6 @@ mod server;
 
 use std::io::Read;
 use std::path::Path;
-use std::process::Command;
 
 use conformance::Response;
 use server::Server;
@@ -16,6 +15,7 @@ use server::client::{field, text};
 use server::forms::{
     TYPE, answer, configured, head_of, kept, part, plan, post, until_swept, uploads,
 };
+use server::mounted::Mounted;
 use server::patience::until;
 
 /// Bytes of a gibibyte.
@@ -44,12 +44,8 @@ fn a_full_disk_is_answered_507() {
 fn a_disk_without_room_is_answered_507() {
     let server = plan();
     let up = server.directory.join("up");
-    let Some(_mounted) = Mounted::small(&up) else {
-        println!(
-            "SKIPPED a_disk_without_room_is_answered_507: only root can mount a small file system"
-        );
-        return;
-    };
+    let test = "a_disk_without_room_is_answered_507";
+    let Some(_mounted) = Mounted::small(&up, "1m", test) else { return };
     let server = server.start();
     let form = |size: usize| part("name=file; filename=a", &"x".repeat(size)) + "--B--";
     let mut client = server.client();
@@ -63,23 +59,6 @@ fn a_disk_without_room_is_answered_507() {
     assert!(told.contains("/save: the upload is refused: no room is left"), "{told}");
     let saved = post(&server, "/save?name=b", TYPE, &form(500_000));
     assert_eq!((saved.status, kept(&up)), (200, vec!["b".to_owned()]), "it goes on");
-}
-
-/// A file system of a mebibyte, gone with the test.
-struct Mounted<'a>(&'a Path);
-
-impl<'a> Mounted<'a> {
-    fn small(place: &'a Path) -> Option<Self> {
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=1m,mode=0777", "tmpfs"]).arg(place);
-        mount.output().is_ok_and(|output| output.status.success()).then_some(Self(place))
-    }
-}
-
-impl Drop for Mounted<'_> {
-    fn drop(&mut self) {
-        let _unmounted = Command::new("umount").arg("--lazy").arg(self.0).status();
-    }
 }
 
 #[test]

@@ -6,10 +6,9 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Instant;
 
 use ::store::{Kind, LoadFailure, Row, Settings, Store as Opened, Value};
 use clap::Args;
@@ -17,6 +16,7 @@ use serde_json::Map;
 use server::record_json::of_json;
 
 use super::commands::Commands;
+use super::progress::Progress;
 use super::{Form, failed, number_of, open};
 use crate::Failure;
 
@@ -40,9 +40,6 @@ pub(super) struct Import {
     value: Option<String>,
 }
 
-/// Rows between two looks at the clock.
-const ROWS_PER_LOOK: u64 = 16_384;
-
 pub(super) fn run(import: &Import) -> Result<(), Failure> {
     let form = form_of(import)?;
     let told = |error: io::Error| Failure::Failed(format!("{}: {error}", import.file.display()));
@@ -63,7 +60,7 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
     let (store, databases) = open(&import.directory, Some(&import.database))?;
     let database = number_of(&import.database, &databases)?;
     let mut progress = Progress::new(size);
-    let read = Counted { source, bytes: Rc::clone(&progress.bytes) };
+    let read = Counted { source, bytes: progress.bytes() };
     let rows = match form {
         Form::Csv => separated(read, b',', import)?,
         Form::Tsv => separated(read, b'\t', import)?,
@@ -71,6 +68,7 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
         Form::Resp => Box::new(Commands::of(read)),
     };
     let loaded = store.writer().load(database, rows.inspect(|_| progress.note()));
+    progress.end();
     let count = loaded.map_err(|failure| match failure {
         LoadFailure::Store(failure) => failed(&import.directory, &failure),
         LoadFailure::Row(number, misuse) => Failure::Failed(format!(
@@ -81,7 +79,6 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
             Failure::Failed(format!("{}: {text}; nothing was imported", import.file.display()))
         }
     })?;
-    progress.end();
     println!("{count} rows are in database {} of {}", import.database, import.directory.display());
     Ok(())
 }
@@ -178,44 +175,5 @@ impl Read for Counted {
         let count = self.source.read(buffer)?;
         self.bytes.set(self.bytes.get() + count as u64);
         Ok(count)
-    }
-}
-
-/// A line on a terminal: how many rows, how fast, and how long it still takes.
-struct Progress {
-    is_shown: bool,
-    started: Instant,
-    rows: u64,
-    bytes: Rc<Cell<u64>>,
-    size: Option<u64>,
-}
-
-impl Progress {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a command's progress is measured by its own clock"
-    )]
-    fn new(size: Option<u64>) -> Self {
-        let (is_shown, started) = (io::stderr().is_terminal(), Instant::now());
-        Self { is_shown, started, rows: 0, bytes: Rc::default(), size }
-    }
-
-    fn note(&mut self) {
-        self.rows += 1;
-        if self.is_shown && self.rows.is_multiple_of(ROWS_PER_LOOK) {
-            let seconds = self.started.elapsed().as_secs_f64().max(0.001);
-            let rate = self.rows as f64 / seconds;
-            let left = self.size.filter(|_| self.bytes.get() > 0).map_or(String::new(), |size| {
-                let whole = seconds * size as f64 / self.bytes.get() as f64;
-                format!(", {:.0} s left", (whole - seconds).max(0.0))
-            });
-            eprint!("\r{} rows, {rate:.0} rows/s{left}  ", self.rows);
-        }
-    }
-
-    fn end(&self) {
-        if self.is_shown && self.rows >= ROWS_PER_LOOK {
-            eprintln!();
-        }
     }
 }

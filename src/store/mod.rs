@@ -6,6 +6,7 @@
 mod commands;
 mod export;
 mod import;
+mod progress;
 mod sample;
 
 use std::path::{Path, PathBuf};

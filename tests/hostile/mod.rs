@@ -18,6 +18,9 @@ impl Dice {
     }
 }
 
+/// Kinds of statements without others within.
+const SIMPLE: u64 = 39;
+
 /// Blocks within each other.
 const DEPTH_MAX: u32 = 4;
 
@@ -48,20 +51,26 @@ fn block(dice: &mut Dice, text: &mut String, depth: u32, place: Place) {
 
 fn statement(dice: &mut Dice, text: &mut String, depth: u32, place: Place) {
     let count = dice.one_of(&["3", "40", "900", "20000", "1e9"]);
-    let kind = if depth >= DEPTH_MAX { dice.below(34) } else { dice.below(46) };
-    if kind < 34 {
+    let kind = dice.below(if depth >= DEPTH_MAX { SIMPLE } else { SIMPLE + 14 });
+    if kind < SIMPLE {
         let simple = simple(dice, kind, count, place);
         text.push_str(&simple);
         text.push('\n');
         return;
     }
-    let (before, inner_place, after) = match kind {
-        34..=36 => (format!("for i = 1, {count} do n = i"), place, "end"),
-        37..=40 => ("names[#names + 1] = spawn(function()".to_owned(), Place::Process, "end)"),
-        41 => ("pcall(function()".to_owned(), place, "end)"),
-        42 => ("co = coroutine.wrap(function()".to_owned(), place, "coroutine.yield(1) end) co()"),
-        43 => ("f = function(a)".to_owned(), place, "end pcall(f, n)"),
-        44 => ("while n do".to_owned(), place, "end"),
+    let (before, inner_place, after) = match kind - SIMPLE {
+        0..=2 => (format!("for i = 1, {count} do n = i"), place, "end"),
+        3..=6 => ("names[#names + 1] = spawn(function()".to_owned(), Place::Process, "end)"),
+        7 => ("pcall(function()".to_owned(), place, "end)"),
+        8 => ("co = coroutine.wrap(function()".to_owned(), place, "coroutine.yield(1) end) co()"),
+        9 => ("f = function(a)".to_owned(), place, "end pcall(f, n)"),
+        10 => ("while n do".to_owned(), place, "end"),
+        11 => (
+            "pcall(store.update, 'k' .. tostring(n), function(old)".to_owned(),
+            place,
+            "return (old or '') .. 'x' end)",
+        ),
+        12 => ("pcall(store.transaction, function(tr)".to_owned(), place, "tr:put('k1', s) end)"),
         _ => (
             "table.sort(t, function(a, b)".to_owned(),
             place,
@@ -136,8 +145,42 @@ fn simple(dice: &mut Dice, kind: u64, count: &str, place: Place) -> String {
             )
         }
         32 => "pcall(function() t = request.files end)".to_owned(),
+        33..=37 => of_store_and_channels(dice, kind, count),
         _ => dice
             .one_of(&["return", "local x = s + 1", "t = nil t = {}", "exit()", "n = n and nil"])
+            .to_owned(),
+    }
+}
+
+/// What uses the store or channels.
+fn of_store_and_channels(dice: &mut Dice, kind: u64, count: &str) -> String {
+    match kind {
+        33 => format!("pcall(function() for i = 1, {count} do store.put('k' .. i, s) end end)"),
+        34 => dice
+            .one_of(&[
+                "pcall(store.put, 'k1', t, { expires_in = 1 })",
+                "pcall(function() s = store.get('k1') or s end)",
+                "pcall(function() for k, v in store.scan('') do t[k] = v end end)",
+                "pcall(function() for k in store.scan('k') do store.delete(k) end end)",
+                "pcall(function() n = store.add('n', 1) end)",
+                "store.put('n', s)",
+            ])
+            .to_owned(),
+        35 => dice
+            .one_of(&[
+                "pcall(function() local w = store.watch('k') while w:receive(0.01) do end end)",
+                "pcall(function() for i = 1, 900 do t[i] = store.watch('k') end end)",
+                "pcall(function() for k, v in store.watch('k') do t[k] = v end end)",
+                "pcall(store.transaction, function(tr) for i = 1, 900 do tr:put('k' .. i, tr:get('k1') or s) end end)",
+                "pcall(store.update, 'k1', function() sleep(0.05) return s end)",
+            ])
+            .to_owned(),
+        36 => format!("pcall(function() for i = 1, {count} do channel.publish('c', s) end end)"),
+        _ => dice
+            .one_of(&[
+                "pcall(function() local c = channel.subscribe('c') while true do t[#t + 1] = c:receive(1) end end)",
+                "pcall(function() for i = 1, 900 do t[i] = channel.subscribe('c' .. i) end end)",
+            ])
             .to_owned(),
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod client;
 pub(crate) mod directory;
 pub(crate) mod document;
 pub(crate) mod forms;
+pub(crate) mod mounted;
 pub(crate) mod other;
 pub(crate) mod patience;
 

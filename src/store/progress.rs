@@ -1,0 +1,90 @@
+//! How far an import is, as a line on a terminal that is written over.
+//!
+//! Owns the line. Prints nothing where the error output is no terminal.
+
+use std::cell::Cell;
+use std::io::{self, IsTerminal};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Rows between two looks at the clock.
+const ROWS_PER_LOOK: u64 = 10_000;
+
+/// Characters of the bar.
+const WIDTH: usize = 24;
+
+/// The progress of an import.
+pub(super) struct Progress {
+    is_shown: bool,
+    started: Instant,
+    rows: u64,
+    /// Bytes that were read.
+    bytes: Rc<Cell<u64>>,
+    /// Bytes that there are, if that is known.
+    size: Option<u64>,
+}
+
+impl Progress {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a command's progress is measured by its own clock"
+    )]
+    pub(super) fn new(size: Option<u64>) -> Self {
+        let (is_shown, started) = (io::stderr().is_terminal(), Instant::now());
+        Self { is_shown, started, rows: 0, bytes: Rc::default(), size }
+    }
+
+    /// The count of bytes, for the one that reads them.
+    pub(super) fn bytes(&self) -> Rc<Cell<u64>> {
+        Rc::clone(&self.bytes)
+    }
+
+    /// A row was read.
+    pub(super) fn note(&mut self) {
+        self.rows += 1;
+        if self.is_shown && self.rows.is_multiple_of(ROWS_PER_LOOK) {
+            let seconds = self.started.elapsed().as_secs_f64();
+            let share = self.size.map(|size| self.bytes.get() as f64 / size.max(1) as f64);
+            eprint!("\r{}", line(self.rows, seconds, share));
+        }
+    }
+
+    /// What is printed next begins a line.
+    pub(super) fn end(&self) {
+        if self.is_shown && self.rows >= ROWS_PER_LOOK {
+            eprintln!();
+        }
+    }
+}
+
+/// `[######            ]  25 %, 250000 rows, 125000 rows/s, 6 s left`; without the bar where nobody knows how many bytes there are.
+fn line(rows: u64, seconds: f64, share: Option<f64>) -> String {
+    let rate = rows as f64 / seconds.max(0.001);
+    let Some(share) = share.map(|share| share.clamp(0.0, 1.0)).filter(|share| *share > 0.0) else {
+        return format!("{rows} rows, {rate:.0} rows/s  ");
+    };
+    let full = (share * WIDTH as f64) as usize;
+    let bar = format!("{}{}", "#".repeat(full), " ".repeat(WIDTH - full));
+    let left = seconds / share - seconds;
+    format!("[{bar}] {:3.0} %, {rows} rows, {rate:.0} rows/s, {left:.0} s left  ", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_how_far_how_fast_and_how_long() {
+        assert_eq!(
+            line(250_000, 2.0, Some(0.25)),
+            "[######                  ]  25 %, 250000 rows, 125000 rows/s, 6 s left  "
+        );
+        // A file that grows while it is read.
+        assert_eq!(
+            line(10, 1.0, Some(1.5)),
+            "[########################] 100 %, 10 rows, 10 rows/s, 0 s left  "
+        );
+        assert_eq!(line(10_000, 0.0, None), "10000 rows, 10000000 rows/s  ");
+        assert_eq!(line(10_000, 1.0, Some(0.0)), "10000 rows, 10000 rows/s  ");
+    }
+}

@@ -1,0 +1,72 @@
+//! Goal: a disk without room fails writes, with the reason, and nothing else; the file of a store grows while it is used. Method: a small file
+//! system in memory, where the test may make one.
+#![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod server;
+
+use std::net::TcpStream;
+
+use server::channel::{connect, resp, say};
+use server::mounted::Mounted;
+use server::patience::until;
+use server::{Plan, Server};
+
+fn start(store: &std::path::Path, config: &str) -> Server {
+    let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
+    plan.argument(&format!("--store={}", store.display())).config(config).start()
+}
+
+/// Sends a line and gives its reply.
+fn ask(client: &mut TcpStream, line: &str) -> String {
+    let heard = say(client, format!("{line}\r\nECHO end\r\n").as_bytes(), b"end\r\n");
+    let text = String::from_utf8_lossy(&heard).into_owned();
+    text.strip_suffix("$3\r\nend\r\n").unwrap().to_owned()
+}
+
+#[test]
+fn a_full_disk_fails_writes_and_nothing_else() {
+    let test = "a_full_disk_fails_writes_and_nothing_else";
+    let place = server::directory::Directory::new();
+    let Some(_mounted) = Mounted::small(place.path(), "8m", test) else { return };
+    let store = place.path().join("store");
+    for sync in ["commit", "none"] {
+        let mut server = start(&store, &format!("[store]\nsync = \"{sync}\"\n"));
+        let mut client = connect(resp(&server));
+        let filler = place.path().join("filler");
+        std::fs::write(&filler, vec![0; 5 << 20]).unwrap();
+        let value = "x".repeat(3_000);
+        let mut written = 0;
+        let refusal = loop {
+            let reply = ask(&mut client, &format!("SET {sync}:{written} {value}"));
+            if reply != "+OK\r\n" {
+                break reply;
+            }
+            written += 1;
+            assert!(written < 5_000);
+        };
+        assert_eq!(refusal, "-OOM the disk is full\r\n", "after {written}");
+        assert!(written > 100);
+        // What was answered is there, for all; also by HTTP and after a kill.
+        for number in [0, written / 2, written - 1] {
+            assert!(ask(&mut client, &format!("GET {sync}:{number}")).starts_with("$3000\r\n"));
+        }
+        server = server.kill_and_restart();
+        client = connect(resp(&server));
+        let count = ask(&mut client, "DBSIZE");
+        assert!(ask(&mut client, &format!("GET {sync}:{}", written - 1)).starts_with("$3000\r\n"));
+        // There is room again: without a restart writes go on.
+        std::fs::remove_file(&filler).unwrap();
+        until("a write", || {
+            (ask(&mut client, &format!("SET {sync}:more {value}")) == "+OK\r\n").then_some(())
+        });
+        let more = ask(&mut client, "DBSIZE");
+        let number = |text: &str| text.trim_start_matches(':').trim().parse::<u64>().unwrap();
+        assert_eq!(number(&more), number(&count) + 1);
+        assert_eq!(ask(&mut client, "FLUSHALL"), "+OK\r\n");
+        server.signal("TERM");
+        assert!(server.wait().success());
+        std::fs::remove_dir_all(&store).unwrap();
+    }
+}
