@@ -2,7 +2,8 @@
 //!
 //! An HTTP service is a function ([`http::serve`]; see `examples/hello.rs` and `examples/json.rs`). Any other
 //! protocol is a [`service::Service`] with its own process states ([`launch`]; see `examples/echo.rs` and `examples/chat.rs`).
-//! [`channels`] gives a service subscribers, histories and one order on all schedulers (`examples/board.rs`).
+//! [`channels`] gives a service subscribers, histories and one order on all schedulers (`examples/board.rs`). [`store`] keeps keys and values:
+//! each scheduler reads with a [`store::TurnStore`], one thread writes with a [`store::Writer`].
 //! Nothing is shared between schedulers, so neither needs a lock.
 
 pub use channels;
@@ -10,6 +11,7 @@ pub use http;
 pub use runtime::{
     clock, fan, limits, mailbox, output, post, scheduler, service, slots, stats, transport,
 };
+pub use store;
 
 pub mod launch {
     //! Launching a service on schedulers of its own.
