@@ -9,6 +9,7 @@ use server::limits::SCHEDULERS_MAX;
 use crate::bench::flags::Bench;
 use crate::ctl::{self, Ctl};
 use crate::store::{self, Store};
+use crate::tune::{self, Tune};
 
 /// An application server that takes one Linux machine to its network limit and shows what stands in the way.
 #[derive(Debug, Parser)]
@@ -34,6 +35,9 @@ pub(crate) enum Verb {
     /// Work on a store: fill it, read it, copy it. A server may have it open.
     #[command(after_help = store::EXAMPLES)]
     Store(Store),
+    /// Say what this host costs a server, and what would mend it.
+    #[command(after_help = tune::EXAMPLES)]
+    Tune(Tune),
 }
 
 const SERVE_EXAMPLES: &str = "Examples:

@@ -7,6 +7,7 @@ mod ctl;
 mod flags;
 mod serve;
 mod store;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Verb::Ctl(ctl) => ctl::run(&ctl),
         Verb::Bench(bench) => bench::run(&bench),
         Verb::Store(store) => store::run(&store),
+        Verb::Tune(tune) => tune::run(&tune),
     };
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,

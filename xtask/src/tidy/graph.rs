@@ -37,6 +37,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-wire", Use::Always),
     // `velodrome store` works on a store without a server.
     ("velodrome", "velodrome-store", Use::Always),
+    // `velodrome tune` prints what it costs.
+    ("velodrome", "velodrome-tune", Use::Always),
     // Clients of Redis read and write the store.
     ("velodrome-server", "velodrome-store", Use::Always),
     // The library: services written by others.

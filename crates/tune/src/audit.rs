@@ -1,0 +1,71 @@
+//! An audit: all checks on one host, in the order of what their mends are worth.
+
+use crate::check::{Check, Load};
+use crate::checks::ALL;
+use crate::finding::{Evidence, Finding};
+use crate::host::Host;
+
+/// What a check has found.
+#[derive(Debug)]
+pub struct Audited {
+    /// The check.
+    pub check: &'static Check,
+    /// What it found.
+    pub finding: Finding,
+}
+
+impl Audited {
+    /// Percent that the mend may be worth here.
+    #[must_use]
+    pub fn worth(&self, load: Load) -> f64 {
+        match &self.finding {
+            Finding::Costs(_, _, share) => share * self.check.gain.for_load(load),
+            Finding::Good(_) | Finding::NotHere(_) | Finding::Unknown(_) => 0.0,
+        }
+    }
+
+    /// What is seen goes before what is only set so, and then what is worth more.
+    fn rank(&self, load: Load) -> (u8, f64) {
+        match &self.finding {
+            Finding::Costs(Evidence::Seen, ..) => (0, -self.worth(load)),
+            Finding::Costs(Evidence::Set, ..) => (1, -self.worth(load)),
+            Finding::Unknown(_) => (2, 0.0),
+            Finding::Good(_) => (3, 0.0),
+            Finding::NotHere(_) => (4, 0.0),
+        }
+    }
+}
+
+/// What was found on a host.
+#[derive(Debug)]
+pub struct Report {
+    /// For which load.
+    pub load: Load,
+    /// The kernel, the CPUs and the time between the looks, in words.
+    pub host: String,
+    /// All checks; what costs most first.
+    pub findings: Vec<Audited>,
+}
+
+/// Looks at a host with all checks.
+#[must_use]
+pub fn audit(host: &Host, load: Load) -> Report {
+    let audited = |check: &'static Check| Audited { check, finding: (check.judge)(host) };
+    let mut findings: Vec<Audited> =
+        ALL.iter().flat_map(|checks| checks.iter()).map(audited).collect();
+    // What is worth nothing for this load costs nothing.
+    for audited in &mut findings {
+        if let Finding::Costs(Evidence::Set, text, _) = &audited.finding
+            && audited.check.gain.for_load(load) == 0.0
+        {
+            audited.finding = Finding::Good(format!("{text}; it is nothing to this load"));
+        }
+    }
+    findings.sort_by(|one, other| {
+        one.rank(load).partial_cmp(&other.rank(load)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let release =
+        host.text("/proc/sys/kernel/osrelease").unwrap_or_else(|| "an unknown release".to_owned());
+    let host = format!("Linux {release}, {} CPUs, counters {}", host.now.cpus.len(), host.span());
+    Report { load, host, findings }
+}

@@ -1,0 +1,218 @@
+//! CPUs: protections, clocks, frequencies.
+
+use crate::check::{Check, Gain, Risk};
+use crate::files::Look;
+use crate::finding::Finding;
+use crate::host::Host;
+use crate::processes::Process;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "cpu.mitigations",
+        title: "protections against speculation",
+        gain: Gain::of(28.0, 20.0, 5.0, 5.0),
+        expected: "28 % on a Xeon of 2020 (v2 15 to 20, page tables 6, buffers 6, v1 1 to 2); less where the CPU protects itself",
+        risk: Risk::Reboot,
+        lost: "protection: other programs and guests of the machine may read its memory. Only for a machine with nothing on it but the server",
+        why: "Each system call and interrupt pays for them, so no single place of a profile grows: all kernel frames do.",
+        mend: "Kernel parameters: from Linux 6.17 on `mitigations=auto,no_user_kernel,no_user_user` where no untrusted code runs; before, `mitigations=off`. \
+               Debian: /etc/default/grub and `update-grub`; Fedora: `grubby --update-kernel=ALL --args=…`.",
+        source: "talawah.io, step 2; docs.kernel.org, attack_vector_controls",
+        judge: mitigations,
+    },
+    Check {
+        id: "cpu.audit",
+        title: "auditing of system calls",
+        gain: Gain::of(8.0, 5.0, 0.0, 0.0),
+        expected: "a part of 11 %; a system call took 60 instead of 40 ns on one laptop",
+        risk: Risk::Security,
+        lost: "the audit trail",
+        why: "With auditd and no rule against it each system call takes the slow way in and out.",
+        mend: "`auditctl -a never,task`, then start the server anew: the rule holds for programs that begin later.",
+        source: "talawah.io, step 3",
+        judge: auditing,
+    },
+    Check {
+        id: "cpu.clocksource",
+        title: "what time is read from",
+        gain: Gain::of(10.0, 15.0, 0.0, 0.0),
+        expected: "reading the clock takes a system call instead of some nanoseconds, 77 % slower",
+        risk: Risk::Host,
+        lost: "a clock that is right where the time stamp counter is not stable",
+        why: "Programs read the time without a system call from `tsc`, `kvm-clock` and `hyperv_clocksource_tsc_page`. From `xen`, `hpet` and `acpi_pm` they cannot, and a \
+              server reads it for each request.",
+        mend: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, where `available_clocksource` has it.",
+        source: "heap.io, clocksource on AWS",
+        judge: clocksource,
+    },
+    Check {
+        id: "cpu.governor",
+        title: "the policy of CPU frequencies",
+        gain: Gain::of(8.0, 12.0, 0.0, 0.0),
+        expected: "not measured for HTTP; latency at low load gains most",
+        risk: Risk::Reversible,
+        lost: "power",
+        why: "With `powersave` or `ondemand` a CPU that was idle begins slowly.",
+        mend: "echo performance > /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+        source: "tuned, throughput-performance",
+        judge: governor,
+    },
+    Check {
+        id: "cpu.idle",
+        title: "deep sleep of idle CPUs",
+        gain: Gain::of(0.0, 15.0, 0.0, 0.0),
+        expected: "85 to 890 microseconds to wake from the deepest states of one laptop",
+        risk: Risk::Reversible,
+        lost: "power, and the highest frequencies of the other CPUs",
+        why: "A CPU that sleeps deeply takes long to wake: the first request behind a pause is slow, and so are all at low load.",
+        mend: "Hold /dev/cpu_dma_latency open with a 0 in it, or echo 1 > /sys/devices/system/cpu/cpu*/cpuidle/state*/disable for the deep ones.",
+        source: "hasura.io, power management and web servers; tuned, latency-performance",
+        judge: idle,
+    },
+    Check {
+        id: "cpu.numa",
+        title: "moving of memory between nodes",
+        gain: Gain::of(3.0, 5.0, 0.0, 0.0),
+        expected: "the page faults of the scan",
+        risk: Risk::Host,
+        lost: "memory that follows its program to another node",
+        why: "With several nodes the kernel unmaps memory again and again to see who uses it. A server whose workers are bound to CPUs gains nothing by that.",
+        mend: "sysctl kernel.numa_balancing=0",
+        source: "tuned, network-latency; Netflix 2017",
+        judge: numa,
+    },
+    Check {
+        id: "cpu.noise",
+        title: "what interrupts CPUs for itself",
+        gain: Gain::of(0.5, 3.0, 0.0, 0.0),
+        expected: "little, in the slowest answers",
+        risk: Risk::Host,
+        lost: "the watchdog that finds CPUs which hang",
+        why: "The watchdog takes a performance counter and interrupts each CPU; statistics of memory are gathered each second on each of them.",
+        mend: "sysctl kernel.nmi_watchdog=0 vm.stat_interval=10",
+        source: "tuned, network-latency",
+        judge: noise,
+    },
+];
+
+fn mitigations(host: &Host) -> Finding {
+    const PLACE: &str = "/sys/devices/system/cpu/vulnerabilities";
+    let names = host.names(PLACE);
+    if names.is_empty() {
+        return Finding::unknown("the kernel does not say which there are");
+    }
+    let is_active = |name: &&String| {
+        let state = host.text(&format!("{PLACE}/{name}")).unwrap_or_default();
+        state.starts_with("Mitigation") && !is_free(name, &state)
+    };
+    let active: Vec<&str> = names.iter().filter(is_active).map(String::as_str).collect();
+    if active.is_empty() {
+        return Finding::good("none that costs is active");
+    }
+    // The dearest ones are those of system calls: page tables, buffers, indirect branches of old CPUs.
+    let dear = active.iter().filter(|name| {
+        matches!(**name, "meltdown" | "mds" | "tsx_async_abort" | "retbleed" | "spectre_v2")
+    });
+    Finding::set(format!("active: {}", active.join(", ")), dear.count() as f64 * 0.3)
+}
+
+/// What costs a server nothing, or as good as nothing.
+fn is_free(name: &str, state: &str) -> bool {
+    let by_itself = state.contains("Enhanced") || state.contains("Automatic IBRS");
+    match name {
+        "spectre_v2" => by_itself,
+        "spectre_v1" | "spec_store_bypass" | "l1tf" | "itlb_multihit" | "srbds" => true,
+        _ => false,
+    }
+}
+
+fn auditing(host: &Host) -> Finding {
+    if host.text("/proc/cmdline").is_some_and(|line| line.split(' ').any(|word| word == "audit=0"))
+    {
+        return Finding::good("switched off at boot");
+    }
+    match Process::named(host, "auditd") {
+        Some(process) => Finding::set(format!("auditd runs (process {process})"), 1.0),
+        None => Finding::good("no auditd"),
+    }
+}
+
+fn clocksource(host: &Host) -> Finding {
+    const PLACE: &str = "/sys/devices/system/clocksource/clocksource0";
+    let Some(current) = host.text(&format!("{PLACE}/current_clocksource")) else {
+        return Finding::unknown("the kernel does not say");
+    };
+    let is_fast = ["tsc", "kvm-clock", "hyperv", "arch_sys_counter", "ptp"]
+        .iter()
+        .any(|name| current.starts_with(name));
+    if is_fast {
+        return Finding::good(current);
+    }
+    let others = host.text(&format!("{PLACE}/available_clocksource")).unwrap_or_default();
+    Finding::set(format!("{current}; there are {others}"), 1.0)
+}
+
+fn governor(host: &Host) -> Finding {
+    const PLACE: &str = "/sys/devices/system/cpu/cpufreq";
+    let policies = host.names(PLACE);
+    let of = |name: &String| host.text(&format!("{PLACE}/{name}/scaling_governor"));
+    let found: Vec<String> = policies.iter().filter_map(of).collect();
+    if found.is_empty() {
+        return Finding::not_here("frequencies are not in the hands of this system");
+    }
+    match found.iter().filter(|name| *name != "performance").count() {
+        0 => Finding::good("performance"),
+        slow => Finding::set(
+            format!("{} for {slow} of {} CPUs", found[0], found.len()),
+            slow as f64 / found.len() as f64,
+        ),
+    }
+}
+
+/// Microseconds from which the way out of a state is long.
+const LONG_US: u64 = 50;
+
+fn idle(host: &Host) -> Finding {
+    const PLACE: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
+    let states = host.names(PLACE);
+    if states.is_empty() {
+        return Finding::not_here("this system does not choose how deep CPUs sleep");
+    }
+    let deep = states.iter().filter_map(|state| {
+        let latency = host.number(&format!("{PLACE}/{state}/latency"))?;
+        let is_used = host.number(&format!("{PLACE}/{state}/disable")) != Some(1);
+        (is_used && latency >= LONG_US).then_some(latency)
+    });
+    match deep.max() {
+        Some(latency) => Finding::set(
+            format!("the deepest takes {latency} us to wake from"),
+            (latency as f64 / 300.0).min(1.0),
+        ),
+        None => Finding::good("none takes long to wake from"),
+    }
+}
+
+fn numa(host: &Host) -> Finding {
+    let nodes = host.names("/sys/devices/system/node");
+    let count = nodes
+        .iter()
+        .filter(|name| name.strip_prefix("node").is_some_and(|rest| rest.parse::<u32>().is_ok()))
+        .count();
+    if count < 2 {
+        return Finding::not_here("there is one node");
+    }
+    match host.sysctl("kernel.numa_balancing") {
+        None => Finding::unknown("the kernel does not say whether it moves memory"),
+        Some(0) => Finding::good(format!("{count} nodes, and memory stays where it is")),
+        Some(_) => Finding::set(format!("{count} nodes, and kernel.numa_balancing is on"), 1.0),
+    }
+}
+
+fn noise(host: &Host) -> Finding {
+    match host.look("/proc/sys/kernel/nmi_watchdog") {
+        Look::Text(text) if text == "1" => Finding::set("kernel.nmi_watchdog is on", 1.0),
+        Look::Text(_) => Finding::good("the watchdog is off"),
+        Look::Absent => Finding::not_here("there is no watchdog"),
+        Look::Denied => Finding::unknown("kernel.nmi_watchdog may not be read"),
+    }
+}

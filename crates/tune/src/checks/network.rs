@@ -1,0 +1,309 @@
+//! Network devices: queues, interrupts, and which CPUs they are for.
+
+use crate::check::{Check, Gain, Risk};
+use crate::finding::Finding;
+use crate::host::Host;
+use crate::processes::{Process, cpu_list};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "net.irq",
+        title: "interrupts of queues on CPUs of their own",
+        gain: Gain::of(15.0, 15.0, 3.0, 0.0),
+        expected: "a part of the 38 % of perfect locality",
+        risk: Risk::Reversible,
+        lost: "the kernel's own spreading of interrupts",
+        why: "When the interrupts of several queues come to the same CPU, that CPU receives for all, and each packet is used on another one.",
+        mend: "echo N > /proc/irq/IRQ/smp_affinity_list for queue N, and tell irqbalance to leave them alone.",
+        source: "talawah.io, step 5",
+        judge: interrupts,
+    },
+    Check {
+        id: "net.rps",
+        title: "one queue for several CPUs",
+        gain: Gain::of(10.0, 5.0, 2.0, 0.0),
+        expected: "helps a device with one queue; costs where there is one for each CPU",
+        risk: Risk::Reversible,
+        lost: "an interrupt between CPUs for each packet that is handed on",
+        why: "A device with one queue has one CPU receive everything. Receive packet steering spreads the work behind the interrupt.",
+        mend: "echo MASK > /sys/class/net/DEVICE/queues/rx-0/rps_cpus, with the other CPUs of the same node.",
+        source: "docs.kernel.org, scaling",
+        judge: steering,
+    },
+    Check {
+        id: "net.rps-twice",
+        title: "steering where each CPU has a queue",
+        gain: Gain::of(5.0, 5.0, 0.0, 0.0),
+        expected: "the interrupts between CPUs",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Where there is a queue for each CPU the hardware has chosen already. Steering in software then moves packets away from the CPU that has them.",
+        mend: "echo 0 > /sys/class/net/DEVICE/queues/rx-*/rps_cpus",
+        source: "docs.kernel.org, scaling",
+        judge: steering_twice,
+    },
+    Check {
+        id: "net.xps",
+        title: "a sending queue for each CPU",
+        gain: Gain::of(8.0, 5.0, 0.0, 0.0),
+        expected: "a part of the 38 % of perfect locality; no CPU waits for another one's lock",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Without it a CPU sends through any queue, whose lock and completions belong to another one.",
+        mend: "echo MASK > /sys/class/net/DEVICE/queues/tx-N/xps_cpus, with the bit of CPU N.",
+        source: "talawah.io, step 5; docs.kernel.org, scaling",
+        judge: sending,
+    },
+    Check {
+        id: "net.irqbalance",
+        title: "a daemon that moves interrupts",
+        gain: Gain::of(4.0, 6.0, 0.0, 0.0),
+        expected: "keeps what net.irq gains",
+        risk: Risk::Host,
+        lost: "its balance for other devices, where it is stopped instead of told",
+        why: "irqbalance moves interrupts of busy devices every ten seconds, also those that were set by hand.",
+        mend: "IRQBALANCE_ARGS=\"--banirq=N …\" in /etc/default/irqbalance or /etc/sysconfig/irqbalance, then restart it.",
+        source: "Seastar, perftune.py; AWS, ENA best practices",
+        judge: balancing,
+    },
+    Check {
+        id: "net.budget",
+        title: "packets that wait for the kernel",
+        gain: Gain::of(5.0, 15.0, 5.0, 0.0),
+        expected: "no packets dropped; fewer late ones",
+        risk: Risk::Host,
+        lost: "time of programs, which wait while the kernel receives longer",
+        why: "The kernel receives a bounded number of packets in one go. Where it ends with some left they wait for the next; where its queue is full they are dropped.",
+        mend: "sysctl net.core.netdev_budget=600 net.core.netdev_max_backlog=5000; better: more queues or CPUs.",
+        source: "docs.kernel.org, sysctl/net",
+        judge: budget,
+    },
+    Check {
+        id: "net.busy",
+        title: "polling of devices by programs that wait",
+        gain: Gain::of(10.0, 20.0, 0.0, 0.0),
+        expected: "a part of the 28 % of fewer interrupts; needs one queue for each worker",
+        risk: Risk::Host,
+        lost: "CPU time and power: whoever waits for packets spins that long",
+        why: "A program that waits in epoll sleeps, and is woken by an interrupt. Polling the device for some microseconds first often finds the packet.",
+        mend: "sysctl net.core.busy_poll=50; from Linux 6.9 on for one program alone (EPIOCSPARAMS).",
+        source: "talawah.io, step 6; docs.kernel.org, napi",
+        judge: polling,
+    },
+    Check {
+        id: "net.sriov",
+        title: "a device with one queue that cannot have more",
+        gain: Gain::of(10.0, 5.0, 0.0, 0.0),
+        expected: "what a queue for each CPU gains",
+        risk: Risk::Interruption,
+        lost: "nothing; it is for the host of this machine to give",
+        why: "A virtio device has as many queues as its host gives it. With one, a single CPU receives for all, whatever is set here.",
+        mend: "libvirt: <driver queues='N'/>; in a cloud a kind of machine with more of them.",
+        source: "Red Hat, multi-queue virtio-net",
+        judge: single,
+    },
+];
+
+/// The receiving queues of a device.
+fn queues(host: &Host, device: &str, kind: &str) -> Vec<String> {
+    let mut names = host.names(&format!("/sys/class/net/{device}/queues"));
+    names.retain(|name| name.starts_with(kind));
+    names
+}
+
+/// Devices with hardware behind them.
+fn hardware(host: &Host) -> Vec<String> {
+    let mut devices = host.devices();
+    devices.retain(|device| host.has(&format!("/sys/class/net/{device}/device")));
+    devices
+}
+
+fn no_hardware() -> Finding {
+    Finding::not_here("no device with hardware behind it is seen")
+}
+
+fn interrupts(host: &Host) -> Finding {
+    let devices = hardware(host);
+    if devices.is_empty() {
+        return no_hardware();
+    }
+    let mut unknown = false;
+    for device in devices {
+        let count = queues(host, &device, "rx-").len();
+        if count < 2 {
+            continue;
+        }
+        let list = format!("/sys/class/net/{device}/device/msi_irqs");
+        let of = |number: &String| {
+            let place = format!("/proc/irq/{number}");
+            let effective = host.text(&format!("{place}/effective_affinity_list"));
+            effective.or_else(|| host.text(&format!("{place}/smp_affinity_list")))
+        };
+        let places: Vec<Vec<usize>> =
+            host.names(&list).iter().filter_map(of).map(|text| cpu_list(&text)).collect();
+        if places.is_empty() {
+            unknown = true;
+            continue;
+        }
+        let mut cpus: Vec<usize> = places.iter().filter_map(|cpus| cpus.first().copied()).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let expected = count.min(host.now.cpus.len().max(1));
+        if cpus.len() < expected {
+            let text = format!(
+                "{device} has {count} queues, whose interrupts come to {} CPUs",
+                cpus.len()
+            );
+            return Finding::set(text, (expected - cpus.len()) as f64 / expected as f64 * 1.5);
+        }
+    }
+    if unknown {
+        Finding::unknown("the interrupts of the device are not listed")
+    } else {
+        Finding::good("spread over CPUs")
+    }
+}
+
+fn is_zero(mask: &str) -> bool {
+    mask.chars().all(|one| one == '0' || one == ',')
+}
+
+fn steering(host: &Host) -> Finding {
+    let devices = hardware(host);
+    if devices.is_empty() {
+        return no_hardware();
+    }
+    if host.now.cpus.len() < 2 {
+        return Finding::not_here("there is one CPU");
+    }
+    for device in devices {
+        let all = queues(host, &device, "rx-");
+        let [queue] = &*all else { continue };
+        let mask = host.text(&format!("/sys/class/net/{device}/queues/{queue}/rps_cpus"));
+        if mask.is_some_and(|mask| is_zero(&mask)) {
+            let text = format!(
+                "{device} has one queue for {} CPUs, and rps_cpus is 0",
+                host.now.cpus.len()
+            );
+            return Finding::set(text, 0.6);
+        }
+    }
+    Finding::good("as many queues as are used, or steering")
+}
+
+fn steering_twice(host: &Host) -> Finding {
+    let devices = hardware(host);
+    if devices.is_empty() {
+        return no_hardware();
+    }
+    for device in devices {
+        let all = queues(host, &device, "rx-");
+        let is_steered = |queue: &&String| {
+            host.text(&format!("/sys/class/net/{device}/queues/{queue}/rps_cpus"))
+                .is_some_and(|mask| !is_zero(&mask))
+        };
+        if all.len() > 1
+            && all.len() >= host.now.cpus.len()
+            && all.iter().any(|queue| is_steered(&queue))
+        {
+            return Finding::set(
+                format!("{device} has {} queues and rps_cpus as well", all.len()),
+                1.0,
+            );
+        }
+    }
+    Finding::good("none")
+}
+
+fn sending(host: &Host) -> Finding {
+    let devices = hardware(host);
+    if devices.is_empty() {
+        return no_hardware();
+    }
+    let mut is_judged = false;
+    for device in devices {
+        let all = queues(host, &device, "tx-");
+        if all.len() < 2 {
+            continue;
+        }
+        let mask =
+            |queue: &String| host.text(&format!("/sys/class/net/{device}/queues/{queue}/xps_cpus"));
+        let masks: Vec<String> = all.iter().filter_map(mask).collect();
+        is_judged |= !masks.is_empty();
+        let unset = masks.iter().filter(|mask| is_zero(mask)).count();
+        if unset > 0 {
+            return Finding::set(
+                format!("{device}: {unset} of {} queues are nobody's", all.len()),
+                unset as f64 / all.len() as f64,
+            );
+        }
+    }
+    if is_judged {
+        Finding::good("each queue has its CPUs")
+    } else {
+        Finding::not_here("there is one queue")
+    }
+}
+
+fn balancing(host: &Host) -> Finding {
+    let many = hardware(host).iter().any(|device| queues(host, device, "rx-").len() > 1);
+    match Process::named(host, "irqbalance") {
+        Some(process) if many => Finding::set(format!("irqbalance runs (process {process})"), 1.0),
+        Some(_) => Finding::good("irqbalance runs, and there is one queue"),
+        None => Finding::good("no irqbalance"),
+    }
+}
+
+fn budget(host: &Host) -> Finding {
+    if host.now.softnet.is_none() {
+        return Finding::unknown("/proc/net/softnet_stat cannot be read");
+    }
+    let dropped = host.moved(|counters| Some(counters.softnet?.0)).unwrap_or(0);
+    let squeezed = host.moved(|counters| Some(counters.softnet?.1)).unwrap_or(0);
+    if host.seconds.is_none() {
+        return Finding::good(format!(
+            "{dropped} dropped, {squeezed} times cut short {}",
+            host.span()
+        ));
+    }
+    if dropped > 0 {
+        return Finding::seen(format!("{dropped} packets were dropped {}", host.span()), 1.0);
+    }
+    if squeezed > 10 {
+        return Finding::seen(
+            format!("receiving was cut short {squeezed} times {}", host.span()),
+            0.5,
+        );
+    }
+    Finding::good("none waited")
+}
+
+fn polling(host: &Host) -> Finding {
+    if hardware(host).is_empty() {
+        return no_hardware();
+    }
+    match host.sysctl("net.core.busy_poll") {
+        None => Finding::unknown("net.core.busy_poll cannot be read here"),
+        Some(0) => Finding::set("net.core.busy_poll is 0", 0.3),
+        Some(time) => Finding::good(format!("net.core.busy_poll is {time}")),
+    }
+}
+
+fn single(host: &Host) -> Finding {
+    let devices = hardware(host);
+    if devices.is_empty() {
+        return no_hardware();
+    }
+    if host.now.cpus.len() < 2 {
+        return Finding::not_here("there is one CPU");
+    }
+    let is_virtio = |device: &&String| {
+        host.link(&format!("/sys/class/net/{device}/device/driver"))
+            .is_some_and(|driver| driver == "virtio_net")
+            && queues(host, device, "rx-").len() == 1
+    };
+    match devices.iter().find(is_virtio) {
+        Some(device) => Finding::set(format!("{device} is virtio with one queue"), 0.5),
+        None => Finding::good("none"),
+    }
+}

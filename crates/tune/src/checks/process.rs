@@ -1,0 +1,176 @@
+//! The server's own process: threads, descriptors, filters. They are judged for the process that `--pid` names.
+
+use crate::check::{Check, Gain, Risk};
+use crate::finding::Finding;
+use crate::host::Host;
+use crate::processes::Process;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "app.workers",
+        title: "as many busy threads as CPUs",
+        gain: Gain::of(25.0, 10.0, 10.0, 0.0),
+        expected: "25 to 27 % where half of four vCPUs was used",
+        risk: Risk::Process,
+        lost: "nothing",
+        why: "A server with fewer worker threads than CPUs leaves some of them idle; one with more has its threads wait for each other. It shows when its \
+              threads are busy nearly all of the time, and other CPUs it may use are not.",
+        mend: "Start it with one worker for each CPU it may use: `velodrome serve --schedulers N`, `worker_processes auto` in nginx.",
+        source: "talawah.io, Extreme HTTP Performance Tuning, step 1",
+        judge: workers,
+    },
+    Check {
+        id: "app.pin",
+        title: "busy threads bound to a CPU each",
+        gain: Gain::of(10.0, 15.0, 5.0, 0.0),
+        expected: "a part of the 38 % of perfect locality",
+        risk: Risk::Process,
+        lost: "the kernel's freedom to move threads away from a CPU that others use",
+        why: "A thread that the kernel moves to another CPU finds nothing in that one's caches, and packets of its connections still arrive where it was. \
+              With several busy workers each belongs to one CPU.",
+        mend: "`velodrome serve` binds its schedulers unless it is told --no-pin; `worker_cpu_affinity auto` in nginx; else `taskset -p -c N THREAD`.",
+        source: "talawah.io, step 5",
+        judge: pin,
+    },
+    Check {
+        id: "app.nofile",
+        title: "descriptors that the process may open",
+        gain: Gain::of(0.0, 0.0, 100.0, 0.0),
+        expected: "no connections beyond the limit without it",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Each connection is a descriptor. A limit of 1024, which many systems have as the soft one, ends a server's growth there: it cannot accept any more.",
+        mend: "`LimitNOFILE=1048576` in the unit of the service, or `ulimit -n` before its start. Beyond 1,048,576 raise `fs.nr_open` first.",
+        source: "getrlimit(2)",
+        judge: nofile,
+    },
+    Check {
+        id: "app.seccomp",
+        title: "a filter of system calls",
+        gain: Gain::of(6.0, 4.0, 0.0, 0.0),
+        expected: "a part of 11 %; little since Linux 5.11, whose bitmap knows calls that are always allowed",
+        risk: Risk::Security,
+        lost: "the filter: what breaks into the server may use every call",
+        why: "Each system call runs the program of the filter first. A long filter before Linux 5.11 cost up to a fifth; newer kernels skip it for calls that it \
+              always allows.",
+        mend: "A container: `--security-opt seccomp=unconfined`, or a smaller profile; a unit: without `SystemCallFilter=`.",
+        source: "talawah.io, step 3; Linux commit f9d480b6ffbe",
+        judge: seccomp,
+    },
+    Check {
+        id: "app.ssbd",
+        title: "speculative stores switched off for the process",
+        gain: Gain::of(15.0, 8.0, 0.0, 0.0),
+        expected: "one case that was bound by the CPU took 50 % longer",
+        risk: Risk::Security,
+        lost: "protection of the process against code that runs within it",
+        why: "Kernels before 5.16 switched speculative store bypass off for every process with a seccomp filter. All its code is slower, not its calls alone.",
+        mend: "A kernel from 5.16 on, or a filter that is installed with SECCOMP_FILTER_FLAG_SPEC_ALLOW.",
+        source: "moby issue 42619",
+        judge: ssbd,
+    },
+];
+
+const NO_PROCESS: &str = "say which server with --pid";
+
+/// Threads that worked at least half of the time, by the two looks.
+fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
+    if host.process.is_none() {
+        return Err(Finding::unknown(NO_PROCESS));
+    }
+    let Some(seconds) = host.seconds else {
+        return Err(Finding::unknown("it takes two looks at the server"));
+    };
+    let worked = |thread: &u32, now: u64| {
+        let before = host.before.threads.get(thread).copied().unwrap_or(now);
+        now.saturating_sub(before) as f64 / 100.0 / seconds
+    };
+    let threads = host.now.threads.iter();
+    Ok(threads.filter(|(id, now)| worked(id, **now) >= 0.5).map(|(id, _)| *id).collect())
+}
+
+fn workers(host: &Host) -> Finding {
+    let busy = match busy(host) {
+        Ok(busy) => busy.len(),
+        Err(finding) => return finding,
+    };
+    let cpus = host.cpus();
+    if busy == 0 {
+        return Finding::good("no thread of it was busy");
+    }
+    if busy < cpus {
+        let text = format!("{busy} of its threads are busy, and it may use {cpus} CPUs");
+        return Finding::seen(text, (cpus - busy) as f64 / cpus as f64 * 2.0);
+    }
+    if busy > cpus {
+        let text = format!("{busy} of its threads are busy, and it may use {cpus} CPUs");
+        return Finding::seen(text, 0.3);
+    }
+    Finding::good(format!("{busy} of its threads are busy on {cpus} CPUs"))
+}
+
+fn pin(host: &Host) -> Finding {
+    let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
+    let busy = match busy(host) {
+        Ok(busy) if busy.is_empty() => return Finding::good("no thread of it was busy"),
+        Ok(busy) => busy,
+        Err(finding) => return finding,
+    };
+    if host.now.cpus.len() < 2 {
+        return Finding::not_here("there is one CPU");
+    }
+    let is_free = |thread: &&u32| {
+        Process::thread_allowed(host, process, **thread).is_some_and(|cpus| cpus.len() > 1)
+    };
+    let free = busy.iter().filter(is_free).count();
+    if free == 0 {
+        return Finding::good("each busy thread has a CPU");
+    }
+    let text = format!("{free} of {} busy threads may run on several CPUs", busy.len());
+    Finding::seen(text, free as f64 / busy.len() as f64)
+}
+
+fn nofile(host: &Host) -> Finding {
+    let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
+    let Some(limits) = host.text(&format!("/proc/{process}/limits")) else {
+        return Finding::unknown("its limits cannot be read");
+    };
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next());
+    let Some(soft) = soft.and_then(|word| word.parse::<u64>().ok()) else {
+        return Finding::good("as many as it likes");
+    };
+    let open = host.names(&format!("/proc/{process}/fd")).len() as u64;
+    if open * 10 >= soft * 9 {
+        return Finding::seen(format!("{open} of {soft} are open"), 1.0);
+    }
+    if soft < 65_536 {
+        return Finding::set(format!("{soft}, of which {open} are open"), 0.5);
+    }
+    Finding::good(format!("{soft}, of which {open} are open"))
+}
+
+fn seccomp(host: &Host) -> Finding {
+    let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
+    match Process::status(host, process, "Seccomp").as_deref() {
+        None => Finding::unknown("its status cannot be read"),
+        Some("2") => {
+            let filters = Process::status(host, process, "Seccomp_filters");
+            let filters = filters.unwrap_or_else(|| "some".to_owned());
+            let share = if host.kernel() >= (5, 11) { 0.3 } else { 1.0 };
+            Finding::set(format!("filters of system calls: {filters}"), share)
+        }
+        Some(_) => Finding::good("no filter"),
+    }
+}
+
+fn ssbd(host: &Host) -> Finding {
+    let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
+    match Process::status(host, process, "Speculation_Store_Bypass").as_deref() {
+        None => Finding::unknown("its status does not say"),
+        Some(state) if state.contains("force mitigated") || state == "thread mitigated" => {
+            Finding::set(state, 1.0)
+        }
+        Some(state) => Finding::good(state),
+    }
+}

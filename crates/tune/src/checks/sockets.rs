@@ -1,0 +1,185 @@
+//! Sockets: queues of connections that come, ports, memory.
+
+use crate::check::{Check, Gain, Risk};
+use crate::counters::named;
+use crate::finding::Finding;
+use crate::host::Host;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "stack.somaxconn",
+        title: "the queue of connections that wait to be accepted",
+        gain: Gain::of(3.0, 15.0, 20.0, 0.0),
+        expected: "no connections dropped in bursts; nothing else",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "A connection that comes while the queue is full is dropped, and its client tries again after a second.",
+        mend: "sysctl net.core.somaxconn=4096, and a backlog as large in the server; then start it anew.",
+        source: "Seastar, perftune.py; tuned",
+        judge: somaxconn,
+    },
+    Check {
+        id: "stack.synbacklog",
+        title: "the queue of handshakes",
+        gain: Gain::of(2.0, 10.0, 15.0, 0.0),
+        expected: "no handshakes dropped in bursts",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Handshakes beyond it are dropped or answered with a cookie, which forgets options.",
+        mend: "sysctl net.ipv4.tcp_max_syn_backlog=4096",
+        source: "Seastar, perftune.py",
+        judge: handshakes,
+    },
+    Check {
+        id: "stack.ports",
+        title: "ports for connections that are made",
+        gain: Gain::of(5.0, 10.0, 30.0, 0.0),
+        expected: "twice as many; for clients, proxies and load generators, never for a listener",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Each connection to the same address and port needs a port of its own here. A closed one keeps its port for a minute.",
+        mend: "sysctl net.ipv4.ip_local_port_range='10240 65535'",
+        source: "docs.kernel.org, ip-sysctl; Netflix 2017",
+        judge: ports,
+    },
+    Check {
+        id: "stack.tw",
+        title: "ports of connections that have ended",
+        gain: Gain::of(3.0, 5.0, 10.0, 0.0),
+        expected: "none for a listener; ports again for a client",
+        risk: Risk::Host,
+        lost: "certainty that a late packet of an old connection is not taken for one of the new",
+        why: "When the table of ended connections is full they are forgotten too early.",
+        mend: "sysctl net.ipv4.tcp_max_tw_buckets=262144; connections that stay open need neither.",
+        source: "docs.kernel.org, ip-sysctl",
+        judge: ended,
+    },
+    Check {
+        id: "stack.tcpmem",
+        title: "memory of TCP",
+        gain: Gain::of(5.0, 20.0, 50.0, 10.0),
+        expected: "no stalls; room for very many connections",
+        risk: Risk::Host,
+        lost: "memory for other things",
+        why: "Beyond the second number of `tcp_mem` windows shrink, beyond the third packets are dropped.",
+        mend: "sysctl net.ipv4.tcp_mem='…', in pages: a fifth, a quarter and a third of the memory.",
+        source: "docs.kernel.org, ip-sysctl; Seastar, perftune.py",
+        judge: memory,
+    },
+    Check {
+        id: "stack.file",
+        title: "descriptors of all programs",
+        gain: Gain::of(0.0, 5.0, 80.0, 0.0),
+        expected: "no connections beyond the bound without it",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Each socket is a file of the whole system; one program may have `fs.nr_open` at most.",
+        mend: "sysctl fs.file-max=4194304 fs.nr_open=2097152",
+        source: "docs.kernel.org, sysctl/fs",
+        judge: files,
+    },
+];
+
+fn somaxconn(host: &Host) -> Finding {
+    let most = host.sysctl("net.core.somaxconn");
+    let dropped = host.moved(|counters| counters.network("TcpExt.ListenOverflows"));
+    if let (Some(dropped @ 1..), Some(_)) = (dropped, host.seconds) {
+        return Finding::seen(format!("{dropped} connections were dropped {}", host.span()), 1.0);
+    }
+    match most {
+        None => Finding::unknown("net.core.somaxconn cannot be read"),
+        Some(most) if most < 1024 => Finding::set(format!("net.core.somaxconn is {most}"), 0.6),
+        Some(most) => match dropped {
+            Some(dropped @ 1..) => {
+                Finding::good(format!("{most}; {dropped} were dropped {}", host.span()))
+            }
+            _ => Finding::good(format!("{most}, and none was dropped")),
+        },
+    }
+}
+
+fn handshakes(host: &Host) -> Finding {
+    let drops = ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"];
+    let dropped: u64 =
+        drops.iter().filter_map(|name| host.moved(|counters| counters.network(name))).sum();
+    if dropped > 0 && host.seconds.is_some() {
+        return Finding::seen(format!("the queue was full {dropped} times {}", host.span()), 1.0);
+    }
+    match host.sysctl("net.ipv4.tcp_max_syn_backlog") {
+        None => Finding::unknown("net.ipv4.tcp_max_syn_backlog cannot be read"),
+        Some(most) if most < 512 => {
+            Finding::set(format!("net.ipv4.tcp_max_syn_backlog is {most}"), 0.5)
+        }
+        Some(most) => Finding::good(format!("{most}")),
+    }
+}
+
+/// The line of `TCP:` in `/proc/net/sockstat`.
+fn sockets(host: &Host) -> Option<std::collections::BTreeMap<String, u64>> {
+    let text = host.text("/proc/net/sockstat")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("TCP:"))?;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    Some(named(&words.chunks(2).map(|pair| pair.join(" ")).collect::<Vec<_>>().join("\n")))
+}
+
+fn ports(host: &Host) -> Finding {
+    let Some(range) = host.text("/proc/sys/net/ipv4/ip_local_port_range") else {
+        return Finding::unknown("net.ipv4.ip_local_port_range cannot be read");
+    };
+    let ends: Vec<u64> = range.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [first, last] = *ends else { return Finding::unknown("the range has another form") };
+    let count = last.saturating_sub(first) + 1;
+    let failed = host.moved(|counters| counters.network("TcpExt.TCPTimeWaitOverflow")).unwrap_or(0);
+    let ended = sockets(host).and_then(|line| line.get("tw").copied()).unwrap_or(0);
+    let share = ended as f64 / count as f64;
+    if share > 0.7 || (failed > 0 && host.seconds.is_some()) {
+        return Finding::seen(
+            format!("{count} ports, and {ended} connections have just ended"),
+            share.max(0.5),
+        );
+    }
+    if count < 16_000 {
+        return Finding::set(format!("{count} ports"), 0.5);
+    }
+    Finding::good(format!("{count} ports, {ended} connections have just ended"))
+}
+
+fn ended(host: &Host) -> Finding {
+    let Some(most) = host.sysctl("net.ipv4.tcp_max_tw_buckets") else {
+        return Finding::unknown("net.ipv4.tcp_max_tw_buckets cannot be read");
+    };
+    let ended = sockets(host).and_then(|line| line.get("tw").copied()).unwrap_or(0);
+    let text = format!("{ended} of {most}");
+    if ended * 10 > most * 8 { Finding::seen(text, 1.0) } else { Finding::good(text) }
+}
+
+fn memory(host: &Host) -> Finding {
+    let Some(bounds) = host.text("/proc/sys/net/ipv4/tcp_mem") else {
+        return Finding::unknown("net.ipv4.tcp_mem cannot be read here");
+    };
+    let bounds: Vec<u64> = bounds.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [_, pressure, most] = *bounds else { return Finding::unknown("tcp_mem has another form") };
+    let used = sockets(host).and_then(|line| line.get("mem").copied()).unwrap_or(0);
+    let times = host.moved(|counters| counters.network("TcpExt.TCPMemoryPressures")).unwrap_or(0);
+    let text = format!("{used} pages of {pressure} (shrinks) and {most} (drops)");
+    if used * 10 >= pressure * 8 || (times > 0 && host.seconds.is_some()) {
+        return Finding::seen(text, 1.0);
+    }
+    Finding::good(text)
+}
+
+fn files(host: &Host) -> Finding {
+    let Some(text) = host.text("/proc/sys/fs/file-nr") else {
+        return Finding::unknown("fs.file-nr cannot be read");
+    };
+    let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [used, _, most] = *numbers else { return Finding::unknown("fs.file-nr has another form") };
+    let each = host.sysctl("fs.nr_open").unwrap_or(0);
+    if used as f64 > most as f64 * 0.8 {
+        return Finding::seen(format!("{used} of {most} are open"), 1.0);
+    }
+    if each < 1_048_576 {
+        return Finding::set(format!("a program may have {each}"), 0.5);
+    }
+    Finding::good(format!("{used} of {most} are open; a program may have {each}"))
+}

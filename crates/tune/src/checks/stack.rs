@@ -1,0 +1,237 @@
+//! The way of a packet through the kernel: filters, taps, queues, congestion control.
+
+use crate::check::{Check, Gain, Risk};
+use crate::files::Look;
+use crate::finding::Finding;
+use crate::host::Host;
+use crate::processes::Process;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "stack.netfilter",
+        title: "rules of iptables on the way",
+        gain: Gain::of(22.0, 15.0, 5.0, 0.0),
+        expected: "22 % where nf_hook_slow had 18 % of the samples; nftables costs less than iptables",
+        risk: Risk::Security,
+        lost: "the firewall and address translation; it may lock you out",
+        why: "Each packet visits each rule's table in the kernel, also where the tables are empty: having the module is enough.",
+        mend: "Save the rules (`iptables-save`), stop who made them (firewalld, ufw, docker), then `modprobe -r iptable_filter iptable_nat ip_tables`; \
+               or the same rules in nftables, or in the cloud's own firewall.",
+        source: "talawah.io, step 4",
+        judge: netfilter,
+    },
+    Check {
+        id: "stack.conntrack-size",
+        title: "room for connections that are tracked",
+        gain: Gain::of(5.0, 10.0, 60.0, 0.0),
+        expected: "no packets dropped",
+        risk: Risk::Host,
+        lost: "some 300 bytes for each entry",
+        why: "When the table is full packets of new connections are dropped, and the log says `nf_conntrack: table full`.",
+        mend: "sysctl net.netfilter.nf_conntrack_max=1048576, and a quarter of it in /sys/module/nf_conntrack/parameters/hashsize",
+        source: "docs.kernel.org, nf_conntrack-sysctl",
+        judge: conntrack_size,
+    },
+    Check {
+        id: "stack.notrack",
+        title: "connections that are tracked",
+        gain: Gain::of(8.0, 6.0, 30.0, 0.0),
+        expected: "ten times on one small machine with a firewall; Cloudflare tracks no connections from outside",
+        risk: Risk::Security,
+        lost: "rules that ask for the state of a connection",
+        why: "Each packet is looked up in a table, each new connection is put into it with a lock, and takes memory until it is forgotten.",
+        mend: "nft add rule … prerouting tcp dport 80 notrack, and the same for what goes out with sport 80.",
+        source: "Cloudflare, conntrack tales; jwendel.net 2022",
+        judge: tracked,
+    },
+    Check {
+        id: "stack.docker",
+        title: "docker's rules and bridges",
+        gain: Gain::of(15.0, 12.0, 5.0, 5.0),
+        expected: "20 % less with docker merely installed (Linux 5.11); 118,000 through its bridge against 261,000 requests a second",
+        risk: Risk::Security,
+        lost: "networks of containers",
+        why: "dockerd makes rules and bridges that every packet of the machine passes, whether containers run or not.",
+        mend: "dockerd --iptables=false --bridge=none, and --network=host for the server's container.",
+        source: "TechEmpower issue 6486; moby issues 7857, 11911",
+        judge: docker,
+    },
+    Check {
+        id: "stack.taps",
+        title: "programs that listen to all packets",
+        gain: Gain::of(6.0, 5.0, 1.0, 0.0),
+        expected: "6 % where packet_rcv had 3 % of the samples; more for one that keeps them, such as tcpdump",
+        risk: Risk::Interruption,
+        lost: "what they do; with dhclient the address when its lease ends",
+        why: "Each packet is copied for each of them, in both directions.",
+        mend: "Stop the program that is named; a DHCP client that keeps no such socket is part of systemd-networkd.",
+        source: "talawah.io, step 7",
+        judge: taps,
+    },
+    Check {
+        id: "stack.qdisc",
+        title: "the queue in front of devices",
+        gain: Gain::of(2.0, 1.0, 0.0, 0.0),
+        expected: "2 % on Linux 4.14; less since 4.16",
+        risk: Risk::Interruption,
+        lost: "fairness between connections and pacing; packets are dropped where the device is full",
+        why: "fq_codel and fq take a lock for each packet; pfifo_fast needs none since 4.16.",
+        mend: "sysctl net.core.default_qdisc=pfifo_fast, then tc qdisc replace dev DEVICE root mq",
+        source: "talawah.io, step 8",
+        judge: qdisc,
+    },
+    Check {
+        id: "stack.cc",
+        title: "congestion control",
+        gain: Gain::of(1.5, 1.0, 0.0, 0.0),
+        expected: "a part of 4 % between machines of one room; it costs users who are far away",
+        risk: Risk::Host,
+        lost: "speed on long ways that lose packets",
+        why: "bbr has a timer for each connection that sends, and paces packets. Within one room nothing is lost, and reno does less.",
+        mend: "For one server alone: TCP_CONGESTION on its listener. For all: sysctl net.ipv4.tcp_congestion_control=reno",
+        source: "talawah.io, step 9",
+        judge: congestion,
+    },
+    Check {
+        id: "stack.popular",
+        title: "popular settings that do harm",
+        gain: Gain::of(5.0, 10.0, 5.0, 0.0),
+        expected: "what was lost with them",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Without timestamps TCP cannot measure round trips while it loses packets, and old segments may be taken for new ones; without selective acknowledgements one \
+              lost packet costs many; without SYN cookies a flood of handshakes fills the queue.",
+        mend: "sysctl net.ipv4.tcp_timestamps=1 net.ipv4.tcp_sack=1 net.ipv4.tcp_syncookies=1",
+        source: "Dropbox, optimizing web servers; docs.kernel.org, ip-sysctl",
+        judge: popular,
+    },
+    Check {
+        id: "stack.slow-start",
+        title: "slow start of connections that were idle",
+        gain: Gain::of(0.0, 8.0, 0.0, 0.0),
+        expected: "round trips of large answers to clients that are far away",
+        risk: Risk::Host,
+        lost: "some care with a network that has changed meanwhile",
+        why: "A connection that was idle for a moment begins to send as slowly as a new one.",
+        mend: "sysctl net.ipv4.tcp_slow_start_after_idle=0",
+        source: "tuned, network-throughput; Dropbox",
+        judge: slow_start,
+    },
+];
+
+fn netfilter(host: &Host) -> Finding {
+    let tables = match host.look("/proc/net/ip_tables_names") {
+        Look::Text(text) => text,
+        Look::Denied => {
+            return Finding::unknown("/proc/net/ip_tables_names may not be read; try as root");
+        }
+        Look::Absent => String::new(),
+    };
+    let modules = host.text("/proc/modules").unwrap_or_default();
+    let has = |name: &str| modules.lines().any(|line| line.split(' ').next() == Some(name));
+    if !tables.is_empty() {
+        let names: Vec<&str> = tables.lines().collect();
+        return Finding::set(format!("tables of iptables: {}", names.join(", ")), 1.0);
+    }
+    if has("nf_tables") && modules.lines().any(|line| line.starts_with("nft_")) {
+        return Finding::set("rules of nftables are loaded", 0.4);
+    }
+    Finding::good("no tables of iptables")
+}
+
+fn conntrack_size(host: &Host) -> Finding {
+    let count = host.sysctl("net.netfilter.nf_conntrack_count");
+    let (Some(count), Some(most)) = (count, host.sysctl("net.netfilter.nf_conntrack_max")) else {
+        return Finding::not_here("connections are not tracked");
+    };
+    let share = count as f64 / most.max(1) as f64;
+    let text = format!("{count} of {most}");
+    if share > 0.8 { Finding::seen(text, share) } else { Finding::good(text) }
+}
+
+/// Connections from which tracking is more than the kernel's own.
+const TRACKED: u64 = 100;
+
+fn tracked(host: &Host) -> Finding {
+    match host.sysctl("net.netfilter.nf_conntrack_count") {
+        None => Finding::not_here("connections are not tracked"),
+        Some(count) if count > TRACKED => {
+            Finding::set(format!("{count} connections are tracked"), 0.8)
+        }
+        Some(count) => Finding::good(format!("{count} connections are tracked")),
+    }
+}
+
+fn docker(host: &Host) -> Finding {
+    if let Some(process) = Process::named(host, "dockerd") {
+        return Finding::set(format!("dockerd runs (process {process})"), 1.0);
+    }
+    let devices = host.names("/sys/class/net");
+    let bridge = devices.iter().find(|name| host.has(&format!("/sys/class/net/{name}/bridge")));
+    match bridge {
+        Some(name) => Finding::set(format!("{name} is a bridge"), 0.4),
+        None => Finding::good("no dockerd, and no bridge"),
+    }
+}
+
+fn taps(host: &Host) -> Finding {
+    let Some(table) = host.text("/proc/net/packet") else {
+        return Finding::unknown("/proc/net/packet cannot be read");
+    };
+    // The protocol is in the fourth column: 0003 is all of them.
+    let sockets: Vec<String> = table
+        .lines()
+        .skip(1)
+        .filter(|line| line.split_whitespace().nth(3) == Some("0003"))
+        .filter_map(|line| line.split_whitespace().last().map(|inode| format!("socket:[{inode}]")))
+        .collect();
+    if sockets.is_empty() {
+        return Finding::good("none");
+    }
+    let owner = Process::all(host).into_iter().find(|process| {
+        let place = format!("/proc/{process}/fd");
+        let is_it = |name: &String| {
+            host.link(&format!("{place}/{name}")).is_some_and(|to| sockets.contains(&to))
+        };
+        host.names(&place).iter().any(is_it)
+    });
+    let name = owner
+        .and_then(|process| Some(format!("{} (process {process})", Process::name(host, process)?)));
+    let name = name.unwrap_or_else(|| "a program that is not seen from here".to_owned());
+    Finding::set(format!("{} sockets, one of {name}", sockets.len()), 1.0)
+}
+
+fn qdisc(host: &Host) -> Finding {
+    match host.text("/proc/sys/net/core/default_qdisc") {
+        None => Finding::unknown("net.core.default_qdisc cannot be read here"),
+        Some(kind) if matches!(&*kind, "fq_codel" | "fq" | "cake" | "sfq") => {
+            Finding::set(format!("new devices get {kind}"), 0.5)
+        }
+        Some(kind) => Finding::good(kind),
+    }
+}
+
+fn congestion(host: &Host) -> Finding {
+    match host.text("/proc/sys/net/ipv4/tcp_congestion_control") {
+        None => Finding::unknown("net.ipv4.tcp_congestion_control cannot be read"),
+        Some(kind) if kind.starts_with("bbr") => Finding::set(kind, 1.0),
+        Some(kind) => Finding::good(kind),
+    }
+}
+
+fn popular(host: &Host) -> Finding {
+    let names = ["net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack", "net.ipv4.tcp_syncookies"];
+    let off: Vec<&str> = names.into_iter().filter(|name| host.sysctl(name) == Some(0)).collect();
+    match &*off {
+        [] => Finding::good("none"),
+        off => Finding::set(format!("{} is 0", off.join(", ")), 1.0),
+    }
+}
+
+fn slow_start(host: &Host) -> Finding {
+    match host.sysctl("net.ipv4.tcp_slow_start_after_idle") {
+        None => Finding::unknown("net.ipv4.tcp_slow_start_after_idle cannot be read"),
+        Some(0) => Finding::good("off"),
+        Some(_) => Finding::set("net.ipv4.tcp_slow_start_after_idle is 1", 0.3),
+    }
+}

@@ -1,0 +1,114 @@
+//! What a host counts: CPU time, packets, overflows, throttling.
+//!
+//! Owns the forms of those files. Knows nothing of what a count means for a server.
+
+use std::collections::BTreeMap;
+
+use crate::files::Files;
+use crate::processes::Process;
+
+/// One look at the counters.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    /// `/proc/net/netstat` and `/proc/net/snmp`: `TcpExt.ListenDrops`.
+    network: BTreeMap<String, u64>,
+    /// `/proc/vmstat`.
+    memory: BTreeMap<String, u64>,
+    /// Ticks of each CPU: those of all kinds, and those that the hypervisor took (`proc_stat(5)`).
+    pub(crate) cpus: Vec<(u64, u64)>,
+    /// `/proc/net/softnet_stat`, all CPUs: packets dropped, and times that the budget ended.
+    pub(crate) softnet: Option<(u64, u64)>,
+    /// `cpu.stat` of the control group of the process: periods, periods in which it was throttled.
+    pub(crate) quota: Option<(u64, u64)>,
+    /// Ticks of each program.
+    pub(crate) programs: BTreeMap<u32, u64>,
+    /// Ticks of each thread of the process.
+    pub(crate) threads: BTreeMap<u32, u64>,
+}
+
+impl Counters {
+    pub(crate) fn read(files: &Files, process: Option<u32>) -> Self {
+        let text = |path: &str| files.text(path).unwrap_or_default();
+        let mut network = paired(&text("/proc/net/netstat"));
+        network.extend(paired(&text("/proc/net/snmp")));
+        Self {
+            network,
+            memory: named(&text("/proc/vmstat")),
+            cpus: cpus(&text("/proc/stat")),
+            softnet: softnet(&text("/proc/net/softnet_stat")),
+            quota: quota(files, process),
+            programs: Process::ticks(files),
+            threads: process
+                .map(|process| Process::thread_ticks(files, process))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// A counter of the network, such as `TcpExt.ListenDrops`.
+    pub(crate) fn network(&self, name: &str) -> Option<u64> {
+        self.network.get(name).copied()
+    }
+
+    /// A counter of memory, such as `pswpin`.
+    pub(crate) fn memory(&self, name: &str) -> Option<u64> {
+        self.memory.get(name).copied()
+    }
+}
+
+/// Lines in pairs: names, then numbers.
+fn paired(text: &str) -> BTreeMap<String, u64> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut all = BTreeMap::new();
+    for pair in lines.chunks_exact(2) {
+        let mut numbers = pair[1].split_whitespace();
+        let section = numbers.next().unwrap_or_default().trim_end_matches(':');
+        for (name, number) in pair[0].split_whitespace().skip(1).zip(numbers) {
+            if let Ok(number) = number.parse() {
+                all.insert(format!("{section}.{name}"), number);
+            }
+        }
+    }
+    all
+}
+
+/// Lines of a name and a number.
+pub(crate) fn named(text: &str) -> BTreeMap<String, u64> {
+    let line = |line: &str| {
+        let (name, number) = line.split_once(char::is_whitespace)?;
+        Some((name.trim_end_matches(':').to_owned(), number.trim().parse().ok()?))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn cpus(text: &str) -> Vec<(u64, u64)> {
+    let is_cpu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    let ticks = |line: &str| {
+        // Time of guests is in that of users already.
+        let numbers: Vec<u64> =
+            line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
+        (numbers.iter().sum(), numbers.get(7).copied().unwrap_or(0))
+    };
+    text.lines().filter(is_cpu).map(ticks).collect()
+}
+
+fn softnet(text: &str) -> Option<(u64, u64)> {
+    let column = |line: &str, at: usize| {
+        line.split_whitespace().nth(at).and_then(|word| u64::from_str_radix(word, 16).ok())
+    };
+    let sum = |at: usize| text.lines().filter_map(|line| column(line, at)).sum::<u64>();
+    (!text.is_empty()).then(|| (sum(1), sum(2)))
+}
+
+/// The directory of a process's control group.
+pub(crate) fn control_group(files: &Files, process: Option<u32>) -> Option<String> {
+    let of = process.map_or_else(|| "self".to_owned(), |process| process.to_string());
+    let groups = files.text(&format!("/proc/{of}/cgroup"))?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    Some(format!("/sys/fs/cgroup{}", path.trim_end_matches('/')))
+}
+
+fn quota(files: &Files, process: Option<u32>) -> Option<(u64, u64)> {
+    let group = control_group(files, process)?;
+    let stat = named(&files.text(&format!("{group}/cpu.stat"))?);
+    Some((stat.get("nr_periods").copied()?, stat.get("nr_throttled").copied()?))
+}

@@ -1,0 +1,89 @@
+//! A host: its files, how its counters have moved, and the server that is asked about.
+
+use std::ops::Deref;
+use std::path::Path;
+
+use crate::counters::Counters;
+use crate::files::Files;
+use crate::limits::DEVICES;
+use crate::processes::Process;
+
+/// A host, looked at twice: counters are of the time between.
+#[derive(Debug)]
+pub struct Host {
+    files: Files,
+    /// The server that is asked about.
+    pub(crate) process: Option<u32>,
+    pub(crate) before: Counters,
+    pub(crate) now: Counters,
+    /// Seconds between the two looks; `None` where there was one, and counters are of the time since the host was started.
+    pub(crate) seconds: Option<f64>,
+}
+
+impl Host {
+    /// This host, looked at once.
+    #[must_use]
+    pub fn live(process: Option<u32>) -> Self {
+        Self::of(Path::new("/"), process)
+    }
+
+    /// The host whose files are below a directory.
+    #[must_use]
+    pub fn of(root: &Path, process: Option<u32>) -> Self {
+        let files = Files::below(root);
+        let now = Counters::read(&files, process);
+        Self { files, process, before: Counters::default(), now, seconds: None }
+    }
+
+    /// Looks again, so many seconds later.
+    pub fn look_again(&mut self, seconds: f64) {
+        let now = Counters::read(&self.files, self.process);
+        self.before = std::mem::replace(&mut self.now, now);
+        self.seconds = Some(seconds);
+    }
+
+    /// How often something happened: between the two looks, or since the start of the host.
+    pub(crate) fn moved(&self, count: impl Fn(&Counters) -> Option<u64>) -> Option<u64> {
+        let now = count(&self.now)?;
+        Some(now.saturating_sub(count(&self.before).unwrap_or(0)))
+    }
+
+    /// In which time that was.
+    pub(crate) fn span(&self) -> String {
+        match self.seconds {
+            Some(seconds) => format!("in {seconds:.0} s"),
+            None => "since the start of the host".to_owned(),
+        }
+    }
+
+    /// CPUs that the server may use: those of its process, or all.
+    pub(crate) fn cpus(&self) -> usize {
+        let of_process = self.process.and_then(|process| Process::allowed(self, process));
+        of_process.map_or_else(|| self.now.cpus.len().max(1), |cpus| cpus.len().max(1))
+    }
+
+    /// Network devices that packets come from outside by: without `lo`.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let mut names = self.names("/sys/class/net");
+        names.retain(|name| name != "lo" && self.has(&format!("/sys/class/net/{name}/queues")));
+        names.truncate(DEVICES);
+        names
+    }
+}
+
+impl Host {
+    /// The release of the kernel: its first two numbers; zeros where it is not known.
+    pub(crate) fn kernel(&self) -> (u32, u32) {
+        let release = self.text("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let mut numbers = release.split(['.', '-']).map_while(|part| part.parse().ok());
+        (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+    }
+}
+
+impl Deref for Host {
+    type Target = Files;
+
+    fn deref(&self) -> &Files {
+        &self.files
+    }
+}

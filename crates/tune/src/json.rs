@@ -1,0 +1,58 @@
+//! A report that a program reads.
+
+use serde_json::{Value, json};
+
+use crate::audit::Report;
+use crate::check::{Check, Load};
+use crate::finding::{Evidence, Finding};
+
+fn state(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::Costs(Evidence::Seen, ..) => "seen",
+        Finding::Costs(Evidence::Set, ..) => "set",
+        Finding::Good(_) => "good",
+        Finding::NotHere(_) => "not-here",
+        Finding::Unknown(_) => "unknown",
+    }
+}
+
+/// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"risk":0,…}]}`; what costs most first.
+#[must_use]
+pub fn to_json(report: &Report) -> Value {
+    let checks = report.findings.iter().map(|audited| {
+        json!({
+            "id": audited.check.id,
+            "title": audited.check.title,
+            "state": state(&audited.finding),
+            "found": audited.finding.text(),
+            "worth_percent": audited.worth(report.load),
+            "risk": audited.check.risk.class(),
+            "lost": audited.check.lost,
+        })
+    });
+    json!({ "load": report.load.name(), "host": report.host, "checks": checks.collect::<Vec<_>>() })
+}
+
+/// All that is known of a check, and what it found.
+#[must_use]
+pub fn explanation_to_json(check: &Check, found: &Finding) -> Value {
+    let gain = |load: Load| check.gain.for_load(load);
+    json!({
+        "id": check.id,
+        "title": check.title,
+        "state": state(found),
+        "found": found.text(),
+        "why": check.why,
+        "mend": check.mend,
+        "expected": check.expected,
+        "gain_percent": {
+            "throughput": gain(Load::Throughput),
+            "latency": gain(Load::Latency),
+            "connections": gain(Load::Connections),
+            "density": gain(Load::Density),
+        },
+        "risk": check.risk.class(),
+        "lost": check.lost,
+        "source": check.source,
+    })
+}

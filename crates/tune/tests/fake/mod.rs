@@ -1,0 +1,178 @@
+//! The files of a host where nothing costs; gone when dropped.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) struct Fake {
+    root: PathBuf,
+}
+
+impl Fake {
+    pub(crate) fn empty() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let root =
+            std::env::temp_dir().join(format!("velodrome-tune-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(root.join("proc")).unwrap();
+        Self { root }
+    }
+
+    /// Four CPUs, a device with a queue for each, a server with a thread for each.
+    pub(crate) fn new() -> Self {
+        let fake = Self::empty();
+        for (name, value) in [
+            ("kernel/osrelease", "6.12.0-clean"),
+            ("kernel/numa_balancing", "0"),
+            ("kernel/nmi_watchdog", "0"),
+            ("vm/swappiness", "10"),
+            ("net/core/busy_poll", "50"),
+            ("net/core/somaxconn", "4096"),
+            ("net/core/default_qdisc", "pfifo_fast"),
+            ("net/ipv4/tcp_congestion_control", "cubic"),
+            ("net/ipv4/tcp_timestamps", "1"),
+            ("net/ipv4/tcp_sack", "1"),
+            ("net/ipv4/tcp_syncookies", "1"),
+            ("net/ipv4/tcp_slow_start_after_idle", "0"),
+            ("net/ipv4/tcp_max_syn_backlog", "4096"),
+            ("net/ipv4/tcp_max_tw_buckets", "262144"),
+            ("net/ipv4/ip_local_port_range", "32768\t60999"),
+            ("net/ipv4/tcp_mem", "100000\t200000\t300000"),
+            ("fs/file-nr", "2000\t0\t1000000"),
+            ("fs/nr_open", "1048576"),
+        ] {
+            fake.sysctl(name, value);
+        }
+        fake.write("proc/vmstat", "pswpin 0\ncompact_stall 0\n");
+        fake.write("proc/swaps", "Filename Type\n");
+        fake.write("proc/net/packet", "sk RefCnt Type Proto Iface R Rmem User Inode\n");
+        fake.write(
+            "proc/net/sockstat",
+            "sockets: used 10\nTCP: inuse 10 orphan 0 tw 3 alloc 10 mem 100\n",
+        );
+        fake.write("proc/net/softnet_stat", "00000001 00000000 00000000\n");
+        fake.write("proc/pressure/cpu", "some avg10=0.10 avg60=0.00\n");
+        fake.write("proc/pressure/memory", "some avg10=0.00 avg60=0.00\n");
+        fake.write("proc/cmdline", "root=/dev/sda");
+        fake.netstat(&[]);
+        fake.cpus([(0, 0); 4]);
+        fake.write("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected");
+        fake.write(
+            "sys/devices/system/cpu/vulnerabilities/spectre_v2",
+            "Mitigation: Enhanced / Automatic IBRS",
+        );
+        fake.write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc");
+        fake.write("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance");
+        fake.write("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "2");
+        fake.write("sys/devices/system/node/node0/x", "");
+        fake.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never");
+        for queue in 0..4 {
+            let mask = format!("{:x}", 1 << queue);
+            fake.write(&format!("sys/class/net/eth0/queues/rx-{queue}/rps_cpus"), "0");
+            fake.write(&format!("sys/class/net/eth0/queues/tx-{queue}/xps_cpus"), &mask);
+            fake.write(&format!("sys/class/net/eth0/device/msi_irqs/{}", 40 + queue), "msi");
+            fake.write(
+                &format!("proc/irq/{}/effective_affinity_list", 40 + queue),
+                &queue.to_string(),
+            );
+        }
+        fake.program(100, "server");
+        fake.program(50, "shell");
+        fake.status("Seccomp:\t0\nSpeculation_Store_Bypass:\tvulnerable\n");
+        fake.write(
+            "proc/100/limits",
+            "Max open files            524288               524288               files\n",
+        );
+        fake.write("proc/100/cgroup", "0::/app\n");
+        fake.write("sys/fs/cgroup/app/cpu.max", "400000 100000\n");
+        fake.write("sys/fs/cgroup/app/cpu.stat", "nr_periods 100\nnr_throttled 0\n");
+        fake.threads(&[(100, 0, "0"), (101, 0, "1"), (102, 0, "2"), (103, 0, "3")]);
+        fake
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn sysctl(&self, name: &str, value: &str) {
+        self.write(&format!("proc/sys/{name}"), value);
+    }
+
+    pub(crate) fn link(&self, path: &str, to: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(to, path).unwrap();
+    }
+
+    /// A program that has not worked yet.
+    pub(crate) fn program(&self, process: u32, name: &str) {
+        self.write(&format!("proc/{process}/comm"), name);
+        self.works(process, 0);
+    }
+
+    /// A program has worked for so many ticks.
+    pub(crate) fn works(&self, process: u32, ticks: u64) {
+        let stat = format!("{process} (name) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0");
+        self.write(&format!("proc/{process}/stat"), &stat);
+    }
+
+    /// Lines of the status of the server.
+    pub(crate) fn status(&self, lines: &str) {
+        self.write("proc/100/status", &format!("{lines}Cpus_allowed_list:\t0-3\n"));
+    }
+
+    /// Threads of the server: how long each has worked, and where it may.
+    pub(crate) fn threads(&self, threads: &[(u32, u64, &str)]) {
+        for (thread, ticks, cpus) in threads {
+            let stat = format!("{thread} (worker) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0");
+            self.write(&format!("proc/100/task/{thread}/stat"), &stat);
+            self.write(
+                &format!("proc/100/task/{thread}/status"),
+                &format!("Cpus_allowed_list:\t{cpus}\n"),
+            );
+        }
+    }
+
+    /// The ticks of each CPU: worked, and stolen.
+    pub(crate) fn cpus(&self, ticks: [(u64, u64); 4]) {
+        let line = |(at, (worked, stolen)): (usize, &(u64, u64))| {
+            format!("cpu{at} {worked} 0 0 {} 0 0 0 {stolen} 0 0\n", 10_000 + worked)
+        };
+        let lines: String = ticks.iter().enumerate().map(line).collect();
+        self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
+    }
+
+    /// Counters of TCP.
+    pub(crate) fn netstat(&self, counts: &[(&str, u64)]) {
+        let names = ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPMemoryPressures"];
+        let count = |name: &&str| {
+            counts.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count)
+        };
+        let numbers: Vec<String> = names.iter().map(|name| count(name).to_string()).collect();
+        self.write(
+            "proc/net/netstat",
+            &format!("TcpExt: {}\nTcpExt: {}\n", names.join(" "), numbers.join(" ")),
+        );
+    }
+
+    /// The device has one queue.
+    pub(crate) fn one_queue(&self) {
+        for queue in 1..4 {
+            for kind in ["rx", "tx"] {
+                let path = format!("sys/class/net/eth0/queues/{kind}-{queue}");
+                std::fs::remove_dir_all(self.root.join(path)).unwrap();
+            }
+        }
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.root).unwrap();
+    }
+}

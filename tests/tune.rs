@@ -1,0 +1,108 @@
+//! Goal: `velodrome tune audit` tells of this host and of another one's files, and names causes that are planted into a network namespace. Method: the built binary;
+//! namespaces by unshare, skipped and said so where it may make none.
+#![expect(clippy::disallowed_types, reason = "a test has files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+#![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
+
+mod server;
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use server::directory::Directory;
+use server::{PROGRAM, errors_of, printed_by, run};
+
+fn audit(words: &[&str]) -> Output {
+    run(Command::new(PROGRAM).args(["tune", "audit"]).args(words))
+}
+
+fn told(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", errors_of(output));
+    serde_json::from_str(&printed_by(output)).unwrap()
+}
+
+/// The checks that cost something, in their order.
+fn costs(report: &Value) -> Vec<String> {
+    let checks = report["checks"].as_array().unwrap().iter();
+    let costly = checks.filter(|check| check["state"] == "seen" || check["state"] == "set");
+    costly.map(|check| check["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn this_host_is_looked_at_twice() {
+    let own = std::process::id().to_string();
+    let report = told(&audit(&["--json", "--seconds", "1", "--pid", &own]));
+    assert!(report["checks"].as_array().unwrap().len() > 40);
+    assert!(report["host"].as_str().unwrap().ends_with("counters in 1 s"), "{}", report["host"]);
+    let text = printed_by(&audit(&["--seconds", "0", "--for", "latency"]));
+    assert!(text.contains("for latency") && text.contains(" checks: "), "{text}");
+    assert!(text.contains("app.workers: say which server with --pid"), "{text}");
+}
+
+#[test]
+fn the_files_of_another_host_are_read_and_a_check_is_explained() {
+    let copy = Directory::new();
+    let root = copy.path().display().to_string();
+    for (path, text) in [("proc/sys/kernel", "osrelease"), ("proc/sys/net/core", "somaxconn")] {
+        std::fs::create_dir_all(copy.path().join(path)).unwrap();
+        let value = if text == "somaxconn" { "64" } else { "5.4.0-other" };
+        std::fs::write(copy.path().join(path).join(text), value).unwrap();
+    }
+    let report = told(&audit(&["--json", "--root", &root, "--for", "connections"]));
+    assert_eq!(costs(&report), ["stack.somaxconn"]);
+    assert!(report["host"].as_str().unwrap().starts_with("Linux 5.4.0-other"));
+    let text = printed_by(&audit(&["--root", &root, "--explain", "stack.somaxconn"]));
+    for words in
+        ["net.core.somaxconn is 64", "sysctl net.core.somaxconn=4096", "Risk 1 of 5", "Source: "]
+    {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+}
+
+#[test]
+fn what_is_asked_wrongly_is_refused() {
+    for (words, why) in [
+        (["--explain", "stack.nothing"], "there is no check `stack.nothing`"),
+        (["--pid", "4194305"], "there is no process 4194305"),
+        (["--root", "/nowhere"], "there is no `proc` in /nowhere"),
+        (["--for", "speed"], "invalid value 'speed'"),
+    ] {
+        let output = audit(&words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(errors_of(&output).contains(why), "{}", errors_of(&output));
+    }
+}
+
+/// Runs lines of a shell in a network namespace; the last one prints the report.
+fn in_namespace(test: &str, lines: &str, load: &str) -> Option<Value> {
+    let can = Command::new("unshare").args(["--net", "true"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED {test}: no network namespace can be made here");
+        return None;
+    }
+    let script = format!("{lines}\nexec {PROGRAM} tune audit --json --seconds 1 --for {load}");
+    let mut shell = Command::new("unshare");
+    Some(told(&run(shell.args(["--net", "sh", "-ec", &script]))))
+}
+
+#[test]
+fn causes_in_a_network_namespace_are_named() {
+    let test = "causes_in_a_network_namespace_are_named";
+    let set =
+        |name: &str, value: &str| format!("echo {value} > /proc/sys/{}", name.replace('.', "/"));
+    let tap = "python3 -c 'import socket, time; s = socket.socket(17, 3, 768); print(flush=True); time.sleep(5)' > ready 2>&1 & \
+        while ! [ -s ready ]; do :; done";
+    let place = Directory::new();
+    let tap = format!("cd {}\n{tap}", place.path().display());
+    for (check, load, lines) in [
+        ("stack.somaxconn", "connections", set("net.core.somaxconn", "16")),
+        ("stack.popular", "latency", set("net.ipv4.tcp_sack", "0")),
+        ("stack.ports", "connections", set("net.ipv4.ip_local_port_range", "40000\\ 41000")),
+        ("stack.taps", "throughput", tap),
+    ] {
+        let Some(report) = in_namespace(test, &lines, load) else { return };
+        let found = costs(&report);
+        assert!(found.contains(&check.to_owned()), "{check}: {found:?}");
+    }
+}
