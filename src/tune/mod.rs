@@ -1,6 +1,8 @@
-//! The verb `tune`: what the host costs a server.
+//! The verb `tune`: what the host costs a server, and what would mend it.
 //!
-//! Owns the flags and what is printed. What is looked at, and what it means, is in the crate `tune`.
+//! Owns the flags of looking. What is looked at, and what it means, is in the crate `tune`; what is changed is in `changing`.
+
+mod changing;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,8 +17,13 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome tune audit --for latency --pid 812   with the evidence of a running server
   velodrome tune audit --explain stack.netfilter why it costs, what its mend risks, what to type
   velodrome tune audit --root copy               another machine's /proc and /sys, copied
+  velodrome tune plan                            what would be written, with the values before and after
+  velodrome tune apply stack.somaxconn           write one step of it
+  velodrome tune status                          what is changed now, and what has drifted since
+  velodrome tune revert all                      put everything back
 
-Nothing is changed, no program is started, no module is loaded. Exit status: 0 done, 1 failed, 2 wrong use.";
+Only apply and revert change anything; no program is started, no module is loaded. Exit status: 0 done, 1 failed or refused,
+2 wrong use, 5 status: something has drifted.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
@@ -28,10 +35,31 @@ pub(crate) struct Tune {
 enum Verb {
     /// What costs on this host, sorted by what its mend may be worth.
     Audit(Audit),
+    /// What would be written to mend what costs, in its order; nothing is.
+    Plan(changing::Wanted),
+    /// Write steps of the plan: those that are named, or all.
+    Apply(changing::Apply),
+    /// Put back what was written, the last first.
+    Revert(changing::Revert),
+    /// What is changed now, and what has drifted since.
+    Status(changing::Place),
 }
 
 #[derive(Debug, Args)]
 struct Audit {
+    #[command(flatten)]
+    looked: Looked,
+    /// Tell all about one check.
+    #[arg(long, value_name = "NAME")]
+    explain: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a host is looked at.
+#[derive(Debug, Args)]
+struct Looked {
     /// What the host is to be good at.
     #[arg(long = "for", value_name = "LOAD", default_value = "throughput")]
     load: LoadName,
@@ -41,15 +69,9 @@ struct Audit {
     /// Seconds between the two looks at counters; 0 for one look, with counters since the start of the host.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(0..=3600))]
     seconds: u64,
-    /// Read the files of another machine, which are below this directory; looked at once.
+    /// The files of another machine, which are below this directory; looked at once.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Tell all about one check.
-    #[arg(long, value_name = "NAME")]
-    explain: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -78,6 +100,10 @@ impl From<LoadName> for Load {
 pub(crate) fn run(tune: &Tune) -> Result<(), Failure> {
     match &tune.verb {
         Verb::Audit(asked) => run_audit(asked),
+        Verb::Plan(wanted) => changing::run_plan(wanted),
+        Verb::Apply(apply) => changing::run_apply(apply),
+        Verb::Revert(revert) => changing::run_revert(revert),
+        Verb::Status(place) => changing::run_status(place),
     }
 }
 
@@ -90,7 +116,7 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
         })
     });
     let check = check.transpose()?;
-    let host = look(asked)?;
+    let host = look(&asked.looked)?;
     if let Some(check) = check {
         let found = (check.judge)(&host);
         if asked.json {
@@ -100,7 +126,7 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let report = audit(&host, asked.load.into());
+    let report = audit(&host, asked.looked.load.into());
     if asked.json {
         println!("{}", to_json(&report));
     } else {
@@ -109,7 +135,7 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
     Ok(())
 }
 
-fn look(asked: &Audit) -> Result<Host, Failure> {
+fn look(asked: &Looked) -> Result<Host, Failure> {
     let root = asked.root.as_deref().unwrap_or(Path::new("/"));
     if !root.join("proc").is_dir() {
         let text = format!("there is no `proc` in {}", root.display());

@@ -47,6 +47,13 @@ pub struct Report {
     pub findings: Vec<Audited>,
 }
 
+impl Report {
+    /// What costs, the most first.
+    pub fn costs(&self) -> impl Iterator<Item = &Audited> {
+        self.findings.iter().filter(|audited| matches!(audited.finding, Finding::Costs(..)))
+    }
+}
+
 /// Looks at a host with all checks.
 #[must_use]
 pub fn audit(host: &Host, load: Load) -> Report {

@@ -27,7 +27,9 @@ pub struct Files {
 }
 
 impl Files {
-    pub(crate) fn below(root: &Path) -> Self {
+    /// Those below this one.
+    #[must_use]
+    pub fn below(root: &Path) -> Self {
         Self { root: root.to_path_buf() }
     }
 

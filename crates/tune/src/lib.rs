@@ -1,8 +1,8 @@
 //! What a Linux host costs a network server.
 //!
 //! A [`Host`] is read through one directory: `/`, or the copy of another machine's files. Each [`Check`] reads what it needs and gives a
-//! [`Finding`]; [`audit`] puts them in the order of what they are worth for a load. Nothing here changes the host or starts a program, and what cannot be
-//! read is a finding of its own, never an error.
+//! [`Finding`]; [`audit`] puts them in the order of what they are worth for a load, and [`plan`] says what would be written. [`apply`] alone changes the host, and puts
+//! it back. What cannot be read is a finding of its own, never an error.
 //!
 //! ```
 //! use tune::{Host, Load, audit};
@@ -12,23 +12,30 @@
 //! assert!(report.findings.len() > 30);
 //! ```
 
+pub mod apply;
 mod audit;
+mod changes;
 mod check;
 mod checks;
 mod counters;
 mod files;
 mod finding;
 mod host;
+mod journal;
 mod json;
 pub mod limits;
+mod plan;
 mod processes;
 mod text;
 
 pub use audit::{Audited, Report, audit};
+pub use changes::{Change, changes_of, is_same, owners_of};
 pub use check::{Check, Gain, Load, Risk};
 pub use checks::{ALL, find};
 pub use files::Files;
 pub use finding::{Evidence, Finding};
 pub use host::Host;
+pub use journal::{Entry, Journal};
 pub use json::{explanation_to_json, to_json};
+pub use plan::{Plan, Step, plan};
 pub use text::{explanation, to_text};

@@ -23,8 +23,7 @@ impl Load {
 #[must_use]
 pub fn to_text(report: &Report) -> String {
     let mut text = format!("{}, for {}\n", report.host, report.load.name());
-    let is_cost = |audited: &&Audited| matches!(audited.finding, Finding::Costs(..));
-    let costs: Vec<&Audited> = report.findings.iter().filter(is_cost).collect();
+    let costs: Vec<&Audited> = report.costs().collect();
     if costs.is_empty() {
         text.push_str("\nNothing that was looked at costs anything.\n");
     } else {

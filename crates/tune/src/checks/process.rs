@@ -141,13 +141,15 @@ fn nofile(host: &Host) -> Finding {
         return Finding::good("as many as it likes");
     };
     let open = host.names(&format!("/proc/{process}/fd")).len() as u64;
+    // A process has always one open: none means that they may not be seen.
+    let seen = if open == 0 { "an unknown number".to_owned() } else { open.to_string() };
     if open * 10 >= soft * 9 {
         return Finding::seen(format!("{open} of {soft} are open"), 1.0);
     }
     if soft < 65_536 {
-        return Finding::set(format!("{soft}, of which {open} are open"), 0.5);
+        return Finding::set(format!("{soft}, of which {seen} are open"), 0.5);
     }
-    Finding::good(format!("{soft}, of which {open} are open"))
+    Finding::good(format!("{soft}, of which {seen} are open"))
 }
 
 fn seccomp(host: &Host) -> Finding {

@@ -1,0 +1,183 @@
+//! Changes a host, and puts it back: the one file here that writes into `/proc/sys` and `/sys`.
+//!
+//! Owns the order: the journal first, then the file, then what it reads behind. What somebody else has changed since is theirs, and stays.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::changes::{is_same, written};
+use crate::files::Files;
+use crate::journal::{Entry, Journal};
+use crate::plan::Step;
+
+/// What became of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It was written, and reads so.
+    Written,
+    /// It could not be written: the reason.
+    Refused(String),
+    /// The kernel has taken another value: what it reads.
+    Other(String),
+    /// It reads as it did before.
+    PutBack,
+    /// It was as before already.
+    AsBefore,
+    /// Somebody else has changed it since: what it reads now.
+    Theirs(String),
+    /// The host was started anew since, so it is gone.
+    Gone,
+}
+
+/// The number of this start of the host.
+#[must_use]
+pub fn boot(files: &Files) -> String {
+    files.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// Writes the changes of a step; gives what became of each file. The first one that is refused ends the step.
+///
+/// # Errors
+/// When the journal cannot be written: nothing is changed then.
+pub fn apply(root: &Path, step: &Step, journal: &mut Journal) -> io::Result<Vec<(String, Done)>> {
+    let files = Files::below(root);
+    let boot = boot(&files);
+    let mut done = Vec::new();
+    for change in &step.changes {
+        let number = journal.begin(step.check.id, &boot, change)?;
+        let outcome = match write(root, &change.path, &change.new) {
+            Ok(()) => {
+                let read = files.text(&change.path).unwrap_or_default();
+                journal.note_written(number, &read)?;
+                if is_same(&read, &change.new) { Done::Written } else { Done::Other(read) }
+            }
+            Err(error) => {
+                journal.note_over(number, "refused")?;
+                Done::Refused(error.to_string())
+            }
+        };
+        let ends = matches!(outcome, Done::Refused(_));
+        done.push((change.path.clone(), outcome));
+        if ends {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Puts changes back, the last one first: those of one check, or all. Gives what became of each file.
+///
+/// # Errors
+/// When the journal cannot be written.
+pub fn revert(
+    root: &Path,
+    check: Option<&str>,
+    journal: &mut Journal,
+) -> io::Result<Vec<(Entry, Done)>> {
+    let files = Files::below(root);
+    let boot = boot(&files);
+    let is_meant = |entry: &&Entry| check.is_none_or(|check| entry.check == check);
+    let entries: Vec<Entry> = journal.standing().rev().filter(is_meant).cloned().collect();
+    let mut done = Vec::new();
+    for entry in entries {
+        let outcome = put_back(root, &files, &boot, &entry);
+        let why = match &outcome {
+            // It stands, for another try.
+            Done::Refused(_) => None,
+            Done::Theirs(_) => Some("somebody else has changed it"),
+            Done::Gone => Some("the host was started anew"),
+            _ => Some("put back"),
+        };
+        if let Some(why) = why {
+            journal.note_over(entry.number, why)?;
+        }
+        done.push((entry, outcome));
+    }
+    Ok(done)
+}
+
+fn put_back(root: &Path, files: &Files, boot: &str, entry: &Entry) -> Done {
+    if entry.boot != boot {
+        return Done::Gone;
+    }
+    let change = &entry.change;
+    let Some(now) = files.text(&change.path) else {
+        return Done::Theirs("it is not there any more".to_owned());
+    };
+    if is_same(&now, &change.old) {
+        return Done::AsBefore;
+    }
+    let ours = entry.read_back.as_deref().unwrap_or(&change.new);
+    if !is_same(&now, ours) && !is_same(&now, &change.new) {
+        return Done::Theirs(now);
+    }
+    match write(root, &change.path, &written(&change.old)) {
+        Ok(()) => {
+            let read = files.text(&change.path).unwrap_or_default();
+            if is_same(&read, &change.old) { Done::PutBack } else { Done::Other(read) }
+        }
+        Err(error) => Done::Refused(error.to_string()),
+    }
+}
+
+/// What a standing change reads now, where that is not what was written.
+#[must_use]
+pub fn drifted(files: &Files, entry: &Entry) -> Option<Done> {
+    if entry.boot != boot(files) {
+        return Some(Done::Gone);
+    }
+    let now = files.text(&entry.change.path).unwrap_or_default();
+    let ours = entry.read_back.as_deref().unwrap_or(&entry.change.new);
+    (!is_same(&now, ours)).then_some(Done::Theirs(now))
+}
+
+/// The file that has the sysctls set when the host is started.
+pub const PERSISTED: &str = "/etc/sysctl.d/90-velodrome-tune.conf";
+
+/// Writes the sysctls that stand into a file of our own, which the host reads when it is started; without any the file goes. Gives how many.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn persist(root: &Path, journal: &Journal) -> io::Result<usize> {
+    let path = root.join(PERSISTED.trim_start_matches('/'));
+    let line = |entry: &Entry| {
+        let name = entry.change.path.strip_prefix("/proc/sys/")?;
+        let value = entry.change.new.replace('\t', " ");
+        Some(format!(
+            "# {}; before: {}\n{} = {value}\n",
+            entry.check,
+            entry.change.old.replace('\t', " "),
+            name.replace('/', ".")
+        ))
+    };
+    let lines: Vec<String> = journal.standing().filter_map(line).collect();
+    if lines.is_empty() {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => return Ok(0),
+        }
+    }
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let head =
+        "# Written by velodrome tune apply --persist; velodrome tune revert takes it away.\n";
+    fs::write(path, format!("{head}{}", lines.concat()))?;
+    Ok(lines.len())
+}
+
+/// Whether there is such a file.
+#[must_use]
+pub fn is_persisted(root: &Path) -> bool {
+    root.join(PERSISTED.trim_start_matches('/')).exists()
+}
+
+/// The kernel takes a value in one write, without the rest of a longer one.
+fn write(root: &Path, path: &str, value: &str) -> io::Result<()> {
+    let path = root.join(path.trim_start_matches('/'));
+    if !path.exists() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it is not there"));
+    }
+    fs::write(path, format!("{value}\n"))
+}

@@ -1,0 +1,192 @@
+//! What is written for a check: files of `/proc/sys` and `/sys`, each with its new value.
+//!
+//! Owns the values. A check whose mend is no such file has none: it is for the operator to type. Writes nothing.
+
+use crate::files::Files;
+use crate::host::Host;
+
+/// A file that gets another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its path.
+    pub path: String,
+    /// What it has now, as it is read.
+    pub old: String,
+    /// What it is to have.
+    pub new: String,
+}
+
+/// The changes that mend a check on a host; those that are so already are left out.
+#[must_use]
+pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
+    let cpus = host.now.cpus.len().max(1);
+    let wanted: Vec<(String, String)> = match id {
+        "stack.somaxconn" => sysctls(&[("net.core.somaxconn", "4096")]),
+        "stack.synbacklog" => sysctls(&[("net.ipv4.tcp_max_syn_backlog", "4096")]),
+        "stack.ports" => sysctls(&[("net.ipv4.ip_local_port_range", "10240\t65535")]),
+        "stack.tw" => sysctls(&[("net.ipv4.tcp_max_tw_buckets", "262144")]),
+        "stack.slow-start" => sysctls(&[("net.ipv4.tcp_slow_start_after_idle", "0")]),
+        "stack.cc" => sysctls(&[("net.ipv4.tcp_congestion_control", "reno")]),
+        "stack.conntrack-size" => sysctls(&[("net.netfilter.nf_conntrack_max", "1048576")]),
+        "stack.popular" => sysctls(&[
+            ("net.ipv4.tcp_timestamps", "1"),
+            ("net.ipv4.tcp_sack", "1"),
+            ("net.ipv4.tcp_syncookies", "1"),
+        ]),
+        "stack.file" => sysctls(&[("fs.file-max", "4194304"), ("fs.nr_open", "2097152")]),
+        "vm.swap" => sysctls(&[("vm.swappiness", "10")]),
+        "vm.thp" => file("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"),
+        "cpu.numa" => sysctls(&[("kernel.numa_balancing", "0")]),
+        "cpu.noise" => sysctls(&[("kernel.nmi_watchdog", "0"), ("vm.stat_interval", "10")]),
+        "cpu.clocksource" => {
+            file("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc")
+        }
+        "cpu.governor" => {
+            let place = "/sys/devices/system/cpu/cpufreq";
+            let policy = |name: String| {
+                (format!("{place}/{name}/scaling_governor"), "performance".to_owned())
+            };
+            host.names(place).into_iter().map(policy).collect()
+        }
+        "net.busy" => sysctls(&[("net.core.busy_poll", "50")]),
+        "net.budget" => {
+            sysctls(&[("net.core.netdev_budget", "600"), ("net.core.netdev_max_backlog", "5000")])
+        }
+        "net.rps" => queues(host, "rx-", "rps_cpus", |_| mask_of_all(cpus)),
+        "net.rps-twice" => queues(host, "rx-", "rps_cpus", |_| "0".to_owned()),
+        "net.xps" => queues(host, "tx-", "xps_cpus", |queue| mask(queue % cpus)),
+        _ => Vec::new(),
+    };
+    let change = |(path, new): (String, String)| {
+        // What cannot be read cannot be put back.
+        let old = host.text(&path)?;
+        (!is_same(&old, &new)).then_some(Change { path, old, new })
+    };
+    wanted.into_iter().filter_map(change).collect()
+}
+
+fn sysctls(names: &[(&str, &str)]) -> Vec<(String, String)> {
+    let path = |name: &str| format!("/proc/sys/{}", name.replace('.', "/"));
+    names.iter().map(|(name, value)| (path(name), (*value).to_owned())).collect()
+}
+
+fn file(path: &str, value: &str) -> Vec<(String, String)> {
+    vec![(path.to_owned(), value.to_owned())]
+}
+
+/// A file of each queue of each device with hardware behind it.
+fn queues(
+    host: &Host,
+    kind: &str,
+    name: &str,
+    value: impl Fn(usize) -> String,
+) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for device in host.devices() {
+        if !host.has(&format!("/sys/class/net/{device}/device")) {
+            continue;
+        }
+        let place = format!("/sys/class/net/{device}/queues");
+        let mut names = host.names(&place);
+        names.retain(|queue| queue.starts_with(kind));
+        for queue in names {
+            let number = queue[kind.len()..].parse().unwrap_or(0);
+            all.push((format!("{place}/{queue}/{name}"), value(number)));
+        }
+    }
+    all
+}
+
+/// A mask with one CPU, in words of 32 bits with commas between them, as the kernel writes it.
+fn mask(cpu: usize) -> String {
+    let words = vec!["00000000"; cpu / 32].join(",");
+    let first = format!("{:x}", 1_u32 << (cpu % 32));
+    if words.is_empty() { first } else { format!("{first},{words}") }
+}
+
+/// A mask with the first so many CPUs.
+fn mask_of_all(cpus: usize) -> String {
+    let mut words = vec!["ffffffff".to_owned(); cpus / 32];
+    if !cpus.is_multiple_of(32) {
+        words.insert(0, format!("{:x}", (1_u32 << (cpus % 32)) - 1));
+    }
+    words.join(",")
+}
+
+/// Whether a file that reads so has this value: the kernel puts tabs between numbers, zeros before masks, and brackets around the chosen word.
+#[must_use]
+pub fn is_same(read: &str, value: &str) -> bool {
+    written(read) == written(value)
+}
+
+/// What has to be written for a file to read as it did.
+pub(crate) fn written(read: &str) -> String {
+    if let Some(chosen) = read.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+        return chosen.0.to_owned();
+    }
+    let is_mask = read.chars().all(|one| one.is_ascii_hexdigit() || one == ',');
+    if is_mask && read.contains(',') {
+        let trimmed = read.trim_start_matches(['0', ',']);
+        return if trimmed.is_empty() { "0".to_owned() } else { trimmed.to_owned() };
+    }
+    let words: Vec<&str> = read.split_whitespace().collect();
+    match &*words {
+        [one] if is_mask && one.len() > 1 && one.starts_with('0') => {
+            let trimmed = one.trim_start_matches('0');
+            if trimmed.is_empty() { "0".to_owned() } else { trimmed.to_owned() }
+        }
+        words => words.join("\t"),
+    }
+}
+
+/// Files that set the same sysctl at boot, in the order in which they are read: the last one wins.
+#[must_use]
+pub fn owners_of(path: &str, files: &Files) -> Vec<String> {
+    let Some(name) = path.strip_prefix("/proc/sys/") else { return Vec::new() };
+    let (slashes, dots) = (name.to_owned(), name.replace('/', "."));
+    let mut owners = Vec::new();
+    for place in ["/usr/lib/sysctl.d", "/run/sysctl.d", "/etc/sysctl.d"] {
+        for file in files.names(place).into_iter().filter(|file| file.ends_with(".conf")) {
+            owners.push(format!("{place}/{file}"));
+        }
+    }
+    owners.push("/etc/sysctl.conf".to_owned());
+    let sets = |owner: &String| {
+        let text = files.text(owner).unwrap_or_default();
+        text.lines().any(|line| {
+            let key = line.split('=').next().unwrap_or_default().trim().trim_start_matches('-');
+            key == slashes || key == dots
+        })
+    };
+    owners.retain(sets);
+    owners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_as_the_kernel_has_them() {
+        assert_eq!((mask(0), mask(5), mask(33)), ("1".into(), "20".into(), "2,00000000".into()));
+        assert_eq!(mask_of_all(4), "f");
+        assert_eq!(mask_of_all(64), "ffffffff,ffffffff");
+        assert_eq!(mask_of_all(33), "1,ffffffff");
+    }
+
+    #[test]
+    fn what_is_read_is_compared_with_what_was_written() {
+        for (read, value) in [
+            ("32768\t60999", "32768 60999"),
+            ("always [madvise] never", "madvise"),
+            ("00000000,0000000f", "f"),
+            ("0000", "0"),
+            ("4096", "4096"),
+            ("cubic", "cubic"),
+        ] {
+            assert!(is_same(read, value), "{read} {value}");
+        }
+        assert!(!is_same("always [madvise] never", "always"));
+        assert!(!is_same("10", "1"));
+    }
+}

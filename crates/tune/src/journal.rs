@@ -1,0 +1,134 @@
+//! The journal of changes: what was written where, and what was there before.
+//!
+//! Owns that nothing is changed that could not be put back: an entry is on the disk before its file is written. A line that breaks off was never acted upon.
+
+#![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::changes::Change;
+
+/// A change that was begun, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number, from 1.
+    pub number: u64,
+    /// For which check.
+    pub check: String,
+    /// The boot of the host: what was written is gone with it.
+    pub boot: String,
+    /// The file, and its values.
+    pub change: Change,
+    /// What the file read behind the write; `None` where that is not known.
+    pub read_back: Option<String>,
+    /// Whether it was put back, or given up.
+    pub is_over: bool,
+}
+
+/// The journal in a directory.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    /// All entries, the oldest first.
+    pub entries: Vec<Entry>,
+}
+
+impl Journal {
+    /// Reads the journal; one that is not there is empty.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        let path = directory.join("journal");
+        let text = match fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let mut journal = Self { path, entries: Vec::new() };
+        for line in text.lines() {
+            // A line that was cut off is none: nothing was done for it.
+            if let Ok(value) = serde_json::from_str(line) {
+                journal.take(&value);
+            }
+        }
+        Ok(journal)
+    }
+
+    fn take(&mut self, line: &Value) {
+        let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        let Some(number) = line["number"].as_u64() else { return };
+        match line["event"].as_str() {
+            Some("change") => self.entries.push(Entry {
+                number,
+                check: text("check"),
+                boot: text("boot"),
+                change: Change { path: text("path"), old: text("old"), new: text("new") },
+                read_back: None,
+                is_over: false,
+            }),
+            Some("written") => {
+                if let Some(entry) = self.entry(number) {
+                    entry.read_back = Some(text("read"));
+                }
+            }
+            Some("over") => {
+                if let Some(entry) = self.entry(number) {
+                    entry.is_over = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn entry(&mut self, number: u64) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.number == number)
+    }
+
+    /// The changes that are not put back.
+    pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| !entry.is_over)
+    }
+
+    /// A change is about to be written; gives its number.
+    pub(crate) fn begin(&mut self, check: &str, boot: &str, change: &Change) -> io::Result<u64> {
+        let number = self.entries.last().map_or(0, |entry| entry.number) + 1;
+        self.append(&json!({
+            "event": "change", "number": number, "check": check, "boot": boot,
+            "path": change.path, "old": change.old, "new": change.new,
+            "version": env!("CARGO_PKG_VERSION"),
+        }))?;
+        Ok(number)
+    }
+
+    /// It was written, and reads so.
+    pub(crate) fn note_written(&mut self, number: u64, read: &str) -> io::Result<()> {
+        self.append(&json!({ "event": "written", "number": number, "read": read }))
+    }
+
+    /// It was put back, or there is nothing to put back any more.
+    pub(crate) fn note_over(&mut self, number: u64, why: &str) -> io::Result<()> {
+        self.append(&json!({ "event": "over", "number": number, "why": why }))
+    }
+
+    /// A line, which is on the disk when this returns.
+    fn append(&mut self, line: &Value) -> io::Result<()> {
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(directory)?;
+        let before = fs::read(&self.path).unwrap_or_default();
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        // What was cut off stays a line of its own.
+        let begin = if before.last().is_some_and(|last| *last != b'\n') { "\n" } else { "" };
+        file.write_all(format!("{begin}{line}\n").as_bytes())?;
+        file.sync_all()?;
+        if before.is_empty() {
+            File::open(directory)?.sync_all()?;
+        }
+        self.take(line);
+        Ok(())
+    }
+}

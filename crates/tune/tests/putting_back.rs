@@ -1,0 +1,194 @@
+//! Goal: whatever was changed is put back, also after an end in the middle, at any byte of the journal. Method: the files of a host in a directory.
+#![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
+
+mod fake;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tune::apply::{Done, apply, drifted, is_persisted, persist, revert};
+use tune::{Files, Host, Journal, Load, Risk, Step, audit, plan};
+
+use fake::Fake;
+
+const BOOT: &str = "kernel/random/boot_id";
+
+/// A host with much to mend.
+fn poor() -> Fake {
+    let fake = Fake::new();
+    fake.sysctl(BOOT, "first");
+    for (name, value) in [
+        ("net/core/somaxconn", "128"),
+        ("net/ipv4/tcp_slow_start_after_idle", "1"),
+        ("net/ipv4/tcp_sack", "0"),
+        ("net/ipv4/tcp_max_syn_backlog", "256"),
+        ("kernel/nmi_watchdog", "1"),
+        ("vm/stat_interval", "1"),
+        ("net/core/busy_poll", "0"),
+    ] {
+        fake.sysctl(name, value);
+    }
+    fake.write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never");
+    fake
+}
+
+fn steps(fake: &Fake) -> Vec<Step> {
+    let host = Host::of(fake.path(), Some(100));
+    plan(&host, &audit(&host, Load::Latency), Risk::Host).steps
+}
+
+/// All files that may be changed, as they are.
+fn state(fake: &Fake, steps: &[Step]) -> BTreeMap<String, String> {
+    let files = steps.iter().flat_map(|step| &step.changes);
+    let read = |path: &str| {
+        std::fs::read_to_string(fake.path().join(path.trim_start_matches('/'))).unwrap()
+    };
+    files.map(|change| (change.path.clone(), read(&change.path).trim().to_owned())).collect()
+}
+
+fn put(fake: &Fake, path: &str, value: &str) {
+    fake.write(path.trim_start_matches('/'), value);
+}
+
+fn journal(fake: &Fake) -> Journal {
+    Journal::open(&fake.path().join("state")).unwrap()
+}
+
+/// What the fake kernel reads where it shows the words there are: a file keeps what was written.
+fn plain(value: &str) -> String {
+    let chosen = value.split(['[', ']']).nth(1);
+    chosen.unwrap_or(value).to_owned()
+}
+
+#[test]
+fn what_was_applied_is_put_back_and_twice_is_once() {
+    let fake = poor();
+    let steps = steps(&fake);
+    assert!(steps.len() >= 6, "{steps:?}");
+    let before = state(&fake, &steps);
+    let mut journal = journal(&fake);
+    for step in &steps {
+        for (path, done) in apply(fake.path(), step, &mut journal).unwrap() {
+            assert_eq!(done, Done::Written, "{path}");
+        }
+    }
+    let changed = state(&fake, &steps);
+    assert!(before.iter().all(|(path, old)| changed[path] != *old), "{changed:?}");
+    assert_eq!(persist(fake.path(), &journal).unwrap(), 7);
+    assert!(is_persisted(fake.path()));
+    let files = Files::below(fake.path());
+    assert!(journal.standing().all(|entry| drifted(&files, entry).is_none()));
+    for _ in 0..2 {
+        revert(fake.path(), None, &mut journal).unwrap();
+        let after = state(&fake, &steps);
+        for (path, old) in &before {
+            assert_eq!(after[path], plain(old), "{path}");
+        }
+        assert_eq!(persist(fake.path(), &journal).unwrap(), 0);
+        assert!(!is_persisted(fake.path()));
+    }
+}
+
+#[test]
+fn an_end_at_any_byte_of_the_journal_can_be_put_back() {
+    let fake = poor();
+    let mut steps = steps(&fake);
+    // Each byte is tried, and each try waits for the disk.
+    steps.truncate(3);
+    let before = state(&fake, &steps);
+    let mut whole = journal(&fake);
+    for step in &steps {
+        apply(fake.path(), step, &mut whole).unwrap();
+    }
+    let place = fake.path().join("state/journal");
+    let bytes = std::fs::read(&place).unwrap();
+    for cut in 0..=bytes.len() {
+        // The file of an entry that is in the journal may have been written or not.
+        for is_written in [false, true] {
+            for (path, old) in &before {
+                put(&fake, path, old);
+            }
+            std::fs::write(&place, &bytes[..cut]).unwrap();
+            let mut known = journal(&fake);
+            let begun: Vec<_> = known
+                .entries
+                .iter()
+                .map(|entry| (entry.change.clone(), entry.read_back.is_some()))
+                .collect();
+            for (change, is_done) in begun {
+                if is_done || is_written {
+                    put(&fake, &change.path, &change.new);
+                }
+            }
+            revert(fake.path(), None, &mut known).unwrap();
+            let after = state(&fake, &steps);
+            for (path, old) in &before {
+                assert!(
+                    tune::is_same(&after[path], old),
+                    "cut at {cut}: {path} is {}",
+                    after[path]
+                );
+            }
+            assert_eq!(journal(&fake).standing().count(), 0, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn what_somebody_else_has_changed_is_theirs() {
+    let fake = poor();
+    let steps = steps(&fake);
+    let mut journal = journal(&fake);
+    for step in &steps {
+        apply(fake.path(), step, &mut journal).unwrap();
+    }
+    fake.sysctl("net/core/somaxconn", "9999");
+    let files = Files::below(fake.path());
+    let drift: Vec<Done> = journal.standing().filter_map(|entry| drifted(&files, entry)).collect();
+    assert_eq!(drift, [Done::Theirs("9999".to_owned())]);
+    let done = revert(fake.path(), Some("stack.somaxconn"), &mut journal).unwrap();
+    assert_eq!(done.len(), 1);
+    assert_eq!(done[0].1, Done::Theirs("9999".to_owned()));
+    assert_eq!(files_text(fake.path(), "net/core/somaxconn"), "9999");
+    // The others stand, until the host is started anew: then they are gone.
+    assert!(journal.standing().count() > 3);
+    fake.sysctl(BOOT, "second");
+    let done = revert(fake.path(), None, &mut journal).unwrap();
+    assert!(done.iter().all(|(_, done)| *done == Done::Gone), "{done:?}");
+    assert_eq!(files_text(fake.path(), "net/core/busy_poll"), "50\n");
+}
+
+fn files_text(root: &Path, sysctl: &str) -> String {
+    std::fs::read_to_string(root.join("proc/sys").join(sysctl)).unwrap()
+}
+
+#[test]
+fn what_cannot_be_written_ends_its_step_and_is_said() {
+    let fake = poor();
+    let steps = steps(&fake);
+    let step = steps.iter().find(|step| step.check.id == "cpu.noise").unwrap();
+    let path = fake.path().join("proc/sys/kernel/nmi_watchdog");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    let mut journal = journal(&fake);
+    let done = apply(fake.path(), step, &mut journal).unwrap();
+    assert_eq!(done.len(), 1, "the second file is left alone");
+    assert!(matches!(&done[0].1, Done::Refused(why) if why.contains("directory")), "{done:?}");
+    assert_eq!(journal.standing().count(), 0);
+}
+
+#[test]
+fn a_plan_names_who_else_sets_the_same_and_what_is_left_out() {
+    let fake = poor();
+    fake.write("etc/sysctl.d/50-own.conf", "# mine\nnet.core.somaxconn = 200\n");
+    fake.write("etc/sysctl.conf", "-net/ipv4/tcp_sack=0\n");
+    let host = Host::of(fake.path(), Some(100));
+    let report = audit(&host, Load::Latency);
+    let found = plan(&host, &report, Risk::Reversible);
+    let of = |id: &str| found.steps.iter().find(|step| step.check.id == id).unwrap();
+    assert_eq!(of("stack.somaxconn").owners, ["/etc/sysctl.d/50-own.conf"]);
+    assert_eq!(of("stack.popular").owners, ["/etc/sysctl.conf"]);
+    let left: Vec<&str> = found.left_out.iter().map(|(check, _)| check.id).collect();
+    assert!(left.contains(&"vm.thp") && left.contains(&"net.busy"), "{left:?}");
+    assert!(found.steps.iter().all(|step| step.check.risk <= Risk::Reversible));
+}

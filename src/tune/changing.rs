@@ -1,0 +1,265 @@
+//! `tune plan`, `apply`, `revert` and `status`: what is written into a host, and put back.
+//!
+//! Owns their flags and what is printed. The order of writing, and what belongs to somebody else, is in the crate `tune`.
+
+use std::path::{Path, PathBuf};
+
+use ::tune::apply::{Done, PERSISTED, apply, drifted, is_persisted, persist, revert};
+use ::tune::{Files, Journal, Plan, Risk, Step, audit, plan};
+use clap::Args;
+use serde_json::json;
+
+use super::{Looked, look};
+use crate::Failure;
+
+/// Where the journal is.
+const STATE: &str = "/var/lib/velodrome/tune";
+
+/// The host that is changed, and the journal of its changes.
+#[derive(Debug, Args)]
+pub(super) struct Place {
+    /// The directory of the journal, below the root.
+    #[arg(long, value_name = "DIR", default_value = STATE)]
+    state: PathBuf,
+    /// The files of another machine, which are below this directory.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Place {
+    fn root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new("/"))
+    }
+
+    fn journal(&self) -> Result<Journal, Failure> {
+        journal(self.root(), &self.state)
+    }
+}
+
+fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
+    let place = root.join(state.strip_prefix("/").unwrap_or(state));
+    Journal::open(&place)
+        .map_err(|error| Failure::Failed(format!("the journal in {}: {error}", place.display())))
+}
+
+/// What is to be mended.
+#[derive(Debug, Args)]
+pub(super) struct Wanted {
+    #[command(flatten)]
+    looked: Looked,
+    /// Mends up to this risk: 3 may interrupt traffic, 4 weakens security, 5 needs a reboot.
+    #[arg(long, value_name = "RISK", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=5))]
+    allow: u8,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Apply {
+    /// The checks whose mends are written [default: all of the plan].
+    steps: Vec<String>,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// The directory of the journal, below the root.
+    #[arg(long, value_name = "DIR", default_value = STATE)]
+    state: PathBuf,
+    /// Have sysctls set at the next start of the host, too, by a file of our own.
+    #[arg(long)]
+    persist: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Revert {
+    /// A check, or `all`.
+    step: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+fn planned(wanted: &Wanted) -> Result<Plan, Failure> {
+    let most = match wanted.allow {
+        0 => Risk::Process,
+        1 => Risk::Reversible,
+        2 => Risk::Host,
+        3 => Risk::Interruption,
+        4 => Risk::Security,
+        _ => Risk::Reboot,
+    };
+    let host = look(&wanted.looked)?;
+    Ok(plan(&host, &audit(&host, wanted.looked.load.into()), most))
+}
+
+pub(super) fn run_plan(wanted: &Wanted) -> Result<(), Failure> {
+    let plan = planned(wanted)?;
+    if wanted.json {
+        println!("{}", to_json(&plan));
+        return Ok(());
+    }
+    if plan.steps.is_empty() {
+        println!("There is nothing to write.");
+    }
+    for (number, step) in plan.steps.iter().enumerate() {
+        let Step { check, changes, owners } = step;
+        println!(
+            "{}. {}  risk {}: {}; lost: {}",
+            number + 1,
+            check.id,
+            check.risk.class(),
+            check.risk.name(),
+            check.lost
+        );
+        for change in changes {
+            println!(
+                "   {}: \"{}\" -> \"{}\"",
+                change.path,
+                shown(&change.old),
+                shown(&change.new)
+            );
+        }
+        for owner in owners {
+            println!("   {owner} sets the same at the start of the host");
+        }
+    }
+    for (check, why) in &plan.left_out {
+        println!("left out: {}: {why}", check.id);
+    }
+    Ok(())
+}
+
+fn shown(value: &str) -> String {
+    value.replace('\t', " ")
+}
+
+fn to_json(plan: &Plan) -> serde_json::Value {
+    let steps = plan.steps.iter().map(|step| {
+        let changes = step
+            .changes
+            .iter()
+            .map(|change| json!({ "path": change.path, "old": change.old, "new": change.new }));
+        json!({
+            "id": step.check.id, "risk": step.check.risk.class(), "lost": step.check.lost,
+            "changes": changes.collect::<Vec<_>>(), "owners": step.owners,
+        })
+    });
+    let left_out = plan.left_out.iter().map(|(check, why)| json!({ "id": check.id, "why": why }));
+    json!({ "steps": steps.collect::<Vec<_>>(), "left_out": left_out.collect::<Vec<_>>() })
+}
+
+pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
+    let root = asked.wanted.looked.root.as_deref().unwrap_or(Path::new("/"));
+    let plan = planned(&asked.wanted)?;
+    for name in &asked.steps {
+        if !plan.steps.iter().any(|step| step.check.id == name) {
+            let text = format!("`{name}` is no step of the plan; see velodrome tune plan");
+            return Err(Failure::WrongUse(text));
+        }
+    }
+    let mut journal = journal(root, &asked.state)?;
+    let failed = |error: std::io::Error| {
+        Failure::Failed(format!("the journal: {error}; nothing more was changed"))
+    };
+    let is_meant = |step: &&Step| {
+        asked.steps.is_empty() || asked.steps.iter().any(|name| name == step.check.id)
+    };
+    let (mut refused, mut written) = (0, Vec::new());
+    for step in plan.steps.iter().filter(is_meant) {
+        for (path, done) in apply(root, step, &mut journal).map_err(failed)? {
+            refused += usize::from(matches!(done, Done::Refused(_)));
+            tell(step.check.id, &path, &done, asked.wanted.json, &mut written);
+        }
+    }
+    if asked.wanted.json {
+        println!("{}", json!({ "changes": written }));
+    }
+    if asked.persist {
+        let count = persist(root, &journal)
+            .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
+        if !asked.wanted.json {
+            println!("{PERSISTED} sets {count} of them at the start of the host");
+        }
+    }
+    match refused {
+        0 => Ok(()),
+        count => Err(Failure::Failed(format!(
+            "{count} files could not be written; revert puts the others back"
+        ))),
+    }
+}
+
+pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
+    let root = asked.place.root();
+    let mut journal = asked.place.journal()?;
+    let check = (asked.step != "all").then_some(&*asked.step);
+    if let Some(check) = check
+        && !journal.standing().any(|entry| entry.check == check)
+    {
+        return Err(Failure::WrongUse(format!(
+            "`{check}` is not changed; see velodrome tune status"
+        )));
+    }
+    let done = revert(root, check, &mut journal);
+    let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
+    let mut told = Vec::new();
+    for (entry, done) in &done {
+        tell(&entry.check, &entry.change.path, done, asked.place.json, &mut told);
+    }
+    if asked.place.json {
+        println!("{}", json!({ "changes": told }));
+    } else if done.is_empty() {
+        println!("Nothing is changed.");
+    }
+    if is_persisted(root) {
+        persist(root, &journal)
+            .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
+    }
+    let refused = done.iter().filter(|(_, done)| matches!(done, Done::Refused(_))).count();
+    match refused {
+        0 => Ok(()),
+        count => Err(Failure::Failed(format!("{count} files could not be put back"))),
+    }
+}
+
+pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
+    let (files, journal) = (Files::below(place.root()), place.journal()?);
+    let (mut told, mut drift) = (Vec::new(), 0);
+    for entry in journal.standing() {
+        let done = drifted(&files, entry);
+        drift += usize::from(done.is_some());
+        tell(
+            &entry.check,
+            &entry.change.path,
+            &done.unwrap_or(Done::Written),
+            place.json,
+            &mut told,
+        );
+    }
+    if place.json {
+        println!("{}", json!({ "changes": told }));
+    } else if journal.standing().next().is_none() {
+        println!("Nothing is changed.");
+    }
+    if drift == 0 { Ok(()) } else { Err(Failure::Met) }
+}
+
+/// Prints what became of a file, or keeps it for JSON.
+fn tell(check: &str, path: &str, done: &Done, as_json: bool, told: &mut Vec<serde_json::Value>) {
+    let (state, value) = match done {
+        Done::Written => ("changed", ""),
+        Done::Refused(why) => ("refused", &**why),
+        Done::Other(value) => ("changed, but the kernel has taken", &**value),
+        Done::PutBack => ("put back", ""),
+        Done::AsBefore => ("as before", ""),
+        Done::Theirs(value) => ("somebody else has changed it to", &**value),
+        Done::Gone => ("gone with the last start of the host", ""),
+    };
+    if as_json {
+        told.push(json!({ "id": check, "path": path, "state": state, "value": value }));
+        return;
+    }
+    let value = if value.is_empty() { String::new() } else { format!(" {}", shown(value)) };
+    println!("{check}  {path}: {state}{value}");
+}
