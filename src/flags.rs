@@ -8,6 +8,7 @@ use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
 use crate::ctl::{self, Ctl};
+use crate::profile::{self, Profile};
 use crate::store::{self, Store};
 use crate::tune::{self, Tune};
 
@@ -38,6 +39,9 @@ pub(crate) enum Verb {
     /// Say what this host costs a server, and what would mend it.
     #[command(after_help = tune::EXAMPLES)]
     Tune(Tune),
+    /// Say where the time of a running program goes, and draw it.
+    #[command(after_help = profile::EXAMPLES)]
+    Profile(Profile),
 }
 
 const SERVE_EXAMPLES: &str = "Examples:

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod ctl;
 mod flags;
+mod profile;
 mod serve;
 mod store;
 mod tune;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Verb::Bench(bench) => bench::run(&bench),
         Verb::Store(store) => store::run(&store),
         Verb::Tune(tune) => tune::run(&tune),
+        Verb::Profile(profile) => profile::run(&profile),
     };
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,

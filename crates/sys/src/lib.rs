@@ -15,6 +15,7 @@ pub mod file;
 pub mod limits;
 pub mod pollset;
 pub mod ring;
+pub mod sampling;
 pub mod signal;
 pub mod socket;
 pub mod spool;

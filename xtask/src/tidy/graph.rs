@@ -39,6 +39,9 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-store", Use::Always),
     // `velodrome tune` prints what it costs.
     ("velodrome", "velodrome-tune", Use::Always),
+    // `velodrome profile` prints and draws where time goes; the kernel's samples are read by sys.
+    ("velodrome", "velodrome-profile", Use::Always),
+    ("velodrome-profile", "velodrome-sys", Use::Always),
     // Clients of Redis read and write the store.
     ("velodrome-server", "velodrome-store", Use::Always),
     // The library: services written by others.

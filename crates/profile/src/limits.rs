@@ -1,0 +1,10 @@
+//! Every bound of a profile: its number and unit, and what happens when it is reached.
+
+/// Threads of a process that are sampled. Beyond: the others are not, and the report says so.
+pub const THREADS: usize = 4_096;
+
+/// Frames of a stack that are kept, from the innermost on. Beyond: the rest is one frame that says so.
+pub const DEPTH: usize = 256;
+
+/// Parts of the width below which a frame is not drawn (1/3000).
+pub const NARROWEST: f64 = 1.0 / 3000.0;

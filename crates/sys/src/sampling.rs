@@ -1,0 +1,189 @@
+//! Samples of what a thread executes (perf_event_open(2)): the records as the kernel writes them.
+//!
+//! Owns the event and its ring buffer. Never knows what a record means.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// What the samples are taken by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Cycles that the processor counts. A virtual machine may have no such counter.
+    Cycles,
+    /// A clock of the kernel that runs while the thread does.
+    CpuClock,
+}
+
+/// Whether samples are taken in the kernel, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modes {
+    /// In the kernel and in the program.
+    Both,
+    /// In the program alone: all that is allowed where `perf_event_paranoid` is 2 and more.
+    User,
+}
+
+/// Pages of a ring buffer behind its first one: 512 KiB, some thousand deep stacks.
+const PAGES: usize = 128;
+const PAGE: usize = 4096;
+
+/// Where the first page has the places of the writer and the reader (`struct perf_event_mmap_page`).
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+/// Words of `struct perf_event_attr` up to its fifth version.
+const ATTRIBUTE_WORDS: usize = 14;
+
+/// What each sample has: address, thread, time, call chain (`PERF_SAMPLE_*`).
+const SAMPLE_TYPE: u64 = 1 | 2 | 4 | (1 << 5);
+
+/// Bits of the flags: `exclude_kernel`, `exclude_hv`, `freq`.
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const BY_FREQUENCY: u64 = 1 << 10;
+
+/// Samples of one thread.
+#[derive(Debug)]
+pub struct Sampler {
+    event: OwnedFd,
+    ring: NonNull<u8>,
+    buffer: Vec<u8>,
+}
+
+impl Sampler {
+    /// Begins to sample a thread, so many times in a second of its CPU time.
+    ///
+    /// # Errors
+    /// When the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread is not there.
+    pub fn open(thread: u32, source: Source, hertz: u64, modes: Modes) -> io::Result<Self> {
+        let mut attribute = [0_u64; ATTRIBUTE_WORDS];
+        // The kind and, above it, the size of all this.
+        let (kind, event) = match source {
+            Source::Cycles => (0, 0),
+            Source::CpuClock => (1, 0),
+        };
+        attribute[0] = kind | ((size_of_val(&attribute) as u64) << 32);
+        attribute[1] = event;
+        attribute[2] = hertz;
+        attribute[3] = SAMPLE_TYPE;
+        let excluded = match modes {
+            Modes::Both => 0,
+            Modes::User => EXCLUDE_KERNEL,
+        };
+        attribute[5] = BY_FREQUENCY | EXCLUDE_HYPERVISOR | excluded;
+        let thread =
+            libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+        let (any_cpu, no_group, close_on_exec) = (-1_i32, -1_i32, 8_u64);
+        // SAFETY: the kernel reads as many bytes of the attribute as its size field says, which is that of the array; the other arguments are numbers.
+        let number = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                attribute.as_ptr(),
+                thread,
+                any_cpu,
+                no_group,
+                close_on_exec,
+            )
+        };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+        let event = unsafe { OwnedFd::from_raw_fd(number as i32) };
+        let ring = map(event.as_fd())?;
+        Ok(Self { event, ring, buffer: Vec::new() })
+    }
+
+    /// Takes the records that have come; each with its header of eight bytes.
+    pub fn drain(&mut self, mut take: impl FnMut(&[u8])) {
+        let head = self.word(HEAD).load(Ordering::Acquire);
+        let tail = self.word(TAIL).load(Ordering::Relaxed);
+        self.buffer.clear();
+        let (size, count) = ((PAGES * PAGE) as u64, head.wrapping_sub(tail));
+        for at in 0..count.min(size) {
+            let place = PAGE + ((tail + at) % size) as usize;
+            // SAFETY: the place is within the mapping, behind its first page.
+            let byte = unsafe { self.ring.add(place) };
+            // SAFETY: the kernel has written all bytes before the head, which was read with acquire, and does not write over them before the tail has moved.
+            self.buffer.push(unsafe { byte.read() });
+        }
+        self.word(TAIL).store(head, Ordering::Release);
+        let mut rest = &self.buffer[..];
+        while let Some(size) = rest.get(6..8) {
+            let size = usize::from(u16::from_ne_bytes([size[0], size[1]]));
+            if size < 8 || size > rest.len() {
+                break;
+            }
+            let (record, behind) = rest.split_at(size);
+            take(record);
+            rest = behind;
+        }
+    }
+
+    fn word(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: the place is within the first page of the mapping.
+        let place = unsafe { self.ring.add(at) };
+        // SAFETY: it is aligned to eight bytes, lives as long as this, and the kernel reads and writes it as a whole.
+        unsafe { AtomicU64::from_ptr(place.as_ptr().cast()) }
+    }
+
+    /// The descriptor, which becomes readable when there are records.
+    #[must_use]
+    pub fn number(&self) -> i32 {
+        self.event.as_raw_fd()
+    }
+}
+
+fn map(event: BorrowedFd<'_>) -> io::Result<NonNull<u8>> {
+    let length = (1 + PAGES) * PAGE;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the kernel chooses an address where nothing is mapped.
+    let place =
+        unsafe { mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, event, 0) };
+    let place = place.map_err(io::Error::from)?;
+    NonNull::new(place.cast()).ok_or_else(|| io::Error::other("a mapping at no address"))
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this length, and nothing refers to it any more.
+        let _unmapped = unsafe { munmap(self.ring.as_ptr().cast(), (1 + PAGES) * PAGE) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_thread_is_sampled_while_it_works() {
+        let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let opened = Sampler::open(thread, Source::CpuClock, 1_000, Modes::User);
+        let mut sampler = match opened {
+            Ok(sampler) => sampler,
+            // A container may not let anybody sample.
+            Err(error) => {
+                assert!(
+                    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)),
+                    "{error}"
+                );
+                return;
+            }
+        };
+        let mut kinds = Vec::new();
+        let mut number = 1_u64;
+        while kinds.iter().filter(|kind| **kind == 9).count() < 20 {
+            for _ in 0..100_000 {
+                number = std::hint::black_box(number.wrapping_mul(3));
+            }
+            sampler.drain(|record| {
+                kinds.push(u32::from_ne_bytes([record[0], record[1], record[2], record[3]]))
+            });
+        }
+        assert!(Sampler::open(u32::MAX - 1, Source::CpuClock, 100, Modes::User).is_err());
+    }
+}
