@@ -34,7 +34,7 @@ impl Progress {
         Self { is_shown, started, rows: 0, bytes: Rc::default(), size }
     }
 
-    /// The count of bytes, for the one that reads them.
+    /// The count of bytes, for the reader of the file to raise.
     pub(super) fn bytes(&self) -> Rc<Cell<u64>> {
         Rc::clone(&self.bytes)
     }
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// What is printed next begins a line.
+    /// Ends the line, so that the next print begins one.
     pub(super) fn end(&self) {
         if self.is_shown && self.rows >= ROWS_PER_LOOK {
             eprintln!();

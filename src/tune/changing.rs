@@ -45,7 +45,7 @@ fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
         .map_err(|error| Failure::Failed(format!("the journal in {}: {error}", place.display())))
 }
 
-/// What is to be mended.
+/// Which mends are wanted.
 #[derive(Debug, Args)]
 pub(super) struct Wanted {
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! The verb `tune`: what the host costs a server, and what would mend it.
 //!
-//! Owns the flags of looking. What is looked at, and what it means, is in the crate `tune`; what is changed is in `changing`.
+//! Owns the flags of `audit`. The checks are in the crate `tune`, the verbs that change the host in `changing`.
 
 mod changing;
 

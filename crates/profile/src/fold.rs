@@ -18,7 +18,7 @@ pub struct Frame {
     pub name: String,
     /// Where it is executed.
     pub mode: Mode,
-    /// Whether the compiler put it into the one before.
+    /// Whether the compiler inlined it into the frame before.
     pub is_inlined: bool,
 }
 

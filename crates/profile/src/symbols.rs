@@ -12,7 +12,7 @@ use crate::fold::{Folded, Frame, Mode};
 use crate::limits::DEPTH;
 use crate::record::Stack;
 
-/// Gives the frames of stacks names. The process still has to be there. What is missing is added to the remarks.
+/// Gives the frames of stacks names. The process still has to be there. A remark says which names the kernel hides.
 #[must_use]
 pub fn name(process: u32, stacks: &BTreeMap<Stack, u64>, remarks: &mut Vec<String>) -> Folded {
     let symbolizer = Symbolizer::new();
@@ -46,7 +46,7 @@ pub fn name(process: u32, stacks: &BTreeMap<Stack, u64>, remarks: &mut Vec<Strin
 
 type Names = BTreeMap<u64, Vec<Frame>>;
 
-/// The functions at each address, from the outermost on: the one, and those that the compiler has put into it.
+/// The functions at each address, from the outermost on: a function, and the ones that the compiler has inlined into it.
 fn names(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], mode: Mode) -> Names {
     let Ok(found) = symbolizer.symbolize(source, Input::AbsAddr(addresses)) else {
         return Names::new();

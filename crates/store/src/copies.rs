@@ -35,7 +35,7 @@ impl Draft {
         // One that was begun and killed.
         draft.remove();
         DirBuilder::new().recursive(true).mode(0o700).create(&draft.directory)?;
-        // What is copied is not newer than what is then the last.
+        // The copy has no commit behind the last one that is read now.
         let copied = map.copy_to_path(draft.directory.join(DATA), CompactionOption::Enabled)?;
         drop(copied);
         let last = map.info().last_txn_id as u64;

@@ -1,4 +1,4 @@
-//! Who reads a store: the table of readers in its lock file.
+//! The programs that read a store: the table of readers in its lock file.
 //!
 //! Owns the form of that table, which is LMDB's: two cache lines of 64 bytes, then one for each snapshot. Only looks.
 

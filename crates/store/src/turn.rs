@@ -57,7 +57,7 @@ impl TurnStore {
             .map_err(|_| Failure::Storage("it has no snapshot".to_owned()))
     }
 
-    /// Lends the value of a key, which has this version in this turn, for as long as the one who has it likes, and no longer than [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS).
+    /// Lends the value of a key, which has this version in this turn, for as long as the caller keeps it, and no longer than [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS).
     /// `None` where so many are lent that this one has to be copied.
     ///
     /// # Errors
@@ -78,8 +78,8 @@ impl TurnStore {
         self.loans.borrow_mut().count()
     }
 
-    /// The turn ends, and with it the snapshot: the writer may use the pages that it saw again, but for those that are lent. What is read next is as the
-    /// last commit left it.
+    /// The turn ends, and with it the snapshot: the writer may use the pages that it saw again, but for those that are lent. The next read sees the
+    /// last commit.
     pub fn end_turn(&self, now_ms: u64) {
         self.end_snapshot();
         let full = self.store.times_full();
@@ -90,7 +90,7 @@ impl TurnStore {
         loans.take_back_old(now_ms);
     }
 
-    /// What is read next is as the last commit left it.
+    /// The next read sees the last commit.
     pub fn end_snapshot(&self) {
         self.snapshot.replace(None);
     }

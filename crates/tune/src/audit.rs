@@ -24,7 +24,7 @@ impl Audited {
         }
     }
 
-    /// What is seen goes before what is only set so, and then what is worth more.
+    /// Costs that counters show go before settings that may cost, and within both the larger worth goes first.
     fn rank(&self, load: Load) -> (u8, f64) {
         match &self.finding {
             Finding::Costs(Evidence::Seen, ..) => (0, -self.worth(load)),
@@ -60,7 +60,7 @@ pub fn audit(host: &Host, load: Load) -> Report {
     let audited = |check: &'static Check| Audited { check, finding: (check.judge)(host) };
     let mut findings: Vec<Audited> =
         ALL.iter().flat_map(|checks| checks.iter()).map(audited).collect();
-    // What is worth nothing for this load costs nothing.
+    // A setting that is worth nothing for this load costs nothing.
     for audited in &mut findings {
         if let Finding::Costs(Evidence::Set, text, _) = &audited.finding
             && audited.check.gain.for_load(load) == 0.0

@@ -1,4 +1,4 @@
-//! What is written for a check: files of `/proc/sys` and `/sys`, each with its new value.
+//! The files of `/proc/sys` and `/sys` that mend a check, each with its new value.
 //!
 //! Owns the values. A check whose mend is no such file has none: it is for the operator to type. Writes nothing.
 

@@ -1,6 +1,6 @@
 //! A check: what is looked at, what it can cost, and what the mend risks.
 //!
-//! Owns what is known of a check before a host is looked at.
+//! Owns the words and numbers of a check, which are the same for every host.
 
 use crate::finding::Finding;
 use crate::host::Host;
@@ -94,15 +94,15 @@ impl Gain {
 pub struct Check {
     /// Its name: the layer, a dot, the thing.
     pub id: &'static str,
-    /// What is looked at, in a few words.
+    /// The thing that is looked at, in a few words.
     pub title: &'static str,
     /// What the mend may be worth.
     pub gain: Gain,
-    /// What is known of the gain, in words.
+    /// The gain in words, as its source has it.
     pub expected: &'static str,
     /// What the mend risks.
     pub risk: Risk,
-    /// What is lost with the mend.
+    /// The loss that comes with the mend.
     pub lost: &'static str,
     /// Why it costs, and when.
     pub why: &'static str,

@@ -12,7 +12,7 @@ use crate::host::Host;
 pub struct Step {
     /// The check.
     pub check: &'static Check,
-    /// What is written.
+    /// The files and their new values.
     pub changes: Vec<Change>,
     /// Files that set the same at boot.
     pub owners: Vec<String>,

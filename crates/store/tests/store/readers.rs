@@ -1,4 +1,4 @@
-//! Who reads a store.
+//! The table of readers of a store.
 
 use store::{Order, Reader};
 
