@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod ctl;
 mod flags;
+mod output;
 mod profile;
 mod serve;
 mod store;

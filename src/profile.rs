@@ -10,6 +10,7 @@ use ::profile::{Folded, Sampling, flame_graph, hints, name, table};
 use clap::Args;
 
 use crate::Failure;
+use crate::output::print;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --pid 812 -d 10s -o flame.html    a flame graph of ten seconds, and a table
@@ -97,18 +98,18 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
     if let Some(file) = &asked.output {
         write(file, flame_graph(&folded, &title, &remarks))?;
     }
-    println!("{title}");
+    let mut text = format!("{title}\n");
     for remark in &remarks {
-        println!("{remark}");
+        text.push_str(&format!("{remark}\n"));
     }
-    print!("{}", table(&folded, asked.rows));
+    text.push_str(&table(&folded, asked.rows));
     for hint in hints(&folded) {
-        println!(
-            "\n{} in {:.1} % of the samples: velodrome tune audit --explain {}",
+        text.push_str(&format!(
+            "\n{} in {:.1} % of the samples: velodrome tune audit --explain {}\n",
             hint.function, hint.percent, hint.check
-        );
+        ));
     }
-    Ok(())
+    print(&text)
 }
 
 /// Between two looks at the samples: their rings have room for much more.

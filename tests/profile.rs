@@ -86,3 +86,17 @@ fn what_is_asked_wrongly_is_refused() {
         assert!(errors_of(&output).contains(why), "{words:?}: {}", errors_of(&output));
     }
 }
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let place = Directory::new();
+    let stacks: String = (0..20_000).map(|number| format!("a;b{number} 1\n")).collect();
+    place.write("stacks.txt", &stacks);
+    let stacks = place.join("stacks.txt").display().to_string();
+    let line = format!(
+        "{PROGRAM} profile --from {stacks} --rows 20000 | head -1; echo ${{PIPESTATUS[0]}}"
+    );
+    let output = run(Command::new("bash").args(["-c", &line]));
+    assert_eq!(printed_by(&output), format!("{stacks}\n0\n"), "{}", errors_of(&output));
+    assert_eq!(errors_of(&output), "");
+}

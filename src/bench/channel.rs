@@ -6,8 +6,8 @@ use bench::channel::{ChannelMoment, ChannelPace, ChannelPlan};
 use bench::limits::{CHANNEL_MESSAGE_MAXIMUM, CHANNEL_MESSAGE_MINIMUM};
 
 use super::flags::Channel;
-use super::http::print;
 use crate::Failure;
+use crate::output::print_line;
 
 /// Runs what the flags ask for.
 pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
@@ -24,11 +24,11 @@ pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
     }
     let report = result.map_err(|error| Failure::Failed(error.to_string()))?;
     if flags.form.json {
-        print(&report.to_json())?;
+        print_line(&report.to_json())?;
     } else {
         let mut text = String::new();
         report.write_text(&mut text).expect("text can be appended to text");
-        print(text.trim_end())?;
+        print_line(text.trim_end())?;
     }
     if report.valid { Ok(()) } else { Err(Failure::Invalid) }
 }

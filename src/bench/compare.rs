@@ -10,9 +10,9 @@ use bench::plan::{Plan, Url};
 use bench::report::{Ended, Report, State};
 
 use super::flags::Compare;
-use super::http::print;
 use super::screen::Screen;
 use crate::Failure;
+use crate::output::print_line;
 
 /// Where results come from.
 enum Source<'a> {
@@ -158,11 +158,11 @@ fn once(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
 
 fn deliver(comparison: &Comparison, flags: &Compare) -> Result<(), Failure> {
     if flags.form.json {
-        print(&comparison.to_json())?;
+        print_line(&comparison.to_json())?;
     } else {
         let mut text = String::new();
         write_text(comparison, &mut text).expect("text can be appended to text");
-        print(text.trim_end())?;
+        print_line(text.trim_end())?;
     }
     if comparison.state == State::Invalid {
         return Err(Failure::Invalid);

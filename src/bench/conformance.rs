@@ -1,6 +1,5 @@
 //! The verb `bench conformance`: the suite of HTTP/1.1 requirements, played against any server.
 
-use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use conformance::{Capability, Detail, Level, Options, Target};
 
 use super::flags::Conformance;
 use crate::Failure;
+use crate::output::print_line;
 
 /// Plays the suite and prints what came of it.
 pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
@@ -17,13 +17,7 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     let report = conformance::run(&target, &options);
     let detail = if flags.exchanges { Detail::Everything } else { Detail::Failures };
     let text = if flags.json { report.to_json() } else { report.to_text(detail) };
-    match writeln!(std::io::stdout(), "{text}") {
-        // Whoever read our output has seen enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        written => {
-            written.map_err(|error| Failure::Failed(format!("cannot print: {error}")))?;
-        }
-    }
+    print_line(&text.to_string())?;
     let counts = report.counts;
     if counts.passed + counts.failed == 0 {
         let text = "nothing was tried; does it answer, and what does it offer? (--offers file=/PATH, see --help)";

@@ -1,7 +1,5 @@
 //! The verb `bench http`: a plan carried out, and its report to whoever asked for it.
 
-use std::io::{ErrorKind, Write};
-
 use bench::report::{Condition, Report, State, csv, hgrm, write_html, write_text};
 use config::parse_duration;
 
@@ -9,6 +7,7 @@ use super::flags::{Http, Output};
 use super::page;
 use super::screen::Screen;
 use crate::Failure;
+use crate::output::print_line;
 
 /// Runs the plan that the flags make.
 pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
@@ -51,23 +50,15 @@ pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
     let written =
         output.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
     if output.json {
-        print(&report.to_json())?;
+        print_line(&report.to_json())?;
     } else {
         let mut text = String::new();
         write_text(report, &mut text).expect("text can be appended to text");
-        print(text.trim_end())?;
+        print_line(text.trim_end())?;
     }
     written.unwrap_or(Ok(()))?;
     if report.verdict.state == State::Invalid {
         return Err(Failure::Invalid);
     }
     if report.fail_if.iter().any(|result| result.met) { Err(Failure::Met) } else { Ok(()) }
-}
-
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match writeln!(std::io::stdout(), "{text}") {
-        // Whoever read our output has seen enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| Failure::Failed(format!("cannot print: {error}"))),
-    }
 }

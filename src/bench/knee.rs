@@ -7,10 +7,10 @@ use bench::report::State;
 use config::parse_duration;
 
 use super::flags::Knee;
-use super::http::print;
 use super::page;
 use super::screen::Screen;
 use crate::Failure;
+use crate::output::print_line;
 
 /// Searches the knee that the flags ask for.
 pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
@@ -69,11 +69,11 @@ fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
     let page = flags.output.html.as_deref();
     let written = page.map(|path| page::write("--html", path, &write_html(report)));
     if flags.output.json {
-        print(&report.to_json())?;
+        print_line(&report.to_json())?;
     } else {
         let mut text = String::new();
         write_text(report, &mut text).expect("text can be appended to text");
-        print(text.trim_end())?;
+        print_line(text.trim_end())?;
     }
     written.unwrap_or(Ok(()))?;
     if report.state() == State::Valid { Ok(()) } else { Err(Failure::Invalid) }

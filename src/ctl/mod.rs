@@ -2,7 +2,7 @@
 
 pub(crate) mod pages;
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use serde_json::Value;
 use server::serve::{control_directory, control_sockets};
 
 use crate::Failure;
+use crate::output;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl status
@@ -168,7 +169,7 @@ fn print(answer: &str, format: Format) -> Result<(), Failure> {
     } else {
         write_value(&mut text, &value, 0);
     }
-    put(&text)
+    output::print(&text)
 }
 
 /// The counts of each scheduler, and those of pages as one table.
@@ -189,15 +190,7 @@ fn stats(answer: &str, flags: &Stats) -> Result<(), Failure> {
         write_value(&mut text, &value, 0);
     }
     text.push_str(&table);
-    put(&text)
-}
-
-fn put(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // Whoever read our output has seen enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| Failure::Failed(format!("cannot print: {error}"))),
-    }
+    output::print(&text)
 }
 
 /// JSON as indented `key  value` lines: short things on one line.

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{Looked, look};
 use crate::Failure;
+use crate::output::print_line;
 
 /// Where the journal is.
 const STATE: &str = "/var/lib/velodrome/tune";
@@ -96,36 +97,36 @@ fn planned(wanted: &Wanted) -> Result<Plan, Failure> {
 pub(super) fn run_plan(wanted: &Wanted) -> Result<(), Failure> {
     let plan = planned(wanted)?;
     if wanted.json {
-        println!("{}", to_json(&plan));
+        print_line(&to_json(&plan).to_string())?;
         return Ok(());
     }
     if plan.steps.is_empty() {
-        println!("There is nothing to write.");
+        print_line("There is nothing to write.")?;
     }
     for (number, step) in plan.steps.iter().enumerate() {
         let Step { check, changes, owners } = step;
-        println!(
+        print_line(&format!(
             "{}. {}  risk {}: {}; lost: {}",
             number + 1,
             check.id,
             check.risk.class(),
             check.risk.name(),
             check.lost
-        );
+        ))?;
         for change in changes {
-            println!(
+            print_line(&format!(
                 "   {}: \"{}\" -> \"{}\"",
                 change.path,
                 shown(&change.old),
                 shown(&change.new)
-            );
+            ))?;
         }
         for owner in owners {
-            println!("   {owner} sets the same at the start of the host");
+            print_line(&format!("   {owner} sets the same at the start of the host"))?;
         }
     }
     for (check, why) in &plan.left_out {
-        println!("left out: {}: {why}", check.id);
+        print_line(&format!("left out: {}: {why}", check.id))?;
     }
     Ok(())
 }
@@ -169,17 +170,17 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
     for step in plan.steps.iter().filter(is_meant) {
         for (path, done) in apply(root, step, &mut journal).map_err(failed)? {
             refused += usize::from(matches!(done, Done::Refused(_)));
-            tell(step.check.id, &path, &done, asked.wanted.json, &mut written);
+            tell(step.check.id, &path, &done, asked.wanted.json, &mut written)?;
         }
     }
     if asked.wanted.json {
-        println!("{}", json!({ "changes": written }));
+        print_line(&json!({ "changes": written }).to_string())?;
     }
     if asked.persist {
         let count = persist(root, &journal)
             .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
         if !asked.wanted.json {
-            println!("{PERSISTED} sets {count} of them at the start of the host");
+            print_line(&format!("{PERSISTED} sets {count} of them at the start of the host"))?;
         }
     }
     match refused {
@@ -205,12 +206,12 @@ pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
     let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
     let mut told = Vec::new();
     for (entry, done) in &done {
-        tell(&entry.check, &entry.change.path, done, asked.place.json, &mut told);
+        tell(&entry.check, &entry.change.path, done, asked.place.json, &mut told)?;
     }
     if asked.place.json {
-        println!("{}", json!({ "changes": told }));
+        print_line(&json!({ "changes": told }).to_string())?;
     } else if done.is_empty() {
-        println!("Nothing is changed.");
+        print_line("Nothing is changed.")?;
     }
     if is_persisted(root) {
         persist(root, &journal)
@@ -235,18 +236,24 @@ pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
             &done.unwrap_or(Done::Written),
             place.json,
             &mut told,
-        );
+        )?;
     }
     if place.json {
-        println!("{}", json!({ "changes": told }));
+        print_line(&json!({ "changes": told }).to_string())?;
     } else if journal.standing().next().is_none() {
-        println!("Nothing is changed.");
+        print_line("Nothing is changed.")?;
     }
     if drift == 0 { Ok(()) } else { Err(Failure::Met) }
 }
 
 /// Prints what became of a file, or keeps it for JSON.
-fn tell(check: &str, path: &str, done: &Done, as_json: bool, told: &mut Vec<serde_json::Value>) {
+fn tell(
+    check: &str,
+    path: &str,
+    done: &Done,
+    as_json: bool,
+    told: &mut Vec<serde_json::Value>,
+) -> Result<(), Failure> {
     let (state, value) = match done {
         Done::Written => ("changed", ""),
         Done::Refused(why) => ("refused", &**why),
@@ -258,8 +265,8 @@ fn tell(check: &str, path: &str, done: &Done, as_json: bool, told: &mut Vec<serd
     };
     if as_json {
         told.push(json!({ "id": check, "path": path, "state": state, "value": value }));
-        return;
+        return Ok(());
     }
     let value = if value.is_empty() { String::new() } else { format!(" {}", shown(value)) };
-    println!("{check}  {path}: {state}{value}");
+    print_line(&format!("{check}  {path}: {state}{value}"))
 }

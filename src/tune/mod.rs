@@ -11,6 +11,7 @@ use ::tune::{Host, Load, audit, explanation, explanation_to_json, find, to_json,
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::Failure;
+use crate::output::{print, print_line};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome tune audit                           what this host costs a server with many requests
@@ -119,20 +120,16 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
     let host = look(&asked.looked)?;
     if let Some(check) = check {
         let found = (check.judge)(&host);
-        if asked.json {
-            println!("{}", explanation_to_json(check, &found));
-        } else {
-            print!("{}", explanation(check, &found));
-        }
-        return Ok(());
+        return match asked.json {
+            true => print_line(&explanation_to_json(check, &found).to_string()),
+            false => print(&explanation(check, &found)),
+        };
     }
     let report = audit(&host, asked.looked.load.into());
-    if asked.json {
-        println!("{}", to_json(&report));
-    } else {
-        print!("{}", to_text(&report));
+    match asked.json {
+        true => print_line(&to_json(&report).to_string()),
+        false => print(&to_text(&report)),
     }
-    Ok(())
 }
 
 fn look(asked: &Looked) -> Result<Host, Failure> {
