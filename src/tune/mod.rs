@@ -42,7 +42,7 @@ enum Verb {
     Apply(changing::Apply),
     /// Put back what was written, the last first.
     Revert(changing::Revert),
-    /// What is changed now, and what has drifted since.
+    /// The changes that stand now, and those that have drifted since.
     Status(changing::Place),
 }
 

@@ -165,7 +165,7 @@ pub const START_NS: u64 = 20_000_000;
 /// How long a thread may take beyond the end of its run, 5 s in nanoseconds. Beyond it the run has failed.
 pub const END_GRACE_NS: u64 = 5_000_000_000;
 
-/// What is added to that for each connection, which is closed first, 100 us (nanoseconds): a server on this host closes the other end meanwhile.
+/// Nanoseconds that each connection adds to that (100 us): it is closed first, and a server on this host closes the other end meanwhile.
 /// Beyond it the run has failed.
 pub const END_GRACE_PER_CONNECTION_NS: u64 = 100_000;
 

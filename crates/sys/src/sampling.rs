@@ -3,7 +3,7 @@
 //! Owns the event and its ring buffer. Never knows what a record means.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,7 +49,8 @@ const BY_FREQUENCY: u64 = 1 << 10;
 /// Samples of one thread.
 #[derive(Debug)]
 pub struct Sampler {
-    event: OwnedFd,
+    /// Open for as long as samples are taken.
+    _event: OwnedFd,
     ring: NonNull<u8>,
     buffer: Vec<u8>,
 }
@@ -95,7 +96,7 @@ impl Sampler {
         // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
         let event = unsafe { OwnedFd::from_raw_fd(number as i32) };
         let ring = map(event.as_fd())?;
-        Ok(Self { event, ring, buffer: Vec::new() })
+        Ok(Self { _event: event, ring, buffer: Vec::new() })
     }
 
     /// Takes the records that have come; each with its header of eight bytes.
@@ -129,12 +130,6 @@ impl Sampler {
         let place = unsafe { self.ring.add(at) };
         // SAFETY: it is aligned to eight bytes, lives as long as this, and the kernel reads and writes it as a whole.
         unsafe { AtomicU64::from_ptr(place.as_ptr().cast()) }
-    }
-
-    /// The descriptor, which becomes readable when there are records.
-    #[must_use]
-    pub fn number(&self) -> i32 {
-        self.event.as_raw_fd()
     }
 }
 
