@@ -1,6 +1,7 @@
 //! A directory of a test's own, gone when the test ends.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,11 +23,16 @@ impl Directory {
 
     fn below(place: &Path) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("velodrome-test-{}-{number}", std::process::id());
-        let path = place.join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = place.join(format!("velodrome-test-{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                Ok(()) => return Self(path),
+                // Process numbers come again: an earlier test process of this number has left it.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
+        }
     }
 
     /// Itself.
