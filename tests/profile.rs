@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+#![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
 mod server;
 
@@ -69,6 +70,97 @@ fn a_program_that_is_started_is_looked_at_and_ended() {
     assert!(printed_by(&output).starts_with("sh ("), "{}", printed_by(&output));
 }
 
+/// A program with two threads that take one lock in turn, and wait for each other.
+const TWO_FOR_ONE_LOCK: &str = "import threading, time
+lock = threading.Lock()
+def work():
+    while True:
+        with lock: time.sleep(0.002)
+threading.Thread(target=work, daemon=True).start()
+work()";
+
+/// What a program waits for; none where the kernel does not let it be seen.
+fn waits(test: &str, view: &str, page: &str) -> Option<String> {
+    let program = ["-d", "1s", view, "-o", page, "--", "python3", "-c", TWO_FOR_ONE_LOCK];
+    let output = profile(&program);
+    if errors_of(&output).contains("may not be looked at") {
+        println!("SKIPPED {test}: the kernel lets nobody see its frames");
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", errors_of(&output));
+    Some(printed_by(&output))
+}
+
+#[test]
+fn a_program_that_waits_is_told_for_what() {
+    let test = "a_program_that_waits_is_told_for_what";
+    let place = Directory::new();
+    let page = place.join("waits.html").display().to_string();
+    let Some(told) = waits(test, "--off-cpu", &page) else { return };
+    let row = |kind: &str| told.lines().any(|line| line.starts_with(kind) && line.contains(" % "));
+    assert!(told.contains(", off the CPU") && row("clock_nanosleep") && row("futex"), "{told}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<title>futex_wait"));
+    let Some(told) = waits(test, "--locks", &page) else { return };
+    let rows: Vec<&str> = told.lines().filter(|line| line.starts_with("futex ")).collect();
+    assert!(!rows.is_empty() && !told.contains("clock_nanosleep"), "{told}");
+}
+
+#[test]
+fn system_calls_are_counted_where_tracefs_is_and_else_said_why_not() {
+    let program = ["-d", "500ms", "--syscalls", "--", "python3", "-c", TWO_FOR_ONE_LOCK];
+    let output = profile(&program);
+    let (told, wrong) = (printed_by(&output), errors_of(&output));
+    match output.status.code() {
+        Some(0) => assert!(told.contains("clock_nanosleep"), "{told}"),
+        Some(1) => {
+            let is_told = wrong.contains("tracefs") || wrong.contains("may not be looked at");
+            assert!(is_told, "{wrong}");
+            println!(
+                "SKIPPED system_calls_are_counted_where_tracefs_is_and_else_said_why_not: {wrong}"
+            );
+        }
+        other => panic!("{other:?}: {wrong}"),
+    }
+}
+
+#[test]
+fn threads_are_told_with_their_wake_ups_without_any_rights() {
+    let server = Plan::new().argument("--schedulers=1").start();
+    let pid = server.id().to_string();
+    let output = profile(&["--pid", &pid, "-d", "100ms", "--sched"]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors_of(&output));
+    let told = printed_by(&output);
+    assert!(told.contains("velodrome-0 (") && told.contains("steal: "), "{told}");
+}
+
+#[test]
+fn kept_stacks_are_compared_and_exported() {
+    let place = Directory::new();
+    place.write("before.txt", "main;a 50\nmain;b_[k] 50\n");
+    place.write("after.txt", "main;a 90\nmain;b_[k] 10\n");
+    let path = |name: &str| place.join(name).display().to_string();
+    let words = ["--diff", &path("before.txt"), &path("after.txt"), "-o", &path("diff.html")];
+    let told = printed_by(&profile(&words));
+    assert!(told.contains("50.0 %  90.0 %  +40.0  program  a"), "{told}");
+    assert!(told.contains("50.0 %  10.0 %  -40.0  kernel   b"), "{told}");
+    let page = std::fs::read_to_string(path("diff.html")).unwrap();
+    assert!(page.contains("data-d=0.400000") && page.contains("data-d=-0.400000"), "{page}");
+    let (firefox, pprof) = (path("firefox.json"), path("profile.pb.gz"));
+    let words = ["--from", &path("after.txt"), "--firefox", &firefox, "--pprof", &pprof];
+    assert_eq!(profile(&words).status.code(), Some(0));
+    let profile: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&firefox).unwrap()).unwrap();
+    assert_eq!(profile["threads"][0]["samples"]["weight"].to_string(), "[90,10]");
+    let read = Command::new("go").args(["tool", "pprof", "-top", &pprof]).output();
+    match read {
+        Ok(read) if read.status.success() => {
+            let told = printed_by(&read);
+            assert!(told.contains("accounting for 100, 100% of 100 total"), "{told}");
+        }
+        _ => println!("SKIPPED kept_stacks_are_compared_and_exported: go is not installed"),
+    }
+}
+
 #[test]
 fn what_is_asked_wrongly_is_refused() {
     let place = Directory::new();
@@ -80,6 +172,10 @@ fn what_is_asked_wrongly_is_refused() {
         (&["--pid", "1", "-d", "soon"], 2, "`soon` is no time; write 10s or 500ms"),
         (&["--from", &bad], 1, "bad.txt:2: no stack with its count"),
         (&["--", "/nowhere/program"], 1, "/nowhere/program: "),
+        (&["--pid", "1", "--sched", "-o", "x.html"], 2, "have tables alone"),
+        (&["--pid", "1", "--sched", "--locks"], 2, "cannot be used with"),
+        (&["--from", "a", "--off-cpu"], 2, "cannot be used with"),
+        (&["--diff", "/nowhere/a", "/nowhere/b"], 1, "/nowhere/a: "),
     ] {
         let output = profile(words);
         assert_eq!(output.status.code(), Some(status), "{words:?}: {}", errors_of(&output));

@@ -11,6 +11,17 @@ pub enum Mode {
     Kernel,
 }
 
+impl Mode {
+    /// Its name in a table, of one length.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "program",
+            Self::Kernel => "kernel ",
+        }
+    }
+}
+
 /// A frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Frame {

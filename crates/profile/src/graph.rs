@@ -7,11 +7,14 @@ use std::fmt::Write;
 
 use crate::fold::{Folded, Frame, Mode};
 use crate::limits::NARROWEST;
+use crate::table::Unit;
 
 /// A frame with all that it called.
 #[derive(Debug, Default)]
 struct Node<'f> {
     count: u64,
+    /// How much it had in the profile that is compared with.
+    before: u64,
     below: BTreeMap<&'f Frame, Node<'f>>,
 }
 
@@ -20,7 +23,20 @@ const ROW: usize = 18;
 
 /// The flame graph as a page of HTML.
 #[must_use]
-pub fn flame_graph(folded: &Folded, title: &str, remarks: &[String]) -> String {
+pub fn flame_graph(folded: &Folded, unit: Unit, title: &str, remarks: &[String]) -> String {
+    let colours = "blue is the program, light blue was inlined, red is the kernel";
+    page(&tree(folded, None), unit, title, remarks, colours, None)
+}
+
+/// The flame graph of a profile, in which red has more of the time than in the profile before, and blue less.
+#[must_use]
+pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String {
+    let colours = "red has more of the time than before, blue less; what has none any more is in the table alone";
+    let total = before.total().max(1) as f64;
+    page(&tree(after, Some(before)), Unit::Samples, title, &[], colours, Some(total))
+}
+
+fn tree<'f>(folded: &'f Folded, before: Option<&'f Folded>) -> Node<'f> {
     let mut root = Node { count: folded.total(), ..Node::default() };
     for (stack, count) in &folded.stacks {
         let mut node = &mut root;
@@ -29,22 +45,50 @@ pub fn flame_graph(folded: &Folded, title: &str, remarks: &[String]) -> String {
             node.count += count;
         }
     }
+    for (stack, count) in before.iter().flat_map(|before| &before.stacks) {
+        let mut node = &mut root;
+        for frame in stack {
+            node = node.below.entry(frame).or_default();
+            node.before += count;
+        }
+    }
+    root
+}
+
+fn page(
+    root: &Node<'_>,
+    unit: Unit,
+    title: &str,
+    remarks: &[String],
+    colours: &str,
+    before: Option<f64>,
+) -> String {
     let mut frames = String::new();
-    let depth = push(&mut frames, &root, (0.0, 0), root.count.max(1) as f64);
+    let totals = Totals { now: root.count.max(1) as f64, before };
+    let depth = push(&mut frames, root, (0.0, 0), &totals);
     let lines: String =
         remarks.iter().map(|remark| format!("<li>{}</li>", escaped(remark))).collect();
+    let name = if unit == Unit::Samples { "samples" } else { "us" };
     PAGE.replace("{title}", &escaped(title))
-        .replace("{total}", &root.count.to_string())
+        .replace("{total}", &unit.told(root.count))
+        .replace("{unit}", name)
+        .replace("{colours}", colours)
         .replace("{remarks}", &lines)
         .replace("{height}", &((depth + 1) * ROW).to_string())
         .replace("{frames}", &frames)
 }
 
+/// All of a profile, and of the one that it is compared with.
+struct Totals {
+    now: f64,
+    before: Option<f64>,
+}
+
 /// Adds the frames within a node; gives how deep they go.
-fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), total: f64) -> usize {
+fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), totals: &Totals) -> usize {
     let (mut at, mut depth) = (left, row);
     for (frame, inner) in &node.below {
-        let width = inner.count as f64 / total;
+        let width = inner.count as f64 / totals.now;
         if width >= NARROWEST {
             let class = match (frame.mode, frame.is_inlined) {
                 (Mode::Kernel, _) => "k",
@@ -52,15 +96,28 @@ fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), total: f64
                 (Mode::User, false) => "u",
             };
             let (count, name) = (inner.count, escaped(&frame.name));
+            let change = totals.before.map(|before| width - inner.before as f64 / before);
+            let change = change.map_or_else(String::new, |change| {
+                format!(" data-d={change:.6} style=\"--d:{}\"", colour(change))
+            });
             let _endless = writeln!(
                 out,
-                "<g class={class} data-x={at:.6} data-w={width:.6} data-r={row} data-c={count}><title>{name}</title><rect/><text></text></g>",
+                "<g class={class} data-x={at:.6} data-w={width:.6} data-r={row} data-c={count}{change}><title>{name}</title><rect/><text></text></g>",
             );
-            depth = depth.max(push(out, inner, (at, row + 1), total)).max(row + 1);
+            depth = depth.max(push(out, inner, (at, row + 1), totals)).max(row + 1);
         }
         at += width;
     }
     depth
+}
+
+/// Red for a share that has grown, blue for one that has shrunk; full at ten points of percent.
+fn colour(change: f64) -> String {
+    let pale = (255.0 - (change.abs() * 10.0).min(1.0) * 155.0) as u8;
+    match change {
+        0.0.. => format!("rgb(255,{pale},{pale})"),
+        _ => format!("rgb({pale},{pale},255)"),
+    }
 }
 
 fn escaped(text: &str) -> String {

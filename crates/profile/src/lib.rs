@@ -1,21 +1,38 @@
 //! A profile of a running program: where its time goes, in the program and in the kernel.
 //!
-//! [`Sampling`] takes stacks of all threads of a process; [`name`] gives their frames names; [`Folded`] counts equal stacks; [`flame_graph`] draws them,
-//! and [`table`] lists the frames that cost most. The kernel's own marks tell its frames from those of the program, never their names.
+//! [`Sampling`] takes stacks of all threads of a process, [`Waiting`] those at which they wait, [`Tracing`] system calls and locks of the kernel; [`Names`] gives their
+//! frames names; [`Folded`] counts equal stacks; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. The kernel's own marks tell its frames from those of the program, never their names.
 
+mod calls;
+mod difference;
+mod firefox;
 mod fold;
 mod graph;
 mod hints;
 pub mod limits;
+mod locks;
+mod pprof;
 mod record;
 mod sampling;
+mod scheduling;
 mod symbols;
 mod table;
+mod threads;
+mod trace;
+mod waits;
 
+pub use calls::call_table;
+pub use difference::difference_table;
+pub use firefox::to_firefox;
 pub use fold::{Folded, Frame, Mode};
-pub use graph::flame_graph;
+pub use graph::{difference_graph, flame_graph};
 pub use hints::{Hint, hints};
+pub use locks::{WaitRow, kind_of_flags, lock_of, wait_of, wait_rows, wait_table};
+pub use pprof::write_pprof;
 pub use record::Stack;
 pub use sampling::{Sampling, Taken};
-pub use symbols::name;
-pub use table::table;
+pub use scheduling::Scheduling;
+pub use symbols::Names;
+pub use table::{Unit, table};
+pub use trace::{Pairs, Traced, Tracing};
+pub use waits::{Waited, Waiting, Waits};

@@ -16,14 +16,48 @@ pub struct Stack {
 /// What a record is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    Sample(Stack),
-    /// So many records had no room.
-    Lost(u64),
+    Sample(Sample),
+    /// A thread leaves its CPU, or comes back to one.
+    Switch(Switch),
+    /// So many records of a thread had no room.
+    Lost(u32, u64),
     Other,
+}
+
+/// A sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) time_ns: u64,
+    pub(crate) stack: Stack,
+    /// The fields of a tracepoint; empty for other events.
+    pub(crate) fields: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch {
+    pub(crate) time_ns: u64,
+    pub(crate) thread: u32,
+    pub(crate) way: Way,
+}
+
+/// Where a thread goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// To a CPU.
+    On,
+    /// Away from it, to wait.
+    Off,
+    /// Away from it, because another one has it; it could go on.
+    Preempted,
 }
 
 const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
+const SWITCH: u32 = 14;
+
+/// Bits of a record of a switch (`PERF_RECORD_MISC_SWITCH_OUT`, `…_PREEMPT`), above its kind.
+const SWITCH_OFF: u64 = 1 << (32 + 13);
+const SWITCH_PREEMPTED: u64 = 1 << (32 + 14);
 
 /// Marks within a call chain: what follows is of the kernel, of the program (`PERF_CONTEXT_*`). All marks are beyond every address.
 const KERNEL: u64 = -128_i64 as u64;
@@ -36,14 +70,18 @@ pub(crate) fn read(record: &[u8]) -> Record {
         .map(|word| word.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word)));
     let Some(head) = words.next() else { return Record::Other };
     match head as u32 {
-        LOST => Record::Lost(words.nth(1).unwrap_or(0)),
+        LOST => {
+            let count = words.nth(1).unwrap_or(0);
+            Record::Lost((words.next().unwrap_or(0) >> 32) as u32, count)
+        }
         SAMPLE => {
             // The address is the first of the chain, too.
             let thread = words.nth(1).unwrap_or(0) >> 32;
-            let count = words.nth(1).unwrap_or(0);
+            let time_ns = words.next().unwrap_or(0);
+            let count = words.next().unwrap_or(0);
             let mut stack = Stack { thread: thread as u32, ..Stack::default() };
             let (mut is_kernel, mut is_innermost) = (false, true);
-            for address in words.take(usize::try_from(count).unwrap_or(0)) {
+            for address in words.by_ref().take(usize::try_from(count).unwrap_or(0)) {
                 match address {
                     KERNEL => is_kernel = true,
                     USER => is_kernel = false,
@@ -58,7 +96,21 @@ pub(crate) fn read(record: &[u8]) -> Record {
                     }
                 }
             }
-            Record::Sample(stack)
+            // A tracepoint's fields have their length in four bytes before them.
+            let rest: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
+            let length = rest.first_chunk().map_or(0, |length| u32::from_ne_bytes(*length));
+            let fields = rest.get(4..4 + length as usize).unwrap_or_default().to_vec();
+            Record::Sample(Sample { time_ns, stack, fields })
+        }
+        SWITCH => {
+            let thread = (words.next().unwrap_or(0) >> 32) as u32;
+            let time_ns = words.next().unwrap_or(0);
+            let way = match (head & SWITCH_OFF != 0, head & SWITCH_PREEMPTED != 0) {
+                (false, _) => Way::On,
+                (true, false) => Way::Off,
+                (true, true) => Way::Preempted,
+            };
+            Record::Switch(Switch { time_ns, thread, way })
         }
         _ => Record::Other,
     }
@@ -74,7 +126,7 @@ mod tests {
 
     #[test]
     fn marks_tell_the_kernel_from_the_program() {
-        let sample = record(&[
+        let chain = record(&[
             9,
             0xffff_0001,
             (7 << 32) | 5,
@@ -89,15 +141,28 @@ mod tests {
         ]);
         let stack =
             Stack { thread: 7, kernel: vec![0xffff_0001, 0xffff_0001], user: vec![0x0f, 0x1f] };
-        assert_eq!(read(&sample), Record::Sample(stack));
-        assert_eq!(read(&record(&[2, 1, 12])), Record::Lost(12));
+        let sample = |stack| Sample { time_ns: 99, stack, fields: Vec::new() };
+        assert_eq!(read(&chain), Record::Sample(sample(stack)));
+        assert_eq!(read(&record(&[2, 1, 12, 7 << 32])), Record::Lost(7, 12));
         assert_eq!(read(&record(&[1, 1])), Record::Other);
         // A count that says more than there is.
-        let short = record(&[9, 0, 7 << 32, 0, 100, USER, 0x10]);
-        assert_eq!(
-            read(&short),
-            Record::Sample(Stack { thread: 7, user: vec![0x10], ..Stack::default() })
-        );
+        let short = record(&[9, 0, 7 << 32, 99, 100, USER, 0x10]);
+        let stack = Stack { thread: 7, user: vec![0x10], ..Stack::default() };
+        assert_eq!(read(&short), Record::Sample(sample(stack)));
         assert_eq!(read(b"abc"), Record::Other);
+    }
+
+    #[test]
+    fn fields_of_tracepoints_and_switches_are_read() {
+        let fields = record(&[9, 0x10, 7 << 32, 5, 1, 0x10, 8 | (0x0102 << 32), 0x55]);
+        let Record::Sample(sample) = read(&fields) else { panic!("a sample") };
+        assert_eq!(sample.fields, [2, 1, 0, 0, 0x55, 0, 0, 0]);
+        for (bits, way) in [(0, Way::On), (1 << 45, Way::Off), (3 << 45, Way::Preempted)] {
+            let switch = Switch { time_ns: 88, thread: 7, way };
+            assert_eq!(read(&record(&[14 | bits, 7 << 32, 88])), Record::Switch(switch));
+        }
+        // Fields that say they are longer than the record are none.
+        let Record::Sample(sample) = read(&record(&[9, 0, 0, 0, 0, 100])) else { panic!("one") };
+        assert!(sample.fields.is_empty());
     }
 }

@@ -1,23 +1,21 @@
 //! Taking samples of all threads of a process.
 //!
-//! Owns which threads those are, and what is done where the kernel does not allow or have something: it is tried in order, and said.
+//! Owns what is done where the kernel does not allow or have something: it is tried in order, and said.
 
 use std::collections::BTreeMap;
 use std::io;
 
-use sys::sampling::{Modes, Sampler, Source};
+use sys::sampling::{Modes, Source};
 
-use crate::limits::THREADS;
-use crate::record::{Record, Stack, read};
+use crate::record::{Record, Stack};
+use crate::threads::Threads;
 
 /// Samples of a process, being taken.
 #[derive(Debug)]
 pub struct Sampling {
-    process: u32,
     source: Source,
     modes: Modes,
-    hertz: u64,
-    samplers: BTreeMap<u32, Sampler>,
+    threads: Threads,
     taken: Taken,
 }
 
@@ -45,10 +43,9 @@ impl Sampling {
             (Source::Cycles, Modes::User),
             (Source::CpuClock, Modes::User),
         ] {
-            let (samplers, taken) = (BTreeMap::new(), Taken::default());
-            let mut sampling = Self { process, source, modes, hertz, samplers, taken };
-            match sampling.find_threads() {
-                Ok(()) => {
+            match Threads::of(process, &[source], modes, hertz) {
+                Ok(threads) => {
+                    let mut sampling = Self { source, modes, threads, taken: Taken::default() };
                     sampling.remark();
                     return Ok(sampling);
                 }
@@ -61,9 +58,7 @@ impl Sampling {
     fn remark(&mut self) {
         self.taken.remarks.push(match self.source {
             Source::Cycles => "by cycles of the processor".to_owned(),
-            Source::CpuClock => {
-                "by the kernel's clock: the processor's counters are not there".to_owned()
-            }
+            _ => "by the kernel's clock: the processor's counters are not there".to_owned(),
         });
         if self.modes == Modes::User {
             self.taken.remarks.push(
@@ -77,37 +72,17 @@ impl Sampling {
     /// # Errors
     /// When none can be sampled.
     pub fn find_threads(&mut self) -> io::Result<()> {
-        let entries = std::fs::read_dir(format!("/proc/{}/task", self.process))?;
-        let mut problem = None;
-        for entry in entries {
-            let name = entry?.file_name();
-            let Some(thread) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            if self.samplers.len() >= THREADS || self.samplers.contains_key(&thread) {
-                continue;
-            }
-            match Sampler::open(thread, self.source, self.hertz, self.modes) {
-                Ok(sampler) => {
-                    self.samplers.insert(thread, sampler);
-                }
-                Err(error) => problem = Some(error),
-            }
-        }
-        match problem {
-            Some(error) if self.samplers.is_empty() => Err(error),
-            _ => Ok(()),
-        }
+        self.threads.find()
     }
 
     /// Takes the samples that have come.
     pub fn drain(&mut self) {
         let taken = &mut self.taken;
-        for sampler in self.samplers.values_mut() {
-            sampler.drain(|record| match read(record) {
-                Record::Sample(stack) => *taken.stacks.entry(stack).or_default() += 1,
-                Record::Lost(count) => taken.lost += count,
-                Record::Other => {}
-            });
-        }
+        self.threads.drain(|record| match record {
+            Record::Sample(sample) => *taken.stacks.entry(sample.stack).or_default() += 1,
+            Record::Lost(_, count) => taken.lost += count,
+            Record::Switch(_) | Record::Other => {}
+        });
     }
 
     /// Ends, and gives what was taken.

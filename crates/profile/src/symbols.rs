@@ -12,46 +12,71 @@ use crate::fold::{Folded, Frame, Mode};
 use crate::limits::DEPTH;
 use crate::record::Stack;
 
-/// Gives the frames of stacks names. The process still has to be there. A remark says which names the kernel hides.
-#[must_use]
-pub fn name(process: u32, stacks: &BTreeMap<Stack, u64>, remarks: &mut Vec<String>) -> Folded {
-    let symbolizer = Symbolizer::new();
-    let user = Source::Process(Process::new(Pid::from(process)));
-    let kernel = Source::Kernel(Kernel::default());
-    let of = |mode: Mode| -> Vec<u64> {
-        let addresses = stacks.keys().flat_map(|stack| match mode {
-            Mode::Kernel => &stack.kernel,
-            Mode::User => &stack.user,
-        });
-        let mut all: Vec<u64> = addresses.copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    let user = names(&symbolizer, &user, &of(Mode::User), Mode::User);
-    let addresses = of(Mode::Kernel);
-    let kernel = names(&symbolizer, &kernel, &addresses, Mode::Kernel);
-    if !addresses.is_empty() && kernel.is_empty() {
-        remarks.push("the kernel hides its names: sysctl kernel.kptr_restrict=0 shows them, to root 1 as well".to_owned());
-    }
-    let mut folded = Folded::default();
-    for (stack, count) in stacks {
-        let mut frames = Vec::new();
-        push(&mut frames, &stack.user, &user, Mode::User);
-        push(&mut frames, &stack.kernel, &kernel, Mode::Kernel);
-        *folded.stacks.entry(frames).or_default() += count;
-    }
-    folded
+/// Names for the addresses of stacks.
+#[derive(Debug)]
+pub struct Names {
+    user: Found,
+    kernel: Found,
 }
 
-type Names = BTreeMap<u64, Vec<Frame>>;
+impl Names {
+    /// Finds the names for these stacks. The process still has to be there. A remark says which names the kernel hides.
+    #[must_use]
+    pub fn find<'s>(
+        process: u32,
+        stacks: impl Iterator<Item = &'s Stack> + Clone,
+        remarks: &mut Vec<String>,
+    ) -> Self {
+        let symbolizer = Symbolizer::new();
+        let of = |mode: Mode| -> Vec<u64> {
+            let addresses = stacks.clone().flat_map(|stack| match mode {
+                Mode::Kernel => &stack.kernel,
+                Mode::User => &stack.user,
+            });
+            let mut all: Vec<u64> = addresses.copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let user = Source::Process(Process::new(Pid::from(process)));
+        let user = found(&symbolizer, &user, &of(Mode::User), Mode::User);
+        let addresses = of(Mode::Kernel);
+        let kernel = Source::Kernel(Kernel::default());
+        let kernel = found(&symbolizer, &kernel, &addresses, Mode::Kernel);
+        if !addresses.is_empty() && kernel.is_empty() {
+            remarks.push("the kernel hides its names: sysctl kernel.kptr_restrict=0 shows them, to root 1 as well".to_owned());
+        }
+        Self { user, kernel }
+    }
+
+    /// The frames of a stack, from the outermost on.
+    #[must_use]
+    pub fn frames(&self, stack: &Stack) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        push(&mut frames, &stack.user, &self.user, Mode::User);
+        push(&mut frames, &stack.kernel, &self.kernel, Mode::Kernel);
+        frames
+    }
+
+    /// Stacks with names, and how often each was met.
+    #[must_use]
+    pub fn fold<'s>(&self, stacks: impl IntoIterator<Item = (&'s Stack, u64)>) -> Folded {
+        let mut folded = Folded::default();
+        for (stack, count) in stacks {
+            *folded.stacks.entry(self.frames(stack)).or_default() += count;
+        }
+        folded
+    }
+}
+
+type Found = BTreeMap<u64, Vec<Frame>>;
 
 /// The functions at each address, from the outermost on: a function, and the ones that the compiler has inlined into it.
-fn names(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], mode: Mode) -> Names {
+fn found(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], mode: Mode) -> Found {
     let Ok(found) = symbolizer.symbolize(source, Input::AbsAddr(addresses)) else {
-        return Names::new();
+        return Found::new();
     };
-    let mut names = Names::new();
+    let mut names = Found::new();
     for (address, symbol) in addresses.iter().zip(found) {
         if let Symbolized::Sym(symbol) = symbol {
             let frame =
@@ -65,7 +90,7 @@ fn names(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], mode: 
 }
 
 /// Adds the frames of a chain, which begins with the innermost.
-fn push(frames: &mut Vec<Frame>, chain: &[u64], names: &Names, mode: Mode) {
+fn push(frames: &mut Vec<Frame>, chain: &[u64], names: &Found, mode: Mode) {
     let unknown = |name: &str| Frame { name: name.to_owned(), mode, is_inlined: false };
     if chain.len() > DEPTH {
         frames.push(unknown("[more]"));

@@ -4,10 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::fold::{Folded, Frame, Mode};
+use crate::locks::time_in_words;
+
+/// What stacks are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Samples.
+    Samples,
+    /// Microseconds.
+    Microseconds,
+}
+
+impl Unit {
+    /// So many of it, in words.
+    #[must_use]
+    pub fn told(self, count: u64) -> String {
+        match self {
+            Self::Samples => format!("{count} samples"),
+            Self::Microseconds => time_in_words(count as f64 * 1e3),
+        }
+    }
+}
 
 /// Rows of so many frames: the share in which each was the innermost, and that in which it was anywhere.
 #[must_use]
-pub fn table(folded: &Folded, rows: usize) -> String {
+pub fn table(folded: &Folded, unit: Unit, rows: usize) -> String {
     let total = folded.total().max(1) as f64;
     let (mut own, mut all): (BTreeMap<&Frame, u64>, BTreeMap<&Frame, u64>) = Default::default();
     let mut kernel = 0;
@@ -24,18 +45,18 @@ pub fn table(folded: &Folded, rows: usize) -> String {
     sorted.sort_by_key(|(frame, count)| (std::cmp::Reverse(*count), *frame));
     let percent = |count: u64| count as f64 * 100.0 / total;
     let mut text = format!(
-        "{} samples; {:.0} % in the kernel, {:.0} % in the program\n\n  own    all         function\n",
-        folded.total(),
+        "{}; {:.0} % in the kernel, {:.0} % in the program\n\n  own    all         function\n",
+        unit.told(folded.total()),
         percent(kernel),
         percent(folded.total() - kernel),
     );
     for (frame, count) in sorted.into_iter().take(rows) {
-        let mode = if frame.mode == Mode::Kernel { "kernel " } else { "program" };
         let _endless = writeln!(
             text,
-            "{:4.1} % {:4.1} %  {mode}  {}",
+            "{:4.1} % {:4.1} %  {}  {}",
             percent(count),
             percent(all.get(frame).copied().unwrap_or(0)),
+            frame.mode.name(),
             frame.name,
         );
     }

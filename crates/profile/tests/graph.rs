@@ -1,7 +1,7 @@
 //! A flame graph and a table of stacks that are known.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
-use profile::{Folded, flame_graph, table};
+use profile::{Folded, Unit, flame_graph, table};
 
 const STACKS: &str = "main;serve;send;tcp_sendmsg_[k] 60\nmain;serve;send 10\nmain;serve;parse_[i] 20\nmain;<a & \"b\"> 10\n";
 
@@ -28,7 +28,7 @@ fn frames(page: &str) -> Vec<(String, f64, f64, u32, u64, String)> {
 #[test]
 fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
     let folded = Folded::from_text(STACKS).unwrap();
-    let page = flame_graph(&folded, "a <title>", &["a remark & more".to_owned()]);
+    let page = flame_graph(&folded, Unit::Samples, "a <title>", &["a remark & more".to_owned()]);
     let found = frames(&page);
     let of = |name: &str| found.iter().find(|frame| frame.5 == name).unwrap();
     assert_eq!(of("main"), &("u".to_owned(), 0.0, 1.0, 0, 100, "main".to_owned()));
@@ -56,7 +56,7 @@ fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
 #[test]
 fn the_table_has_what_is_innermost_most_often() {
     let folded = Folded::from_text(STACKS).unwrap();
-    let text = table(&folded, 2);
+    let text = table(&folded, Unit::Samples, 2);
     assert!(text.starts_with("100 samples; 60 % in the kernel, 40 % in the program\n"), "{text}");
     let rows: Vec<&str> = text.lines().skip(3).collect();
     assert_eq!(rows, ["60.0 % 60.0 %  kernel   tcp_sendmsg", "20.0 % 20.0 %  program  parse"]);
@@ -64,7 +64,7 @@ fn the_table_has_what_is_innermost_most_often() {
 
 #[test]
 fn nothing_is_drawn_of_nothing() {
-    let page = flame_graph(&Folded::default(), "nothing", &[]);
+    let page = flame_graph(&Folded::default(), Unit::Samples, "nothing", &[]);
     assert_eq!(frames(&page).len(), 0);
-    assert!(table(&Folded::default(), 5).starts_with("0 samples"));
+    assert!(table(&Folded::default(), Unit::Samples, 5).starts_with("0 samples"));
 }

@@ -1,4 +1,4 @@
-//! Samples of what a thread executes (perf_event_open(2)): the records as the kernel writes them.
+//! Samples of what a thread executes and of what it waits for (perf_event_open(2)): the records as the kernel writes them.
 //!
 //! Owns the event and its ring buffer. Never knows what a record means.
 
@@ -16,6 +16,10 @@ pub enum Source {
     Cycles,
     /// A clock of the kernel that runs while the thread does.
     CpuClock,
+    /// Each time the thread leaves its CPU, with records of when it leaves and comes back.
+    Switches,
+    /// Each time the thread meets a tracepoint of the kernel, by its number; with the fields of the tracepoint.
+    Tracepoint(u64),
 }
 
 /// Whether samples are taken in the kernel, too.
@@ -25,6 +29,8 @@ pub enum Modes {
     Both,
     /// In the program alone: all that is allowed where `perf_event_paranoid` is 2 and more.
     User,
+    /// In the kernel, too, and without stacks: events that are only counted.
+    Stackless,
 }
 
 /// Pages of a ring buffer behind its first one: 512 KiB, some thousand deep stacks.
@@ -38,13 +44,23 @@ const TAIL: usize = 1032;
 /// Words of `struct perf_event_attr` up to its fifth version.
 const ATTRIBUTE_WORDS: usize = 14;
 
-/// What each sample has: address, thread, time, call chain (`PERF_SAMPLE_*`).
+/// What each sample has: address, thread, time, call chain; behind it the fields of a tracepoint (`PERF_SAMPLE_*`).
 const SAMPLE_TYPE: u64 = 1 | 2 | 4 | (1 << 5);
+const WITH_FIELDS: u64 = 1 << 10;
 
 /// Bits of the flags: `exclude_kernel`, `exclude_hv`, `freq`.
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const BY_FREQUENCY: u64 = 1 << 10;
+/// `exclude_callchain_kernel`, `exclude_callchain_user`.
+const EXCLUDE_CHAINS: u64 = 3 << 21;
+/// `sample_id_all`, `use_clockid`, `context_switch`.
+const TIME_IN_ALL: u64 = 1 << 18;
+const WITH_CLOCK: u64 = 1 << 25;
+const WITH_SWITCHES: u64 = 1 << 26;
+
+/// The monotonic clock, in the upper half of its word.
+const CLOCK: u64 = (libc::CLOCK_MONOTONIC as u64) << 32;
 
 /// Samples of one thread.
 #[derive(Debug)]
@@ -56,26 +72,31 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to sample a thread, so many times in a second of its CPU time.
+    /// Begins to sample a thread: so many times in a second of its CPU time, or each time where the source is an event.
     ///
     /// # Errors
     /// When the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread is not there.
     pub fn open(thread: u32, source: Source, hertz: u64, modes: Modes) -> io::Result<Self> {
         let mut attribute = [0_u64; ATTRIBUTE_WORDS];
         // The kind and, above it, the size of all this.
-        let (kind, event) = match source {
-            Source::Cycles => (0, 0),
-            Source::CpuClock => (1, 0),
+        let (kind, event, period, more) = match source {
+            Source::Cycles => (0, 0, hertz, BY_FREQUENCY),
+            Source::CpuClock => (1, 0, hertz, BY_FREQUENCY),
+            Source::Switches => (1, 3, 1, WITH_SWITCHES),
+            Source::Tracepoint(number) => (2, number, 1, 0),
         };
         attribute[0] = kind | ((size_of_val(&attribute) as u64) << 32);
         attribute[1] = event;
-        attribute[2] = hertz;
-        attribute[3] = SAMPLE_TYPE;
+        attribute[2] = period;
+        let has_fields = matches!(source, Source::Tracepoint(_));
+        attribute[3] = SAMPLE_TYPE | if has_fields { WITH_FIELDS } else { 0 };
         let excluded = match modes {
             Modes::Both => 0,
             Modes::User => EXCLUDE_KERNEL,
+            Modes::Stackless => EXCLUDE_CHAINS,
         };
-        attribute[5] = BY_FREQUENCY | EXCLUDE_HYPERVISOR | excluded;
+        attribute[5] = more | EXCLUDE_HYPERVISOR | TIME_IN_ALL | WITH_CLOCK | excluded;
+        attribute[11] = CLOCK;
         let thread =
             libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
         let (any_cpu, no_group, close_on_exec) = (-1_i32, -1_i32, 8_u64);

@@ -1,0 +1,67 @@
+//! The threads of a process, each with the events that are recorded of it.
+//!
+//! Owns which threads those are: also those that begin meanwhile.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use sys::sampling::{Modes, Sampler, Source};
+
+use crate::limits::THREADS;
+use crate::record::{Record, read};
+
+/// Threads whose events are recorded.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    process: u32,
+    sources: Vec<Source>,
+    modes: Modes,
+    hertz: u64,
+    samplers: BTreeMap<u32, Vec<Sampler>>,
+}
+
+impl Threads {
+    /// Those of a process; `hertz` is for sources that are clocks.
+    pub(crate) fn of(
+        process: u32,
+        sources: &[Source],
+        modes: Modes,
+        hertz: u64,
+    ) -> io::Result<Self> {
+        let samplers = BTreeMap::new();
+        let mut threads = Self { process, sources: sources.to_vec(), modes, hertz, samplers };
+        threads.find()?;
+        Ok(threads)
+    }
+
+    /// Records threads that have begun since.
+    pub(crate) fn find(&mut self) -> io::Result<()> {
+        let entries = std::fs::read_dir(format!("/proc/{}/task", self.process))?;
+        let mut problem = None;
+        for entry in entries {
+            let name = entry?.file_name();
+            let Some(thread) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+            if self.samplers.len() >= THREADS || self.samplers.contains_key(&thread) {
+                continue;
+            }
+            let open = |source: &Source| Sampler::open(thread, *source, self.hertz, self.modes);
+            match self.sources.iter().map(open).collect::<io::Result<Vec<_>>>() {
+                Ok(samplers) => {
+                    self.samplers.insert(thread, samplers);
+                }
+                Err(error) => problem = Some(error),
+            }
+        }
+        match problem {
+            Some(error) if self.samplers.is_empty() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the records that have come, of one thread after the other; in the order of time where there is one source.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Record)) {
+        for sampler in self.samplers.values_mut().flatten() {
+            sampler.drain(|record| take(read(record)));
+        }
+    }
+}

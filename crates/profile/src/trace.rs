@@ -1,0 +1,210 @@
+//! Events of the kernel that have a begin and an end: system calls, and waits for its locks.
+//!
+//! Owns the numbers of these tracepoints, which tracefs has, and how their records become pairs. Mounts nothing.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use sys::clock::monotonic_ns;
+use sys::sampling::{Modes, Source};
+
+use crate::record::{Record, Sample, Stack};
+use crate::threads::Threads;
+use crate::waits::Waits;
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traced {
+    /// System calls, without their stacks.
+    Calls,
+    /// Waits for locks of the kernel, also those that spin.
+    Locks,
+}
+
+/// Where tracefs is mounted.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Pairs, being recorded.
+#[derive(Debug)]
+pub struct Tracing {
+    traced: Traced,
+    end: u64,
+    threads: Threads,
+    /// Records behind the last look, in no order.
+    waiting: Vec<Sample>,
+    begun: BTreeMap<(u32, u64), Sample>,
+    pairs: Pairs,
+}
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    /// By the number of the system call, or the flags of the lock, and the stack at its begin.
+    pub all: BTreeMap<(u64, Stack), Waits>,
+    /// Records that had no room.
+    pub lost: u64,
+}
+
+impl Tracing {
+    /// Begins to record.
+    ///
+    /// # Errors
+    /// `NotFound` without a process or tracefs, `Unsupported` where the kernel has no such tracepoints, `PermissionDenied`.
+    pub fn begin(process: u32, traced: Traced) -> io::Result<Self> {
+        let (names, modes) = match traced {
+            Traced::Calls => {
+                (["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"], Modes::Stackless)
+            }
+            Traced::Locks => (["lock/contention_begin", "lock/contention_end"], Modes::Both),
+        };
+        let [begin, end] = names.map(number);
+        let (begin, end) = (begin?, end?);
+        let sources = [Source::Tracepoint(begin), Source::Tracepoint(end)];
+        let threads = Threads::of(process, &sources, modes, 0)?;
+        let (waiting, begun) = (Vec::new(), BTreeMap::new());
+        Ok(Self { traced, end, threads, waiting, begun, pairs: Pairs::default() })
+    }
+
+    /// Records threads that have begun since.
+    ///
+    /// # Errors
+    /// When none can be recorded.
+    pub fn find_threads(&mut self) -> io::Result<()> {
+        self.threads.find()
+    }
+
+    /// Takes the records that have come. Begins and ends are in rings of their own, so those behind this moment wait for the next look.
+    pub fn drain(&mut self) {
+        self.take_until(monotonic_ns());
+    }
+
+    /// Ends, and gives what was recorded.
+    #[must_use]
+    pub fn end(mut self) -> Pairs {
+        self.take_until(u64::MAX);
+        self.pairs
+    }
+
+    fn take_until(&mut self, until_ns: u64) {
+        let (waiting, pairs, begun) = (&mut self.waiting, &mut self.pairs, &mut self.begun);
+        self.threads.drain(|record| match record {
+            Record::Sample(sample) => waiting.push(sample),
+            Record::Lost(thread, count) => {
+                pairs.lost += count;
+                begun.retain(|(other, _), _| *other != thread);
+            }
+            Record::Switch(_) | Record::Other => {}
+        });
+        let (mut now, later) = std::mem::take(waiting)
+            .into_iter()
+            .partition::<Vec<_>, _>(|sample| sample.time_ns < until_ns);
+        *waiting = later;
+        now.sort_by_key(|sample| sample.time_ns);
+        for sample in now {
+            pair(self.traced, self.end, sample, begun, pairs);
+        }
+    }
+}
+
+fn pair(
+    traced: Traced,
+    end: u64,
+    sample: Sample,
+    begun: &mut BTreeMap<(u32, u64), Sample>,
+    pairs: &mut Pairs,
+) {
+    // The fields all events have are eight bytes; first in them is the event's number.
+    let number = |at: usize| sample.fields.get(at..).and_then(|bytes| bytes.first_chunk::<8>());
+    let Some(key) = number(8).map(|bytes| u64::from_ne_bytes(*bytes)) else { return };
+    let event = sample.fields.first_chunk().map_or(0, |bytes| u16::from_ne_bytes(*bytes));
+    let place = (sample.stack.thread, key);
+    if u64::from(event) != end {
+        // A lock that spins before it sleeps begins twice; the first one counts.
+        if traced == Traced::Calls || !begun.contains_key(&place) {
+            begun.insert(place, sample);
+        }
+        return;
+    }
+    let Some(begin) = begun.remove(&place) else { return };
+    let flags = begin.fields.get(16..).and_then(|bytes| bytes.first_chunk());
+    let kind = match traced {
+        Traced::Calls => key,
+        Traced::Locks => u64::from(flags.map_or(0, |bytes| u32::from_ne_bytes(*bytes))),
+    };
+    let mut stack = begin.stack;
+    if traced == Traced::Calls {
+        (stack.kernel, stack.user) = (Vec::new(), Vec::new());
+    }
+    let waits = pairs.all.entry((kind, stack)).or_default();
+    waits.count += 1;
+    waits.time_ns += sample.time_ns.saturating_sub(begin.time_ns);
+}
+
+/// The number of a tracepoint.
+fn number(name: &str) -> io::Result<u64> {
+    let mounted = PLACES.iter().find(|place| Path::new(place).join("events").is_dir());
+    let Some(place) = mounted else {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing",
+        ));
+    };
+    let path = format!("{place}/events/{name}/id");
+    let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::new(io::ErrorKind::Unsupported, format!("this kernel has no {name}"))
+        }
+        kind => io::Error::new(kind, format!("{path}: {error}")),
+    })?;
+    text.trim().parse().map_err(|_| io::Error::other(format!("{path} has no number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const END: u64 = 12;
+
+    fn sample(time_ns: u64, thread: u32, event: u16, key: u64, flags: u32) -> Sample {
+        let mut fields = [0; 24];
+        fields[..2].copy_from_slice(&event.to_ne_bytes());
+        fields[8..16].copy_from_slice(&key.to_ne_bytes());
+        fields[16..20].copy_from_slice(&flags.to_ne_bytes());
+        let stack = Stack { thread, kernel: vec![0xa], user: Vec::new() };
+        Sample { time_ns, stack, fields: fields.to_vec() }
+    }
+
+    fn all(traced: Traced, samples: Vec<Sample>) -> Vec<(u64, u32, u64, u64)> {
+        let (mut begun, mut pairs) = (BTreeMap::new(), Pairs::default());
+        samples.into_iter().for_each(|sample| pair(traced, END, sample, &mut begun, &mut pairs));
+        let row = |((kind, stack), waits): (&(u64, Stack), &Waits)| {
+            (*kind, stack.thread, waits.count, waits.time_ns)
+        };
+        pairs.all.iter().map(row).collect()
+    }
+
+    #[test]
+    fn an_end_belongs_to_the_begin_of_its_thread_and_thing() {
+        let calls = vec![
+            sample(5, 1, 12, 44, 0),
+            sample(10, 1, 11, 44, 0),
+            sample(11, 2, 11, 44, 0),
+            sample(15, 1, 12, 44, 0),
+            sample(31, 2, 12, 44, 0),
+            sample(40, 1, 11, 44, 0),
+            sample(47, 1, 12, 44, 0),
+        ];
+        assert_eq!(all(Traced::Calls, calls), [(44, 1, 2, 12), (44, 2, 1, 20)]);
+        // A mutex spins, and sleeps then: one wait.
+        let locks = vec![
+            sample(10, 1, 11, 0xbeef, 33),
+            sample(20, 1, 11, 0xbeef, 32),
+            sample(12, 1, 11, 0xcafe, 1),
+            sample(30, 1, 12, 0xcafe, 0),
+            sample(50, 1, 12, 0xbeef, 0),
+            Sample::default(),
+        ];
+        assert_eq!(all(Traced::Locks, locks), [(1, 1, 1, 18), (33, 1, 1, 40)]);
+    }
+}

@@ -1,0 +1,279 @@
+//! Looking at a program for a while, in one of the ways `profile` has.
+//!
+//! Owns how often what is recorded is fetched, and what a person is told of it.
+
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use ::profile::{
+    Folded, Frame, Mode, Names, Sampling, Scheduling, Stack, Traced, Tracing, Unit, Waited,
+    Waiting, Waits, call_table, kind_of_flags, lock_of, wait_of, wait_rows, wait_table,
+};
+
+use super::Profile;
+use crate::Failure;
+
+/// The program that is looked at: one that runs, or one that was started and ends with this.
+pub(super) struct Program {
+    process: u32,
+    child: Option<Child>,
+}
+
+impl Program {
+    pub(super) fn start(asked: &Profile) -> Result<Self, Failure> {
+        match (asked.pid, asked.command.split_first()) {
+            (Some(process), _) => Ok(Self { process, child: None }),
+            (None, Some((program, words))) => {
+                let child = Command::new(program).args(words).spawn();
+                let child =
+                    child.map_err(|error| Failure::Failed(format!("{program}: {error}")))?;
+                Ok(Self { process: child.id(), child: Some(child) })
+            }
+            (None, None) => {
+                let text = "what is to be looked at? --pid PID, --from FILE, --diff BEFORE AFTER, or -- COMMAND";
+                Err(Failure::WrongUse(text.to_owned()))
+            }
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ended = child.kill();
+            let _waited = child.wait();
+        }
+    }
+}
+
+/// What came of it.
+pub(super) struct Told {
+    pub(super) folded: Folded,
+    pub(super) unit: Unit,
+    pub(super) title: String,
+    pub(super) remarks: Vec<String>,
+    /// Another table than that of functions.
+    pub(super) table: Option<String>,
+}
+
+impl Told {
+    pub(super) fn of(folded: Folded, unit: Unit, title: String) -> Self {
+        Self { folded, unit, title, remarks: Vec::new(), table: None }
+    }
+
+    fn of_table(title: String, table: String) -> Self {
+        let told = Self::of(Folded::default(), Unit::Samples, title);
+        Self { table: Some(table), ..told }
+    }
+
+    fn of_waits(
+        title: String,
+        remarks: Vec<String>,
+        waits: Vec<(String, Vec<Frame>, Waits)>,
+        head: &str,
+        rows: usize,
+    ) -> Self {
+        let mut folded = Folded::default();
+        for (_, frames, waits) in &waits {
+            *folded.stacks.entry(frames.clone()).or_default() += waits.time_ns / 1_000;
+        }
+        let table = Some(wait_table(&wait_rows(waits), head, rows));
+        Self { remarks, table, ..Self::of(folded, Unit::Microseconds, title) }
+    }
+}
+
+/// Looks at a program.
+pub(super) fn look(program: &Program, asked: &Profile) -> Result<Told, Failure> {
+    let process = program.process;
+    match () {
+        () if asked.sched => scheduling(process, asked),
+        () if asked.syscalls => calls(process, asked),
+        () if asked.locks => locks(process, asked),
+        () if asked.off_cpu => waits(process, asked),
+        () => sampled(process, asked),
+    }
+}
+
+/// Between two looks at samples, and at events, of which there are many more: their rings have room for that.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOK_AT_EVENTS: Duration = Duration::from_millis(5);
+
+/// Between two searches for threads that have begun.
+const SEARCH: Duration = Duration::from_secs(1);
+
+/// Whether to look for threads that have begun.
+#[derive(Clone, Copy, PartialEq)]
+enum Search {
+    Now,
+    Later,
+}
+
+/// Looks again and again until the time is over or the program has ended; gives how many seconds that were.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long is looked is measured by a clock of its own"
+)]
+fn for_a_while(
+    time: Duration,
+    look: Duration,
+    mut fetch: impl FnMut(Search) -> std::io::Result<()>,
+) -> f64 {
+    let begun = Instant::now();
+    let mut searched = begun;
+    while begun.elapsed() < time {
+        std::thread::sleep(look.min(time.saturating_sub(begun.elapsed())));
+        let search = if searched.elapsed() >= SEARCH { Search::Now } else { Search::Later };
+        if search == Search::Now {
+            searched = Instant::now();
+        }
+        // A program that has ended has been looked at.
+        if fetch(search).is_err() {
+            break;
+        }
+    }
+    begun.elapsed().as_secs_f64()
+}
+
+fn failure(process: u32, error: &std::io::Error) -> Failure {
+    let is_there = std::path::Path::new(&format!("/proc/{process}")).exists();
+    match error.kind() {
+        _ if !is_there => Failure::WrongUse(format!("there is no process {process}")),
+        std::io::ErrorKind::PermissionDenied => Failure::Failed(format!(
+            "process {process} may not be looked at: try as root, or sysctl kernel.perf_event_paranoid=1"
+        )),
+        _ => Failure::Failed(format!("process {process}: {error}")),
+    }
+}
+
+fn title(process: u32, seconds: f64, what: &str) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    format!("{} ({process}), {seconds:.1} s{what}", name.trim())
+}
+
+fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
+    let failed = |error: std::io::Error| failure(process, &error);
+    let mut sampling = Sampling::begin(process, asked.hertz).map_err(failed)?;
+    let seconds = for_a_while(asked.duration, LOOK, |search| {
+        sampling.drain();
+        if search == Search::Now { sampling.find_threads() } else { Ok(()) }
+    });
+    let mut taken = sampling.end();
+    let names = Names::find(process, taken.stacks.keys(), &mut taken.remarks);
+    let folded = names.fold(taken.stacks.iter().map(|(stack, count)| (stack, *count)));
+    note_lost(taken.lost, &mut taken.remarks);
+    if folded.total() == 0 {
+        taken.remarks.push("no samples: the program did nothing".to_owned());
+    }
+    let title = title(process, seconds, &format!(" at {} Hz", asked.hertz));
+    Ok(Told { remarks: taken.remarks, ..Told::of(folded, Unit::Samples, title) })
+}
+
+fn note_lost(lost: u64, remarks: &mut Vec<String>) {
+    if lost > 0 {
+        remarks.push(format!("{lost} records had no room: what is told is less than there was"));
+    }
+}
+
+/// The waits of a process, and for how many seconds was looked.
+fn recorded(process: u32, asked: &Profile) -> Result<(Waited, f64), Failure> {
+    let begun = Waiting::begin(process);
+    let mut waiting = begun.map_err(|error| failure(process, &error))?;
+    let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
+        waiting.drain();
+        if search == Search::Now { waiting.find_threads() } else { Ok(()) }
+    });
+    Ok((waiting.end(), seconds))
+}
+
+/// What stands above the stack of a thread that could go on, and has no CPU.
+const NO_CPU: &str = "[waits for a CPU]";
+
+fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
+    let (waited, seconds) = recorded(process, asked)?;
+    let mut remarks = vec![
+        "time that threads waited; one that waited all the time and longer is not seen".to_owned(),
+    ];
+    let stacks = waited.waits.keys().chain(waited.without_cpu.keys());
+    let names = Names::find(process, stacks, &mut remarks);
+    let mut all: Vec<(String, Vec<Frame>, Waits)> = Vec::new();
+    for (stack, waits) in &waited.waits {
+        let frames = names.frames(stack);
+        all.push((wait_of(&frames), frames, *waits));
+    }
+    for (stack, waits) in &waited.without_cpu {
+        let user = Stack { kernel: Vec::new(), ..stack.clone() };
+        let mut frames = names.frames(&user);
+        frames.push(Frame { name: NO_CPU.to_owned(), mode: Mode::Kernel, is_inlined: false });
+        all.push(("no CPU".to_owned(), frames, *waits));
+    }
+    note_lost(waited.lost, &mut remarks);
+    Ok(Told::of_waits(title(process, seconds, ", off the CPU"), remarks, all, "for", asked.rows))
+}
+
+fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
+    let mut remarks = Vec::new();
+    // Tracepoints see locks that spin, too; where there are none, waits of a thread are left.
+    let traced = match Tracing::begin(process, Traced::Locks) {
+        Ok(tracing) => Some(tracing),
+        Err(error) => {
+            remarks.push(format!("locks of the kernel that spin are not seen: {error}"));
+            None
+        }
+    };
+    let mut waiting = Waiting::begin(process).map_err(|error| failure(process, &error))?;
+    let mut traced = traced;
+    let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
+        waiting.drain();
+        traced.iter_mut().for_each(Tracing::drain);
+        if search == Search::Now {
+            traced.iter_mut().try_for_each(Tracing::find_threads)?;
+            waiting.find_threads()?;
+        }
+        Ok(())
+    });
+    let (waited, pairs) = (waiting.end(), traced.map(Tracing::end));
+    let of_pairs = pairs.iter().flat_map(|pairs| &pairs.all);
+    let stacks = waited.waits.keys().chain(of_pairs.clone().map(|((_, stack), _)| stack));
+    let names = Names::find(process, stacks, &mut remarks);
+    let mut all: Vec<(String, Vec<Frame>, Waits)> = Vec::new();
+    for (stack, waits) in &waited.waits {
+        let frames = names.frames(stack);
+        // With tracepoints the kernel's own locks are counted by those.
+        let kind = lock_of(&frames)
+            .filter(|kind| pairs.is_none() || *kind == "futex" || *kind == "socket");
+        all.extend(kind.map(|kind| (kind.to_owned(), frames, *waits)));
+    }
+    for ((flags, stack), waits) in of_pairs {
+        all.push((kind_of_flags(*flags).to_owned(), names.frames(stack), *waits));
+    }
+    note_lost(waited.lost + pairs.map_or(0, |pairs| pairs.lost), &mut remarks);
+    if all.is_empty() {
+        remarks.push("no thread has waited for a lock".to_owned());
+    }
+    let title = title(process, seconds, ", waits for locks");
+    Ok(Told::of_waits(title, remarks, all, "lock", asked.rows))
+}
+
+fn calls(process: u32, asked: &Profile) -> Result<Told, Failure> {
+    let begun = Tracing::begin(process, Traced::Calls);
+    let mut tracing = begun.map_err(|error| failure(process, &error))?;
+    let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
+        tracing.drain();
+        if search == Search::Now { tracing.find_threads() } else { Ok(()) }
+    });
+    let pairs = tracing.end();
+    let mut remarks = Vec::new();
+    note_lost(pairs.lost, &mut remarks);
+    let table = call_table(&pairs, seconds, asked.requests, asked.rows);
+    let title = title(process, seconds, ", system calls");
+    Ok(Told { remarks, ..Told::of_table(title, table) })
+}
+
+fn scheduling(process: u32, asked: &Profile) -> Result<Told, Failure> {
+    let failed = |error: std::io::Error| failure(process, &error);
+    let before = Scheduling::look(process).map_err(failed)?;
+    let seconds = for_a_while(asked.duration, asked.duration, |_| Ok(()));
+    let after = Scheduling::look(process).map_err(failed)?;
+    let table = after.table_since(&before, seconds, asked.rows);
+    Ok(Told::of_table(title(process, seconds, ", scheduling"), table))
+}

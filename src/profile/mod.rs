@@ -1,0 +1,180 @@
+//! The verb `profile`: where the time of a running program goes.
+//!
+//! Owns the flags and where the result goes. How long and what is looked at is in `looking`; how it is recorded and drawn in the crate `profile`.
+
+mod looking;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ::profile::{
+    Folded, Unit, difference_graph, difference_table, flame_graph, hints, table, to_firefox,
+    write_pprof,
+};
+use clap::{ArgGroup, Args};
+
+use crate::Failure;
+use crate::output::print;
+use looking::{Program, Told};
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  velodrome profile --pid 812 -d 10s -o flame.html    a flame graph of ten seconds, and a table
+  velodrome profile -o flame.html -- ./server --port 80
+  velodrome profile --pid 812 --off-cpu -o waits.html what its threads wait for
+  velodrome profile --pid 812 --locks                 which locks, where, how long
+  velodrome profile --pid 812 --syscalls --requests 50000
+  velodrome profile --pid 812 --sched                 wake-ups, migrations, waits for a CPU, steal
+  velodrome profile --pid 812 --folded before.txt     keep the stacks; later:
+  velodrome profile --from before.txt -o flame.html
+  velodrome profile --diff before.txt after.txt -o difference.html
+  velodrome profile --from before.txt --firefox profile.json --pprof profile.pb.gz
+
+As root, or for programs of your own; --sched needs no rights. Exit status: 0 done, 1 failed, 2 wrong use.";
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("view").args(["off_cpu", "locks", "syscalls", "sched"]))]
+pub(crate) struct Profile {
+    /// The program to look at.
+    #[arg(long, conflicts_with_all = ["from", "command", "diff"])]
+    pid: Option<u32>,
+    /// Open stacks that were kept by --folded.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "view", "diff"])]
+    from: Option<PathBuf>,
+    /// Compare kept stacks: what has more of the time in the second file, and what less.
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["command", "view"])]
+    diff: Vec<PathBuf>,
+    /// What its threads wait for, and how long.
+    #[arg(long)]
+    off_cpu: bool,
+    /// Waits for locks: which kind, where, how often, how long.
+    #[arg(long)]
+    locks: bool,
+    /// System calls: which, how often, how long.
+    #[arg(long)]
+    syscalls: bool,
+    /// How its threads get their CPUs: wake-ups, migrations, waits, steal.
+    #[arg(long)]
+    sched: bool,
+    /// Requests that the server answers in a second, as bench says: calls for each of them are shown.
+    #[arg(long, value_name = "N", requires = "syscalls")]
+    requests: Option<f64>,
+    /// How long to look.
+    #[arg(short = 'd', long = "duration", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    duration: Duration,
+    /// Samples in a second of each thread's CPU time.
+    #[arg(short = 'F', long = "frequency", value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    hertz: u64,
+    /// Write a flame graph here, a page of HTML.
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the stacks here, folded: a line for each, with its count.
+    #[arg(long, value_name = "FILE")]
+    folded: Option<PathBuf>,
+    /// Write a profile for profiler.firefox.com here.
+    #[arg(long, value_name = "FILE")]
+    firefox: Option<PathBuf>,
+    /// Write a profile for pprof here.
+    #[arg(long, value_name = "FILE")]
+    pprof: Option<PathBuf>,
+    /// Rows of the table.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    rows: usize,
+    /// A program that is started, looked at, and ended.
+    #[arg(last = true)]
+    command: Vec<String>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time; write 10s or 500ms");
+    let (number, unit) = match text.strip_suffix("ms") {
+        Some(number) => (number, 1),
+        None => (text.strip_suffix('s').ok_or_else(wrong)?, 1000),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let time = Duration::from_millis(number.saturating_mul(unit));
+    if (1..=3600).contains(&time.as_secs()) || (100..1000).contains(&time.as_millis()) {
+        Ok(time)
+    } else {
+        Err("from 100ms to 3600s".to_owned())
+    }
+}
+
+pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
+    if let [before, after] = &*asked.diff {
+        return compare(before, after, asked);
+    }
+    let files = [&asked.output, &asked.folded, &asked.firefox, &asked.pprof];
+    if (asked.syscalls || asked.sched) && files.iter().any(|file| file.is_some()) {
+        let text = "--syscalls and --sched have tables alone, no stacks that could be written";
+        return Err(Failure::WrongUse(text.to_owned()));
+    }
+    let told = match &asked.from {
+        Some(file) => Told::of(open(file)?, Unit::Samples, file.display().to_string()),
+        None => looking::look(&Program::start(asked)?, asked)?,
+    };
+    write_files(&told, asked)?;
+    let mut text = format!("{}\n", told.title);
+    for remark in &told.remarks {
+        text.push_str(&format!("{remark}\n"));
+    }
+    text.push_str(&told.table.unwrap_or_else(|| table(&told.folded, told.unit, asked.rows)));
+    // Time that is waited is no sign of what costs.
+    let hints = if told.unit == Unit::Samples { hints(&told.folded) } else { Vec::new() };
+    for hint in hints {
+        text.push_str(&format!(
+            "\n{} in {:.1} % of the samples: velodrome tune audit --explain {}\n",
+            hint.function, hint.percent, hint.check
+        ));
+    }
+    print(&text)
+}
+
+fn open(file: &Path) -> Result<Folded, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
+    Folded::from_text(&text).map_err(|line| {
+        Failure::Failed(format!("{}:{line}: no stack with its count", file.display()))
+    })
+}
+
+fn compare(before: &Path, after: &Path, asked: &Profile) -> Result<(), Failure> {
+    let (first, second) = (open(before)?, open(after)?);
+    if asked.folded.is_some() || asked.firefox.is_some() || asked.pprof.is_some() {
+        let text = "a difference is drawn by -o and listed; no other file has its form";
+        return Err(Failure::WrongUse(text.to_owned()));
+    }
+    let title = format!("{} against {}", after.display(), before.display());
+    if let Some(file) = &asked.output {
+        write(file, difference_graph(&first, &second, &title))?;
+    }
+    print(&format!("{title}\n{}", difference_table(&first, &second, asked.rows)))
+}
+
+fn write_files(told: &Told, asked: &Profile) -> Result<(), Failure> {
+    let Told { folded, unit, title, remarks, .. } = told;
+    if let Some(file) = &asked.folded {
+        write(file, folded.to_text())?;
+    }
+    if let Some(file) = &asked.output {
+        write(file, flame_graph(folded, *unit, title, remarks))?;
+    }
+    // A microsecond of waiting is a sample a microsecond long.
+    let (hertz, kind) = match unit {
+        Unit::Samples => (asked.hertz, ["samples", "count"]),
+        Unit::Microseconds => (1_000_000, ["waits", "microseconds"]),
+    };
+    if let Some(file) = &asked.firefox {
+        write(file, to_firefox(folded, title, hertz))?;
+    }
+    if let Some(file) = &asked.pprof {
+        let mut bytes = Vec::new();
+        write_pprof(folded, kind, &mut bytes).expect("bytes can be appended to bytes");
+        write(file, bytes)?;
+    }
+    Ok(())
+}
+
+fn write(file: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    std::fs::write(file, content)
+        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))
+}
