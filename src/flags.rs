@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
@@ -77,6 +77,15 @@ pub(crate) struct Source {
     pub(crate) config: Option<PathBuf>,
 }
 
+/// Whose table of open files a scheduler uses.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Tables {
+    /// Its own.
+    Private,
+    /// The process's.
+    Shared,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     #[command(flatten)]
@@ -95,11 +104,23 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", value_parser = schedulers())]
     pub(crate) schedulers: Option<usize>,
     /// Do not bind schedulers to CPUs.
-    #[arg(long)]
+    #[arg(long, overrides_with = "pin")]
     pub(crate) no_pin: bool,
+    /// Bind schedulers to CPUs, also where --no-pin was said before.
+    #[arg(long, overrides_with = "no_pin")]
+    pub(crate) pin: bool,
     /// How long a scheduler polls before it sleeps: 50us, or 0 for never.
     #[arg(long, value_name = "TIME")]
     pub(crate) spin: Option<String>,
+    /// Whether each scheduler has a table of open files of its own.
+    #[arg(long, value_name = "WHOSE")]
+    pub(crate) descriptor_tables: Option<Tables>,
+    /// Give a new connection to the scheduler of the core that received it.
+    #[arg(long)]
+    pub(crate) reuseport_cpu: bool,
+    /// How long the kernel keeps a new connection until its first byte: 1s; 0s for not at all.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) defer_accept: Option<String>,
     /// For development: a page that fails shows why in the browser, with its source. Not for servers that others reach.
     #[arg(long)]
     pub(crate) dev: bool,

@@ -1,6 +1,8 @@
 //! The verb `serve`: words to a source, and what the user is told.
 
-use config::{Address, Overrides, PageErrors, Protocol, parse_duration};
+use config::{
+    Address, DescriptorTables, Overrides, PageErrors, Protocol, Steering, parse_duration,
+};
 use server::load::Source;
 use server::serve::{Started, serve};
 
@@ -25,17 +27,24 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
         };
         texts.iter().map(address).collect::<Result<_, _>>()
     };
-    let spin = |text: &String| {
-        let wrong = |error| Failure::WrongUse(format!("--spin {text}: {error}"));
-        parse_duration(text).map_err(wrong)
+    let time = |flag: &str, text: Option<&String>| {
+        let wrong = |text, error| Failure::WrongUse(format!("{flag} {text}: {error}"));
+        text.map(|text| parse_duration(text).map_err(|error| wrong(text, error))).transpose()
     };
+    let pin = if flags.pin { Some(true) } else { flags.no_pin.then_some(false) };
     Ok(Overrides {
         listen: addresses("--listen", &flags.listen)?,
         listen_resp: addresses("--listen-resp", &flags.listen_resp)?,
         store: flags.store.clone(),
         schedulers: flags.schedulers,
-        pin: flags.no_pin.then_some(false),
-        spin: flags.spin.as_ref().map(spin).transpose()?,
+        pin,
+        spin: time("--spin", flags.spin.as_ref())?,
+        descriptor_tables: flags.descriptor_tables.map(|whose| match whose {
+            flags::Tables::Private => DescriptorTables::Private,
+            flags::Tables::Shared => DescriptorTables::Shared,
+        }),
+        steering: flags.reuseport_cpu.then_some(Steering::Cpu),
+        defer_accept: time("--defer-accept", flags.defer_accept.as_ref())?,
         admin_socket: flags.admin_socket.clone(),
         page_errors: if flags.dev { PageErrors::Shown } else { PageErrors::Hidden },
         ..Overrides::default()

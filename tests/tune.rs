@@ -166,3 +166,68 @@ fn changes_are_planned_made_looked_at_and_put_back() {
     assert!(plan.contains(&format!("   {most}: \"16\" -> \"4096\"")), "{plan}");
     assert!(plan.contains("risk 1: reversible at once; lost: nothing"), "{plan}");
 }
+
+#[test]
+fn a_host_is_recorded_and_audited_elsewhere() {
+    let place = Directory::new();
+    let path = |name: &str| place.join(name).display().to_string();
+    let output = run(Command::new(PROGRAM).args(["tune", "record", "-o", &path("host.tar")]));
+    assert_eq!(output.status.code(), Some(0), "{}", errors_of(&output));
+    assert!(printed_by(&output).contains("velodrome tune audit --root host"));
+    std::fs::create_dir(place.join("host")).unwrap();
+    let unpacked = run(Command::new("tar").args(["xf", &path("host.tar"), "-C", &path("host")]));
+    assert!(unpacked.status.success(), "{}", errors_of(&unpacked));
+    let page = path("audit.html");
+    let report = told(&audit(&["--json", "--root", &path("host"), "--html", &page]));
+    let own = told(&audit(&["--json", "--seconds", "0"]));
+    // Counters move meanwhile; what is set does not.
+    let set = |report: &Value| -> Vec<String> {
+        let checks = report["checks"].as_array().unwrap().iter();
+        let mut set: Vec<String> = checks
+            .filter(|check| check["state"] == "set")
+            .map(|check| check["id"].as_str().unwrap().to_owned())
+            .collect();
+        set.sort_unstable();
+        set
+    };
+    assert_eq!(set(&report), set(&own));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("What costs") && page.contains("stack.somaxconn"), "{page}");
+}
+
+#[test]
+fn what_drifts_is_verified_and_a_unit_writes_it_again() {
+    let host = Directory::new();
+    let root = host.path().display().to_string();
+    let file = "proc/sys/net/core/somaxconn";
+    for (path, text) in [
+        ("proc/sys/kernel/osrelease", "6.12.0-other"),
+        ("proc/sys/kernel/random/boot_id", "first"),
+        (file, "64"),
+    ] {
+        host.write(path, text);
+    }
+    let tune = |words: &[&str]| {
+        let output = run(Command::new(PROGRAM).arg("tune").args(words).args(["--root", &root]));
+        (output.status.code().unwrap(), printed_by(&output) + &errors_of(&output))
+    };
+    assert_eq!(tune(&["unit"]).0, 2);
+    assert_eq!(tune(&["apply", "--for", "connections"]).0, 0);
+    assert_eq!(tune(&["verify"]), (0, "1 changes hold, 0 do not.\n".to_owned()));
+    let (status, unit) = tune(&["unit"]);
+    assert!(
+        status == 0 && unit.contains("tune apply --again --state /var/lib/velodrome/tune\n"),
+        "{unit}"
+    );
+    host.write(file, "128");
+    let (status, told) = tune(&["verify"]);
+    assert!(status == 5 && told.ends_with("0 changes hold, 1 do not.\n"), "{told}");
+    // The host is started anew.
+    host.write("proc/sys/kernel/random/boot_id", "second");
+    assert_eq!(tune(&["verify"]).0, 5);
+    let (status, told) = tune(&["apply", "--again"]);
+    assert_eq!((status, &*told), (0, "stack.somaxconn  /proc/sys/net/core/somaxconn: changed\n"));
+    assert_eq!((host.text(file).trim(), tune(&["verify"]).0), ("4096", 0));
+    assert_eq!(tune(&["revert", "all"]).0, 0);
+    assert_eq!(host.text(file).trim(), "128");
+}

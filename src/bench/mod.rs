@@ -7,11 +7,11 @@ pub(crate) mod flags;
 mod hold;
 mod http;
 mod knee;
-mod page;
-mod plan;
-mod screen;
+pub(crate) mod page;
+pub(crate) mod plan;
+pub(crate) mod screen;
 mod store;
-mod timing;
+pub(crate) mod timing;
 
 use crate::Failure;
 use flags::{Bench, Verb};

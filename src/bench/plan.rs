@@ -53,6 +53,18 @@ pub(crate) fn side(url: &str, flags: &Compare) -> Result<Plan, Failure> {
     plan(&[url.to_owned()], &flags.load, &flags.place, timing)
 }
 
+/// The plan of each run of `tune ladder`; a run lasts as long as that verb says unless the flags do.
+pub(crate) fn ladder(
+    url: &str,
+    rate: Option<&RateFlag>,
+    load: &Load,
+    place: &Surroundings,
+    otherwise: Duration,
+) -> Result<Plan, Failure> {
+    let timing = Timing::of(rate, Arrivals::Constant, load.duration, otherwise)?;
+    plan(&[url.to_owned()], load, place, timing)
+}
+
 /// The plan of `bench hold`: thin traffic over all connections, once they stand.
 pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
     let once = f64::from(flags.connections.max(1)) / HOLD_ROUND_S;

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::tune::apply::{Done, PERSISTED, apply, drifted, is_persisted, persist, revert};
+use ::tune::apply::{Done, PERSISTED, again, apply, drifted, is_persisted, persist, revert};
 use ::tune::{Files, Journal, Plan, Risk, Step, audit, plan};
 use clap::Args;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::Failure;
 use crate::output::print_line;
 
 /// Where the journal is.
-const STATE: &str = "/var/lib/velodrome/tune";
+pub(super) const STATE: &str = "/var/lib/velodrome/tune";
 
 /// The host that is changed, and the journal of its changes.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
+pub(super) fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
     let place = root.join(state.strip_prefix("/").unwrap_or(state));
     Journal::open(&place)
         .map_err(|error| Failure::Failed(format!("the journal in {}: {error}", place.display())))
@@ -59,6 +59,15 @@ pub(super) struct Wanted {
     json: bool,
 }
 
+impl Wanted {
+    /// Mends of this host up to a risk, for a server with many requests, looked at once.
+    pub(super) fn of_host(allow: u8) -> Self {
+        let looked =
+            Looked { load: super::LoadName::Throughput, pid: None, seconds: 0, root: None };
+        Self { looked, allow, json: false }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct Apply {
     /// The checks whose mends are written [default: all of the plan].
@@ -71,6 +80,9 @@ pub(super) struct Apply {
     /// Have sysctls set at the next start of the host, too, by a file of our own.
     #[arg(long)]
     persist: bool,
+    /// Write again what stood before the last start of the host, and nothing else: what the unit of `tune unit` does.
+    #[arg(long, conflicts_with_all = ["steps", "persist", "load", "pid", "allow"])]
+    again: bool,
 }
 
 #[derive(Debug, Args)]
@@ -81,7 +93,7 @@ pub(super) struct Revert {
     place: Place,
 }
 
-fn planned(wanted: &Wanted) -> Result<Plan, Failure> {
+pub(super) fn planned(wanted: &Wanted) -> Result<Plan, Failure> {
     let most = match wanted.allow {
         0 => Risk::Process,
         1 => Risk::Reversible,
@@ -152,6 +164,9 @@ fn to_json(plan: &Plan) -> serde_json::Value {
 
 pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
     let root = asked.wanted.looked.root.as_deref().unwrap_or(Path::new("/"));
+    if asked.again {
+        return run_again(root, asked);
+    }
     let plan = planned(&asked.wanted)?;
     for name in &asked.steps {
         if !plan.steps.iter().any(|step| step.check.id == name) {
@@ -188,6 +203,25 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
         count => Err(Failure::Failed(format!(
             "{count} files could not be written; revert puts the others back"
         ))),
+    }
+}
+
+fn run_again(root: &Path, asked: &Apply) -> Result<(), Failure> {
+    let mut journal = journal(root, &asked.state)?;
+    let done = again(root, &mut journal);
+    let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
+    let mut told = Vec::new();
+    for (entry, done) in &done {
+        tell(&entry.check, &entry.change.path, done, asked.wanted.json, &mut told)?;
+    }
+    if asked.wanted.json {
+        print_line(&json!({ "changes": told }).to_string())?;
+    } else if done.is_empty() {
+        print_line("Nothing stood before the last start of the host.")?;
+    }
+    match done.iter().filter(|(_, done)| matches!(done, Done::Refused(_))).count() {
+        0 => Ok(()),
+        count => Err(Failure::Failed(format!("{count} files could not be written"))),
     }
 }
 
@@ -244,6 +278,50 @@ pub(super) fn run_status(place: &Place) -> Result<(), Failure> {
         print_line("Nothing is changed.")?;
     }
     if drift == 0 { Ok(()) } else { Err(Failure::Met) }
+}
+
+pub(super) fn run_verify(place: &Place) -> Result<(), Failure> {
+    let (files, journal) = (Files::below(place.root()), place.journal()?);
+    let (mut told, mut holds) = (Vec::new(), 0);
+    for entry in journal.standing() {
+        match drifted(&files, entry) {
+            Some(done) => tell(&entry.check, &entry.change.path, &done, place.json, &mut told)?,
+            None => holds += 1,
+        }
+    }
+    let drift = journal.standing().count() - holds;
+    if place.json {
+        print_line(&json!({ "holds": holds, "drifted": told }).to_string())?;
+    } else {
+        print_line(&format!("{holds} changes hold, {drift} do not."))?;
+    }
+    if drift == 0 { Ok(()) } else { Err(Failure::Met) }
+}
+
+pub(super) fn run_unit(place: &Place) -> Result<(), Failure> {
+    let journal = place.journal()?;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Failed(format!("the place of this program: {error}")))?;
+    let checks: Vec<&str> = journal.standing().map(|entry| &*entry.check).collect();
+    if checks.is_empty() {
+        let text = "nothing is changed, so there is nothing to write at a start of the host";
+        return Err(Failure::WrongUse(text.to_owned()));
+    }
+    print_line(&format!(
+        "# /etc/systemd/system/velodrome-tune.service; then: systemctl enable velodrome-tune\n\
+         # Writes again what velodrome tune has changed: {}.\n\
+         [Unit]\n\
+         Description=What velodrome tune has changed on this host\n\
+         After=systemd-sysctl.service systemd-udev-settle.service network-pre.target\n\n\
+         [Service]\n\
+         Type=oneshot\n\
+         ExecStart={} tune apply --again --state {}\n\n\
+         [Install]\n\
+         WantedBy=multi-user.target",
+        checks.join(", "),
+        program.display(),
+        place.state.display()
+    ))
 }
 
 /// Prints what became of a file, or keeps it for JSON.

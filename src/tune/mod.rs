@@ -3,11 +3,14 @@
 //! Owns the flags of `audit`. The checks are in the crate `tune`, the verbs that change the host in `changing`.
 
 mod changing;
+mod ladder;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::tune::{Host, Load, audit, explanation, explanation_to_json, find, to_json, to_text};
+use ::tune::{
+    Host, Load, audit, explanation, explanation_to_json, find, record, to_html, to_json, to_text,
+};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::Failure;
@@ -18,13 +21,15 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome tune audit --for latency --pid 812   with the evidence of a running server
   velodrome tune audit --explain stack.netfilter why it costs, what its mend risks, what to type
   velodrome tune audit --root copy               another machine's /proc and /sys, copied
+  velodrome tune record -o host.tar              copy what an audit sees of this machine
   velodrome tune plan                            what would be written, with the values before and after
   velodrome tune apply stack.somaxconn           write one step of it
   velodrome tune status                          what is changed now, and what has drifted since
   velodrome tune revert all                      put everything back
+  velodrome tune ladder --help                   measure steps one by one
 
-Only apply and revert change anything; no program is started, no module is loaded. Exit status: 0 done, 1 failed or refused,
-2 wrong use, 5 status: something has drifted.";
+Only apply, revert and ladder change anything; only ladder starts a program, the server; no module is loaded. Exit status: 0 done, 1 failed or refused,
+2 wrong use, 5 status and verify: something has drifted.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
@@ -42,6 +47,14 @@ enum Verb {
     Apply(changing::Apply),
     /// Put back what was written, the last first.
     Revert(changing::Revert),
+    /// Say what of the changes does not stand any more: somebody else has changed it, or the host was started anew.
+    Verify(changing::Place),
+    /// Print a unit of systemd that writes what stands now again at each start of the host.
+    Unit(changing::Place),
+    /// Copy what an audit looks at into an archive, for `--root` on another machine.
+    Record(Record),
+    /// Measure steps one after the other, each in turn with the state before it, and draw the staircase.
+    Ladder(Box<ladder::Ladder>),
     /// The changes that stand now, and those that have drifted since.
     Status(changing::Place),
 }
@@ -56,6 +69,19 @@ struct Audit {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    /// Write a page of HTML.
+    #[arg(long, value_name = "FILE", conflicts_with = "explain")]
+    html: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Record {
+    /// The archive.
+    #[arg(short = 'o', long = "output", value_name = "FILE.tar")]
+    output: PathBuf,
+    /// The server, whose threads, limits and control group are recorded as well.
+    #[arg(long)]
+    pid: Option<u32>,
 }
 
 /// How a host is looked at.
@@ -104,7 +130,11 @@ pub(crate) fn run(tune: &Tune) -> Result<(), Failure> {
         Verb::Plan(wanted) => changing::run_plan(wanted),
         Verb::Apply(apply) => changing::run_apply(apply),
         Verb::Revert(revert) => changing::run_revert(revert),
+        Verb::Ladder(ladder) => ladder::run(ladder),
         Verb::Status(place) => changing::run_status(place),
+        Verb::Verify(place) => changing::run_verify(place),
+        Verb::Unit(place) => changing::run_unit(place),
+        Verb::Record(record) => run_record(record),
     }
 }
 
@@ -126,10 +156,27 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
         };
     }
     let report = audit(&host, asked.looked.load.into());
+    if let Some(file) = &asked.html {
+        crate::bench::page::write("--html", file, &to_html(&report))?;
+    }
     match asked.json {
         true => print_line(&to_json(&report).to_string()),
         false => print(&to_text(&report)),
     }
+}
+
+fn run_record(asked: &Record) -> Result<(), Failure> {
+    let file = asked.output.display();
+    let failed = |error: std::io::Error| Failure::Failed(format!("{file}: {error}"));
+    let looked = Looked { load: LoadName::Throughput, pid: asked.pid, seconds: 0, root: None };
+    let host = look(&looked)?;
+    let mut archive = Vec::new();
+    let count = record(&host, &mut archive).map_err(failed)?;
+    std::fs::write(&asked.output, archive).map_err(failed)?;
+    print_line(&format!(
+        "{file} has {count} files and directories of this host, among them the names and command lines of its programs.\n\
+         On another machine: mkdir host && tar xf {file} -C host && velodrome tune audit --root host"
+    ))
 }
 
 fn look(asked: &Looked) -> Result<Host, Failure> {

@@ -299,10 +299,15 @@ fn network(item: &Item<'_>) -> Result<Network, String> {
 /// The kernel counts TCP_DEFER_ACCEPT in seconds.
 fn defer_accept(item: &Item<'_>) -> Result<std::time::Duration, String> {
     let duration = duration(item)?;
-    if duration.subsec_nanos() != 0 || duration.as_secs() > 3600 {
+    if !is_defer_accept(duration) {
         return Err("`defer_accept` must be whole seconds, from 0 to 3600".to_owned());
     }
     Ok(duration)
+}
+
+/// Whether the kernel can be told so.
+pub(crate) fn is_defer_accept(duration: std::time::Duration) -> bool {
+    duration.subsec_nanos() == 0 && duration.as_secs() <= 3600
 }
 
 /// Permissions in octal, as `"0660"` or `0o660`. A decimal number would mean something else than it looks like.

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Address, PageErrors};
+use super::{Address, DescriptorTables, PageErrors, Steering};
 
 /// What the command line says; each goes before the file.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,6 +22,12 @@ pub struct Overrides {
     pub pin: Option<bool>,
     /// How long a scheduler polls before it sleeps.
     pub spin: Option<Duration>,
+    /// Whose descriptor table a scheduler uses.
+    pub descriptor_tables: Option<DescriptorTables>,
+    /// How the kernel spreads new connections.
+    pub steering: Option<Steering>,
+    /// How long the kernel keeps a connection without a byte, in whole seconds; for each TCP listener.
+    pub defer_accept: Option<Duration>,
     /// The directory to serve as the default host's root.
     pub root: Option<PathBuf>,
     /// The directory of the command: the default host's root where the file names none.

@@ -132,6 +132,18 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
         config.spin = spin;
     }
     config.pin = overrides.pin.unwrap_or(config.pin);
+    config.descriptor_tables = overrides.descriptor_tables.unwrap_or(config.descriptor_tables);
+    config.steering = overrides.steering.unwrap_or(config.steering);
+    if let Some(time) = overrides.defer_accept {
+        if !listener::is_defer_accept(time) {
+            problems.add(None, "--defer-accept must be whole seconds, from 0 to 3600".to_owned());
+        }
+        for listener in &mut config.listeners {
+            if matches!(listener.address, Address::Tcp(_)) {
+                listener.defer_accept = time;
+            }
+        }
+    }
     config.pages.errors = overrides.page_errors;
     if let Some(root) = &overrides.root {
         config.default_host.files.root.clone_from(root);

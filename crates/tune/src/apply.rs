@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::changes::{is_same, written};
+use crate::changes::{Change, is_same, written};
 use crate::files::Files;
 use crate::journal::{Entry, Journal};
 use crate::plan::Step;
@@ -45,23 +45,64 @@ pub fn apply(root: &Path, step: &Step, journal: &mut Journal) -> io::Result<Vec<
     let boot = boot(&files);
     let mut done = Vec::new();
     for change in &step.changes {
-        let number = journal.begin(step.check.id, &boot, change)?;
-        let outcome = match write(root, &change.path, &change.new) {
-            Ok(()) => {
-                let read = files.text(&change.path).unwrap_or_default();
-                journal.note_written(number, &read)?;
-                if is_same(&read, &change.new) { Done::Written } else { Done::Other(read) }
-            }
-            Err(error) => {
-                journal.note_over(number, "refused")?;
-                Done::Refused(error.to_string())
-            }
-        };
+        let outcome = change_file(root, &files, step.check.id, &boot, change, journal)?;
         let ends = matches!(outcome, Done::Refused(_));
         done.push((change.path.clone(), outcome));
         if ends {
             break;
         }
+    }
+    Ok(done)
+}
+
+fn change_file(
+    root: &Path,
+    files: &Files,
+    check: &str,
+    boot: &str,
+    change: &Change,
+    journal: &mut Journal,
+) -> io::Result<Done> {
+    let number = journal.begin(check, boot, change)?;
+    match write(root, &change.path, &change.new) {
+        Ok(()) => {
+            let read = files.text(&change.path).unwrap_or_default();
+            journal.note_written(number, &read)?;
+            Ok(if is_same(&read, &change.new) { Done::Written } else { Done::Other(read) })
+        }
+        Err(error) => {
+            journal.note_over(number, "refused")?;
+            Ok(Done::Refused(error.to_string()))
+        }
+    }
+}
+
+/// Writes again what stood before the last start of the host; gives what became of each file.
+///
+/// # Errors
+/// When the journal cannot be written.
+pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)>> {
+    let files = Files::below(root);
+    let boot = boot(&files);
+    let earlier: Vec<Entry> =
+        journal.standing().filter(|entry| entry.boot != boot).cloned().collect();
+    let mut done = Vec::new();
+    for entry in earlier {
+        let Change { path, new, .. } = &entry.change;
+        let outcome = match files.text(path) {
+            None => Done::Refused("it is not there".to_owned()),
+            Some(now) => {
+                // Somebody has set it already, as our own file of sysctls does: what was before that is what is put back.
+                let old = if is_same(&now, new) { entry.change.old.clone() } else { now };
+                let change = Change { path: path.clone(), old, new: new.clone() };
+                change_file(root, &files, &entry.check, &boot, &change, journal)?
+            }
+        };
+        // What was before that start is gone with it; what was refused can be tried once more.
+        if !matches!(outcome, Done::Refused(_)) {
+            journal.note_over(entry.number, "the host was started anew")?;
+        }
+        done.push((entry, outcome));
     }
     Ok(done)
 }

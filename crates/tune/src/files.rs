@@ -1,10 +1,12 @@
 //! The files of a host.
 //!
-//! Owns that all reading goes through one directory, `/` or the copy of another machine, and that nothing is ever written. A file that is not there, or
-//! may not be read, is an answer and no error.
+//! Owns that all reading goes through one directory, `/` or the copy of another machine, that nothing is ever written, and what was looked at: that is what a copy
+//! needs. A file that is not there, or may not be read, is an answer and no error.
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
@@ -20,17 +22,42 @@ pub(crate) enum Look {
     Denied,
 }
 
+/// What was found at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Text(String),
+    /// The last part of what a link leads to.
+    Link(String),
+    Directory,
+    /// A file of which nobody asked more than whether it is there.
+    File,
+}
+
 /// The files below a directory.
 #[derive(Debug)]
 pub struct Files {
     root: PathBuf,
+    seen: RefCell<BTreeMap<String, Seen>>,
 }
 
 impl Files {
     /// Those below this one.
     #[must_use]
     pub fn below(root: &Path) -> Self {
-        Self { root: root.to_path_buf() }
+        Self { root: root.to_path_buf(), seen: RefCell::default() }
+    }
+
+    /// What was found so far, by path. What is not there is not in it.
+    pub(crate) fn seen(&self) -> BTreeMap<String, Seen> {
+        self.seen.borrow().clone()
+    }
+
+    /// Notes what was found; text says more than that a file is there.
+    fn note(&self, path: &str, seen: Seen) {
+        let mut all = self.seen.borrow_mut();
+        if matches!(seen, Seen::Text(_) | Seen::Link(_)) || !all.contains_key(path) {
+            all.insert(path.to_owned(), seen);
+        }
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -43,7 +70,10 @@ impl Files {
         let read = File::open(self.path(path))
             .and_then(|file| file.take(FILE_SIZE).read_to_string(&mut text));
         match read {
-            Ok(_) => Look::Text(text.trim_end().to_owned()),
+            Ok(_) => {
+                self.note(path, Seen::Text(text.clone()));
+                Look::Text(text.trim_end().to_owned())
+            }
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Look::Denied,
             Err(_) => Look::Absent,
         }
@@ -69,14 +99,28 @@ impl Files {
 
     /// Whether there is such a file or directory.
     pub(crate) fn has(&self, path: &str) -> bool {
-        self.path(path).exists()
+        let there = self.path(path);
+        match there.metadata() {
+            Ok(found) => {
+                self.note(path, if found.is_dir() { Seen::Directory } else { Seen::File });
+                true
+            }
+            Err(_) => false,
+        }
     }
 
     /// The names in a directory, in their order.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(path)) else { return Vec::new() };
-        let name =
-            |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+        self.note(path, Seen::Directory);
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let seen = if is_directory { Seen::Directory } else { Seen::File };
+            self.note(&format!("{path}/{name}"), seen);
+            Some(name)
+        };
         let mut names: Vec<String> = entries.filter_map(name).collect();
         names.sort_unstable();
         names
@@ -85,6 +129,8 @@ impl Files {
     /// The last part of what a link leads to.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
         let target = std::fs::read_link(self.path(path)).ok()?;
-        target.file_name()?.to_str().map(str::to_owned)
+        let name = target.file_name()?.to_str()?.to_owned();
+        self.note(path, Seen::Link(name.clone()));
+        Some(name)
     }
 }

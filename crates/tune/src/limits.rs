@@ -1,4 +1,6 @@
-//! Every bound of the audit: its number and unit, and what happens when it is reached.
+//! Every bound of the audit and of ladders: its number and unit, and what happens when it is reached.
+
+use std::time::Duration;
 
 /// Bytes of one file that are read (1 MiB). Beyond: the rest is not looked at.
 pub const FILE_SIZE: u64 = 1 << 20;
@@ -8,3 +10,27 @@ pub const PROGRAMS: usize = 20_000;
 
 /// Network devices that are looked at. Beyond: the others are not.
 pub const DEVICES: usize = 256;
+
+/// Time between two looks at whether a server has started or ended (20 ms).
+pub const SERVER_LOOK: Duration = Duration::from_millis(20);
+
+/// Looks for a server of a ladder to take connections (1,500: 30 s). Beyond: its step is refused.
+pub const SERVER_START_LOOKS: u32 = 1_500;
+
+/// Longest wait for one connection to a server of a ladder (1 s). Beyond: it does not take connections yet.
+pub const SERVER_CONNECT: Duration = Duration::from_secs(1);
+
+/// Looks for an address to be free before a server of a ladder is started there (50: 1 s). Beyond: something else has it, and there is no ladder.
+pub const SERVER_FREE_LOOKS: u32 = 50;
+
+/// Looks for a server of a ladder to end once it was told to (500: 10 s). Beyond: it is killed.
+pub const SERVER_END_LOOKS: u32 = 500;
+
+/// Bytes of what a server of a ladder prints on standard error that are kept, the last ones (4 KiB). Beyond: the rest is not told.
+pub const SERVER_TOLD: usize = 4 << 10;
+
+/// Most rounds of a ladder, for each comparison (100). Beyond: it is refused.
+pub const LADDER_ROUNDS: u32 = 100;
+
+/// Lines of those that are told, the last ones (6). Beyond: the others are not.
+pub const SERVER_LINES: usize = 6;

@@ -6,8 +6,9 @@ mod fake;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tune::apply::{Done, apply, drifted, is_persisted, persist, revert};
-use tune::{Files, Host, Journal, Load, Risk, Step, audit, plan};
+use tune::apply::{Done, again, apply, drifted, is_persisted, persist, revert};
+use tune::ladder::{HostState, Rung, What};
+use tune::{Files, Host, Journal, Load, Risk, Step, audit, is_same, plan};
 
 use fake::Fake;
 
@@ -191,4 +192,72 @@ fn a_plan_names_who_else_sets_the_same_and_what_is_left_out() {
     let left: Vec<&str> = found.left_out.iter().map(|(check, _)| check.id).collect();
     assert!(left.contains(&"vm.thp") && left.contains(&"net.busy"), "{left:?}");
     assert!(found.steps.iter().all(|step| step.check.risk <= Risk::Reversible));
+}
+
+/// The steps of a ladder hold one after the other, in any order, and none of them when it ends.
+#[test]
+fn a_ladder_leaves_the_host_as_it_was() {
+    let fake = poor();
+    let all = steps(&fake);
+    let now = || -> Vec<String> { state(&fake, &all).values().map(|value| plain(value)).collect() };
+    let before = now();
+    let rungs: Vec<Rung> = steps(&fake).into_iter().map(Rung::of_host).collect();
+    assert!(rungs.len() > 4);
+    let holds = |rung: &Rung| {
+        let What::Host(step) = &rung.what else { panic!("a step of the host") };
+        step.changes.iter().all(|change| {
+            let path = fake.path().join(change.path.trim_start_matches('/'));
+            is_same(&std::fs::read_to_string(path).unwrap(), &change.new)
+        })
+    };
+    let mut host = HostState::new(fake.path(), journal(&fake));
+    for wanted in [&[][..], &[0], &[0, 2, 3], &[1, 3], &[1], &[], &[4, 1, 0, 2, 3]] {
+        assert_eq!(host.set(wanted.iter().map(|at| &rungs[*at])).unwrap(), Ok(()));
+        for (at, rung) in rungs.iter().enumerate() {
+            assert_eq!(holds(rung), wanted.contains(&at), "{} with {wanted:?}", rung.name);
+        }
+    }
+    drop(host);
+    assert_eq!(now(), before);
+    assert_eq!(journal(&fake).standing().count(), 0);
+    let mut host = HostState::new(fake.path(), journal(&fake));
+    host.set([&rungs[1]]).unwrap().unwrap();
+    host.keep();
+    assert!(holds(&rungs[1]), "it was to be kept");
+    assert!(journal(&fake).standing().count() > 0);
+    revert(fake.path(), None, &mut journal(&fake)).unwrap();
+    assert_eq!(now(), before);
+}
+
+#[test]
+fn what_stood_is_written_again_after_a_start_of_the_host() {
+    let fake = poor();
+    let all = steps(&fake);
+    let now = || -> Vec<String> { state(&fake, &all).values().map(|value| plain(value)).collect() };
+    let mut log = journal(&fake);
+    all.iter().for_each(|step| drop(apply(fake.path(), step, &mut log).unwrap()));
+    let applied = now();
+    assert!(again(fake.path(), &mut journal(&fake)).unwrap().is_empty(), "it is the same start");
+    // Another start: all is as the kernel sets it, but for one that another program sets as we did.
+    let defaults: Vec<(String, String)> = all
+        .iter()
+        .flat_map(|step| &step.changes)
+        .map(|change| (change.path.clone(), plain(&change.old)))
+        .collect();
+    for (path, value) in &defaults {
+        let is_set = path.ends_with("somaxconn");
+        put(&fake, path, if is_set { "4096" } else { value });
+    }
+    fake.sysctl(BOOT, "second");
+    let done = again(fake.path(), &mut journal(&fake)).unwrap();
+    assert_eq!(done.len(), defaults.len());
+    assert!(done.iter().all(|(_, done)| *done == Done::Written), "{done:?}");
+    assert_eq!(now(), applied);
+    assert!(again(fake.path(), &mut journal(&fake)).unwrap().is_empty(), "twice is once");
+    revert(fake.path(), None, &mut journal(&fake)).unwrap();
+    let back: Vec<String> = defaults.iter().map(|(_, value)| value.clone()).collect();
+    let (mut back, mut now) = (back, now());
+    back.sort_unstable();
+    now.sort_unstable();
+    assert_eq!(now, back, "what the one program has set is put back to what was before it");
 }

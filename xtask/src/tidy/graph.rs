@@ -37,6 +37,10 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-wire", Use::Always),
     // `velodrome store` works on a store without a server.
     ("velodrome", "velodrome-store", Use::Always),
+    // A ladder is measured by the generator, and judged as its comparisons are.
+    ("velodrome-tune", "velodrome-bench", Use::Always),
+    // A ladder ends the servers it has started.
+    ("velodrome-tune", "velodrome-sys", Use::Always),
     // `velodrome tune` prints what it costs.
     ("velodrome", "velodrome-tune", Use::Always),
     // `velodrome profile` prints and draws where time goes; the kernel's samples are read by sys.

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 pub(in crate::report) const NAME_COLUMNS: usize = 12;
 
 /// A whole number with separators: `1,234,567`.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut written = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -21,7 +21,7 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A time with three significant digits and its unit: `812 ns`, `38.1 us`, `1.23 ms`, `12.3 s`.
-pub(crate) fn duration(nanoseconds: f64) -> String {
+pub fn duration(nanoseconds: f64) -> String {
     let units = [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
     // 999.5 of a unit would be written as 1000 of it.
     let fitting = units.iter().find(|(size, _)| nanoseconds / size < 999.5);
@@ -42,7 +42,7 @@ pub(in crate::report) fn bytes(bytes: f64) -> String {
 }
 
 /// A rate of events: with separators, and with digits behind the point where there are few.
-pub(crate) fn rate(per_second: f64) -> String {
+pub fn rate(per_second: f64) -> String {
     match per_second {
         0.0 => "0".to_owned(),
         0.0..99.95 => three_digits(per_second),
@@ -61,7 +61,7 @@ fn three_digits(value: f64) -> String {
 }
 
 /// A share as a percentage: `97.3 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
@@ -70,7 +70,8 @@ pub(in crate::report) fn name(out: &mut impl Write, name: &str) -> fmt::Result {
     write!(out, "{name:NAME_COLUMNS$}")
 }
 
-pub(crate) fn numbered(number: u64, noun: &str) -> String {
+/// A number and what it counts: `1 run`, `2 runs`.
+pub fn numbered(number: u64, noun: &str) -> String {
     numbered_plural(number, noun, "s")
 }
 

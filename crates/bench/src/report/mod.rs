@@ -5,9 +5,9 @@
 mod build;
 mod condition;
 mod export;
-pub(crate) mod figures;
+pub mod figures;
 mod hold;
-pub(crate) mod html;
+pub mod html;
 mod json;
 mod measured;
 mod percentile;

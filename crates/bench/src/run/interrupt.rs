@@ -9,7 +9,7 @@ use sys::signal::{Signal, SignalSet, block, wait_timeout};
 
 /// Whether a measurement goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub enum Wish {
     /// It does.
     GoOn,
     /// It ends now; what was measured so far is reported.
@@ -17,20 +17,24 @@ pub(crate) enum Wish {
 }
 
 /// The signals that end a measurement, blocked.
-pub(crate) struct Interrupts {
+#[derive(Debug)]
+pub struct Interrupts {
     signals: SignalSet,
 }
 
 impl Interrupts {
     /// Blocks them in this thread and in those it will start.
-    pub(crate) fn block() -> Interrupts {
+    pub fn block() -> Interrupts {
         let signals = [Signal::Interrupt, Signal::Terminate].into_iter().collect();
         block(&signals);
         Interrupts { signals }
     }
 
     /// Waits for so long, or until one comes.
-    pub(crate) fn wait(&self, time: Duration) -> io::Result<Wish> {
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn wait(&self, time: Duration) -> io::Result<Wish> {
         let signal = wait_timeout(&self.signals, time)?;
         Ok(if signal.is_some() { Wish::End } else { Wish::GoOn })
     }

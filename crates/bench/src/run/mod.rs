@@ -29,7 +29,7 @@ use crate::report::{ClockUse, Ended, Measured, Report, RunMeasured};
 use crate::tally::Tally;
 pub use command::{CommandError, printed};
 pub use hold::hold;
-pub(crate) use interrupt::{Interrupts, Wish};
+pub use interrupt::{Interrupts, Wish};
 
 /// How a measurement goes.
 #[derive(Clone, Copy, Debug)]

@@ -316,6 +316,9 @@ fn the_command_line_goes_before_the_file() {
         schedulers: Some(2),
         pin: Some(false),
         spin: Some(Duration::ZERO),
+        descriptor_tables: Some(DescriptorTables::Shared),
+        steering: Some(Steering::Cpu),
+        defer_accept: Some(Duration::from_secs(3)),
         root: Some("here".into()),
         directory: Some("not this".into()),
         admin_socket: Some("/run/a.sock".into()),
@@ -329,6 +332,9 @@ fn the_command_line_goes_before_the_file() {
     assert_eq!(addresses, ["0.0.0.0:0", "0.0.0.0:0"]);
     assert_eq!(config.schedulers.map(usize::from), Some(2));
     assert!(!config.pin && config.spin.is_zero());
+    assert_eq!(config.descriptor_tables, DescriptorTables::Shared);
+    assert_eq!(config.steering, Steering::Cpu);
+    assert_eq!(config.listeners[0].defer_accept, Duration::from_secs(3));
     assert_eq!(config.default_host.files.root, Path::new("here"));
     assert_eq!(config.hosts[0].files.root, Path::new("here"));
     assert_eq!(config.store.path, Some("/data".into()));

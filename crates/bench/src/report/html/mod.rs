@@ -16,7 +16,8 @@ pub(crate) mod tables;
 
 use crate::report::figures::numbered;
 use crate::report::schema::Report;
-pub(crate) use page::Page;
+pub use page::{Attribute, Page};
+pub use tables::write as write_table;
 
 /// Colours, sizes and what paper needs.
 const STYLE: &str = include_str!("style.css");
@@ -30,7 +31,7 @@ pub fn write_html(report: &Report) -> String {
 }
 
 /// A whole page: what a browser has to know, and the parts.
-pub(crate) fn document(title: &str, parts: impl FnOnce(&mut Page)) -> String {
+pub fn document(title: &str, parts: impl FnOnce(&mut Page)) -> String {
     let mut page = Page::new();
     page.element("html", &[("lang", &"en")], |page| {
         page.element("head", &[], |page| {
@@ -73,7 +74,7 @@ fn write_parts(report: &Report, page: &mut Page) {
 }
 
 /// A part with its heading.
-pub(crate) fn section(page: &mut Page, title: &str, content: impl FnOnce(&mut Page)) {
+pub fn section(page: &mut Page, title: &str, content: impl FnOnce(&mut Page)) {
     page.element("section", &[], |page| {
         page.leaf("h2", &[], title);
         content(page);

@@ -5,11 +5,11 @@
 use std::fmt::{self, Display, Write};
 
 /// An attribute of an element.
-pub(super) type Attribute<'a> = (&'static str, &'a dyn Display);
+pub type Attribute<'a> = (&'static str, &'a dyn Display);
 
 /// A page, or the part of it that has been written.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub struct Page {
     written: String,
 }
 
@@ -20,7 +20,7 @@ impl Page {
     }
 
     /// An element with what `content` writes in it.
-    pub(crate) fn element(
+    pub fn element(
         &mut self,
         name: &'static str,
         attributes: &[Attribute<'_>],
@@ -35,23 +35,18 @@ impl Page {
     }
 
     /// An element with nothing but text in it.
-    pub(crate) fn leaf(
-        &mut self,
-        name: &'static str,
-        attributes: &[Attribute<'_>],
-        text: impl Display,
-    ) {
+    pub fn leaf(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: impl Display) {
         self.element(name, attributes, |page| page.text(text));
     }
 
     /// An element that never has anything in it.
-    pub(super) fn empty(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
+    pub fn empty(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         self.begin(name, attributes);
         self.written.push_str("/>\n");
     }
 
     /// Text, escaped.
-    pub(crate) fn text(&mut self, text: impl Display) {
+    pub fn text(&mut self, text: impl Display) {
         write!(Escaping(&mut self.written), "{text}").expect("text can be appended to text");
     }
 

@@ -12,11 +12,7 @@ use crate::report::text::table::{COLUMNS, figures, spreads};
 use crate::tally::FailureKind;
 
 /// A table with a name for each row in its first column.
-pub(crate) fn write(
-    page: &mut Page,
-    columns: &[&str],
-    rows: impl IntoIterator<Item = Vec<String>>,
-) {
+pub fn write(page: &mut Page, columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     page.element("div", &[("class", &"wide")], |page| {
         page.element("table", &[], |page| {
             page.element("thead", &[], |page| {

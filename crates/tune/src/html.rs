@@ -1,0 +1,74 @@
+//! An audit as one page.
+
+use bench::report::html::{Page, document, section, write_table};
+
+use crate::audit::{Audited, Report};
+use crate::finding::{Evidence, Finding};
+
+/// The page of a report: what costs first, then all that is known of each of those checks.
+#[must_use]
+pub fn to_html(report: &Report) -> String {
+    document("velodrome tune audit", |page| {
+        page.element("header", &[], |page| {
+            page.leaf("p", &[("class", &"tool")], "velodrome tune audit");
+            page.leaf("h1", &[], &report.host);
+            page.leaf("p", &[("class", &"plan")], format!("for {}", report.load.name()));
+        });
+        section(page, "What costs", |page| costs(report, page));
+        let is_unknown = |audited: &&Audited| matches!(audited.finding, Finding::Unknown(_));
+        section(page, "What cannot be judged", |page| list(report, page, is_unknown));
+        let is_right =
+            |audited: &&Audited| matches!(audited.finding, Finding::Good(_) | Finding::NotHere(_));
+        section(page, "What is right, or not here", |page| list(report, page, is_right));
+        for audited in report.costs() {
+            section(page, audited.check.id, |page| explain(audited, page));
+        }
+    })
+}
+
+fn costs(report: &Report, page: &mut Page) {
+    let rows = report.costs().map(|audited| {
+        let check = audited.check;
+        let evidence = match audited.finding {
+            Finding::Costs(Evidence::Seen, ..) => "counters show it",
+            _ => "set so",
+        };
+        let worth = audited.worth(report.load);
+        vec![
+            check.id.to_owned(),
+            if worth >= 0.5 { format!("up to {worth:.0} %") } else { "little".to_owned() },
+            format!("{}: {}", check.risk.class(), check.risk.name()),
+            evidence.to_owned(),
+            audited.finding.text().to_owned(),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        page.leaf("p", &[], "Nothing that was looked at costs anything.");
+    } else {
+        write_table(page, &["check", "worth", "risk", "evidence", "what was found"], rows);
+    }
+}
+
+fn list(report: &Report, page: &mut Page, is_meant: impl Fn(&&Audited) -> bool) {
+    let rows = report
+        .findings
+        .iter()
+        .filter(is_meant)
+        .map(|audited| vec![audited.check.id.to_owned(), audited.finding.text().to_owned()]);
+    write_table(page, &["check", "what was found"], rows);
+}
+
+fn explain(audited: &Audited, page: &mut Page) {
+    let check = audited.check;
+    for text in [
+        format!("{}: {}.", check.title, audited.finding.text()),
+        check.why.to_owned(),
+        format!("What the mend is worth: {}.", check.expected),
+        check.mend.to_owned(),
+        format!("Risk {} of 5: {}. Lost: {}.", check.risk.class(), check.risk.name(), check.lost),
+        format!("Source: {}", check.source),
+    ] {
+        page.leaf("p", &[], text);
+    }
+}

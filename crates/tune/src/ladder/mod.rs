@@ -1,0 +1,296 @@
+//! A ladder: steps that are measured one after the other, each in turn with the state before it.
+//!
+//! Owns the order of measurements and what is concluded of a step. How a server is run in a state, and how a state is made, is the caller's. A run that
+//! is not valid is measured again or thrown away; it is never shown as a gain.
+
+mod command;
+mod html;
+mod rung;
+mod server;
+mod state;
+mod text;
+mod turns;
+
+use bench::compare::{Comparison, Difference, Judgement};
+use bench::host::HostFacts;
+use bench::report::{Ended, PlanReport, Report, Tool};
+use serde::Serialize;
+
+pub use command::{CommandLineError, command_line};
+pub use html::write_html;
+pub use rung::{Rung, RungError, What};
+pub use server::{Server, ServerError};
+pub use state::HostState;
+pub use text::write_text;
+use turns::Turns;
+
+/// What a measurement in one state came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// A result, valid or not.
+    Measured(Box<Report>),
+    /// The state cannot be made, or no server runs in it: why.
+    Refused(String),
+    /// The user ended it.
+    Stopped,
+}
+
+/// What is concluded of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    /// It is better, and stays for the steps behind it.
+    Kept,
+    /// Nothing is shown, and it is taken back.
+    NoDifference,
+    /// It is worse, and is taken back.
+    Worse,
+    /// There are too few valid runs to say anything; it is taken back.
+    TooFewRuns,
+    /// It cannot be made here.
+    Refused,
+}
+
+/// One step and what it came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepReport {
+    /// What it is called.
+    pub name: String,
+    /// The change, in words.
+    pub change: String,
+    /// What is concluded.
+    pub conclusion: Conclusion,
+    /// Why it cannot be made; empty where it can.
+    pub refused: String,
+    /// Runs that were not valid, and are in no figure.
+    pub thrown_away: u32,
+    /// The first reason for that; empty without such runs.
+    pub invalid: String,
+    /// The state before it (A) and with it (B); null where it cannot be made.
+    pub comparison: Option<Comparison>,
+}
+
+/// All kept steps but one, compared with all of them.
+#[derive(Clone, Debug, Serialize)]
+pub struct WithoutReport {
+    /// The step that is left out.
+    pub name: String,
+    /// All (A), and all without it (B).
+    pub comparison: Comparison,
+}
+
+/// A whole ladder.
+#[derive(Clone, Debug, Serialize)]
+pub struct LadderReport {
+    /// The number of this form: 1.
+    pub schema: u32,
+    /// Who wrote it.
+    pub tool: Tool,
+    /// The beginning, in seconds since 1970-01-01 00:00 UTC.
+    pub begun_unix_s: u64,
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// The server's command line, without a step.
+    pub server: String,
+    /// The load of each run.
+    pub plan: PlanReport,
+    /// Where it ran.
+    pub host: HostFacts,
+    /// Runs of each side of each comparison.
+    pub rounds: u32,
+    /// Whether all of it was measured.
+    pub ended: Ended,
+    /// The baseline with itself: what this host makes of nothing.
+    pub noise: Comparison,
+    /// The steps, in their order.
+    pub steps: Vec<StepReport>,
+    /// The baseline (A) and all kept steps together (B); null without one.
+    pub total: Option<Comparison>,
+    /// What each kept step is worth among the others; empty with fewer than two.
+    pub without: Vec<WithoutReport>,
+}
+
+/// Why there is no ladder.
+#[derive(Debug)]
+pub enum ClimbError<E> {
+    /// A measurement could not be made at all.
+    Measure(E),
+    /// The server does not run as it is: why.
+    Baseline(String),
+    /// No run of the baseline is valid: the reasons.
+    Invalid(Vec<String>),
+    /// It was ended before the baseline was known.
+    Stopped,
+}
+
+impl<E> From<E> for ClimbError<E> {
+    fn from(error: E) -> Self {
+        Self::Measure(error)
+    }
+}
+
+/// What a ladder is called in its report.
+#[derive(Clone, Debug)]
+pub struct Title {
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// The server's command line, without a step.
+    pub server: String,
+}
+
+/// Measures a ladder. `measure` makes the state in which these steps hold, by their place, and measures one run in it; its second word is for a person
+/// who watches.
+///
+/// # Errors
+/// When the baseline cannot be measured, or `measure` fails.
+pub fn climb<E>(
+    rungs: &[Rung],
+    rounds: u32,
+    title: Title,
+    measure: impl FnMut(&[usize], &str) -> Result<Outcome, E>,
+) -> Result<LadderReport, ClimbError<E>> {
+    let mut turns = Turns::new(rounds, measure);
+    let noise = baseline(&mut turns)?;
+    let first = turns.first.take().ok_or(ClimbError::Stopped)?;
+    let mut report = LadderReport {
+        schema: 1,
+        tool: first.tool,
+        begun_unix_s: first.begun_unix_s,
+        command: title.command,
+        server: title.server,
+        plan: first.plan,
+        host: first.host,
+        rounds,
+        ended: Ended::Interrupted,
+        noise,
+        steps: Vec::new(),
+        total: None,
+        without: Vec::new(),
+    };
+    if turns.is_stopped() {
+        return Ok(report);
+    }
+    let kept = steps(rungs, &mut turns, &mut report)?;
+    if !turns.is_stopped() {
+        attribute(rungs, &kept, &mut turns, &mut report)?;
+    }
+    if !turns.is_stopped() {
+        report.ended = Ended::Complete;
+    }
+    Ok(report)
+}
+
+fn baseline<E, M>(turns: &mut Turns<M>) -> Result<Comparison, ClimbError<E>>
+where
+    M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+{
+    let same = turns.compare(["baseline", "baseline again"], [&[], &[]], None)?;
+    if let Some(why) = same.refused {
+        return Err(ClimbError::Baseline(why));
+    }
+    if same.comparison.first.runs == 0 {
+        return Err(match turns.is_stopped() {
+            true => ClimbError::Stopped,
+            false => ClimbError::Invalid(same.invalid),
+        });
+    }
+    Ok(same.comparison)
+}
+
+/// Each step on top of those that were kept; gives which ones.
+fn steps<E, M>(
+    rungs: &[Rung],
+    turns: &mut Turns<M>,
+    report: &mut LadderReport,
+) -> Result<Vec<usize>, E>
+where
+    M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+{
+    let mut kept: Vec<usize> = Vec::new();
+    let mut before = "baseline".to_owned();
+    for (place, rung) in rungs.iter().enumerate() {
+        let with: Vec<usize> = kept.iter().copied().chain([place]).collect();
+        let compared = turns.compare([&before, &rung.name], [&kept, &with], Some(&report.noise))?;
+        if turns.is_stopped() {
+            break;
+        }
+        let conclusion = match &compared.refused {
+            Some(_) => Conclusion::Refused,
+            None => concluded(&compared.comparison),
+        };
+        if conclusion == Conclusion::Kept {
+            (kept, before) = (with, format!("with {}", rung.name));
+        }
+        report.steps.push(StepReport {
+            name: rung.name.clone(),
+            change: rung.what.to_string(),
+            conclusion,
+            comparison: compared.refused.is_none().then_some(compared.comparison),
+            refused: compared.refused.unwrap_or_default(),
+            thrown_away: compared.thrown_away,
+            invalid: compared.invalid.into_iter().next().unwrap_or_default(),
+        });
+    }
+    Ok(kept)
+}
+
+/// The whole against the baseline, and the whole without each step: one that needs another shows here.
+fn attribute<E, M>(
+    rungs: &[Rung],
+    kept: &[usize],
+    turns: &mut Turns<M>,
+    report: &mut LadderReport,
+) -> Result<(), E>
+where
+    M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+{
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let total = turns.compare(["baseline", "all"], [&[], kept], Some(&report.noise))?;
+    if turns.is_stopped() {
+        return Ok(());
+    }
+    report.total = Some(total.comparison);
+    if kept.len() < 2 {
+        return Ok(());
+    }
+    for place in kept {
+        let name = &rungs[*place].name;
+        let others: Vec<usize> = kept.iter().copied().filter(|other| other != place).collect();
+        let label = format!("all without {name}");
+        let compared = turns.compare(["all", &label], [kept, &others], Some(&report.noise))?;
+        if turns.is_stopped() {
+            break;
+        }
+        report.without.push(WithoutReport { name: name.clone(), comparison: compared.comparison });
+    }
+    Ok(())
+}
+
+/// The figure that tells what a step is worth: of those that differ, the rate, else the 99th percentile, else the server's CPU time, else any.
+fn telling(comparison: &Comparison) -> Option<&Difference> {
+    let differs = |figure: &&Difference| {
+        figure.judged && matches!(figure.judgement, Judgement::Faster | Judgement::Slower)
+    };
+    let rank = |figure: &&Difference| match &*figure.figure {
+        "rate" => 0,
+        "response p99" | "service p99" => 1,
+        "server CPU" => 2,
+        _ => 3,
+    };
+    comparison.figures.iter().filter(differs).min_by_key(rank)
+}
+
+fn concluded(comparison: &Comparison) -> Conclusion {
+    let is_better =
+        || telling(comparison).is_some_and(|figure| figure.judgement == Judgement::Faster);
+    match comparison.overall {
+        Judgement::Faster => Conclusion::Kept,
+        // Better in one figure and worse in another.
+        Judgement::Mixed if is_better() => Conclusion::Kept,
+        Judgement::Slower | Judgement::Mixed => Conclusion::Worse,
+        Judgement::NoDifference => Conclusion::NoDifference,
+        Judgement::TooFewRuns => Conclusion::TooFewRuns,
+    }
+}

@@ -1,0 +1,90 @@
+//! A step of a ladder: words of the server's command line, or files of the host.
+
+use std::fmt;
+
+use super::command::{CommandLineError, with_words};
+use crate::plan::Step;
+
+/// A step.
+#[derive(Debug)]
+pub struct Rung {
+    /// What it is called.
+    pub name: String,
+    /// What it changes.
+    pub what: What,
+}
+
+/// What a step changes.
+#[derive(Debug)]
+pub enum What {
+    /// The server's command line: flags, or a line with `{}` where the command goes.
+    Words(Vec<String>),
+    /// The host.
+    Host(Step),
+}
+
+/// Why a text is no step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RungError {
+    /// There is no colon, or nothing on one side of it.
+    Form,
+    /// Its words cannot be told apart.
+    Words(CommandLineError),
+}
+
+impl fmt::Display for RungError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form => {
+                formatter.write_str("write NAME: FLAGS, as in \"two threads: --threads=2\"")
+            }
+            Self::Words(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for RungError {}
+
+impl Rung {
+    /// The step that `NAME: FLAGS` says.
+    ///
+    /// # Errors
+    /// When it does not have that form.
+    pub fn of_words(text: &str) -> Result<Self, RungError> {
+        let (name, words) = text.split_once(':').ok_or(RungError::Form)?;
+        let words = super::command::words(words).map_err(RungError::Words)?;
+        if name.trim().is_empty() || words.is_empty() {
+            return Err(RungError::Form);
+        }
+        Ok(Self { name: name.trim().to_owned(), what: What::Words(words) })
+    }
+
+    /// A step of the host's plan.
+    #[must_use]
+    pub fn of_host(step: Step) -> Self {
+        Self { name: step.check.id.to_owned(), what: What::Host(step) }
+    }
+
+    /// The command line with this step.
+    pub(super) fn command(&self, command: Vec<String>) -> Vec<String> {
+        match &self.what {
+            What::Words(words) => with_words(command, words),
+            What::Host(_) => command,
+        }
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words(words) => formatter.write_str(&words.join(" ")),
+            Self::Host(step) => {
+                let one = |change: &crate::Change| {
+                    format!("{}: {} -> {}", change.path, change.old, change.new).replace('\t', " ")
+                };
+                let changes: Vec<String> = step.changes.iter().map(one).collect();
+                formatter.write_str(&changes.join("; "))
+            }
+        }
+    }
+}

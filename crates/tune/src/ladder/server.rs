@@ -1,0 +1,161 @@
+//! The server of one run: started, waited for until it takes connections, ended.
+//!
+//! Owns its process and the end of what it printed. A server that answers before ours was started would be measured in its place: that is an error.
+
+#![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
+
+use std::fmt;
+use std::io::{self, Read as _};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+
+use bench::plan::Address;
+use bench::run::{Interrupts, Wish};
+use sys::signal::{Signal, send};
+
+use crate::limits::{
+    SERVER_CONNECT, SERVER_END_LOOKS, SERVER_FREE_LOOKS, SERVER_LINES, SERVER_LOOK,
+    SERVER_START_LOOKS, SERVER_TOLD,
+};
+
+/// Why no server runs.
+#[derive(Debug)]
+pub enum ServerError {
+    /// Something else answers there.
+    Taken(Address),
+    /// The kernel did not start it.
+    Start(String, io::Error),
+    /// It ended before it took a connection, and what it said.
+    Ended(ExitStatus, String),
+    /// It did not take a connection in time.
+    Silent(Address),
+    /// The user ended the ladder.
+    Stopped,
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken(address) => write!(
+                formatter,
+                "something answers at {address} already; end it: the ladder starts the server itself"
+            ),
+            Self::Start(program, error) => write!(formatter, "`{program}` cannot be run: {error}"),
+            Self::Ended(status, told) if told.is_empty() => {
+                write!(formatter, "the server ended with {status}")
+            }
+            Self::Ended(status, told) => {
+                write!(formatter, "the server ended with {status}: {told}")
+            }
+            Self::Silent(address) => {
+                let seconds = SERVER_LOOK.as_secs_f64() * f64::from(SERVER_START_LOOKS);
+                write!(formatter, "the server takes no connection at {address} for {seconds:.0} s")
+            }
+            Self::Stopped => formatter.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// A server that takes connections.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    told: Option<JoinHandle<String>>,
+}
+
+impl Server {
+    /// Starts it, and waits until it takes connections at this address.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn start(
+        command: &[String],
+        address: &Address,
+        interrupts: &Interrupts,
+    ) -> Result<Self, ServerError> {
+        free(address, interrupts)?;
+        let (program, words) = command.split_first().expect("a command line has a first word");
+        let failed = |error| ServerError::Start(program.clone(), error);
+        let mut process = Command::new(program);
+        process.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = sys::signal::unblock_in(&mut process).spawn().map_err(failed)?;
+        let told = child.stderr.take().map(|pipe| std::thread::spawn(move || end_of(pipe)));
+        let mut server = Self { child, told };
+        for _ in 0..SERVER_START_LOOKS {
+            if connect(address).is_ok() {
+                return Ok(server);
+            }
+            if let Some(status) = server.child.try_wait().map_err(failed)? {
+                let told = server.told.take().and_then(|reader| reader.join().ok());
+                return Err(ServerError::Ended(status, told.unwrap_or_default()));
+            }
+            wait(interrupts)?;
+        }
+        Err(ServerError::Silent(address.clone()))
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended by itself has no process to tell.
+        let _told = send(self.child.id(), Signal::Terminate);
+        for _ in 0..SERVER_END_LOOKS {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            // Waiting for the end of a process; there is nothing else to do meanwhile.
+            std::thread::sleep(SERVER_LOOK);
+        }
+        let _killed = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+/// Waits until nothing answers any more: the server before may take a moment.
+fn free(address: &Address, interrupts: &Interrupts) -> Result<(), ServerError> {
+    for _ in 0..SERVER_FREE_LOOKS {
+        // One that does not answer in time is there all the same.
+        if connect(address).is_err_and(|error| error.kind() != io::ErrorKind::TimedOut) {
+            return Ok(());
+        }
+        wait(interrupts)?;
+    }
+    Err(ServerError::Taken(address.clone()))
+}
+
+fn wait(interrupts: &Interrupts) -> Result<(), ServerError> {
+    match interrupts.wait(SERVER_LOOK) {
+        Ok(Wish::GoOn) => Ok(()),
+        Ok(Wish::End) | Err(_) => Err(ServerError::Stopped),
+    }
+}
+
+fn connect(address: &Address) -> io::Result<()> {
+    match address {
+        Address::Tcp(address) => TcpStream::connect_timeout(address, SERVER_CONNECT).map(drop),
+        Address::Unix(path) => UnixStream::connect(path).map(drop),
+    }
+}
+
+/// The last of what it prints, read to the end so that no full pipe stops it.
+fn end_of(mut pipe: ChildStderr) -> String {
+    let (mut last, mut part) = (Vec::new(), vec![0; SERVER_TOLD]);
+    while let Ok(length @ 1..) = pipe.read(&mut part) {
+        last.extend_from_slice(&part[..length]);
+        let beyond = last.len().saturating_sub(SERVER_TOLD);
+        last.drain(..beyond);
+    }
+    let text = String::from_utf8_lossy(&last);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(SERVER_LINES)..].join("; ")
+}

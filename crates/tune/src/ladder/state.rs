@@ -1,0 +1,84 @@
+//! The state of the host on a ladder: which of its steps hold now.
+//!
+//! Owns that what the ladder has applied is put back when it ends, also by an error. `apply` alone writes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Rung, What};
+use crate::apply::{Done, apply, revert};
+use crate::journal::Journal;
+
+/// Steps that hold now.
+#[derive(Debug)]
+pub struct HostState {
+    root: PathBuf,
+    journal: Journal,
+    applied: Vec<&'static str>,
+}
+
+impl HostState {
+    /// The host as it is.
+    #[must_use]
+    pub fn new(root: &Path, journal: Journal) -> Self {
+        Self { root: root.to_owned(), journal, applied: Vec::new() }
+    }
+
+    /// Has these steps hold, and no other. Gives why one cannot.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn set<'a>(
+        &mut self,
+        rungs: impl IntoIterator<Item = &'a Rung>,
+    ) -> io::Result<Result<(), String>> {
+        let steps: Vec<_> = rungs
+            .into_iter()
+            .filter_map(|rung| match &rung.what {
+                What::Host(step) => Some(step),
+                What::Words(_) => None,
+            })
+            .collect();
+        while let Some(at) =
+            self.applied.iter().rposition(|id| steps.iter().all(|step| step.check.id != *id))
+        {
+            self.put_back(self.applied[at])?;
+            self.applied.remove(at);
+        }
+        for step in steps {
+            if self.applied.contains(&step.check.id) {
+                continue;
+            }
+            self.applied.push(step.check.id);
+            for (path, done) in apply(&self.root, step, &mut self.journal)? {
+                if let Done::Refused(why) = done {
+                    return Ok(Err(format!("{path}: {why}")));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Leaves what holds now as it is: for `status` and `revert`.
+    pub fn keep(mut self) {
+        self.applied.clear();
+    }
+
+    fn put_back(&mut self, check: &str) -> io::Result<()> {
+        for (entry, done) in revert(&self.root, Some(check), &mut self.journal)? {
+            if let Done::Refused(why) = done {
+                return Err(io::Error::other(format!("{}: {why}", entry.change.path)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for HostState {
+    fn drop(&mut self) {
+        while let Some(check) = self.applied.pop() {
+            // What cannot be put back stands in the journal, for `revert`.
+            let _put_back = self.put_back(check);
+        }
+    }
+}

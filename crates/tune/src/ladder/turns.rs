@@ -1,0 +1,126 @@
+//! Two states, measured in turn: what changes on the host in the meantime meets both.
+//!
+//! Owns which runs count. One that is not valid is measured again as long as there are reruns left; then its round is thrown away.
+
+use bench::compare::{Comparison, Side};
+use bench::limits::COMPARE_RERUNS_PER_ROUND;
+use bench::report::{Ended, Report, State};
+
+use super::Outcome;
+
+/// Measurements in turn, and whether the user has ended them.
+#[derive(Debug)]
+pub(super) struct Turns<M> {
+    rounds: u32,
+    measure: M,
+    stopped: bool,
+    /// The first valid result.
+    pub(super) first: Option<Report>,
+}
+
+/// What a comparison came to.
+#[derive(Debug)]
+pub(super) struct Compared {
+    pub(super) comparison: Comparison,
+    /// Why one of its states cannot be made.
+    pub(super) refused: Option<String>,
+    /// Runs that are in no figure, and why they are not.
+    pub(super) thrown_away: u32,
+    pub(super) invalid: Vec<String>,
+}
+
+/// What one state came to.
+enum Run {
+    Valid(Box<Report>),
+    /// Not valid, each time it was tried.
+    Invalid,
+    Refused(String),
+    Stopped,
+}
+
+impl<M> Turns<M> {
+    pub(super) fn new(rounds: u32, measure: M) -> Self {
+        Self { rounds, measure, stopped: false, first: None }
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Measures two states in turn and compares them.
+    pub(super) fn compare<E>(
+        &mut self,
+        names: [&str; 2],
+        states: [&[usize]; 2],
+        noise: Option<&Comparison>,
+    ) -> Result<Compared, E>
+    where
+        M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+    {
+        let mut sides: [Vec<Report>; 2] = Default::default();
+        let mut bad = Bad { reruns: self.rounds * COMPARE_RERUNS_PER_ROUND, ..Bad::default() };
+        let mut refused = None;
+        'rounds: for round in 1..=self.rounds {
+            let mut pair = Vec::new();
+            for (name, state) in names.iter().zip(states) {
+                let label = format!("{name}, {round} of {}", self.rounds);
+                match self.once(state, &label, &mut bad)? {
+                    Run::Valid(report) => pair.push(*report),
+                    Run::Invalid => continue 'rounds,
+                    Run::Refused(why) => {
+                        refused = Some(why);
+                        break 'rounds;
+                    }
+                    Run::Stopped => {
+                        self.stopped = true;
+                        break 'rounds;
+                    }
+                }
+            }
+            self.first.get_or_insert_with(|| pair[0].clone());
+            for (side, report) in sides.iter_mut().zip(pair) {
+                side.push(report);
+            }
+        }
+        let [first, second] = &sides;
+        let side = |at: usize, reports| Side { name: names[at], reports };
+        let ended = if self.stopped { Ended::Interrupted } else { Ended::Complete };
+        let comparison = Comparison::of(side(0, first), side(1, second), noise, ended);
+        bad.reasons.sort_unstable();
+        bad.reasons.dedup();
+        Ok(Compared { comparison, refused, thrown_away: bad.count, invalid: bad.reasons })
+    }
+
+    fn once<E>(&mut self, state: &[usize], label: &str, bad: &mut Bad) -> Result<Run, E>
+    where
+        M: FnMut(&[usize], &str) -> Result<Outcome, E>,
+    {
+        loop {
+            let report = match (self.measure)(state, label)? {
+                Outcome::Measured(report) if report.ended == Ended::Interrupted => {
+                    return Ok(Run::Stopped);
+                }
+                Outcome::Measured(report) => report,
+                Outcome::Refused(why) => return Ok(Run::Refused(why)),
+                Outcome::Stopped => return Ok(Run::Stopped),
+            };
+            if report.verdict.state == State::Valid {
+                return Ok(Run::Valid(report));
+            }
+            bad.count += 1;
+            bad.reasons.extend(report.verdict.reasons.into_iter().map(|reason| reason.text));
+            if bad.reruns == 0 {
+                return Ok(Run::Invalid);
+            }
+            bad.reruns -= 1;
+        }
+    }
+}
+
+/// Runs that are not valid.
+#[derive(Debug, Default)]
+struct Bad {
+    reruns: u32,
+    count: u32,
+    reasons: Vec<String>,
+}

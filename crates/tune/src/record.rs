@@ -1,0 +1,67 @@
+//! A copy of a host: the files that an audit and a plan look at, and no others.
+//!
+//! Owns the form: an archive of tar, which `tar xf` unpacks and `--root` takes. Names of programs and their command lines are among them.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use tar::{Builder, EntryType, Header};
+
+use crate::audit::audit;
+use crate::check::{Load, Risk};
+use crate::files::Seen;
+use crate::host::Host;
+use crate::plan::plan;
+
+/// Writes all that the checks see of a host; gives how many files that are.
+///
+/// # Errors
+/// Those of the writer.
+pub fn record(host: &Host, out: impl Write) -> io::Result<usize> {
+    for load in [Load::Throughput, Load::Latency, Load::Connections, Load::Density] {
+        let _looked = plan(host, &audit(host, load), Risk::Reboot);
+    }
+    let seen = host.seen();
+    let above = |path: &str| -> Vec<String> {
+        path.match_indices('/').skip(1).map(|(at, _)| path[..at].to_owned()).collect()
+    };
+    // What has something in it is a directory, whatever else it is on the host.
+    let parents: BTreeSet<String> = seen.keys().flat_map(|path| above(path)).collect();
+    let mut archive = Builder::new(out);
+    for path in &parents {
+        append(&mut archive, path, EntryType::Directory, b"")?;
+    }
+    let mut count = 0;
+    for (path, seen) in seen.iter().filter(|(path, _)| !parents.contains(*path)) {
+        match seen {
+            Seen::Text(text) => append(&mut archive, path, EntryType::Regular, text.as_bytes())?,
+            Seen::File => append(&mut archive, path, EntryType::Regular, b"")?,
+            Seen::Directory => append(&mut archive, path, EntryType::Directory, b"")?,
+            Seen::Link(to) => {
+                let mut header = header(EntryType::Symlink, 0);
+                archive.append_link(&mut header, path.trim_start_matches('/'), to)?;
+            }
+        }
+        count += 1;
+    }
+    archive.into_inner()?.flush()?;
+    Ok(count)
+}
+
+fn header(kind: EntryType, size: usize) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(if kind == EntryType::Directory { 0o755 } else { 0o644 });
+    header.set_size(size as u64);
+    header
+}
+
+fn append(
+    archive: &mut Builder<impl Write>,
+    path: &str,
+    kind: EntryType,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let mut header = header(kind, bytes.len());
+    archive.append_data(&mut header, path.trim_start_matches('/'), bytes)
+}

@@ -1,0 +1,238 @@
+//! `tune ladder`: steps of the host and of a server's command line, measured one by one.
+//!
+//! Owns its flags, and what is shown while it measures. The order of things is in the crate `tune`, the measurement is `bench`'s.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::bench::plan::Plan;
+use ::bench::report::{Ended, Report};
+use ::bench::run::{Interrupts, RunError, requests};
+use ::tune::ladder::{
+    ClimbError, CommandLineError, HostState, LadderReport, Outcome, Rung, Server, ServerError,
+    Title, climb, command_line, write_html, write_text,
+};
+use ::tune::limits::LADDER_ROUNDS;
+use clap::Args;
+
+use super::changing::{STATE, Wanted, journal, planned};
+use crate::Failure;
+use crate::bench::flags::{Load, Surroundings};
+use crate::bench::page;
+use crate::bench::screen::Screen;
+use crate::bench::timing::RateFlag;
+use crate::output::print_line;
+
+const EXAMPLES: &str = "Examples:
+  velodrome tune ladder http://127.0.0.1:8080/ --server 'velodrome serve site --schedulers=1' \\
+      --step 'two schedulers: --schedulers=2' --step 'not pinned: --no-pin' --html ladder.html
+  velodrome tune ladder 127.0.0.1:80 --server \"nginx -g 'daemon off;'\" --only stack.netfilter
+  velodrome tune ladder 127.0.0.1:8080 --server './server' --step 'pinned: taskset -c 0 {}' --no-host
+
+A step NAME: FLAGS is put into the server's command line: `--name=value` takes the place of the same flag, others are
+appended; with {} among the words, the command so far goes there. Steps of the command come first, then those of the
+host in the order of `tune plan`. What shows no gain is taken back before the next step. At the end the host is as it
+was, unless --keep. After `kill -9`: velodrome tune revert all.
+Exit status: 0 done, 1 failed, 2 wrong use, 3 no run of the baseline is valid, or it was stopped.";
+
+/// How long a run lasts unless it is said.
+const DURATION: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Ladder {
+    /// What to ask for.
+    url: String,
+    /// The server's command line, with the quotation marks of a shell; it is started for each run.
+    #[arg(long, value_name = "COMMAND")]
+    server: String,
+    /// A step of the server's command line. May be repeated.
+    #[arg(long = "step", value_name = "NAME: FLAGS")]
+    steps: Vec<String>,
+    /// Of the host, only the step for this check. May be repeated.
+    #[arg(long, value_name = "CHECK", conflicts_with = "no_host")]
+    only: Vec<String>,
+    /// No step of the host.
+    #[arg(long)]
+    no_host: bool,
+    /// Steps of the host with a risk up to this: 3 may interrupt traffic, 4 weakens security.
+    #[arg(long, value_name = "RISK", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4))]
+    allow: u8,
+    /// Runs of each side of each comparison.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    rounds: u32,
+    /// Leave what was kept as it is; `velodrome tune revert all` puts it back.
+    #[arg(long)]
+    keep: bool,
+    /// The directory of the journal.
+    #[arg(long, value_name = "DIR", default_value = STATE)]
+    state: PathBuf,
+    /// Requests per second, as `bench http` takes them [default: as fast as answers come].
+    #[arg(long, value_name = "R[:B][@TIME,...]", help_heading = "Load")]
+    rate: Option<RateFlag>,
+    #[command(flatten)]
+    load: Load,
+    #[command(flatten)]
+    place: Surroundings,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Write a page with the staircase.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    html: Option<PathBuf>,
+}
+
+pub(super) fn run(asked: &Ladder) -> Result<(), Failure> {
+    if asked.load.runs != 1 {
+        return Err(wrong("--runs: on a ladder a round is a run; say --rounds"));
+    }
+    if !(1..=LADDER_ROUNDS).contains(&asked.rounds) {
+        let text = format!("--rounds {}: choose from 1 to {LADDER_ROUNDS}", asked.rounds);
+        return Err(wrong(&text));
+    }
+    asked.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
+    let place = &asked.place;
+    let rate = asked.rate.as_ref();
+    let load = crate::bench::plan::ladder(&asked.url, rate, &asked.load, place, DURATION)?;
+    if !load.peers.iter().all(|peer| peer.address.is_local()) {
+        return Err(wrong("the ladder starts the server itself: its address is on this host"));
+    }
+    command_line(&asked.server, []).map_err(|error| wrong(&format!("--server: {error}")))?;
+    let rungs = rungs(asked)?;
+    let mut climber = Climber {
+        asked,
+        load,
+        // Before anything is changed: who ends the ladder has the host put back.
+        interrupts: Interrupts::block(),
+        host: HostState::new("/".as_ref(), journal("/".as_ref(), &asked.state)?),
+        rungs: &rungs,
+    };
+    let title = Title { command: std::env::args().collect(), server: asked.server.clone() };
+    let climbed = climb(&rungs, asked.rounds, title, |state, label| climber.once(state, label));
+    let report = climbed.map_err(failure)?;
+    if asked.keep && report.ended == Ended::Complete {
+        climber.keep(&report)?;
+    } else {
+        drop(climber);
+    }
+    deliver(&report, asked)
+}
+
+fn wrong(text: &str) -> Failure {
+    Failure::WrongUse(text.to_owned())
+}
+
+/// The steps in their order: those of the command, then those of the host.
+fn rungs(asked: &Ladder) -> Result<Vec<Rung>, Failure> {
+    let of_words = |text: &String| {
+        Rung::of_words(text).map_err(|error| wrong(&format!("--step {text}: {error}")))
+    };
+    let mut rungs = asked.steps.iter().map(of_words).collect::<Result<Vec<_>, _>>()?;
+    if !asked.no_host {
+        let plan = planned(&Wanted::of_host(asked.allow))?;
+        for name in &asked.only {
+            if !plan.steps.iter().any(|step| step.check.id == name) {
+                let text = format!("--only {name}: it is no step of velodrome tune plan here");
+                return Err(wrong(&text));
+            }
+        }
+        let is_meant = |id: &str| asked.only.is_empty() || asked.only.iter().any(|one| one == id);
+        let steps = plan.steps.into_iter().filter(|step| is_meant(step.check.id));
+        rungs.extend(steps.map(Rung::of_host));
+    }
+    for (place, rung) in rungs.iter().enumerate() {
+        if rungs[..place].iter().any(|other| other.name == rung.name) {
+            return Err(wrong(&format!("two steps are called `{}`", rung.name)));
+        }
+    }
+    match rungs.is_empty() {
+        true => Err(wrong("there is no step: say --step 'NAME: FLAGS'; the host has none either")),
+        false => Ok(rungs),
+    }
+}
+
+fn failure(error: ClimbError<Failure>) -> Failure {
+    match error {
+        ClimbError::Measure(failure) => failure,
+        ClimbError::Baseline(why) => Failure::Failed(why),
+        ClimbError::Invalid(reasons) => {
+            eprintln!("velodrome: no run of the baseline is valid:");
+            reasons.iter().for_each(|reason| eprintln!("velodrome:   {reason}"));
+            Failure::Invalid
+        }
+        ClimbError::Stopped => {
+            eprintln!("velodrome: stopped before the baseline was known");
+            Failure::Invalid
+        }
+    }
+}
+
+/// Makes states and measures in them.
+struct Climber<'a> {
+    asked: &'a Ladder,
+    load: Plan,
+    interrupts: Interrupts,
+    host: HostState,
+    rungs: &'a [Rung],
+}
+
+impl Climber<'_> {
+    /// One run in the state in which these steps hold.
+    fn once(&mut self, state: &[usize], label: &str) -> Result<Outcome, Failure> {
+        let rungs = || state.iter().map(|place| &self.rungs[*place]);
+        let set = self.host.set(rungs());
+        if let Err(why) = set.map_err(|error| Failure::Failed(error.to_string()))? {
+            return Ok(Outcome::Refused(why));
+        }
+        let command = command_line(&self.asked.server, rungs())
+            .map_err(|error: CommandLineError| wrong(&error.to_string()))?;
+        let address = &self.load.peers[0].address;
+        let server = match Server::start(&command, address, &self.interrupts) {
+            Ok(server) => server,
+            Err(ServerError::Stopped) => return Ok(Outcome::Stopped),
+            Err(error @ ServerError::Taken(_)) => return Err(Failure::Failed(error.to_string())),
+            Err(error) => return Ok(Outcome::Refused(error.to_string())),
+        };
+        let report = self.measure(label).map_err(|error| Failure::Failed(error.to_string()));
+        drop(server);
+        report.map(|report| Outcome::Measured(Box::new(report)))
+    }
+
+    fn measure(&self, label: &str) -> Result<Report, RunError> {
+        let mut screen = Screen::new(label);
+        let words = std::env::args().collect();
+        let report = requests(&self.load, words, |moment| screen.show(moment));
+        screen.close();
+        report
+    }
+
+    /// Has the host's steps that were kept hold, and leaves them.
+    fn keep(mut self, report: &LadderReport) -> Result<(), Failure> {
+        let is_kept = |rung: &&Rung| {
+            report.steps.iter().any(|step| {
+                step.name == rung.name && step.conclusion == ::tune::ladder::Conclusion::Kept
+            })
+        };
+        let set = self.host.set(self.rungs.iter().filter(is_kept));
+        match set.map_err(|error| Failure::Failed(error.to_string()))? {
+            Ok(()) => self.host.keep(),
+            Err(why) => return Err(Failure::Failed(why)),
+        }
+        Ok(())
+    }
+}
+
+fn deliver(report: &LadderReport, asked: &Ladder) -> Result<(), Failure> {
+    let written =
+        asked.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
+    if asked.json {
+        let text = serde_json::to_string_pretty(report).expect("no map with strange keys");
+        print_line(&text)?;
+    } else {
+        let mut text = String::new();
+        write_text(report, &mut text).expect("text can be appended to text");
+        print_line(text.trim_end())?;
+    }
+    written.unwrap_or(Ok(()))?;
+    if report.ended == Ended::Complete { Ok(()) } else { Err(Failure::Invalid) }
+}
