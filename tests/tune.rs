@@ -11,6 +11,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use server::directory::Directory;
+use server::patience::until;
 use server::{PROGRAM, errors_of, printed_by, run};
 
 fn audit(words: &[&str]) -> Output {
@@ -74,6 +75,17 @@ fn what_is_asked_wrongly_is_refused() {
     }
 }
 
+/// Makes a table of nftables by its own messages (a batch with `NFT_MSG_NEWTABLE`), as `nft` may not be installed.
+const TABLE: &str = r#"python3 -c '
+import socket, struct
+def message(kind, flags, content):
+    return struct.pack("=IHHII", 16 + len(content), kind, flags, 1, 0) + content
+begin, end = (message(kind, 1, b"\0\0\0\x0a") for kind in (16, 17))
+table = message(10 << 8, 0x401, b"\2\0\0\0" + struct.pack("=HH", 8, 1) + b"one\0")
+netfilter = socket.socket(16, 3, 12)
+netfilter.send(begin + table + end)
+'"#;
+
 /// Runs lines of a shell in a network namespace; the last one prints the report.
 fn in_namespace(test: &str, lines: &str, load: &str) -> Option<Value> {
     let can = Command::new("unshare").args(["--net", "true"]).output();
@@ -95,12 +107,23 @@ fn causes_in_a_network_namespace_are_named() {
         while ! [ -s ready ]; do :; done";
     let place = Directory::new();
     let tap = format!("cd {}\n{tap}", place.path().display());
+    let modules = std::fs::read_to_string("/proc/modules");
+    let has_tables = modules.is_err() || modules.is_ok_and(|all| all.contains("nf_tables "));
+    if !has_tables {
+        println!(
+            "SKIPPED {test}, nftables: the module is not loaded, and is not to be loaded here"
+        );
+    }
     for (check, load, lines) in [
         ("stack.somaxconn", "connections", set("net.core.somaxconn", "16")),
         ("stack.popular", "latency", set("net.ipv4.tcp_sack", "0")),
         ("stack.ports", "connections", set("net.ipv4.ip_local_port_range", "40000\\ 41000")),
         ("stack.taps", "throughput", tap),
+        ("stack.netfilter", "throughput", TABLE.to_owned()),
     ] {
+        if check == "stack.netfilter" && !has_tables {
+            continue;
+        }
         let Some(report) = in_namespace(test, &lines, load) else { return };
         let found = costs(&report);
         assert!(found.contains(&check.to_owned()), "{check}: {found:?}");
@@ -230,4 +253,44 @@ fn what_drifts_is_verified_and_a_unit_writes_it_again() {
     assert_eq!((host.text(file).trim(), tune(&["verify"]).0), ("4096", 0));
     assert_eq!(tune(&["revert", "all"]).0, 0);
     assert_eq!(host.text(file).trim(), "128");
+}
+
+#[test]
+fn what_is_not_confirmed_is_put_back_by_itself() {
+    let host = Directory::new();
+    let root = host.path().display().to_string();
+    let file = "proc/sys/net/core/somaxconn";
+    for (path, text) in [
+        ("proc/sys/kernel/osrelease", "6.12.0-other"),
+        ("proc/sys/kernel/random/boot_id", "first"),
+        ("proc/sys/net/ipv4/tcp_sack", "0"),
+        (file, "64"),
+    ] {
+        host.write(path, text);
+    }
+    let tune = |words: &[&str]| {
+        let output = run(Command::new(PROGRAM).arg("tune").args(words).args(["--root", &root]));
+        (output.status.code().unwrap(), printed_by(&output) + &errors_of(&output))
+    };
+    assert_eq!(tune(&["apply", "stack.popular"]).0, 0);
+    let (status, told) =
+        tune(&["apply", "stack.somaxconn", "--for", "connections", "--confirm", "300ms"]);
+    assert!(status == 0 && told.contains("unless you type: velodrome tune confirm"), "{told}");
+    until("it is put back", || (host.text(file).trim() == "64").then_some(()));
+    let way_back = || {
+        let list = run(Command::new("ps").args(["-eo", "args"]));
+        printed_by(&list).lines().any(|line| line.contains("way-back") && line.contains(&root))
+    };
+    // It has the journal to itself until it ends.
+    until("the way back has ended", || (!way_back()).then_some(()));
+    // What was changed before stays.
+    until("the journal says so", || (tune(&["status"]).1.lines().count() == 1).then_some(()));
+    assert_eq!(host.text("proc/sys/net/ipv4/tcp_sack").trim(), "1");
+    // What is confirmed stays: the way back is over when its time is.
+    let (status, _) =
+        tune(&["apply", "stack.somaxconn", "--for", "connections", "--confirm", "1h"]);
+    assert_eq!(status, 0);
+    assert_eq!(tune(&["confirm"]).1, "2 changes stay until they are put back.\n");
+    until("the way back has ended", || (!way_back()).then_some(()));
+    assert_eq!((host.text(file).trim(), tune(&["verify"]).0), ("4096", 0));
 }

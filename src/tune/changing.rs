@@ -3,13 +3,14 @@
 //! Owns their flags and what is printed. The order of writing, and what belongs to somebody else, is in the crate `tune`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ::tune::apply::{Done, PERSISTED, again, apply, drifted, is_persisted, persist, revert};
+use ::tune::apply::{Done, PERSISTED, Which, again, apply, drifted, is_persisted, persist, revert};
 use ::tune::{Files, Journal, Plan, Risk, Step, audit, plan};
 use clap::Args;
 use serde_json::json;
 
-use super::{Looked, look};
+use super::{Looked, look, way_back};
 use crate::Failure;
 use crate::output::print_line;
 
@@ -35,15 +36,22 @@ impl Place {
         self.root.as_deref().unwrap_or(Path::new("/"))
     }
 
+    /// The journal of who looks.
     fn journal(&self) -> Result<Journal, Failure> {
-        journal(self.root(), &self.state)
+        let place = self.root().join(self.state.strip_prefix("/").unwrap_or(&self.state));
+        Journal::open(&place).map_err(|error| {
+            Failure::Failed(format!("the journal in {}: {error}", place.display()))
+        })
     }
 }
 
+/// The journal of who changes the host.
 pub(super) fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
     let place = root.join(state.strip_prefix("/").unwrap_or(state));
-    Journal::open(&place)
-        .map_err(|error| Failure::Failed(format!("the journal in {}: {error}", place.display())))
+    Journal::open_alone(&place).map_err(|error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => Failure::Failed(error.to_string()),
+        _ => Failure::Failed(format!("the journal in {}: {error}", place.display())),
+    })
 }
 
 /// Which mends are wanted.
@@ -80,6 +88,9 @@ pub(super) struct Apply {
     /// Have sysctls set at the next start of the host, too, by a file of our own.
     #[arg(long)]
     persist: bool,
+    /// Put all of it back by itself after this time, unless `velodrome tune confirm` is typed before: for what may cut the way to this host.
+    #[arg(long, value_name = "TIME", value_parser = config::parse_duration, conflicts_with = "again")]
+    confirm: Option<Duration>,
     /// Write again what stood before the last start of the host, and nothing else: what the unit of `tune unit` does.
     #[arg(long, conflicts_with_all = ["steps", "persist", "load", "pid", "allow"])]
     again: bool,
@@ -181,6 +192,11 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
     let is_meant = |step: &&Step| {
         asked.steps.is_empty() || asked.steps.iter().any(|name| name == step.check.id)
     };
+    let before = journal.last();
+    if let Some(time) = asked.confirm.filter(|_| plan.steps.iter().any(|step| is_meant(&step))) {
+        // Before anything is written: what cuts the way to the host cuts it at once.
+        way_back::start(root, &asked.state, time, before)?;
+    }
     let (mut refused, mut written) = (0, Vec::new());
     for step in plan.steps.iter().filter(is_meant) {
         for (path, done) in apply(root, step, &mut journal).map_err(failed)? {
@@ -197,6 +213,13 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
         if !asked.wanted.json {
             print_line(&format!("{PERSISTED} sets {count} of them at the start of the host"))?;
         }
+    }
+    let is_on_its_way = journal.last() > before;
+    if let (Some(time), true, false) = (asked.confirm, is_on_its_way, asked.wanted.json) {
+        print_line(&format!(
+            "All of it is put back in {} s, unless you type: velodrome tune confirm",
+            time.as_secs()
+        ))?;
     }
     match refused {
         0 => Ok(()),
@@ -227,16 +250,16 @@ fn run_again(root: &Path, asked: &Apply) -> Result<(), Failure> {
 
 pub(super) fn run_revert(asked: &Revert) -> Result<(), Failure> {
     let root = asked.place.root();
-    let mut journal = asked.place.journal()?;
-    let check = (asked.step != "all").then_some(&*asked.step);
-    if let Some(check) = check
+    let mut journal = journal(root, &asked.place.state)?;
+    let which = if asked.step == "all" { Which::All } else { Which::Check(&asked.step) };
+    if let Which::Check(check) = which
         && !journal.standing().any(|entry| entry.check == check)
     {
         return Err(Failure::WrongUse(format!(
             "`{check}` is not changed; see velodrome tune status"
         )));
     }
-    let done = revert(root, check, &mut journal);
+    let done = revert(root, which, &mut journal);
     let done = done.map_err(|error| Failure::Failed(format!("the journal: {error}")))?;
     let mut told = Vec::new();
     for (entry, done) in &done {
@@ -296,6 +319,15 @@ pub(super) fn run_verify(place: &Place) -> Result<(), Failure> {
         print_line(&format!("{holds} changes hold, {drift} do not."))?;
     }
     if drift == 0 { Ok(()) } else { Err(Failure::Met) }
+}
+
+pub(super) fn run_confirm(place: &Place) -> Result<(), Failure> {
+    // Not alone: the way back may be waiting with the journal in its hand.
+    let mut journal = place.journal()?;
+    let failed = |error| Failure::Failed(format!("the journal: {error}"));
+    journal.confirm().map_err(failed)?;
+    let count = journal.standing().count();
+    print_line(&format!("{count} changes stay until they are put back."))
 }
 
 pub(super) fn run_unit(place: &Place) -> Result<(), Failure> {

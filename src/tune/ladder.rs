@@ -10,7 +10,7 @@ use ::bench::report::{Ended, Report};
 use ::bench::run::{Interrupts, RunError, requests};
 use ::tune::ladder::{
     ClimbError, CommandLineError, HostState, LadderReport, Outcome, Rung, Server, ServerError,
-    Title, climb, command_line, write_html, write_text,
+    Title, What, climb, command_line, write_html, write_text,
 };
 use ::tune::limits::LADDER_ROUNDS;
 use clap::Args;
@@ -86,6 +86,9 @@ pub(super) fn run(asked: &Ladder) -> Result<(), Failure> {
     if asked.load.runs != 1 {
         return Err(wrong("--runs: on a ladder a round is a run; say --rounds"));
     }
+    if asked.place.server_pid.is_some() {
+        return Err(wrong("--server-pid: the ladder starts the server itself, for each run anew"));
+    }
     if !(1..=LADDER_ROUNDS).contains(&asked.rounds) {
         let text = format!("--rounds {}: choose from 1 to {LADDER_ROUNDS}", asked.rounds);
         return Err(wrong(&text));
@@ -99,12 +102,17 @@ pub(super) fn run(asked: &Ladder) -> Result<(), Failure> {
     }
     command_line(&asked.server, []).map_err(|error| wrong(&format!("--server: {error}")))?;
     let rungs = rungs(asked)?;
+    let is_of_host = |rung: &Rung| matches!(rung.what, What::Host(_));
+    let journal = match rungs.iter().any(is_of_host) {
+        true => Some(journal("/".as_ref(), &asked.state)?),
+        false => None,
+    };
     let mut climber = Climber {
         asked,
         load,
         // Before anything is changed: who ends the ladder has the host put back.
         interrupts: Interrupts::block(),
-        host: HostState::new("/".as_ref(), journal("/".as_ref(), &asked.state)?),
+        host: HostState::new("/".as_ref(), journal),
         rungs: &rungs,
     };
     let title = Title { command: std::env::args().collect(), server: asked.server.clone() };

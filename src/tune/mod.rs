@@ -4,6 +4,7 @@
 
 mod changing;
 mod ladder;
+mod way_back;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,6 +50,11 @@ enum Verb {
     Revert(changing::Revert),
     /// Say what of the changes does not stand any more: somebody else has changed it, or the host was started anew.
     Verify(changing::Place),
+    /// Have what was applied with --confirm stay.
+    Confirm(changing::Place),
+    /// Puts back what is not confirmed: apply --confirm starts it.
+    #[command(hide = true)]
+    WayBack(way_back::WayBack),
     /// Print a unit of systemd that writes what stands now again at each start of the host.
     Unit(changing::Place),
     /// Copy what an audit looks at into an archive, for `--root` on another machine.
@@ -133,6 +139,8 @@ pub(crate) fn run(tune: &Tune) -> Result<(), Failure> {
         Verb::Ladder(ladder) => ladder::run(ladder),
         Verb::Status(place) => changing::run_status(place),
         Verb::Verify(place) => changing::run_verify(place),
+        Verb::Confirm(place) => changing::run_confirm(place),
+        Verb::WayBack(told) => way_back::run(told),
         Verb::Unit(place) => changing::run_unit(place),
         Verb::Record(record) => run_record(record),
     }

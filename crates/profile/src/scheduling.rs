@@ -37,9 +37,9 @@ impl Scheduling {
             let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
             let read = |name: &str| std::fs::read_to_string(path.join(name)).ok();
             // A thread may end meanwhile.
-            if let (Some(number), Some(stat)) = (number, read("schedstat")) {
-                let [status, sched] =
-                    ["status", "sched"].map(|name| read(name).unwrap_or_default());
+            if let (Some(number), Some(status)) = (number, read("status")) {
+                let [stat, sched] =
+                    ["schedstat", "sched"].map(|name| read(name).unwrap_or_default());
                 let name = read("comm").unwrap_or_default().trim().to_owned();
                 scheduling.threads.insert(number, thread(name, &stat, &status, &sched));
             }

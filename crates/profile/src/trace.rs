@@ -143,8 +143,16 @@ fn pair(
 
 /// The number of a tracepoint.
 fn number(name: &str) -> io::Result<u64> {
-    let mounted = PLACES.iter().find(|place| Path::new(place).join("events").is_dir());
-    let Some(place) = mounted else {
+    let looks: Vec<_> =
+        PLACES.iter().map(|place| (place, Path::new(place).join("events").metadata())).collect();
+    let Some((place, _)) = looks.iter().find(|(_, look)| look.is_ok()) else {
+        let is_denied = |look: &io::Result<_>| {
+            look.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+        };
+        if looks.iter().any(|(_, look)| is_denied(look)) {
+            let why = "root alone may read tracefs";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
         return Err(io::Error::new(
             io::ErrorKind::NotFound,
             "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing",

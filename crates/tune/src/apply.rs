@@ -107,18 +107,33 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
     Ok(done)
 }
 
-/// Puts changes back, the last one first: those of one check, or all. Gives what became of each file.
+/// Which changes are put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// All.
+    All,
+    /// Those of a check.
+    Check(&'a str),
+    /// Those behind the one with this number.
+    Behind(u64),
+}
+
+/// Puts changes back, the last one first. Gives what became of each file.
 ///
 /// # Errors
 /// When the journal cannot be written.
 pub fn revert(
     root: &Path,
-    check: Option<&str>,
+    which: Which<'_>,
     journal: &mut Journal,
 ) -> io::Result<Vec<(Entry, Done)>> {
     let files = Files::below(root);
     let boot = boot(&files);
-    let is_meant = |entry: &&Entry| check.is_none_or(|check| entry.check == check);
+    let is_meant = |entry: &&Entry| match which {
+        Which::All => true,
+        Which::Check(check) => entry.check == check,
+        Which::Behind(number) => entry.number > number,
+    };
     let entries: Vec<Entry> = journal.standing().rev().filter(is_meant).cloned().collect();
     let mut done = Vec::new();
     for entry in entries {

@@ -38,13 +38,21 @@ pub(crate) enum Seen {
 pub struct Files {
     root: PathBuf,
     seen: RefCell<BTreeMap<String, Seen>>,
+    /// What the kernel says only when it is asked, by the files it is read as.
+    answers: BTreeMap<String, String>,
 }
 
 impl Files {
     /// Those below this one.
     #[must_use]
     pub fn below(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), seen: RefCell::default() }
+        let (seen, answers) = (RefCell::default(), BTreeMap::new());
+        Self { root: root.to_path_buf(), seen, answers }
+    }
+
+    /// Has what the kernel answers read as files, too.
+    pub(crate) fn add_answers(&mut self, answers: BTreeMap<String, String>) {
+        self.answers = answers;
     }
 
     /// What was found so far, by path. What is not there is not in it.
@@ -66,6 +74,10 @@ impl Files {
 
     /// A file, without the white space at its end.
     pub(crate) fn look(&self, path: &str) -> Look {
+        if let Some(text) = self.answers.get(path) {
+            self.note(path, Seen::Text(text.clone()));
+            return Look::Text(text.trim_end().to_owned());
+        }
         let mut text = String::new();
         let read = File::open(self.path(path))
             .and_then(|file| file.take(FILE_SIZE).read_to_string(&mut text));

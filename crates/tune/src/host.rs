@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::path::Path;
 
+use crate::answers::answers;
 use crate::counters::Counters;
 use crate::files::Files;
 use crate::limits::DEVICES;
@@ -30,7 +31,12 @@ impl Host {
     /// The host whose files are below a directory.
     #[must_use]
     pub fn of(root: &Path, process: Option<u32>) -> Self {
-        let files = Files::below(root);
+        let mut files = Files::below(root);
+        // Another machine's kernel cannot be asked; what it answered is in its files.
+        if root == Path::new("/") {
+            let answers = answers(&files);
+            files.add_answers(answers);
+        }
         let now = Counters::read(&files, process);
         Self { files, process, before: Counters::default(), now, seconds: None }
     }

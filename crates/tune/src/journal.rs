@@ -4,7 +4,7 @@
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,10 @@ pub struct Journal {
     path: PathBuf,
     /// All entries, the oldest first.
     pub entries: Vec<Entry>,
+    /// The last change that is to stay whatever comes.
+    confirmed: u64,
+    /// Held by who changes the host: one at a time.
+    _alone: Option<File>,
 }
 
 impl Journal {
@@ -49,7 +53,7 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error),
         };
-        let mut journal = Self { path, entries: Vec::new() };
+        let mut journal = Self { path, entries: Vec::new(), confirmed: 0, _alone: None };
         for line in text.lines() {
             // A line that was cut off is none: nothing was done for it.
             if let Ok(value) = serde_json::from_str(line) {
@@ -57,6 +61,47 @@ impl Journal {
             }
         }
         Ok(journal)
+    }
+
+    /// Reads the journal to change the host: nobody else does meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be read; `WouldBlock` where another one changes the host.
+    pub fn open_alone(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(directory.join("lock"))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => io::Error::new(
+                io::ErrorKind::WouldBlock,
+                "another velodrome tune changes this host now",
+            ),
+            TryLockError::Error(error) => error,
+        })?;
+        Ok(Self { _alone: Some(lock), ..Self::open(directory)? })
+    }
+
+    /// The number of the last change.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.entries.last().map_or(0, |entry| entry.number)
+    }
+
+    /// Whether all changes up to this one are to stay.
+    #[must_use]
+    pub fn is_confirmed(&self, number: u64) -> bool {
+        self.confirmed >= number
+    }
+
+    /// All changes up to now are to stay.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn confirm(&mut self) -> io::Result<()> {
+        self.append(&json!({ "event": "confirmed", "number": self.last() }))
     }
 
     fn take(&mut self, line: &Value) {
@@ -81,6 +126,7 @@ impl Journal {
                     entry.is_over = true;
                 }
             }
+            Some("confirmed") => self.confirmed = number,
             _ => {}
         }
     }
@@ -96,7 +142,7 @@ impl Journal {
 
     /// A change is about to be written; gives its number.
     pub(crate) fn begin(&mut self, check: &str, boot: &str, change: &Change) -> io::Result<u64> {
-        let number = self.entries.last().map_or(0, |entry| entry.number) + 1;
+        let number = self.last() + 1;
         self.append(&json!({
             "event": "change", "number": number, "check": check, "boot": boot,
             "path": change.path, "old": change.old, "new": change.new,

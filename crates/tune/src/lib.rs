@@ -12,6 +12,7 @@
 //! assert!(report.findings.len() > 30);
 //! ```
 
+mod answers;
 pub mod apply;
 mod audit;
 mod changes;

@@ -47,9 +47,11 @@ fn causes() -> Vec<Cause> {
 fn of_packets() -> Vec<Cause> {
     vec![
         set("stack.netfilter", Throughput, |fake| {
+            fake.remove("velodrome/hooks");
             fake.write("proc/net/ip_tables_names", "filter\nnat\n")
         }),
         set("stack.netfilter", Throughput, |fake| {
+            fake.remove("velodrome/hooks");
             fake.write("proc/modules", "nf_tables 1 2 - Live 0\nnft_chain_nat 1 0 - Live 0\n")
         }),
         set("stack.conntrack-size", Connections, |fake| {
@@ -68,7 +70,27 @@ fn of_packets() -> Vec<Cause> {
             fake.program(77, "tcpdump");
             fake.link("proc/77/fd/5", "socket:[4242]");
         }),
-        set("stack.qdisc", Throughput, |fake| fake.sysctl("net/core/default_qdisc", "fq_codel")),
+        set("stack.qdisc", Throughput, |fake| {
+            fake.remove("velodrome/qdisc");
+            fake.sysctl("net/core/default_qdisc", "fq_codel");
+        }),
+        set("stack.netfilter", Throughput, |fake| {
+            fake.write(
+                "velodrome/hooks",
+                "ipv4 input 0 ipt_do_table iptable_filter\nipv4 output -200 nf_conntrack_local nf_conntrack\n",
+            )
+        }),
+        set("stack.netfilter", Throughput, |fake| {
+            fake.write("velodrome/hooks", "ipv4 input 0 nft_do_chain_ipv4 nf_tables\n")
+        }),
+        set("stack.netfilter", Throughput, |fake| {
+            fake.remove("velodrome/hooks");
+            fake.write("velodrome/nftables", "inet firewall\n");
+        }),
+        set("stack.xdp", Throughput, |fake| fake.write("velodrome/xdp", "eth0\n")),
+        set("stack.qdisc", Throughput, |fake| {
+            fake.write("velodrome/qdisc", "eth0 fq_codel\neth0 mq\nlo noqueue\n")
+        }),
         set("stack.cc", Throughput, |fake| fake.sysctl("net/ipv4/tcp_congestion_control", "bbr")),
         set("stack.docker", Throughput, |fake| fake.program(90, "dockerd")),
         set("stack.docker", Throughput, |fake| {
@@ -177,6 +199,14 @@ fn of_devices_and_sockets() -> Vec<Cause> {
         seen("net.budget", Latency, |fake| {
             fake.write("proc/net/softnet_stat", "00000001 00000020 00000000\n")
         }),
+        set("net.queues", Throughput, |fake| fake.device(&[("channels", "2 of 8")])),
+        set("net.coalesce", Throughput, |fake| fake.device(&[("rx-usecs", "0 fixed")])),
+        set("net.rings", Latency, |fake| {
+            fake.device(&[("rings", "256 of 4096")]);
+            fake.write("sys/class/net/eth0/statistics/rx_missed_errors", "77");
+        }),
+        set("net.gro", Throughput, |fake| fake.device(&[("gro", "on")])),
+        set("net.lro", Latency, |fake| fake.device(&[("lro", "on")])),
         set("net.busy", Latency, |fake| fake.sysctl("net/core/busy_poll", "0")),
         set("stack.somaxconn", Latency, |fake| fake.sysctl("net/core/somaxconn", "128")),
         seen("stack.somaxconn", Latency, |fake| {

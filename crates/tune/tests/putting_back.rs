@@ -6,7 +6,7 @@ mod fake;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tune::apply::{Done, again, apply, drifted, is_persisted, persist, revert};
+use tune::apply::{Done, Which, again, apply, drifted, is_persisted, persist, revert};
 use tune::ladder::{HostState, Rung, What};
 use tune::{Files, Host, Journal, Load, Risk, Step, audit, is_same, plan};
 
@@ -80,7 +80,7 @@ fn what_was_applied_is_put_back_and_twice_is_once() {
     let files = Files::below(fake.path());
     assert!(journal.standing().all(|entry| drifted(&files, entry).is_none()));
     for _ in 0..2 {
-        revert(fake.path(), None, &mut journal).unwrap();
+        revert(fake.path(), Which::All, &mut journal).unwrap();
         let after = state(&fake, &steps);
         for (path, old) in &before {
             assert_eq!(after[path], plain(old), "{path}");
@@ -121,7 +121,7 @@ fn an_end_at_any_byte_of_the_journal_can_be_put_back() {
                     put(&fake, &change.path, &change.new);
                 }
             }
-            revert(fake.path(), None, &mut known).unwrap();
+            revert(fake.path(), Which::All, &mut known).unwrap();
             let after = state(&fake, &steps);
             for (path, old) in &before {
                 assert!(
@@ -147,14 +147,14 @@ fn what_somebody_else_has_changed_is_theirs() {
     let files = Files::below(fake.path());
     let drift: Vec<Done> = journal.standing().filter_map(|entry| drifted(&files, entry)).collect();
     assert_eq!(drift, [Done::Theirs("9999".to_owned())]);
-    let done = revert(fake.path(), Some("stack.somaxconn"), &mut journal).unwrap();
+    let done = revert(fake.path(), Which::Check("stack.somaxconn"), &mut journal).unwrap();
     assert_eq!(done.len(), 1);
     assert_eq!(done[0].1, Done::Theirs("9999".to_owned()));
     assert_eq!(files_text(fake.path(), "net/core/somaxconn"), "9999");
     // The others stand, until the host is started anew: then they are gone.
     assert!(journal.standing().count() > 3);
     fake.sysctl(BOOT, "second");
-    let done = revert(fake.path(), None, &mut journal).unwrap();
+    let done = revert(fake.path(), Which::All, &mut journal).unwrap();
     assert!(done.iter().all(|(_, done)| *done == Done::Gone), "{done:?}");
     assert_eq!(files_text(fake.path(), "net/core/busy_poll"), "50\n");
 }
@@ -210,7 +210,7 @@ fn a_ladder_leaves_the_host_as_it_was() {
             is_same(&std::fs::read_to_string(path).unwrap(), &change.new)
         })
     };
-    let mut host = HostState::new(fake.path(), journal(&fake));
+    let mut host = HostState::new(fake.path(), Some(journal(&fake)));
     for wanted in [&[][..], &[0], &[0, 2, 3], &[1, 3], &[1], &[], &[4, 1, 0, 2, 3]] {
         assert_eq!(host.set(wanted.iter().map(|at| &rungs[*at])).unwrap(), Ok(()));
         for (at, rung) in rungs.iter().enumerate() {
@@ -220,12 +220,12 @@ fn a_ladder_leaves_the_host_as_it_was() {
     drop(host);
     assert_eq!(now(), before);
     assert_eq!(journal(&fake).standing().count(), 0);
-    let mut host = HostState::new(fake.path(), journal(&fake));
+    let mut host = HostState::new(fake.path(), Some(journal(&fake)));
     host.set([&rungs[1]]).unwrap().unwrap();
     host.keep();
     assert!(holds(&rungs[1]), "it was to be kept");
     assert!(journal(&fake).standing().count() > 0);
-    revert(fake.path(), None, &mut journal(&fake)).unwrap();
+    revert(fake.path(), Which::All, &mut journal(&fake)).unwrap();
     assert_eq!(now(), before);
 }
 
@@ -254,7 +254,7 @@ fn what_stood_is_written_again_after_a_start_of_the_host() {
     assert!(done.iter().all(|(_, done)| *done == Done::Written), "{done:?}");
     assert_eq!(now(), applied);
     assert!(again(fake.path(), &mut journal(&fake)).unwrap().is_empty(), "twice is once");
-    revert(fake.path(), None, &mut journal(&fake)).unwrap();
+    revert(fake.path(), Which::All, &mut journal(&fake)).unwrap();
     let back: Vec<String> = defaults.iter().map(|(_, value)| value.clone()).collect();
     let (mut back, mut now) = (back, now());
     back.sort_unstable();

@@ -1,6 +1,7 @@
 //! All checks, by layer.
 
 mod cpu;
+mod device;
 mod environment;
 mod memory;
 mod network;
@@ -11,11 +12,12 @@ mod stack;
 use crate::check::Check;
 
 /// All checks.
-pub const ALL: [&[Check]; 7] = [
+pub const ALL: [&[Check]; 8] = [
     process::CHECKS,
     cpu::CHECKS,
     memory::CHECKS,
     network::CHECKS,
+    device::CHECKS,
     stack::CHECKS,
     sockets::CHECKS,
     environment::CHECKS,

@@ -1,5 +1,6 @@
 //! The way of a packet through the kernel: filters, taps, queues, congestion control.
 
+use crate::answers::{HOOKS, NO_HOOKS, PROGRAMS, QUEUES, TABLES};
 use crate::check::{Check, Gain, Risk};
 use crate::files::Look;
 use crate::finding::Finding;
@@ -9,7 +10,7 @@ use crate::processes::Process;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "stack.netfilter",
-        title: "rules of iptables on the way",
+        title: "packet filters on the way",
         gain: Gain::of(22.0, 15.0, 5.0, 0.0),
         expected: "22 % where nf_hook_slow had 18 % of the samples; nftables costs less than iptables",
         risk: Risk::Security,
@@ -69,6 +70,18 @@ pub(super) const CHECKS: &[Check] = &[
         judge: taps,
     },
     Check {
+        id: "stack.xdp",
+        title: "programs of others at a device (XDP)",
+        gain: Gain::of(3.0, 3.0, 1.0, 0.0),
+        expected: "what the program takes: measure it with velodrome profile",
+        risk: Risk::Interruption,
+        lost: "what the program does: filters, load balancing, observation",
+        why: "The program is executed for each packet before anything else sees it.",
+        mend: "Stop the agent that has put it there (`bpftool net` names it); `ip link set dev DEVICE xdp off` takes it away.",
+        source: "docs.kernel.org, AF_XDP",
+        judge: program,
+    },
+    Check {
         id: "stack.qdisc",
         title: "the queue in front of devices",
         gain: Gain::of(2.0, 1.0, 0.0, 0.0),
@@ -120,6 +133,37 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn netfilter(host: &Host) -> Finding {
+    match host.text(HOOKS) {
+        Some(hooks) => of_hooks(&hooks),
+        None => of_tables(host),
+    }
+}
+
+/// Functions that look at each packet, whatever their rules are.
+const FILTERS: [(&str, f64); 4] =
+    [("ipt_do_table", 1.0), ("ip6t_do_table", 1.0), ("nft_do_chain", 0.4), ("iptable", 1.0)];
+
+fn of_hooks(hooks: &str) -> Finding {
+    let mut names: Vec<&str> = hooks
+        .lines()
+        .filter_map(|line| line.split(' ').nth(3))
+        .filter(|name| !name.is_empty())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let share =
+        |name: &&str| FILTERS.iter().find(|(part, _)| name.contains(part)).map(|(_, share)| *share);
+    let most = names.iter().filter_map(share).fold(0.0, f64::max);
+    match &*names {
+        [] => Finding::good("no function on the way of packets"),
+        names if most > 0.0 => {
+            Finding::set(format!("on the way of packets: {}", names.join(", ")), most)
+        }
+        names => Finding::good(format!("no filter; on the way of packets: {}", names.join(", "))),
+    }
+}
+
+fn of_tables(host: &Host) -> Finding {
     let tables = match host.look("/proc/net/ip_tables_names") {
         Look::Text(text) => text,
         Look::Denied => {
@@ -136,7 +180,15 @@ fn netfilter(host: &Host) -> Finding {
     if has("nf_tables") && modules.lines().any(|line| line.starts_with("nft_")) {
         return Finding::set("rules of nftables are loaded", 0.4);
     }
-    Finding::good("no tables of iptables")
+    match (host.text(TABLES).as_deref(), host.text(NO_HOOKS)) {
+        (Some(""), _) | (None, None) => Finding::good("no tables of iptables or nftables"),
+        (Some(tables), _) => {
+            Finding::set(format!("tables of nftables: {}", tables.replace('\n', ", ")), 0.4)
+        }
+        (None, Some(why)) => {
+            Finding::unknown(format!("no tables of iptables; nftables cannot be seen: {why}"))
+        }
+    }
 }
 
 fn conntrack_size(host: &Host) -> Finding {
@@ -201,12 +253,36 @@ fn taps(host: &Host) -> Finding {
     Finding::set(format!("{} sockets, one of {name}", sockets.len()), 1.0)
 }
 
+fn program(host: &Host) -> Finding {
+    match host.text(PROGRAMS).as_deref() {
+        None => Finding::unknown("the kernel was not asked, or does not say"),
+        Some("") => Finding::good("none"),
+        Some(devices) => Finding::set(format!("one at {}", devices.replace('\n', ", ")), 0.5),
+    }
+}
+
+/// Whether a queue takes a lock for each packet.
+fn is_locked(kind: &str) -> bool {
+    matches!(kind, "fq_codel" | "fq" | "cake" | "sfq" | "htb" | "tbf" | "netem" | "prio")
+}
+
 fn qdisc(host: &Host) -> Finding {
+    if let Some(queues) = host.text(QUEUES) {
+        let devices = host.devices();
+        let is_ours = |line: &&str| {
+            let mut words = line.split(' ');
+            let device = words.next().unwrap_or_default();
+            devices.iter().any(|own| own == device) && words.next().is_some_and(is_locked)
+        };
+        let costly: Vec<&str> = queues.lines().filter(is_ours).collect();
+        return match &*costly {
+            [] => Finding::good("no queue with a lock for each packet"),
+            costly => Finding::set(format!("in front of devices: {}", costly.join(", ")), 1.0),
+        };
+    }
     match host.text("/proc/sys/net/core/default_qdisc") {
         None => Finding::unknown("net.core.default_qdisc cannot be read here"),
-        Some(kind) if matches!(&*kind, "fq_codel" | "fq" | "cake" | "sfq") => {
-            Finding::set(format!("new devices get {kind}"), 0.5)
-        }
+        Some(kind) if is_locked(&kind) => Finding::set(format!("new devices get {kind}"), 0.5),
         Some(kind) => Finding::good(kind),
     }
 }

@@ -9,7 +9,11 @@ use super::{Conclusion, LadderReport};
 /// The size of the drawing, and of one stair in it.
 const WIDTH: f64 = 760.0;
 const NAMES: f64 = 200.0;
-const STAIR: f64 = 34.0;
+const LABEL: f64 = 340.0;
+const STAIR: f64 = 28.0;
+
+/// The size of its letters.
+const LETTERS: f64 = 12.0;
 
 /// The page of a ladder.
 #[must_use]
@@ -37,11 +41,15 @@ fn draw(report: &LadderReport, page: &mut Page) {
     let highest = all.iter().map(|stair| stair.rate).fold(1.0, f64::max);
     let view = format!("0 0 {WIDTH} {}", STAIR * all.len() as f64);
     let label = "requests a second with each step";
-    page.element("svg", &[("viewBox", &view), ("role", &"img"), ("aria-label", &label)], |page| {
-        for (place, stair) in all.iter().enumerate() {
-            draw_stair(page, stair, place as f64 * STAIR, stair.rate / highest);
-        }
-    });
+    page.element(
+        "svg",
+        &[("viewBox", &view), ("role", &"img"), ("aria-label", &label), ("font-size", &LETTERS)],
+        |page| {
+            for (place, stair) in all.iter().enumerate() {
+                draw_stair(page, stair, place as f64 * STAIR, stair.rate / highest);
+            }
+        },
+    );
     page.leaf(
         "p",
         &[],
@@ -51,7 +59,7 @@ fn draw(report: &LadderReport, page: &mut Page) {
 
 fn draw_stair(page: &mut Page, stair: &Stair, top: f64, share: f64) {
     let middle = top + STAIR / 2.0 + 4.0;
-    let length = share * (WIDTH - NAMES - 240.0);
+    let length = share * (WIDTH - NAMES - LABEL);
     let (y, height) = (top + 6.0, STAIR - 12.0);
     let fill = if stair.is_kept { "#3b78c2" } else { "none" };
     page.leaf("text", &[("x", &0), ("y", &middle), ("fill", &"currentColor")], &stair.name);
@@ -68,7 +76,8 @@ fn draw_stair(page: &mut Page, stair: &Stair, top: f64, share: f64) {
         |_| {},
     );
     let x = NAMES + length + 8.0;
-    let told = format!("{} {}", rate(stair.rate), stair.gain);
+    let p99 = duration(stair.p99_ns);
+    let told = format!("{}/s, p99 {p99}  {}", rate(stair.rate), stair.gain);
     page.leaf("text", &[("x", &x), ("y", &middle), ("fill", &"currentColor")], told);
 }
 

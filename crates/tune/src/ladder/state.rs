@@ -6,21 +6,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Rung, What};
-use crate::apply::{Done, apply, revert};
+use crate::apply::{Done, Which, apply, revert};
 use crate::journal::Journal;
 
 /// Steps that hold now.
 #[derive(Debug)]
 pub struct HostState {
     root: PathBuf,
-    journal: Journal,
+    /// None where no step is of the host.
+    journal: Option<Journal>,
     applied: Vec<&'static str>,
 }
 
 impl HostState {
-    /// The host as it is.
+    /// The host as it is; without a journal it is not changed.
     #[must_use]
-    pub fn new(root: &Path, journal: Journal) -> Self {
+    pub fn new(root: &Path, journal: Option<Journal>) -> Self {
         Self { root: root.to_owned(), journal, applied: Vec::new() }
     }
 
@@ -49,8 +50,11 @@ impl HostState {
             if self.applied.contains(&step.check.id) {
                 continue;
             }
+            let Some(journal) = &mut self.journal else {
+                return Ok(Err("there is no journal".to_owned()));
+            };
             self.applied.push(step.check.id);
-            for (path, done) in apply(&self.root, step, &mut self.journal)? {
+            for (path, done) in apply(&self.root, step, journal)? {
                 if let Done::Refused(why) = done {
                     return Ok(Err(format!("{path}: {why}")));
                 }
@@ -65,7 +69,8 @@ impl HostState {
     }
 
     fn put_back(&mut self, check: &str) -> io::Result<()> {
-        for (entry, done) in revert(&self.root, Some(check), &mut self.journal)? {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        for (entry, done) in revert(&self.root, Which::Check(check), journal)? {
             if let Done::Refused(why) = done {
                 return Err(io::Error::other(format!("{}: {why}", entry.change.path)));
             }

@@ -76,8 +76,8 @@ impl Fake {
                 &queue.to_string(),
             );
         }
-        fake.program(100, "server");
-        fake.program(50, "shell");
+        fake.answers();
+        fake.programs();
         fake.status("Seccomp:\t0\nSpeculation_Store_Bypass:\tvulnerable\n");
         fake.write(
             "proc/100/limits",
@@ -98,6 +98,10 @@ impl Fake {
         let path = self.root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        std::fs::remove_file(self.root.join(path)).unwrap();
     }
 
     pub(crate) fn sysctl(&self, name: &str, value: &str) {
@@ -162,6 +166,35 @@ impl Fake {
     }
 
     /// The device has one queue.
+    fn programs(&self) {
+        self.program(100, "server");
+        self.program(50, "shell");
+    }
+
+    /// What its kernel says when it is asked.
+    fn answers(&self) {
+        self.device(&[]);
+        self.write("velodrome/hooks", "ipv4 input 0 selinux_ip_postroute selinux\n");
+        self.write("velodrome/qdisc", "eth0 mq\neth0 pfifo_fast\nlo noqueue\n");
+        self.write("velodrome/xdp", "");
+    }
+
+    /// What a device answers: where nothing costs, but for these.
+    pub(crate) fn device(&self, changed: &[(&str, &str)]) {
+        let clean = [
+            ("channels", "4 of 4"),
+            ("rings", "1024 of 4096"),
+            ("rx-usecs", "64 adaptive"),
+            ("gro", "off"),
+            ("lro", "off"),
+        ];
+        let value = |(name, value): &(&str, &str)| {
+            let changed = changed.iter().find(|(other, _)| other == name);
+            format!("{name} {}\n", changed.map_or(*value, |(_, value)| *value))
+        };
+        self.write("velodrome/ethtool/eth0", &clean.iter().map(value).collect::<String>());
+    }
+
     pub(crate) fn one_queue(&self) {
         for queue in 1..4 {
             for kind in ["rx", "tx"] {

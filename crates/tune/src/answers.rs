@@ -1,0 +1,198 @@
+//! What the kernel says only when it is asked: filters on the way of packets, queues in front of devices, settings of devices.
+//!
+//! Owns the questions, and the form of the answers as text: they are read as files below `/velodrome`, so that a recorded host has them, too. Nothing is
+//! changed, and no module is loaded: what a question would load is not asked.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+
+use sys::ethtool::{Question, ask};
+use sys::netlink::{Asked, attributes, list, text};
+
+use crate::files::Files;
+use crate::limits::DEVICES;
+
+/// Filters on the way of packets: `ipv4 input -200 nf_conntrack_in nf_conntrack`. Absent where it cannot be asked.
+pub(crate) const HOOKS: &str = "/velodrome/hooks";
+
+/// Why it cannot be asked.
+pub(crate) const NO_HOOKS: &str = "/velodrome/hooks-why-not";
+
+/// Tables of nftables, a line each. Absent where it cannot be asked.
+pub(crate) const TABLES: &str = "/velodrome/nftables";
+
+/// Queues in front of devices: `eth0 pfifo_fast`.
+pub(crate) const QUEUES: &str = "/velodrome/qdisc";
+
+/// Devices with an XDP program, a line each.
+pub(crate) const PROGRAMS: &str = "/velodrome/xdp";
+
+/// Settings of a device: `channels 1 of 4`, `rings 256 of 1024`, `rx-usecs 0 fixed`, `gro on`, `lro off`.
+pub(crate) fn device_file(device: &str) -> String {
+    format!("/velodrome/ethtool/{device}")
+}
+
+/// All answers of this host, by the files they are read as.
+pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    match hooks(files) {
+        Ok(text) => all.insert(HOOKS.to_owned(), text),
+        Err(why) => all.insert(NO_HOOKS.to_owned(), why),
+    };
+    if let Some(tables) = tables(files) {
+        all.insert(TABLES.to_owned(), tables);
+    }
+    if let Ok(devices) = devices() {
+        let is_with = |(_, _, program): &&(u32, String, bool)| *program;
+        let with: Vec<&str> = devices.iter().filter(is_with).map(|(_, name, _)| &**name).collect();
+        all.insert(PROGRAMS.to_owned(), with.join("\n"));
+        if let Ok(queues) = queues(&devices) {
+            all.insert(QUEUES.to_owned(), queues);
+        }
+        for (_, name, _) in devices.iter().take(DEVICES) {
+            let settings = settings(name);
+            if !settings.is_empty() {
+                all.insert(device_file(name), settings);
+            }
+        }
+    }
+    all
+}
+
+/// Whether the kernel has a part already: a question to one that it has not would load it.
+fn has_part(files: &Files, part: &str) -> bool {
+    let is_loaded = files
+        .text("/proc/modules")
+        .is_some_and(|modules| modules.lines().any(|line| line.split(' ').next() == Some(part)));
+    let release = files.text("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let is_within = files
+        .text(&format!("/lib/modules/{release}/modules.builtin"))
+        .is_some_and(|all| all.lines().any(|line| line.ends_with(&format!("/{part}.ko"))));
+    // A kernel without modules loads none.
+    is_loaded || is_within || !files.has("/proc/modules")
+}
+
+/// The places of a packet's way, by their numbers (`NF_INET_*`).
+const WAY: [&str; 5] = ["prerouting", "input", "forward", "output", "postrouting"];
+
+fn hooks(files: &Files) -> Result<String, String> {
+    if !has_part(files, "nfnetlink_hook") {
+        return Err("its list is a module that is not loaded: modprobe nfnetlink_hook".to_owned());
+    }
+    let mut lines = String::new();
+    for (family, number) in [("ipv4", 2), ("ipv6", 10)] {
+        for (place, hook) in WAY.into_iter().zip(0_u32..) {
+            // `struct nfgenmsg`, and the attribute with the number of the hook.
+            let (length, kind) = (8_u16.to_ne_bytes(), 1_u16.to_ne_bytes());
+            let content = [&[number, 0, 0, 0][..], &length, &kind, &hook.to_be_bytes()].concat();
+            let found = match list(Asked::Netfilter, 12 << 8, &content) {
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Err("only root may ask for it (CAP_NET_ADMIN)".to_owned());
+                }
+                // A family that the kernel has not.
+                Err(_) if !lines.is_empty() || family == "ipv6" => continue,
+                Err(error) => return Err(format!("this kernel does not list it: {error}")),
+            };
+            for entry in found {
+                push_hook(
+                    &mut lines,
+                    &format!("{family} {place}"),
+                    entry.get(4..).unwrap_or_default(),
+                );
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// The names of the tables of nftables (`NFT_MSG_GETTABLE`, `NFTA_TABLE_NAME`).
+fn tables(files: &Files) -> Option<String> {
+    if !has_part(files, "nf_tables") {
+        return Some(String::new());
+    }
+    let name = |message: Vec<u8>| {
+        let name = attributes(message.get(4..)?).find(|(kind, _)| *kind == 1)?;
+        Some(text(name.1))
+    };
+    let tables = list(Asked::Netfilter, 10 << 8 | 1, &[0; 4]).ok()?;
+    Some(tables.into_iter().filter_map(name).collect::<Vec<_>>().join("\n"))
+}
+
+/// A line of what is at a place (`NFNLA_HOOK_*`): its priority, function and module.
+fn push_hook(lines: &mut String, place: &str, entry: &[u8]) {
+    let (mut priority, mut function, mut module) = (0, String::new(), String::new());
+    for (kind, content) in attributes(entry) {
+        match kind {
+            2 => priority = content.first_chunk().map_or(0, |bytes| i32::from_be_bytes(*bytes)),
+            4 => function = text(content),
+            5 => module = text(content),
+            _ => {}
+        }
+    }
+    let _endless = writeln!(lines, "{place} {priority} {function} {module}");
+}
+
+/// Devices: their number, name, and whether an XDP program is attached (`IFLA_IFNAME`, `IFLA_XDP`).
+fn devices() -> io::Result<Vec<(u32, String, bool)>> {
+    let device = |message: Vec<u8>| {
+        let number = u32::from_ne_bytes(*message.get(4..)?.first_chunk()?);
+        let (mut name, mut program) = (String::new(), false);
+        for (kind, content) in attributes(message.get(16..)?) {
+            match kind {
+                3 => name = text(content),
+                43 => {
+                    program = attributes(content)
+                        .any(|(kind, content)| kind == 2 && content.first() != Some(&0));
+                }
+                _ => {}
+            }
+        }
+        Some((number, name, program))
+    };
+    Ok(list(Asked::Route, 18, &[0; 16])?.into_iter().filter_map(device).collect())
+}
+
+/// The kinds of queues in front of each device (`RTM_GETQDISC`, `TCA_KIND`).
+fn queues(devices: &[(u32, String, bool)]) -> io::Result<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for message in list(Asked::Route, 38, &[0; 20])? {
+        let Some(number) = message.get(4..).and_then(|bytes| bytes.first_chunk()) else { continue };
+        let number = u32::from_ne_bytes(*number);
+        let name = devices.iter().find(|(own, ..)| *own == number).map(|(_, name, _)| name);
+        let kind = attributes(message.get(20..).unwrap_or_default()).find(|(kind, _)| *kind == 1);
+        if let (Some(name), Some((_, kind))) = (name, kind) {
+            lines.push(format!("{name} {}", text(kind)));
+        }
+    }
+    lines.sort_unstable();
+    lines.dedup();
+    Ok(lines.join("\n"))
+}
+
+/// Lines of what a device answers.
+fn settings(device: &str) -> String {
+    let mut lines = String::new();
+    let mut push = |line: String| lines.push_str(&(line + "\n"));
+    if let Ok(words) = ask(device, Question::Channels) {
+        // Receiving queues of their own, or those that send as well.
+        let [most, now] = [words[0] + words[3], words[4] + words[7]];
+        push(format!("channels {now} of {most}"));
+    }
+    if let Ok(words) = ask(device, Question::Rings) {
+        push(format!("rings {} of {}", words[4], words[0]));
+    }
+    if let Ok(words) = ask(device, Question::Coalescing) {
+        let adaptive = if words[9] == 0 { "fixed" } else { "adaptive" };
+        push(format!("rx-usecs {} {adaptive}", words[0]));
+    }
+    let on = |is_on: bool| if is_on { "on" } else { "off" };
+    if let Ok(words) = ask(device, Question::ReceiveOffload) {
+        push(format!("gro {}", on(words[0] != 0)));
+    }
+    if let Ok(words) = ask(device, Question::Flags) {
+        push(format!("lro {}", on(words[0] & (1 << 15) != 0)));
+    }
+    lines
+}

@@ -1,0 +1,85 @@
+//! The way back: a process that puts changes back unless they are confirmed in time.
+//!
+//! Owns that process. It lives on when the terminal goes that `apply` was typed into: what was changed may have cut it.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ::tune::Journal;
+use ::tune::apply::{PERSISTED, Which, is_persisted, persist, revert};
+use clap::Args;
+
+use crate::Failure;
+
+/// Between two looks at whether it was confirmed.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What the process is told.
+#[derive(Debug, Args)]
+pub(super) struct WayBack {
+    #[arg(long)]
+    root: PathBuf,
+    #[arg(long)]
+    state: PathBuf,
+    /// Milliseconds until all is put back.
+    #[arg(long)]
+    after: u64,
+    /// The last change that stays in any case.
+    #[arg(long)]
+    behind: u64,
+}
+
+/// Starts the process.
+pub(super) fn start(root: &Path, state: &Path, time: Duration, behind: u64) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::Failed(format!("the way back cannot be started: {error}; nothing was changed"))
+    };
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.args(["tune", "way-back", "--root"]).arg(root).arg("--state").arg(state);
+    command.arg(format!("--after={}", time.as_millis())).arg(format!("--behind={behind}"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Out of the group that a terminal ends.
+    command.process_group(0).spawn().map(drop).map_err(failed)
+}
+
+/// Waits, and puts back.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long is waited is measured by a clock of its own"
+)]
+pub(super) fn run(asked: &WayBack) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let place = asked.root.join(asked.state.strip_prefix("/").unwrap_or(&asked.state));
+    while begun.elapsed() < Duration::from_millis(asked.after) {
+        std::thread::sleep(LOOK.min(Duration::from_millis(asked.after)));
+        let journal = Journal::open(&place);
+        if journal.is_ok_and(|journal| journal.is_confirmed(asked.behind + 1)) {
+            return Ok(());
+        }
+    }
+    loop {
+        match Journal::open_alone(&place) {
+            Ok(mut journal) => {
+                // Confirmed in the last moment.
+                if journal.is_confirmed(asked.behind + 1) {
+                    return Ok(());
+                }
+                let failed = |error| Failure::Failed(format!("{}: {error}", place.display()));
+                let back = revert(&asked.root, Which::Behind(asked.behind), &mut journal);
+                back.map_err(failed)?;
+                if is_persisted(&asked.root) {
+                    persist(&asked.root, &journal)
+                        .map_err(|error| Failure::Failed(format!("{PERSISTED}: {error}")))?;
+                }
+                return Ok(());
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                std::thread::sleep(LOOK);
+            }
+            Err(error) => return Err(Failure::Failed(format!("{}: {error}", place.display()))),
+        }
+    }
+}
