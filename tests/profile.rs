@@ -70,6 +70,46 @@ fn a_program_that_is_started_is_looked_at_and_ended() {
     assert!(printed_by(&output).starts_with("sh ("), "{}", printed_by(&output));
 }
 
+/// A page that spends its time in one loop, in its third line.
+const BUSY: &str =
+    "<%\nlocal sum = 0\nfor number = 1, 2000000 do sum = sum + number % 7 end\n%><%= sum %>";
+
+#[test]
+fn native_code_of_pages_is_named_by_page_and_line() {
+    let test = "native_code_of_pages_is_named_by_page_and_line";
+    let server = Plan::new().argument("--schedulers=1").file("busy.page.html", BUSY).start();
+    let pid = server.id().to_string();
+    let is_over = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        let mut client = server.client();
+        assert_eq!(client.get("/busy").unwrap().status, 200);
+        let is_over = &is_over;
+        scope.spawn(move || {
+            while !is_over.load(Relaxed) {
+                assert_eq!(client.get("/busy").unwrap().status, 200);
+            }
+        });
+        let socket = server.plan.socket().display().to_string();
+        let output = profile(&["--pid", &pid, "-d", "1s", "-F", "999", "--pages", &socket]);
+        is_over.store(true, Relaxed);
+        if errors_of(&output).contains("may not be looked at") {
+            println!("SKIPPED {test}, samples: the kernel lets nobody sample");
+            let words = ["ctl", "--socket", &socket, "perf-map"];
+            let mapped = run(Command::new(PROGRAM).args(words));
+            assert_eq!(mapped.status.code(), Some(0), "{}", errors_of(&mapped));
+        }
+        output
+    });
+    let map = format!("/tmp/perf-{pid}.map");
+    let lines = std::fs::read_to_string(&map).unwrap();
+    std::fs::remove_file(&map).unwrap();
+    assert!(lines.lines().any(|line| line.ends_with(" page busy.page.html:3")), "{lines}");
+    if output.status.success() {
+        let told = printed_by(&output);
+        assert!(told.contains("program  page busy.page.html:3"), "{told}");
+    }
+}
+
 /// A program with two threads that take one lock in turn, and wait for each other.
 const TWO_FOR_ONE_LOCK: &str = "import threading, time
 lock = threading.Lock()

@@ -18,6 +18,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl status
   velodrome ctl stats --json
   velodrome ctl reload
+  velodrome ctl perf-map                        name the native code of pages for profilers
   velodrome ctl --socket /run/velodrome/8080.sock drain
 
 Without --socket the one server of this user is taken. Exit status: 0 done, 1 failed or refused, 2 wrong use.";
@@ -54,8 +55,17 @@ enum CtlCommand {
     Stats(Stats),
     /// Read the configuration again; a bad one is refused and the old one stays.
     Reload(Format),
+    /// Write where the native code of pages lies, by page and line, for `velodrome profile` and `perf`.
+    PerfMap(PerfMap),
     /// Stop accepting, finish what runs, exit.
     Drain,
+}
+
+#[derive(Clone, Debug, Args)]
+struct PerfMap {
+    /// Write it here [default: /tmp/perf-PID.map, where profilers look for it].
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -103,8 +113,38 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
                 )),
             }
         }
+        CtlCommand::PerfMap(wanted) => perf_map(&socket, wanted),
         CtlCommand::Drain => ask(&socket, "POST", "/drain").map(|_| println!("draining")),
     }
+}
+
+fn perf_map(socket: &Path, wanted: &PerfMap) -> Result<(), Failure> {
+    let (path, count) = write_perf_map(socket, wanted.output.as_deref())?;
+    output::print_line(&format!("{}: {count} pieces of native code", path.display()))
+}
+
+/// Asks for the native code of pages, and writes it where profilers look for it; gives the file and how many pieces it has.
+pub(crate) fn write_perf_map(
+    socket: &Path,
+    output: Option<&Path>,
+) -> Result<(PathBuf, usize), Failure> {
+    let map = ask(socket, "GET", "/native-code")?;
+    let path = match output {
+        Some(path) => path.to_owned(),
+        None => {
+            let status: Value = parse(&ask(socket, "GET", "/status")?)?;
+            format!("/tmp/perf-{}.map", status["process"]).into()
+        }
+    };
+    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
+    // In a directory of everybody the name may be a link that somebody has laid: it is made anew.
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+    made.and_then(|mut file| file.write_all(map.as_bytes())).map_err(failed)?;
+    Ok((path, map.lines().count()))
 }
 
 /// The one control socket in the directory of this user's.

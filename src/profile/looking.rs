@@ -12,6 +12,7 @@ use ::profile::{
 
 use super::Profile;
 use crate::Failure;
+use crate::ctl::write_perf_map;
 
 /// The program that is looked at: one that runs, or one that was started and ends with this.
 pub(super) struct Program {
@@ -158,6 +159,7 @@ fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
         if search == Search::Now { sampling.find_threads() } else { Ok(()) }
     });
     let mut taken = sampling.end();
+    map_pages(asked, &mut taken.remarks);
     let names = Names::find(process, taken.stacks.keys(), &mut taken.remarks);
     let folded = names.fold(taken.stacks.iter().map(|(stack, count)| (stack, *count)));
     note_lost(taken.lost, &mut taken.remarks);
@@ -166,6 +168,19 @@ fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
     }
     let title = title(process, seconds, &format!(" at {} Hz", asked.hertz));
     Ok(Told { remarks: taken.remarks, ..Told::of(folded, Unit::Samples, title) })
+}
+
+/// Has the server write where the native code of its pages lies: at the end, as it compiles what runs.
+fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
+    let Some(socket) = &asked.pages else { return };
+    match write_perf_map(socket, None) {
+        Ok((path, count)) => remarks.push(format!("{}: {count} pieces of pages", path.display())),
+        // The samples are worth having without.
+        Err(Failure::Failed(why) | Failure::WrongUse(why)) => {
+            remarks.push(format!("without the lines of pages: {why}"));
+        }
+        Err(_) => {}
+    }
 }
 
 fn note_lost(lost: u64, remarks: &mut Vec<String>) {
@@ -193,6 +208,7 @@ fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let mut remarks = vec![
         "time that threads waited; one that waited all the time and longer is not seen".to_owned(),
     ];
+    map_pages(asked, &mut remarks);
     let stacks = waited.waits.keys().chain(waited.without_cpu.keys());
     let names = Names::find(process, stacks, &mut remarks);
     let mut all: Vec<(String, Vec<Frame>, Waits)> = Vec::new();
@@ -232,6 +248,7 @@ fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
         Ok(())
     });
     let (waited, pairs) = (waiting.end(), traced.map(Tracing::end));
+    map_pages(asked, &mut remarks);
     let of_pairs = pairs.iter().flat_map(|pairs| &pairs.all);
     let stacks = waited.waits.keys().chain(of_pairs.clone().map(|((_, stack), _)| stack));
     let names = Names::find(process, stacks, &mut remarks);

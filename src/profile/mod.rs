@@ -20,6 +20,7 @@ use looking::{Program, Told};
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --pid 812 -d 10s -o flame.html    a flame graph of ten seconds, and a table
   velodrome profile -o flame.html -- ./server --port 80
+  velodrome profile --pid 812 --pages /run/velodrome/8080.sock     with the lines of pages
   velodrome profile --pid 812 --off-cpu -o waits.html what its threads wait for
   velodrome profile --pid 812 --locks                 which locks, where, how long
   velodrome profile --pid 812 --syscalls --requests 50000
@@ -55,6 +56,9 @@ pub(crate) struct Profile {
     /// How its threads get their CPUs: wake-ups, migrations, waits, steal.
     #[arg(long)]
     sched: bool,
+    /// Ask this Velodrome server, by its control socket, for the lines of its pages at the end of the look.
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["from", "diff", "syscalls", "sched"])]
+    pages: Option<PathBuf>,
     /// Requests that the server answers in a second, as bench says: calls for each of them are shown.
     #[arg(long, value_name = "N", requires = "syscalls")]
     requests: Option<f64>,

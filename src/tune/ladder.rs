@@ -43,7 +43,7 @@ const DURATION: Duration = Duration::from_secs(2);
 pub(super) struct Ladder {
     /// What to ask for.
     url: String,
-    /// The server's command line, with the quotation marks of a shell; it is started for each run.
+    /// The server's command line, with the quotation marks of a shell; it is started for each run, and has to stay in the foreground.
     #[arg(long, value_name = "COMMAND")]
     server: String,
     /// A step of the server's command line. May be repeated.

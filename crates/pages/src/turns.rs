@@ -9,7 +9,7 @@ use std::sync::Arc;
 use runtime::limits::ALARMS_PER_TURN;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use script::engine::Keys;
+use script::engine::{Keys, NativeCode};
 
 use super::at_work::AtWork;
 use super::host::BackgroundHost;
@@ -26,6 +26,12 @@ impl Runner {
     /// Sets what cookies are signed with from now on.
     pub fn set_keys(&mut self, keys: Keys) {
         self.engine.set_keys(keys);
+    }
+
+    /// All native code of pages, with the lines at which its pieces begin.
+    #[must_use]
+    pub fn native_code(&self) -> Vec<NativeCode> {
+        self.engine.native_code()
     }
 
     /// Sets where another thread sees which page runs.

@@ -326,3 +326,6 @@ pub const STORE_TRIES: usize = 100;
 
 /// Keys that a transaction of the store reads and writes (1,000). Beyond: an error in the page.
 pub const STORE_STEPS: usize = 1_000;
+
+/// Pieces of native code that an engine can have: LuaJIT's own bound (`maxtrace`). Beyond: it throws all of it away and begins anew.
+pub const TRACES_MAX: u16 = 1_000;

@@ -13,6 +13,7 @@ use pages::uploads::{Order, Report};
 use pages::{Letter, OrderNumber, PageProblem, PageSet, PagesReport};
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
+use script::engine::NativeCode;
 
 use crate::site_data::SiteData;
 use crate::store_stats::StoreStats;
@@ -72,7 +73,16 @@ pub enum ToScheduler {
         idle_grace_ms: u64,
     },
     /// Send your counters.
-    AskReport,
+    AskReport(Inquiry),
+}
+
+/// What the control scheduler asks the others for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inquiry {
+    /// Their counters.
+    Counters,
+    /// Their counters, and where the native code of pages lies.
+    NativeCode,
 }
 
 /// Messages to a file helper.
@@ -261,6 +271,8 @@ metric::counted! {
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.
         pub generation: u64 = Elsewhere("as `configuration`"),
+        /// Where the native code of pages lies, if that was asked for.
+        pub native_code: Vec<NativeCode> = Elsewhere("by `ctl perf-map`"),
     }
 }
 

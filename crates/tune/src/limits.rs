@@ -17,7 +17,8 @@ pub const SERVER_LOOK: Duration = Duration::from_millis(20);
 /// Looks for a server of a ladder to take connections (1,500: 30 s). Beyond: its step is refused.
 pub const SERVER_START_LOOKS: u32 = 1_500;
 
-/// Longest wait for one connection to a server of a ladder (1 s). Beyond: it does not take connections yet.
+/// Longest wait for one connection to a server of a ladder, and for the end of what one has printed that has ended (1 s). Beyond: it does not take connections yet,
+/// and what it printed is not told.
 pub const SERVER_CONNECT: Duration = Duration::from_secs(1);
 
 /// Looks for an address to be free before a server of a ladder is started there (50: 1 s). Beyond: something else has it, and there is no ladder.

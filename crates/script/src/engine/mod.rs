@@ -33,6 +33,7 @@ mod wait;
 pub use crypto::fill_with_random;
 pub use error::{EngineError, Fault, Frame, ScriptError};
 pub use fetch::{BodyDelivery, Fetch};
+pub use ffi::NativeCode;
 pub use host::{Answer, Host, Level, Part, PublishedValue, RecordParts, Records};
 pub use keys::Keys;
 pub use run::{

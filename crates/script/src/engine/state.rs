@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::engine::collection::{CYCLES, Collection};
 use crate::engine::error::{EngineError, Fault, ScriptError};
-use crate::engine::ffi::{CallFault, Coroutine, Lua, MemorySizes, Meter, Reference, Resumed};
+use crate::engine::ffi::{
+    CallFault, Coroutine, Lua, MemorySizes, Meter, NativeCode, Reference, Resumed,
+};
 use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
 use crate::engine::library;
@@ -166,6 +168,12 @@ impl State {
     /// pages were replaced.
     pub fn forget_native(&mut self) {
         self.lua.forget_native();
+    }
+
+    /// All native code there is, with the lines at which its pieces begin: for profilers.
+    #[must_use]
+    pub fn native_code(&self) -> Vec<NativeCode> {
+        self.lua.native_code()
     }
 
     /// Sets the keys that cookies are signed with from now on; without any, a page that signs fails.

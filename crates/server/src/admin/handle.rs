@@ -12,7 +12,9 @@ use wire::http::status::Status;
 use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
-use crate::message::{Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler};
+use crate::message::{
+    Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
+};
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
 /// Whom the control scheduler talks to.
@@ -67,25 +69,25 @@ impl Admin {
     }
 
     /// Asks all schedulers unless their last answers are good enough; `true` when they are.
-    fn has_answers(&mut self, context: &mut AnswerContext<'_, Message>) -> bool {
+    fn has_answers(&mut self, question: Inquiry, context: &mut AnswerContext<'_, Message>) -> bool {
         let now_ms = context.now.monotonic_ms();
-        if self.round.is_good(now_ms) {
+        if self.round.is_good(question, now_ms) {
             return true;
         }
         if !self.round.is_open() {
-            self.ask(now_ms, context.mail);
+            self.ask(question, now_ms, context.mail);
         }
         self.waiting.push(context.id);
         false
     }
 
-    fn ask(&mut self, now_ms: u64, mail: &mut Mailbox<Message>) {
+    fn ask(&mut self, question: Inquiry, now_ms: u64, mail: &mut Mailbox<Message>) {
         let expects_log = if self.peers.log.is_some() { ExpectsLog::Yes } else { ExpectsLog::No };
-        self.round.ask(self.peers.schedulers, expects_log, now_ms);
+        self.round.ask(question, self.peers.schedulers, expects_log, now_ms);
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             // A scheduler whose mailbox is full does not turn: it is reported as not answering.
-            let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport);
+            let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question));
         }
         if let Some(log) = self.peers.log {
             let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
@@ -118,18 +120,22 @@ impl Admin {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         match (request.method(), request.path()) {
-            (Method::Get, "/status") if self.has_answers(context) => {
+            (Method::Get, "/status") if self.has_answers(Inquiry::Counters, context) => {
                 let now = context.now.unix_seconds;
                 let (reload, pages) = (&self.last_reload, &self.pages);
                 let known = status::Known { facts: &self.facts, phase: self.phase, reload, pages };
                 reply.json(&status::status(&known, &self.round, now));
                 Answer::Done
             }
-            (Method::Get, "/stats") if self.has_answers(context) => {
+            (Method::Get, "/stats") if self.has_answers(Inquiry::Counters, context) => {
                 reply.json(&status::stats(&self.facts, &self.round));
                 Answer::Done
             }
-            (Method::Get, "/status" | "/stats") => Answer::Wait,
+            (Method::Get, "/native-code") if self.has_answers(Inquiry::NativeCode, context) => {
+                reply.text(&status::native_code(&self.round));
+                Answer::Done
+            }
+            (Method::Get, "/status" | "/stats" | "/native-code") => Answer::Wait,
             (Method::Post, "/reload") => self.reload(reply, context.id),
             (Method::Post, "/drain") => {
                 let status = match send_to_self(Signal::Terminate) {
@@ -151,7 +157,7 @@ impl Admin {
     ) -> Answer {
         match (request.method(), request.path()) {
             (Method::Get | Method::Head, "/metrics") => {
-                if !self.has_answers(context) {
+                if !self.has_answers(Inquiry::Counters, context) {
                     return Answer::Wait;
                 }
                 let text = metrics::write(&self.facts, &self.round);

@@ -2,7 +2,7 @@
 
 use runtime::mailbox::Endpoint;
 
-use crate::message::{LogReport, SchedulerReport};
+use crate::message::{Inquiry, LogReport, SchedulerReport};
 
 /// Milliseconds for which answers are good enough for the next question.
 pub(super) const GOOD_FOR_MS: u64 = 50;
@@ -16,15 +16,18 @@ pub(super) struct Round {
     /// One for each scheduler, in their order; `None` where none came.
     pub(super) reports: Vec<Option<SchedulerReport>>,
     pub(super) log: Option<LogReport>,
+    question: Option<Inquiry>,
     asked_ms: Option<u64>,
     closed_ms: Option<u64>,
     expects_log: bool,
 }
 
 impl Round {
-    /// Whether the answers may be used now.
-    pub(super) fn is_good(&self, now_ms: u64) -> bool {
-        self.closed_ms.is_some_and(|closed_ms| now_ms.saturating_sub(closed_ms) <= GOOD_FOR_MS)
+    /// Whether the answers may be used for a question now: what was asked with native code has the counters, too.
+    pub(super) fn is_good(&self, question: Inquiry, now_ms: u64) -> bool {
+        let is_new =
+            self.closed_ms.is_some_and(|closed_ms| now_ms.saturating_sub(closed_ms) <= GOOD_FOR_MS);
+        is_new && (question == Inquiry::Counters || self.question == Some(question))
     }
 
     /// Whether a question is under way.
@@ -33,10 +36,17 @@ impl Round {
     }
 
     /// A new question to so many schedulers.
-    pub(super) fn ask(&mut self, schedulers: usize, expects_log: ExpectsLog, now_ms: u64) {
+    pub(super) fn ask(
+        &mut self,
+        question: Inquiry,
+        schedulers: usize,
+        expects_log: ExpectsLog,
+        now_ms: u64,
+    ) {
         *self = Self {
             reports: vec![None; schedulers],
             log: None,
+            question: Some(question),
             asked_ms: Some(now_ms),
             closed_ms: None,
             expects_log: expects_log == ExpectsLog::Yes,

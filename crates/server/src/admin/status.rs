@@ -154,3 +154,11 @@ fn page(report: &PageReport) -> Value {
     value[KILLS.stats] = Value::Object(kills.into_iter().collect());
     value
 }
+
+/// The native code of pages, a line for each piece, as profilers read it from `/tmp/perf-PID.map` (tools/perf/Documentation/jit-interface.txt of Linux).
+pub(super) fn native_code(round: &Round) -> String {
+    let pieces = round.reports.iter().flatten().flat_map(|report| &report.native_code);
+    pieces
+        .map(|piece| format!("{:x} {:x} page {}\n", piece.address, piece.bytes, piece.place))
+        .collect()
+}

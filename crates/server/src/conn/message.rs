@@ -10,7 +10,7 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
 use super::Connections;
-use crate::message::{Message, SchedulerReport, ToControl, ToScheduler};
+use crate::message::{Inquiry, Message, SchedulerReport, ToControl, ToScheduler};
 
 impl Connections {
     pub(super) fn take_message(
@@ -40,8 +40,8 @@ impl Connections {
                 site.channels.end_polls(context);
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
-            ToScheduler::AskReport => {
-                let report = self.report(context);
+            ToScheduler::AskReport(question) => {
+                let report = self.report(question, context);
                 // A later request for it finds room again.
                 let _asks_again = context.mail.send_part(from, ToControl::Report(report));
             }
@@ -58,7 +58,11 @@ impl Connections {
         }
     }
 
-    fn report(&self, context: &ServiceContext<'_, Message>) -> Box<SchedulerReport> {
+    fn report(
+        &self,
+        question: Inquiry,
+        context: &ServiceContext<'_, Message>,
+    ) -> Box<SchedulerReport> {
         let site = self.http.application();
         Box::new(SchedulerReport {
             runtime: context.stats.clone(),
@@ -69,6 +73,10 @@ impl Connections {
             pages: site.pages_report(),
             processes: context.processes,
             generation: site.generation(),
+            native_code: match question {
+                Inquiry::Counters => Vec::new(),
+                Inquiry::NativeCode => site.native_code(),
+            },
         })
     }
 }

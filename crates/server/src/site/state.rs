@@ -17,6 +17,7 @@ use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
+use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
 use super::endpoints::Helpers;
@@ -164,6 +165,11 @@ impl Site {
     /// The counters of pages; `None` where no page can run.
     pub(crate) fn pages_report(&self) -> Option<PagesReport> {
         self.runner.as_ref().map(|runner| runner.report())
+    }
+
+    /// All native code of pages.
+    pub(crate) fn native_code(&self) -> Vec<NativeCode> {
+        self.runner.as_ref().map_or_else(Vec::new, |runner| runner.native_code())
     }
 
     /// Which configuration is in force, counted from 1.

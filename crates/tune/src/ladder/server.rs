@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, channel};
 
 use bench::plan::Address;
 use bench::run::{Interrupts, Wish};
@@ -64,7 +64,8 @@ impl std::error::Error for ServerError {}
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    told: Option<JoinHandle<String>>,
+    /// The last of what it prints, once that has an end.
+    told: Option<Receiver<String>>,
 }
 
 impl Server {
@@ -83,14 +84,16 @@ impl Server {
         let mut process = Command::new(program);
         process.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = sys::signal::unblock_in(&mut process).spawn().map_err(failed)?;
-        let told = child.stderr.take().map(|pipe| std::thread::spawn(move || end_of(pipe)));
+        let told = child.stderr.take().map(told_by);
         let mut server = Self { child, told };
         for _ in 0..SERVER_START_LOOKS {
             if connect(address).is_ok() {
                 return Ok(server);
             }
             if let Some(status) = server.child.try_wait().map_err(failed)? {
-                let told = server.told.take().and_then(|reader| reader.join().ok());
+                // A process that it left behind may hold the pipe open.
+                let told =
+                    server.told.take().and_then(|told| told.recv_timeout(SERVER_CONNECT).ok());
                 return Err(ServerError::Ended(status, told.unwrap_or_default()));
             }
             wait(interrupts)?;
@@ -145,6 +148,15 @@ fn connect(address: &Address) -> io::Result<()> {
         Address::Tcp(address) => TcpStream::connect_timeout(address, SERVER_CONNECT).map(drop),
         Address::Unix(path) => UnixStream::connect(path).map(drop),
     }
+}
+
+fn told_by(pipe: ChildStderr) -> Receiver<String> {
+    let (sender, told) = channel();
+    std::thread::spawn(move || {
+        // Nobody asks for what a server said that took connections.
+        let _unheard = sender.send(end_of(pipe));
+    });
+    told
 }
 
 /// The last of what it prints, read to the end so that no full pipe stops it.

@@ -13,6 +13,7 @@ use mlua_sys::lua_State;
 
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::{Ledger, Meter};
+use crate::engine::ffi::pieces::Pieces;
 use crate::engine::host::{Answer, Host};
 use crate::engine::keys::Keys;
 use crate::limits;
@@ -212,6 +213,7 @@ pub(super) struct Context {
     pub(super) keys: RefCell<Keys>,
     pub(super) watch: Watch,
     pub(super) traces: Cell<Traces>,
+    pub(super) pieces: Pieces,
 }
 
 impl Context {
@@ -236,6 +238,7 @@ impl Context {
             keys: RefCell::default(),
             watch: Watch::new(state),
             traces: Cell::default(),
+            pieces: Pieces::default(),
         }
     }
 

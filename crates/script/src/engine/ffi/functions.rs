@@ -14,7 +14,7 @@ use crate::engine::ffi::address::{piece, place_of};
 use crate::engine::ffi::called::{called_with, with_host};
 use crate::engine::ffi::context::{Context, Traces};
 use crate::engine::ffi::stack::{Inside, Type};
-use crate::engine::ffi::{crypto, records};
+use crate::engine::ffi::{crypto, native, records};
 use crate::engine::host::{Answer, Level, Part, PublishedValue, Shape};
 use crate::engine::keys::Signed;
 use crate::limits;
@@ -67,11 +67,12 @@ pub(super) fn watch_compiler(inside: Inside) {
 unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
-    let Context { watch, traces, .. } = context;
+    let Context { watch, traces, pieces, memory, .. } = context;
     let Traces { made, aborted } = traces.get();
     match inside.bytes_at(1) {
         Some(b"start") => {
             watch.on_compiler_begun();
+            native::on_begun(inside, pieces, memory);
             return 0;
         }
         Some(b"stop") => traces.set(Traces { made: made + 1, aborted }),

@@ -16,6 +16,7 @@ use crate::engine::ffi::context::{Context, HostPart, MemorySizes, Traces};
 use crate::engine::ffi::functions;
 use crate::engine::ffi::innards::Running;
 use crate::engine::ffi::ledger::Meter;
+use crate::engine::ffi::native;
 use crate::engine::ffi::reference::{Places, Reference};
 use crate::engine::ffi::stack::{Stack, Status};
 use crate::engine::ffi::tick::Ticker;
@@ -73,6 +74,8 @@ pub(in crate::engine) struct Lua {
     pub(super) ticker: Ticker,
     /// A Lua function that does nothing; see [`Lua::settle`].
     nothing: Reference,
+    /// A Lua function that lists native code.
+    pub(super) lister: Option<Reference>,
     /// Where the library is told which run is under way.
     pub(super) places: Option<Places>,
     at_end: AtEnd,
@@ -99,7 +102,8 @@ impl Lua {
         let nothing = Reference(api::LUA_NOREF);
         // SAFETY: it is open until `lua` is dropped, and the main coroutine lives as long.
         let main = unsafe { Stack::of(state) };
-        let mut lua = Lua { main, context, ticker, nothing, places: None, at_end: AtEnd::Closed };
+        let at_end = AtEnd::Closed;
+        let mut lua = Lua { main, context, ticker, nothing, lister: None, places: None, at_end };
         lua.context().install(state.as_ptr());
         let has_room = lua.main.has_room(ROOM);
         let opened = protected(lua.main, &mut |inside| {
@@ -109,6 +113,9 @@ impl Lua {
             lua.nothing = Reference(inside.register());
             functions::watch_compiler(inside);
             inside.register();
+            if functions::compile(inside, c"=[library] native code", native::LIBRARY) {
+                lua.lister = Some(native::follow(inside, &lua.context().pieces));
+            }
             if let Some(running) = Running::find(inside) {
                 lua.context().memory.set_running(running);
             }

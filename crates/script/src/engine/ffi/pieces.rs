@@ -1,0 +1,52 @@
+//! What is known of native code: the pieces there are.
+//!
+//! Owns the list. How it is filled is in `native`.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+
+/// A piece of native code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeCode {
+    /// Its first address.
+    pub address: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// Where it begins: `index.page.html:12`, or a part of the library.
+    pub place: String,
+}
+
+/// What is known of native code.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// The function of the compiler's library that tells of an instruction (`jit.util.funcinfo`), kept; none until it is there.
+    pub(super) describe: Cell<Option<c_int>>,
+    /// The place at which the piece with each number begins.
+    begins: RefCell<Vec<String>>,
+    /// The list that is being made.
+    listed: RefCell<Vec<NativeCode>>,
+}
+
+impl Pieces {
+    /// A piece begins there.
+    pub(super) fn begin(&self, number: usize, place: String) {
+        let mut begins = self.begins.borrow_mut();
+        if begins.len() <= number {
+            begins.resize(number + 1, String::new());
+        }
+        begins[number] = place;
+    }
+
+    /// A piece lies there.
+    pub(super) fn list(&self, number: usize, address: u64, bytes: u64) {
+        let begins = self.begins.borrow();
+        let place = begins.get(number).filter(|place| !place.is_empty());
+        let place = place.map_or_else(|| "[native code]".to_owned(), Clone::clone);
+        self.listed.borrow_mut().push(NativeCode { address, bytes, place });
+    }
+
+    /// The list that was made.
+    pub(super) fn take(&self) -> Vec<NativeCode> {
+        self.listed.take()
+    }
+}
