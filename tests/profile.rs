@@ -174,6 +174,17 @@ fn threads_are_told_with_their_wake_ups_without_any_rights() {
 }
 
 #[test]
+fn the_server_that_listens_at_a_url_is_looked_at() {
+    let server = Plan::new().argument("--schedulers=1").start();
+    let url = format!("http://{}/", server.address());
+    let told = printed_by(&profile(&["--url", &url, "-d", "100ms", "--sched"]));
+    assert!(told.contains(&format!("velodrome ({})", server.id())), "{told}");
+    let output = profile(&["--url", "http://127.0.0.1:1/", "-d", "100ms", "--sched"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors_of(&output).contains("say --pid"), "{}", errors_of(&output));
+}
+
+#[test]
 fn kept_stacks_are_compared_and_exported() {
     let place = Directory::new();
     place.write("before.txt", "main;a 50\nmain;b_[k] 50\n");

@@ -9,6 +9,8 @@ use ::profile::{
     Folded, Frame, Mode, Names, Sampling, Scheduling, Stack, Traced, Tracing, Unit, Waited,
     Waiting, Waits, call_table, kind_of_flags, lock_of, wait_of, wait_rows, wait_table,
 };
+use bench::host::{is_local, listening_processes};
+use bench::plan::{AddressError, Ownership, Url, resolve};
 
 use super::Profile;
 use crate::Failure;
@@ -22,7 +24,11 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn start(asked: &Profile) -> Result<Self, Failure> {
-        match (asked.pid, asked.command.split_first()) {
+        let pid = match &asked.url {
+            Some(url) => Some(listening(url)?),
+            None => asked.pid,
+        };
+        match (pid, asked.command.split_first()) {
             (Some(process), _) => Ok(Self { process, child: None }),
             (None, Some((program, words))) => {
                 let child = Command::new(program).args(words).spawn();
@@ -31,9 +37,30 @@ impl Program {
                 Ok(Self { process: child.id(), child: Some(child) })
             }
             (None, None) => {
-                let text = "what is to be looked at? --pid PID, --from FILE, --diff BEFORE AFTER, or -- COMMAND";
+                let text = "what is to be looked at? --pid PID, --url URL, --from FILE, --diff BEFORE AFTER, or -- COMMAND";
                 Err(Failure::WrongUse(text.to_owned()))
             }
+        }
+    }
+}
+
+/// The one process that listens where a URL leads to.
+fn listening(url: &Url) -> Result<u32, Failure> {
+    let failed = |error: AddressError| Failure::Failed(error.to_string());
+    let address = resolve(&url.place, Ownership::Declared).map_err(failed)?;
+    let processes: Vec<u32> = match address.tcp().filter(|address| is_local(address.ip())) {
+        Some(address) => listening_processes(address),
+        None => Vec::new(),
+    };
+    match &*processes {
+        [process] => Ok(*process),
+        [] => Err(Failure::Failed(format!(
+            "no process that can be seen from here listens at {address}: say --pid"
+        ))),
+        several => {
+            let list: Vec<String> = several.iter().map(u32::to_string).collect();
+            let list = list.join(", ");
+            Err(Failure::WrongUse(format!("several listen at {address}: say --pid, one of {list}")))
         }
     }
 }

@@ -11,6 +11,7 @@ use ::profile::{
     Folded, Unit, difference_graph, difference_table, flame_graph, hints, table, to_firefox,
     write_pprof,
 };
+use bench::plan::Url;
 use clap::{ArgGroup, Args};
 
 use crate::Failure;
@@ -19,6 +20,7 @@ use looking::{Program, Told};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --pid 812 -d 10s -o flame.html    a flame graph of ten seconds, and a table
+  velodrome profile --url http://127.0.0.1:8080       the server that listens there
   velodrome profile -o flame.html -- ./server --port 80
   velodrome profile --pid 812 --pages /run/velodrome/8080.sock     with the lines of pages
   velodrome profile --pid 812 --off-cpu -o waits.html what its threads wait for
@@ -38,6 +40,9 @@ pub(crate) struct Profile {
     /// The program to look at.
     #[arg(long, conflicts_with_all = ["from", "command", "diff"])]
     pid: Option<u32>,
+    /// The server that listens at this address of this host: http://HOST:PORT or HOST:PORT.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["pid", "from", "command", "diff"])]
+    url: Option<Url>,
     /// Open stacks that were kept by --folded.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "view", "diff"])]
     from: Option<PathBuf>,

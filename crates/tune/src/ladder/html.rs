@@ -9,7 +9,7 @@ use super::{Conclusion, LadderReport};
 /// The size of the drawing, and of one stair in it.
 const WIDTH: f64 = 760.0;
 const NAMES: f64 = 200.0;
-const LABEL: f64 = 340.0;
+const LABEL: f64 = 370.0;
 const STAIR: f64 = 28.0;
 
 /// The size of its letters.
