@@ -38,6 +38,9 @@ Exit status: 0 done, 1 failed, 2 wrong use, 3 no run of the baseline is valid, o
 /// How long a run lasts unless it is said.
 const DURATION: Duration = Duration::from_secs(2);
 
+/// Reasons that are told of a baseline that is not valid: most differ in their numbers alone.
+const REASONS: usize = 5;
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Ladder {
@@ -165,7 +168,10 @@ fn failure(error: ClimbError<Failure>) -> Failure {
         ClimbError::Baseline(why) => Failure::Failed(why),
         ClimbError::Invalid(reasons) => {
             eprintln!("velodrome: no run of the baseline is valid:");
-            reasons.iter().for_each(|reason| eprintln!("velodrome:   {reason}"));
+            reasons.iter().take(REASONS).for_each(|reason| eprintln!("velodrome:   {reason}"));
+            if let Some(more) = reasons.len().checked_sub(REASONS).filter(|more| *more > 0) {
+                eprintln!("velodrome:   and {more} more of that kind");
+            }
             Failure::Invalid
         }
         ClimbError::Stopped => {

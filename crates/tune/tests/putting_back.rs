@@ -261,3 +261,16 @@ fn what_stood_is_written_again_after_a_start_of_the_host() {
     now.sort_unstable();
     assert_eq!(now, back, "what the one program has set is put back to what was before it");
 }
+
+#[test]
+fn one_changes_a_host_at_a_time() {
+    let fake = poor();
+    let place = fake.path().join("state");
+    let alone = Journal::open_alone(&place).unwrap();
+    let other = Journal::open_alone(&place).unwrap_err();
+    assert_eq!(other.kind(), std::io::ErrorKind::WouldBlock);
+    assert!(other.to_string().contains("another velodrome tune"), "{other}");
+    assert!(Journal::open(&place).is_ok(), "to look is always allowed");
+    drop(alone);
+    assert!(Journal::open_alone(&place).is_ok());
+}
