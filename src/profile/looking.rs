@@ -1,6 +1,6 @@
 //! Looking at a program for a while, in one of the ways `profile` has.
 //!
-//! Owns how often what is recorded is fetched, and what a person is told of it.
+//! Owns how often records are fetched from the kernel, and the words of the report.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};

@@ -36,7 +36,7 @@ impl Place {
         self.root.as_deref().unwrap_or(Path::new("/"))
     }
 
-    /// The journal of who looks.
+    /// The journal, to look at.
     fn journal(&self) -> Result<Journal, Failure> {
         let place = self.root().join(self.state.strip_prefix("/").unwrap_or(&self.state));
         Journal::open(&place).map_err(|error| {
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// The journal of who changes the host.
+/// The journal, for a command that changes the host.
 pub(super) fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
     let place = root.join(state.strip_prefix("/").unwrap_or(state));
     Journal::open_alone(&place).map_err(|error| match error.kind() {

@@ -113,7 +113,7 @@ pub(super) fn run(asked: &Ladder) -> Result<(), Failure> {
     let mut climber = Climber {
         asked,
         load,
-        // Before anything is changed: who ends the ladder has the host put back.
+        // Before the host is changed: a user who ends the ladder has it put back.
         interrupts: Interrupts::block(),
         host: HostState::new("/".as_ref(), journal),
         rungs: &rungs,

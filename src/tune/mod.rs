@@ -52,7 +52,7 @@ enum Verb {
     Verify(changing::Place),
     /// Have what was applied with --confirm stay.
     Confirm(changing::Place),
-    /// Puts back what is not confirmed: apply --confirm starts it.
+    /// Puts unconfirmed changes back: apply --confirm starts it.
     #[command(hide = true)]
     WayBack(way_back::WayBack),
     /// Print a unit of systemd that writes what stands now again at each start of the host.

@@ -39,7 +39,7 @@ const SCHEDULER: [&str; 3] = ["schedule", "wait_woken", "contention"];
 /// Waits for one thing at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitRow {
-    /// What is waited for: the kind of lock, or the system call.
+    /// The kind of lock, or the system call, that threads wait for.
     pub kind: String,
     /// The function that waits; for locks of the kernel also the kernel's.
     pub place: String,

@@ -19,7 +19,7 @@ mod field {
     pub(super) const STRING: u64 = 6;
 }
 
-/// The profile; `kind` and `unit` say what is counted, as in `samples` and `count`.
+/// The profile; `kind` and `unit` name the counts, as in `samples` and `count`.
 ///
 /// # Errors
 /// Those of the writer.

@@ -1,6 +1,6 @@
 //! Taking samples of all threads of a process.
 //!
-//! Owns what is done where the kernel does not allow or have something: it is tried in order, and said.
+//! Owns the order in which counters and rights are tried where the kernel lacks or refuses one, and the remark that says so.
 
 use std::collections::BTreeMap;
 use std::io;

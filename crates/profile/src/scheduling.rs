@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 
-/// What is counted of all threads at one moment.
+/// The counters of all threads at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
     threads: BTreeMap<u32, Thread>,

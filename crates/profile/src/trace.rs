@@ -13,7 +13,7 @@ use crate::record::{Record, Sample, Stack};
 use crate::threads::Threads;
 use crate::waits::Waits;
 
-/// What is recorded.
+/// The kind of event that is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traced {
     /// System calls, without their stacks.

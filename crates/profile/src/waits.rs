@@ -71,7 +71,7 @@ impl Waiting {
         self.threads.drain(|record| take(record, begun, waited));
     }
 
-    /// Ends; what is waited for still is waited for until now.
+    /// Ends; a wait that goes on counts until now.
     #[must_use]
     pub fn end(mut self) -> Waited {
         self.drain();

@@ -38,7 +38,7 @@ impl Question {
     }
 }
 
-/// `struct ifreq` with the address of what is asked.
+/// `struct ifreq` with the address of the question.
 #[repr(C)]
 struct Request {
     name: [u8; 16],

@@ -1,6 +1,6 @@
 //! Questions to the kernel by netlink (netlink(7)): lists, each in one go.
 //!
-//! Owns the head of messages and of attributes. Knows nothing of what is in them, and changes nothing: it asks for lists alone.
+//! Owns the head of messages and of attributes. Knows nothing of their content, and changes nothing: it asks for lists alone.
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 
-/// Who is asked.
+/// The part of the kernel that answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Devices, addresses, queues (rtnetlink(7)).
@@ -53,7 +53,7 @@ pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>>
     request.extend_from_slice(&((HEAD + content.len()) as u32).to_ne_bytes());
     request.extend_from_slice(&kind.to_ne_bytes());
     request.extend_from_slice(&LIST.to_ne_bytes());
-    // The number of the request, and the address of who asks: the kernel fills it in.
+    // The number of the request, and the asker's address, which the kernel fills in.
     request.extend_from_slice(&1_u32.to_ne_bytes());
     request.extend_from_slice(&0_u32.to_ne_bytes());
     request.extend_from_slice(content);

@@ -120,7 +120,7 @@ fn tables(files: &Files) -> Option<String> {
     Some(tables.into_iter().filter_map(name).collect::<Vec<_>>().join("\n"))
 }
 
-/// A line of what is at a place (`NFNLA_HOOK_*`): its priority, function and module.
+/// A line for the function at a place (`NFNLA_HOOK_*`): its priority, name and module.
 fn push_hook(lines: &mut String, place: &str, entry: &[u8]) {
     let (mut priority, mut function, mut module) = (0, String::new(), String::new());
     for (kind, content) in attributes(entry) {

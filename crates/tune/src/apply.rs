@@ -92,13 +92,13 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
         let outcome = match files.text(path) {
             None => Done::Refused("it is not there".to_owned()),
             Some(now) => {
-                // Somebody has set it already, as our own file of sysctls does: what was before that is what is put back.
+                // Another program has set it already, as our own file of sysctls does: revert puts back the value before that.
                 let old = if is_same(&now, new) { entry.change.old.clone() } else { now };
                 let change = Change { path: path.clone(), old, new: new.clone() };
                 change_file(root, &files, &entry.check, &boot, &change, journal)?
             }
         };
-        // What was before that start is gone with it; what was refused can be tried once more.
+        // A change of before that start is gone with it; a refused one can be tried once more.
         if !matches!(outcome, Done::Refused(_)) {
             journal.note_over(entry.number, "the host was started anew")?;
         }

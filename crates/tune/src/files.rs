@@ -22,7 +22,7 @@ pub(crate) enum Look {
     Denied,
 }
 
-/// What was found at a path.
+/// A file, link or directory that a check has looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Text(String),
@@ -55,7 +55,7 @@ impl Files {
         self.answers = answers;
     }
 
-    /// What was found so far, by path. What is not there is not in it.
+    /// All that checks have looked at so far, by path; without paths that are not there.
     pub(crate) fn seen(&self) -> BTreeMap<String, Seen> {
         self.seen.borrow().clone()
     }

@@ -32,7 +32,7 @@ impl Host {
     #[must_use]
     pub fn of(root: &Path, process: Option<u32>) -> Self {
         let mut files = Files::below(root);
-        // Another machine's kernel cannot be asked; what it answered is in its files.
+        // Another machine's kernel cannot be asked; its answers are in its files.
         if root == Path::new("/") {
             let answers = answers(&files);
             files.add_answers(answers);

@@ -37,7 +37,7 @@ pub struct Journal {
     pub entries: Vec<Entry>,
     /// The last change that is to stay whatever comes.
     confirmed: u64,
-    /// Held by who changes the host: one at a time.
+    /// The lock of the one command that may change the host.
     _alone: Option<File>,
 }
 

@@ -274,3 +274,15 @@ fn one_changes_a_host_at_a_time() {
     drop(alone);
     assert!(Journal::open_alone(&place).is_ok());
 }
+
+#[test]
+fn a_ladder_ends_where_another_program_changes_its_files() {
+    let fake = poor();
+    let rungs: Vec<Rung> = steps(&fake).into_iter().map(Rung::of_host).collect();
+    let What::Host(step) = &rungs[0].what else { panic!("a step of the host") };
+    let mut host = HostState::new(fake.path(), Some(journal(&fake)));
+    host.set([&rungs[0]]).unwrap().unwrap();
+    put(&fake, &step.changes[0].path, "77");
+    let why = host.set([]).unwrap_err().to_string();
+    assert!(why.contains("another program has changed it to 77"), "{why}");
+}

@@ -35,7 +35,7 @@ pub enum Outcome {
     Stopped,
 }
 
-/// What is concluded of a step.
+/// The conclusion for a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
@@ -58,7 +58,7 @@ pub struct StepReport {
     pub name: String,
     /// The change, in words.
     pub change: String,
-    /// What is concluded.
+    /// The conclusion.
     pub conclusion: Conclusion,
     /// Why it cannot be made; empty where it can.
     pub refused: String,
@@ -84,7 +84,7 @@ pub struct WithoutReport {
 pub struct LadderReport {
     /// The number of this form: 1.
     pub schema: u32,
-    /// Who wrote it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// The beginning, in seconds since 1970-01-01 00:00 UTC.
     pub begun_unix_s: u64,

@@ -1,6 +1,6 @@
 //! The server of one run: started, waited for until it takes connections, ended.
 //!
-//! Owns its process and the end of what it printed. A server that answers before ours was started would be measured in its place: that is an error.
+//! Owns its process and the last lines it printed. A server that answers before ours was started would be measured in its place: that is an error.
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 
@@ -27,7 +27,7 @@ pub enum ServerError {
     Taken(Address),
     /// The kernel did not start it.
     Start(String, io::Error),
-    /// It ended before it took a connection, and what it said.
+    /// It ended before it took a connection; with its status and last lines.
     Ended(ExitStatus, String),
     /// It did not take a connection in time.
     Silent(Address),
@@ -64,7 +64,7 @@ impl std::error::Error for ServerError {}
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    /// The last of what it prints, once that has an end.
+    /// Its last lines, once its standard error has ended.
     told: Option<Receiver<String>>,
 }
 
@@ -159,7 +159,7 @@ fn told_by(pipe: ChildStderr) -> Receiver<String> {
     told
 }
 
-/// The last of what it prints, read to the end so that no full pipe stops it.
+/// Its last lines; its standard error is read to the end, so that no full pipe stops it.
 fn end_of(mut pipe: ChildStderr) -> String {
     let (mut last, mut part) = (Vec::new(), vec![0; SERVER_TOLD]);
     while let Ok(length @ 1..) = pipe.read(&mut part) {

@@ -71,9 +71,13 @@ impl HostState {
     fn put_back(&mut self, check: &str) -> io::Result<()> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         for (entry, done) in revert(&self.root, Which::Check(check), journal)? {
-            if let Done::Refused(why) = done {
-                return Err(io::Error::other(format!("{}: {why}", entry.change.path)));
-            }
+            let why = match done {
+                Done::Refused(why) => why,
+                // With another program at the same file nothing that is measured belongs to a step.
+                Done::Theirs(value) => format!("another program has changed it to {value}"),
+                _ => continue,
+            };
+            return Err(io::Error::other(format!("{}: {why}", entry.change.path)));
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ fn write_remarks(out: &mut impl Write, step: &StepReport) -> fmt::Result {
     Ok(())
 }
 
-/// What was asked, and how often.
+/// The load, and the number of runs.
 pub(super) fn subject(report: &LadderReport) -> String {
     let plan = &report.plan;
     let targets: Vec<String> =

@@ -8,7 +8,7 @@ impl Lua {
     /// All native code there is.
     pub(in crate::engine) fn native_code(&self) -> Vec<NativeCode> {
         let Some(lister) = &self.lister else { return Vec::new() };
-        // What is listed for nobody is dropped with the list.
+        // An error leaves the list empty: the profiler shows addresses then.
         let _listed = self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(lister.0);

@@ -1,4 +1,4 @@
-//! Native code: what is remembered of a piece while it is compiled, and how pieces are listed.
+//! Native code: the line at which a piece begins is noted while it is compiled, and pieces are listed.
 //!
 //! Never needs a page's memory for that: the compiler may begin when there is none.
 

@@ -1,4 +1,4 @@
-//! What is known of native code: the pieces there are.
+//! The pieces of native code of one engine.
 //!
 //! Owns the list. How it is filled is in `native`.
 
@@ -16,7 +16,7 @@ pub struct NativeCode {
     pub place: String,
 }
 
-/// What is known of native code.
+/// The pieces of native code of one engine.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     /// The function of the compiler's library that tells of an instruction (`jit.util.funcinfo`), kept; none until it is there.
