@@ -112,6 +112,9 @@ pub(crate) struct Serve {
     /// How long a scheduler polls before it sleeps: 50us, or 0 for never.
     #[arg(long, value_name = "TIME")]
     pub(crate) spin: Option<String>,
+    /// How long a scheduler that waits polls the network device before it sleeps: 50us (Linux 6.9).
+    #[arg(long, value_name = "TIME")]
+    pub(crate) busy_poll: Option<String>,
     /// Whether each scheduler has a table of open files of its own.
     #[arg(long, value_name = "WHOSE")]
     pub(crate) descriptor_tables: Option<Tables>,

@@ -39,6 +39,7 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
         schedulers: flags.schedulers,
         pin,
         spin: time("--spin", flags.spin.as_ref())?,
+        busy_poll: time("--busy-poll", flags.busy_poll.as_ref())?,
         descriptor_tables: flags.descriptor_tables.map(|whose| match whose {
             flags::Tables::Private => DescriptorTables::Private,
             flags::Tables::Shared => DescriptorTables::Shared,

@@ -1,4 +1,4 @@
-//! Goal: a server has its address to itself, however another one of ours comes to want it, and gets it back at once.
+//! Goal: a server has its address to itself, however another one of ours comes to want it, and gets it back at once; its pollsets poll devices as long as they are told.
 //! Method: the built binary, twice.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -150,4 +150,28 @@ fn a_killed_server_restarts_at_once_though_connections_are_left() {
         server = server.kill_and_restart();
         assert_eq!(answer_at("127.0.0.1", port), "a");
     }
+}
+
+/// The epoll of each scheduler is asked for its polling, as `velodrome tune audit` does.
+#[test]
+fn a_scheduler_polls_devices_as_long_as_it_is_told() {
+    let probe = Plan::new().argument("--busy-poll=70us");
+    let known = sys::pollset::epoll::Epoll::new(None).unwrap().poll_devices(70).is_ok();
+    if !known {
+        let told = errors_of(&probe.fail());
+        assert!(told.contains("busy_poll needs Linux 6.9 or later"), "{told}");
+        return;
+    }
+    let server = probe.start();
+    let threads = std::fs::read_dir(format!("/proc/{}/task", server.id())).unwrap();
+    let polls = threads.map(|entry| entry.unwrap().path()).any(|thread| {
+        let number: u32 = thread.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        let table = sys::foreign::ForeignTable::of(server.id(), number).unwrap();
+        let descriptors = std::fs::read_dir(thread.join("fd")).unwrap();
+        descriptors.flatten().any(|entry| {
+            let number = entry.file_name().to_str().unwrap().parse().unwrap();
+            table.polling_us(number).is_ok_and(|us| us == 70)
+        })
+    });
+    assert!(polls, "no epoll of the server polls for 70 us");
 }

@@ -5,7 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::tune::apply::{Done, PERSISTED, Which, again, apply, drifted, is_persisted, persist, revert};
+use ::tune::apply::{
+    Done, PERSISTED, Which, again, apply, drifted, is_persisted, may_cut, persist, revert,
+};
+use ::tune::limits::UNCONFIRMED;
 use ::tune::{Files, Journal, Plan, Risk, Step, audit, plan};
 use clap::Args;
 use serde_json::json;
@@ -88,7 +91,7 @@ pub(super) struct Apply {
     /// Have sysctls set at the next start of the host, too, by a file of our own.
     #[arg(long)]
     persist: bool,
-    /// Put all of it back by itself after this time, unless `velodrome tune confirm` is typed before: for what may cut the way to this host.
+    /// Put all of it back by itself after this time, unless `velodrome tune confirm` is typed before [default: 60s where a step may interrupt traffic, else never].
     #[arg(long, value_name = "TIME", value_parser = config::parse_duration, conflicts_with = "again")]
     confirm: Option<Duration>,
     /// Write again what stood before the last start of the host, and nothing else: what the unit of `tune unit` does.
@@ -127,7 +130,7 @@ pub(super) fn run_plan(wanted: &Wanted) -> Result<(), Failure> {
         print_line("There is nothing to write.")?;
     }
     for (number, step) in plan.steps.iter().enumerate() {
-        let Step { check, changes, owners } = step;
+        let Step { check, changes, owners, hindrance } = step;
         print_line(&format!(
             "{}. {}  risk {}: {}; lost: {}",
             number + 1,
@@ -145,7 +148,10 @@ pub(super) fn run_plan(wanted: &Wanted) -> Result<(), Failure> {
             ))?;
         }
         for owner in owners {
-            print_line(&format!("   {owner} sets the same at the start of the host"))?;
+            print_line(&format!("   {} sets the same {}", owner.name, owner.when))?;
+        }
+        if let Some(why) = hindrance {
+            print_line(&format!("   it cannot be written here: {why}"))?;
         }
     }
     for (check, why) in &plan.left_out {
@@ -164,9 +170,12 @@ fn to_json(plan: &Plan) -> serde_json::Value {
             .changes
             .iter()
             .map(|change| json!({ "path": change.path, "old": change.old, "new": change.new }));
+        let owners =
+            step.owners.iter().map(|owner| json!({ "name": owner.name, "when": owner.when }));
         json!({
             "id": step.check.id, "risk": step.check.risk.class(), "lost": step.check.lost,
-            "changes": changes.collect::<Vec<_>>(), "owners": step.owners,
+            "changes": changes.collect::<Vec<_>>(), "owners": owners.collect::<Vec<_>>(),
+            "hindrance": step.hindrance,
         })
     });
     let left_out = plan.left_out.iter().map(|(check, why)| json!({ "id": check.id, "why": why }));
@@ -193,7 +202,11 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
         asked.steps.is_empty() || asked.steps.iter().any(|name| name == step.check.id)
     };
     let before = journal.last();
-    if let Some(time) = asked.confirm.filter(|_| plan.steps.iter().any(|step| is_meant(&step))) {
+    let mut meant = plan.steps.iter().filter(is_meant).peekable();
+    let has_steps = meant.peek().is_some();
+    let unconfirmed = meant.any(|step| may_cut(step.check)).then_some(UNCONFIRMED);
+    let confirm = asked.confirm.or(unconfirmed).filter(|_| has_steps);
+    if let Some(time) = confirm {
         // Before anything is written: what cuts the way to the host cuts it at once.
         way_back::start(root, &asked.state, time, before)?;
     }
@@ -215,7 +228,7 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
         }
     }
     let is_on_its_way = journal.last() > before;
-    if let (Some(time), true, false) = (asked.confirm, is_on_its_way, asked.wanted.json) {
+    if let (Some(time), true, false) = (confirm, is_on_its_way, asked.wanted.json) {
         print_line(&format!(
             "All of it is put back in {} s, unless you type: velodrome tune confirm",
             time.as_secs()
@@ -372,6 +385,7 @@ fn tell(
         Done::AsBefore => ("as before", ""),
         Done::Theirs(value) => ("somebody else has changed it to", &**value),
         Done::Gone => ("gone with the last start of the host", ""),
+        Done::OtherDevice => ("gone: another device is there now", ""),
     };
     if as_json {
         told.push(json!({ "id": check, "path": path, "state": state, "value": value }));

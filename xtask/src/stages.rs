@@ -100,8 +100,8 @@ fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), F
             cargo("clippy", &[&ours[..], &deny].concat())?;
             process::run(fuzz::cargo("clippy")?.args(deny), "cargo clippy on fuzz")
         }
-        // In the profile of the tests, which then need not build the same once more.
-        Stage::Build => cargo("build", &["build", "--workspace", "--profile", "test"]),
+        // As the tests are built, whose dependencies have other features: else they would build nearly all of it once more.
+        Stage::Build => cargo("build", &["test", "--workspace", "--no-run"]),
         Stage::Tests => {
             let mut ours = workspace::cargo();
             tally::run_tests(ours.args(["test", "--workspace"]), tally)?;

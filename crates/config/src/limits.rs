@@ -56,6 +56,8 @@ pub const CONNECTIONS: u64 = 1_000_000;
 
 /// 50 us of polling before a scheduler sleeps; a longer wait sleeps in the kernel.
 pub const SPIN: Duration = Duration::from_micros(50);
+/// No polling of network devices by a scheduler that waits: an interrupt wakes it.
+pub const BUSY_POLL: Duration = Duration::ZERO;
 /// 30 s for running requests to end after a drain began; then their connections are closed.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -121,6 +123,8 @@ pub const PROBLEMS_MAX: usize = 50;
 pub const SCHEDULERS_MAX: u64 = 1024;
 /// 1 ms of spinning; a configuration that asks for more is refused: sleeping costs less by then.
 pub const SPIN_MAX: Duration = Duration::from_millis(1);
+/// 1 ms of polling devices; a configuration that asks for more is refused.
+pub const BUSY_POLL_MAX: Duration = Duration::from_millis(1);
 /// 365 days; a configuration with a longer deadline is refused (`"forever"` is a word of its own).
 pub const DEADLINE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 /// 65,535 connections of backlog; a configuration that asks for more is refused.

@@ -27,6 +27,8 @@ pub struct Config {
     pub user: Option<String>,
     /// How long a scheduler polls before it sleeps; zero for never.
     pub spin: Duration,
+    /// How long a scheduler that waits polls the network device; zero for never.
+    pub busy_poll: Duration,
     /// Whether each scheduler has a descriptor table of its own.
     pub descriptor_tables: DescriptorTables,
     /// How long running requests may take once a drain began.
@@ -76,6 +78,7 @@ impl Config {
             pin: true,
             user: None,
             spin: limits::SPIN,
+            busy_poll: limits::BUSY_POLL,
             descriptor_tables: DescriptorTables::Private,
             drain_deadline: limits::DRAIN_DEADLINE,
             steering: Steering::Hash,

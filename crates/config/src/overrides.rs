@@ -22,6 +22,8 @@ pub struct Overrides {
     pub pin: Option<bool>,
     /// How long a scheduler polls before it sleeps.
     pub spin: Option<Duration>,
+    /// How long a scheduler that waits polls the network device.
+    pub busy_poll: Option<Duration>,
     /// Whose descriptor table a scheduler uses.
     pub descriptor_tables: Option<DescriptorTables>,
     /// How the kernel spreads new connections.

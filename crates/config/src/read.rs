@@ -23,7 +23,7 @@ use super::{
     Address, Admin, Config, ConfigErrors, Listener, Overrides, PageSessions, Problems, field, host,
     keys, listener,
 };
-use crate::limits::{self, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
+use crate::limits::{self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
 /// Reads the text of a file; an empty text is the defaults.
 pub(super) fn config(
@@ -130,6 +130,13 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
             problems.add(None, format!("--spin must be at most {}us", SPIN_MAX.as_micros()));
         }
         config.spin = spin;
+    }
+    if let Some(time) = overrides.busy_poll {
+        if time > BUSY_POLL_MAX {
+            problems
+                .add(None, format!("--busy-poll must be at most {}us", BUSY_POLL_MAX.as_micros()));
+        }
+        config.busy_poll = time;
     }
     config.pin = overrides.pin.unwrap_or(config.pin);
     config.descriptor_tables = overrides.descriptor_tables.unwrap_or(config.descriptor_tables);

@@ -10,7 +10,7 @@ use super::item::Item;
 use super::key::{Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text};
 use super::value::{boolean, path, whole, word};
 use super::{Config, DescriptorTables, Steering};
-use crate::limits::{SCHEDULERS_MAX, SPIN_MAX};
+use crate::limits::{BUSY_POLL_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
 const DESCRIPTOR_TABLES: [(&str, DescriptorTables); 2] =
     [("private", DescriptorTables::Private), ("shared", DescriptorTables::Shared)];
@@ -61,6 +61,15 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "How long a scheduler looks for work before it sleeps. Longer answers a few \
              connections sooner and uses more of the core; `\"0us\"` never spins. An idle server \
              sleeps in any case.",
+        },
+        Key {
+            name: "busy_poll",
+            value: Value::Duration(|config| &mut config.busy_poll, Duration::ZERO..=BUSY_POLL_MAX),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How long a scheduler that waits has the kernel poll the network device before it \
+             sleeps (Linux 6.9). It spares interrupts where each scheduler has a queue of the device \
+             of its own, and uses more of the core; loopback has no device to poll.",
         },
         Key {
             name: "descriptor_tables",

@@ -90,6 +90,8 @@ pub enum LaunchError {
     Thread(io::Error),
     /// A pollset could not be opened.
     Pollset(io::Error),
+    /// The kernel polls no network device for one pollset.
+    BusyPoll(io::Error),
     /// A scheduler's service could not be made.
     Service(io::Error),
     /// A listener could not be opened.
@@ -107,6 +109,9 @@ impl fmt::Display for LaunchError {
             Self::Thread(error) => write!(formatter, "a scheduler cannot be started: {error}"),
             Self::Pollset(error) => {
                 write!(formatter, "a scheduler cannot open its pollset: {error}")
+            }
+            Self::BusyPoll(error) => {
+                write!(formatter, "busy_poll needs Linux 6.9 or later: {error}")
             }
             Self::Service(error) => write!(formatter, "a scheduler cannot be set up: {error}"),
             Self::Listen { address, error } => {
@@ -315,6 +320,9 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
         let _as_late_as_usual = sys::thread::set_timer_slack_ns(NonZeroU64::MIN);
     }
     let pollset = Epoll::new(seat.wake).map_err(LaunchError::Pollset)?;
+    if plan.settings.busy_poll_us > 0 {
+        pollset.poll_devices(plan.settings.busy_poll_us).map_err(LaunchError::BusyPoll)?;
+    }
     let service = make(seat.mailbox.endpoint()).map_err(LaunchError::Service)?;
     let mut scheduler = Scheduler::new(pollset, service, seat.mailbox, plan.settings);
     let mut addresses = Vec::new();

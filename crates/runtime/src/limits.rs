@@ -134,6 +134,9 @@ pub const WHEEL_TICKS: usize = 4096;
 /// busy meanwhile.
 pub const SPIN_NS: u64 = 50_000;
 
+/// Microseconds for which the kernel polls the network device before a scheduler sleeps: none unless it is asked for, as it takes a queue for each scheduler.
+pub const BUSY_POLL_US: u32 = 0;
+
 /// Nanoseconds for which spinning stays off after another thread wanted the core.
 ///
 /// Consequence: on a shared core the scheduler blocks at once, as any other server does.

@@ -92,6 +92,25 @@ pub fn outstanding(socket: BorrowedFd<'_>) -> u64 {
     if answer == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
+/// The longest queue of a listener (`TCP_INFO`, tcp(7): where a connection has what was acknowledged selectively).
+pub(crate) fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
+    /// Words of `struct tcp_info` up to that one.
+    const WORDS: usize = 8;
+    let mut words = [0_u32; WORDS];
+    let mut length = libc::socklen_t::try_from(size_of_val(&words)).expect("some words");
+    // SAFETY: the kernel writes no more than `length` bytes of the structure into the words, which live for the call.
+    let answer = unsafe {
+        libc::getsockopt(
+            listener.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            words.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if answer == 0 { Ok(words[WORDS - 1]) } else { Err(io::Error::last_os_error()) }
+}
+
 fn set_option<T>(socket: BorrowedFd<'_>, level: i32, name: i32, value: &T) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).expect("an option is a few bytes");
     // SAFETY: the pointer and length describe `value`, which lives for the call; the kernel only reads it.

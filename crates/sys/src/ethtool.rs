@@ -1,13 +1,13 @@
-//! Settings of a network device (`SIOCETHTOOL`): they are read, never changed.
+//! Settings of a network device (`SIOCETHTOOL`).
 //!
-//! Owns the call. What the numbers of an answer mean is the caller's (include/uapi/linux/ethtool.h).
+//! Owns the call. What the numbers of an answer mean is the caller's (include/uapi/linux/ethtool.h). What is not named in a change stays as the device has it.
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-/// A question that reads.
+/// A group of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// How interrupts are put together: `struct ethtool_coalesce`.
@@ -18,6 +18,8 @@ pub enum Question {
     Channels,
     /// Whether received segments are put together by the kernel: `struct ethtool_value`.
     ReceiveOffload,
+    /// Whether what is sent is cut into segments as late as possible: `struct ethtool_value`.
+    SendOffload,
     /// Bits, of which the fifteenth is putting segments together in the device: `struct ethtool_value`.
     Flags,
 }
@@ -26,13 +28,14 @@ pub enum Question {
 const WORDS: usize = 32;
 
 impl Question {
-    /// Its number (`ETHTOOL_G…`).
+    /// The number that reads it (`ETHTOOL_G…`). The next one writes it (`ETHTOOL_S…`).
     fn number(self) -> u32 {
         match self {
             Self::Coalescing => 0x0e,
             Self::Rings => 0x10,
             Self::Channels => 0x3c,
             Self::ReceiveOffload => 0x2b,
+            Self::SendOffload => 0x23,
             Self::Flags => 0x25,
         }
     }
@@ -52,6 +55,74 @@ struct Request {
 /// # Errors
 /// Those of the kernel: a device may not know the answer (`EOPNOTSUPP`), or not be there (`ENODEV`).
 pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
+    let mut words = [0_u32; WORDS];
+    words[0] = question.number();
+    call(device, &mut words)?;
+    Ok(words[1..].to_vec())
+}
+
+/// Writes settings: the words as [`ask`] has given them, with some changed.
+///
+/// # Errors
+/// Those of the kernel: a device may not take a value (`EINVAL`) or not know the setting (`EOPNOTSUPP`); it takes `CAP_NET_ADMIN` (`EPERM`).
+pub fn tell(device: &str, question: Question, settings: &[u32]) -> io::Result<()> {
+    let mut words = [0_u32; WORDS];
+    words[0] = question.number() + 1;
+    words.get_mut(1..=settings.len()).ok_or(io::ErrorKind::InvalidInput)?.copy_from_slice(settings);
+    call(device, &mut words)
+}
+
+/// Statistics that a driver may have (16,384). A device with more tells none.
+const STATISTICS: usize = 16 << 10;
+
+/// Bytes of a name (`ETH_GSTRING_LEN`).
+const NAME: usize = 32;
+
+/// `ETHTOOL_GDRVINFO`, `ETHTOOL_GSTRINGS`, `ETHTOOL_GSTATS`.
+const DRIVER: u32 = 0x03;
+const NAMES: u32 = 0x1b;
+const COUNTS: u32 = 0x1d;
+
+/// Where `struct ethtool_drvinfo` has the number of statistics, in words.
+const COUNT_OF_STATISTICS: usize = 45;
+
+/// What the driver of a device counts, by its own names.
+///
+/// # Errors
+/// Those of the kernel: a device may count nothing (`EOPNOTSUPP`), or not be there (`ENODEV`).
+pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
+    // The kernel writes as many as there are when it is asked, which may have become more since they were counted: there is room for four times as many as are taken.
+    let mut words = vec![0_u32; 3 + STATISTICS * 4 * NAME / 4];
+    words[0] = DRIVER;
+    call(device, &mut words)?;
+    let count = words[COUNT_OF_STATISTICS] as usize;
+    if count == 0 || count > STATISTICS {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    // The set of statistics (`ETH_SS_STATS`), and their number.
+    words[..3].copy_from_slice(&[NAMES, 1, count as u32]);
+    call(device, &mut words)?;
+    let given = (words[2] as usize).min(count);
+    let bytes: Vec<u8> =
+        words[3..].iter().flat_map(|word| word.to_ne_bytes()).take(given * NAME).collect();
+    let name = |bytes: &[u8]| {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(NAME);
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    let names: Vec<String> = bytes.chunks_exact(NAME).map(name).collect();
+    words[..2].copy_from_slice(&[COUNTS, count as u32]);
+    call(device, &mut words)?;
+    let counts = words[2..].chunks_exact(2).map(|pair| {
+        let [low, high] = [pair[0].to_ne_bytes(), pair[1].to_ne_bytes()];
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&low);
+        bytes[4..].copy_from_slice(&high);
+        u64::from_ne_bytes(bytes)
+    });
+    Ok(names.into_iter().zip(counts).collect())
+}
+
+fn call(device: &str, words: &mut [u32]) -> io::Result<()> {
     let mut name = [0; 16];
     let bytes = device.as_bytes();
     // The last byte ends the name.
@@ -59,19 +130,14 @@ pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
         .filter(|_| bytes.len() < 16)
         .ok_or(io::ErrorKind::InvalidInput)?
         .copy_from_slice(bytes);
-    let mut words = [0_u32; WORDS];
-    words[0] = question.number();
     let mut request = Request { name, data: words.as_mut_ptr(), _rest: [0; 2] };
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    // SAFETY: the kernel reads the request, whose layout is that of `struct ifreq`, and writes into the words no more than the longest answer of these questions has,
-    // which is 23 words.
+    // SAFETY: the kernel reads the request, whose layout is that of `struct ifreq`, and reads and writes no more of the words than the longest of these settings has,
+    // which is 23 words; of statistics no more than the caller has made room for.
     let result = unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request)
     };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(words[1..].to_vec())
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -89,5 +155,11 @@ mod tests {
         assert!(own.is_ok_and(|words| words[0] <= 1));
         let rings = ask("lo", Question::Rings);
         assert_eq!(rings.err().and_then(|error| error.raw_os_error()), Some(libc::EOPNOTSUPP));
+        assert!(statistics("lo").is_err(), "it has no driver that counts");
+        let told = tell("lo", Question::Rings, &[0; 8]);
+        let why = told.err().and_then(|error| error.raw_os_error());
+        assert!(matches!(why, Some(libc::EOPNOTSUPP | libc::EPERM)), "{why:?}");
+        let long = tell("lo", Question::Rings, &[0; WORDS]);
+        assert_eq!(long.err().map(|error| error.kind()), Some(io::ErrorKind::InvalidInput));
     }
 }

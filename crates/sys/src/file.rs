@@ -316,3 +316,11 @@ impl FileHandle {
 pub fn look_at_root(path: &Path) -> io::Result<Metadata> {
     Ok(Metadata::new(&rustix::fs::stat(path)?))
 }
+
+/// Whether this program may write a file, by its path: nothing is written.
+///
+/// # Errors
+/// Why not: no permission, a file system that is mounted read-only, no such file.
+pub fn may_write(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
+}

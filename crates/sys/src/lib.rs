@@ -13,6 +13,7 @@ pub mod credentials;
 pub mod descriptor;
 pub mod ethtool;
 pub mod file;
+pub mod foreign;
 pub mod limits;
 pub mod netlink;
 pub mod pollset;

@@ -1,4 +1,4 @@
-//! What the kernel says only when it is asked: filters on the way of packets, queues in front of devices, settings of devices.
+//! What the kernel says only when it is asked: filters on the way of packets, queues in front of devices.
 //!
 //! Owns the questions, and the form of the answers as text: they are read as files below `/velodrome`, so that a recorded host has them, too. Nothing is
 //! changed, and no module is loaded: what a question would load is not asked.
@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 
-use sys::ethtool::{Question, ask};
 use sys::netlink::{Asked, attributes, list, text};
 
 use crate::files::Files;
-use crate::limits::DEVICES;
 
 /// Filters on the way of packets: `ipv4 input -200 nf_conntrack_in nf_conntrack`. Absent where it cannot be asked.
 pub(crate) const HOOKS: &str = "/velodrome/hooks";
@@ -27,11 +25,6 @@ pub(crate) const QUEUES: &str = "/velodrome/qdisc";
 
 /// Devices with an XDP program, a line each.
 pub(crate) const PROGRAMS: &str = "/velodrome/xdp";
-
-/// Settings of a device: `channels 1 of 4`, `rings 256 of 1024`, `rx-usecs 0 fixed`, `gro on`, `lro off`.
-pub(crate) fn device_file(device: &str) -> String {
-    format!("/velodrome/ethtool/{device}")
-}
 
 /// All answers of this host, by the files they are read as.
 pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
@@ -49,12 +42,6 @@ pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
         all.insert(PROGRAMS.to_owned(), with.join("\n"));
         if let Ok(queues) = queues(&devices) {
             all.insert(QUEUES.to_owned(), queues);
-        }
-        for (_, name, _) in devices.iter().take(DEVICES) {
-            let settings = settings(name);
-            if !settings.is_empty() {
-                all.insert(device_file(name), settings);
-            }
         }
     }
     all
@@ -169,30 +156,4 @@ fn queues(devices: &[(u32, String, bool)]) -> io::Result<String> {
     lines.sort_unstable();
     lines.dedup();
     Ok(lines.join("\n"))
-}
-
-/// Lines of what a device answers.
-fn settings(device: &str) -> String {
-    let mut lines = String::new();
-    let mut push = |line: String| lines.push_str(&(line + "\n"));
-    if let Ok(words) = ask(device, Question::Channels) {
-        // Receiving queues of their own, or those that send as well.
-        let [most, now] = [words[0] + words[3], words[4] + words[7]];
-        push(format!("channels {now} of {most}"));
-    }
-    if let Ok(words) = ask(device, Question::Rings) {
-        push(format!("rings {} of {}", words[4], words[0]));
-    }
-    if let Ok(words) = ask(device, Question::Coalescing) {
-        let adaptive = if words[9] == 0 { "fixed" } else { "adaptive" };
-        push(format!("rx-usecs {} {adaptive}", words[0]));
-    }
-    let on = |is_on: bool| if is_on { "on" } else { "off" };
-    if let Ok(words) = ask(device, Question::ReceiveOffload) {
-        push(format!("gro {}", on(words[0] != 0)));
-    }
-    if let Ok(words) = ask(device, Question::Flags) {
-        push(format!("lro {}", on(words[0] & (1 << 15) != 0)));
-    }
-    lines
 }

@@ -1,4 +1,4 @@
-//! Changes a host, and puts it back: the one file here that writes into `/proc/sys` and `/sys`.
+//! Changes a host, and puts it back: the one file here that writes into `/proc` and `/sys`, and has devices told.
 //!
 //! Owns the order: the journal first, then the file, then what it reads behind. What somebody else has changed since is theirs, and stays.
 
@@ -7,9 +7,13 @@ use std::io;
 use std::path::Path;
 
 use crate::changes::{Change, is_same, written};
+use crate::check::{Check, Risk};
+use crate::checks::find;
 use crate::files::Files;
+use crate::identity::{identity, is_same_hardware};
 use crate::journal::{Entry, Journal};
 use crate::plan::Step;
+use crate::settings;
 
 /// What became of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub enum Done {
     Theirs(String),
     /// The host was started anew since, so it is gone.
     Gone,
+    /// Another device is there now, so it is gone with the one that was changed.
+    OtherDevice,
 }
 
 /// The number of this start of the host.
@@ -63,7 +69,7 @@ fn change_file(
     change: &Change,
     journal: &mut Journal,
 ) -> io::Result<Done> {
-    let number = journal.begin(check, boot, change)?;
+    let number = journal.begin(check, boot, &identity(files, &change.path), change)?;
     match write(root, &change.path, &change.new) {
         Ok(()) => {
             let read = files.text(&change.path).unwrap_or_default();
@@ -89,8 +95,14 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
     let mut done = Vec::new();
     for entry in earlier {
         let Change { path, new, .. } = &entry.change;
+        let is_unconfirmed =
+            find(&entry.check).is_some_and(may_cut) && !journal.is_confirmed(entry.number);
         let outcome = match files.text(path) {
             None => Done::Refused("it is not there".to_owned()),
+            Some(_) if is_unconfirmed => Done::Refused("it was never confirmed".to_owned()),
+            Some(_) if !is_same_hardware(&entry.device, &identity(&files, path)) => {
+                Done::OtherDevice
+            }
             Some(now) => {
                 // Another program has set it already, as our own file of sysctls does: revert puts back the value before that.
                 let old = if is_same(&now, new) { entry.change.old.clone() } else { now };
@@ -98,8 +110,8 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
                 change_file(root, &files, &entry.check, &boot, &change, journal)?
             }
         };
-        // A change of before that start is gone with it; a refused one can be tried once more.
-        if !matches!(outcome, Done::Refused(_)) {
+        // A change of before that start is gone with it; a refused one can be tried once more, and the device may come back.
+        if !matches!(outcome, Done::Refused(_) | Done::OtherDevice) {
             journal.note_over(entry.number, "the host was started anew")?;
         }
         done.push((entry, outcome));
@@ -143,6 +155,7 @@ pub fn revert(
             Done::Refused(_) => None,
             Done::Theirs(_) => Some("somebody else has changed it"),
             Done::Gone => Some("the host was started anew"),
+            Done::OtherDevice => Some("the device is another one"),
             _ => Some("put back"),
         };
         if let Some(why) = why {
@@ -161,6 +174,9 @@ fn put_back(root: &Path, files: &Files, boot: &str, entry: &Entry) -> Done {
     let Some(now) = files.text(&change.path) else {
         return Done::Theirs("it is not there any more".to_owned());
     };
+    if entry.device != identity(files, &change.path) {
+        return Done::OtherDevice;
+    }
     if is_same(&now, &change.old) {
         return Done::AsBefore;
     }
@@ -182,6 +198,9 @@ fn put_back(root: &Path, files: &Files, boot: &str, entry: &Entry) -> Done {
 pub fn drifted(files: &Files, entry: &Entry) -> Option<Done> {
     if entry.boot != boot(files) {
         return Some(Done::Gone);
+    }
+    if entry.device != identity(files, &entry.change.path) {
+        return Some(Done::OtherDevice);
     }
     let now = files.text(&entry.change.path).unwrap_or_default();
     let ours = entry.read_back.as_deref().unwrap_or(&entry.change.new);
@@ -229,11 +248,26 @@ pub fn is_persisted(root: &Path) -> bool {
     root.join(PERSISTED.trim_start_matches('/')).exists()
 }
 
+/// Whether the mend of a check may cut the way to the host, so that it is put back unless it is confirmed.
+#[must_use]
+pub fn may_cut(check: &Check) -> bool {
+    check.risk == Risk::Interruption
+}
+
 /// The kernel takes a value in one write, without the rest of a longer one.
 fn write(root: &Path, path: &str, value: &str) -> io::Result<()> {
-    let path = root.join(path.trim_start_matches('/'));
-    if !path.exists() {
+    if root == Path::new("/") && settings::is_setting(path) {
+        return settings::write(path, value);
+    }
+    let file = root.join(path.trim_start_matches('/'));
+    if !file.exists() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "it is not there"));
     }
-    fs::write(path, format!("{value}\n"))
+    fs::write(file, format!("{value}\n")).map_err(|error| match error.raw_os_error() {
+        // The kernel's answer for an interrupt that it places itself (`EIO`).
+        Some(5) if path.starts_with("/proc/irq/") => {
+            io::Error::other("the driver has the kernel place this interrupt; nobody else can")
+        }
+        _ => error,
+    })
 }

@@ -1,5 +1,6 @@
 //! An audit: all checks on one host, in the order of what their mends are worth.
 
+use crate::changes::changes_of;
 use crate::check::{Check, Load};
 use crate::checks::ALL;
 use crate::finding::{Evidence, Finding};
@@ -12,6 +13,8 @@ pub struct Audited {
     pub check: &'static Check,
     /// What it found.
     pub finding: Finding,
+    /// Where it costs: why its mend cannot be written here.
+    pub hindrance: Option<String>,
 }
 
 impl Audited {
@@ -57,7 +60,8 @@ impl Report {
 /// Looks at a host with all checks.
 #[must_use]
 pub fn audit(host: &Host, load: Load) -> Report {
-    let audited = |check: &'static Check| Audited { check, finding: (check.judge)(host) };
+    let audited =
+        |check: &'static Check| Audited { check, finding: (check.judge)(host), hindrance: None };
     let mut findings: Vec<Audited> =
         ALL.iter().flat_map(|checks| checks.iter()).map(audited).collect();
     // A setting that is worth nothing for this load costs nothing.
@@ -66,6 +70,12 @@ pub fn audit(host: &Host, load: Load) -> Report {
             && audited.check.gain.for_load(load) == 0.0
         {
             audited.finding = Finding::Good(format!("{text}; it is nothing to this load"));
+        }
+    }
+    for audited in &mut findings {
+        if matches!(audited.finding, Finding::Costs(..)) {
+            let changes = changes_of(audited.check.id, host);
+            audited.hindrance = changes.iter().find_map(|change| host.hindrance(&change.path));
         }
     }
     findings.sort_by(|one, other| {

@@ -1,9 +1,14 @@
-//! The files of `/proc/sys` and `/sys` that mend a check, each with its new value.
+//! The files of `/proc/sys` and `/sys` and the settings of devices that mend a check, each with its new value.
 //!
-//! Owns the values. A check whose mend is no such file has none: it is for the operator to type. Writes nothing.
+//! Owns the values. A check whose mend is no such thing has none: it is for the operator to type. Writes nothing.
 
-use crate::files::Files;
+use crate::counters::named;
 use crate::host::Host;
+use crate::interrupts::interrupts_of;
+use crate::settings::place;
+
+/// Microseconds from which a device that does not adapt puts packets together.
+pub(crate) const TOGETHER: u64 = 8;
 
 /// A file that gets another value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +39,13 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
             ("net.ipv4.tcp_syncookies", "1"),
         ]),
         "stack.file" => sysctls(&[("fs.file-max", "4194304"), ("fs.nr_open", "2097152")]),
+        "stack.notsent" => sysctls(&[("net.ipv4.tcp_notsent_lowat", "131072")]),
+        "stack.rwmem" => sysctls(&[
+            ("net.ipv4.tcp_rmem", "4096\t131072\t16777216"),
+            ("net.ipv4.tcp_wmem", "4096\t16384\t16777216"),
+        ]),
+        "vm.minfree" => sysctls(&[("vm.min_free_kbytes", &hundredth_of_memory(host))]),
+        "vm.hugepages" => sysctls(&[("vm.nr_hugepages", "0")]),
         "vm.swap" => sysctls(&[("vm.swappiness", "10")]),
         "vm.thp" => file("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"),
         "cpu.numa" => sysctls(&[("kernel.numa_balancing", "0")]),
@@ -54,7 +66,15 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
         }
         "net.rps" => queues(host, "rx-", "rps_cpus", |_| mask_of_all(cpus)),
         "net.rps-twice" => queues(host, "rx-", "rps_cpus", |_| "0".to_owned()),
+        "net.threaded" => of_devices(host, "threaded", "0"),
         "net.xps" => queues(host, "tx-", "xps_cpus", |queue| mask(queue % cpus)),
+        "net.irq" => interrupts(host, cpus),
+        "net.queues" => devices(host, "queues", |now, most| now.max(most.min(cpus as u64))),
+        "net.rings" => devices(host, "rx-ring", |now, most| most.min(now * RING_FACTOR)),
+        "net.coalesce" => adapting(host),
+        "net.gso" => switched(host, "gso", "on"),
+        "net.gro" => switched(host, "gro", "off"),
+        "net.lro" => switched(host, "lro", "off"),
         _ => Vec::new(),
     };
     let change = |(path, new): (String, String)| {
@@ -97,6 +117,57 @@ fn queues(
     all
 }
 
+/// A file of each device with hardware behind it.
+fn of_devices(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
+    let of = |device: String| (format!("/sys/class/net/{device}/{name}"), value.to_owned());
+    host.hardware().into_iter().map(of).collect()
+}
+
+/// A hundredth of the memory, in KiB.
+fn hundredth_of_memory(host: &Host) -> String {
+    let lines = named(&host.text("/proc/meminfo").unwrap_or_default().replace(" kB", ""));
+    (lines.get("MemTotal").copied().unwrap_or(0) / 100).to_string()
+}
+
+/// A ring that was full becomes so many times as long: a longer one has more cache misses.
+const RING_FACTOR: u64 = 4;
+
+/// A number that devices have, with the largest one there may be.
+fn devices(host: &Host, name: &str, wanted: impl Fn(u64, u64) -> u64) -> Vec<(String, String)> {
+    let of = |device: String| {
+        let path = place(&device, name);
+        let now = host.number(&path)?;
+        let most = host.number(&place(&device, &format!("{name}-most")))?;
+        Some((path, wanted(now, most).to_string()))
+    };
+    host.hardware().into_iter().filter_map(of).collect()
+}
+
+fn switched(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
+    let of = |device: String| (place(&device, name), value.to_owned());
+    host.hardware().into_iter().map(of).collect()
+}
+
+/// Devices that do not put packets together are to adapt.
+fn adapting(host: &Host) -> Vec<(String, String)> {
+    let mut all = switched(host, "adaptive-rx", "on");
+    let is_at_once = |path: &str| {
+        let time = path.replace("adaptive-rx", "rx-usecs");
+        host.number(&time).is_some_and(|time| time < TOGETHER)
+    };
+    all.retain(|(path, _)| is_at_once(path));
+    all
+}
+
+/// Each queue's interrupts come to a CPU of its own.
+fn interrupts(host: &Host, cpus: usize) -> Vec<(String, String)> {
+    let devices = host.hardware().into_iter();
+    let all = devices.map(|device| interrupts_of(host, &device)).filter(|all| all.len() > 1);
+    all.flatten()
+        .map(|one| (format!("/proc/irq/{}/smp_affinity", one.number), mask(one.queue % cpus)))
+        .collect()
+}
+
 /// A mask with one CPU, in words of 32 bits with commas between them, as the kernel writes it.
 fn mask(cpu: usize) -> String {
     let words = vec!["00000000"; cpu / 32].join(",");
@@ -137,29 +208,6 @@ pub(crate) fn written(read: &str) -> String {
         }
         words => words.join("\t"),
     }
-}
-
-/// Files that set the same sysctl at boot, in the order in which they are read: the last one wins.
-#[must_use]
-pub fn owners_of(path: &str, files: &Files) -> Vec<String> {
-    let Some(name) = path.strip_prefix("/proc/sys/") else { return Vec::new() };
-    let (slashes, dots) = (name.to_owned(), name.replace('/', "."));
-    let mut owners = Vec::new();
-    for place in ["/usr/lib/sysctl.d", "/run/sysctl.d", "/etc/sysctl.d"] {
-        for file in files.names(place).into_iter().filter(|file| file.ends_with(".conf")) {
-            owners.push(format!("{place}/{file}"));
-        }
-    }
-    owners.push("/etc/sysctl.conf".to_owned());
-    let sets = |owner: &String| {
-        let text = files.text(owner).unwrap_or_default();
-        text.lines().any(|line| {
-            let key = line.split('=').next().unwrap_or_default().trim().trim_start_matches('-');
-            key == slashes || key == dots
-        })
-    };
-    owners.retain(sets);
-    owners
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use crate::files::Files;
+use crate::limits::DEVICES;
 use crate::processes::Process;
+use crate::settings::statistics;
 
 /// One look at the counters.
 #[derive(Debug, Default)]
@@ -14,8 +16,8 @@ pub(crate) struct Counters {
     network: BTreeMap<String, u64>,
     /// `/proc/vmstat`.
     memory: BTreeMap<String, u64>,
-    /// Ticks of each CPU: those of all kinds, and those that the hypervisor took (`proc_stat(5)`).
-    pub(crate) cpus: Vec<(u64, u64)>,
+    /// Ticks of each CPU.
+    pub(crate) cpus: Vec<Cpu>,
     /// `/proc/net/softnet_stat`, all CPUs: packets dropped, and times that the budget ended.
     pub(crate) softnet: Option<(u64, u64)>,
     /// `cpu.stat` of the control group of the process: periods, periods in which it was throttled.
@@ -24,6 +26,21 @@ pub(crate) struct Counters {
     pub(crate) programs: BTreeMap<u32, u64>,
     /// Ticks of each thread of the process.
     pub(crate) threads: BTreeMap<u32, u64>,
+    /// How often each thread of the process has gone to sleep: as often it was woken.
+    pub(crate) wake_ups: BTreeMap<u32, u64>,
+    /// Statistics that drivers of devices keep, by device and name.
+    pub(crate) devices: BTreeMap<(String, String), u64>,
+}
+
+/// Ticks of a CPU (`proc_stat(5)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cpu {
+    /// Those of all kinds.
+    pub(crate) all: u64,
+    /// Those in which the kernel handled packets and timers (softirq).
+    pub(crate) packets: u64,
+    /// Those that the hypervisor took.
+    pub(crate) stolen: u64,
 }
 
 impl Counters {
@@ -41,6 +58,8 @@ impl Counters {
             threads: process
                 .map(|process| Process::thread_ticks(files, process))
                 .unwrap_or_default(),
+            wake_ups: process.map(|process| Process::wake_ups(files, process)).unwrap_or_default(),
+            devices: devices(files),
         }
     }
 
@@ -80,13 +99,28 @@ pub(crate) fn named(text: &str) -> BTreeMap<String, u64> {
     text.lines().filter_map(line).collect()
 }
 
-fn cpus(text: &str) -> Vec<(u64, u64)> {
+/// Statistics of drivers, where devices have hardware behind them.
+fn devices(files: &Files) -> BTreeMap<(String, String), u64> {
+    let mut all = BTreeMap::new();
+    for device in files.names("/sys/class/net").into_iter().take(DEVICES) {
+        if !files.has(&format!("/sys/class/net/{device}/device")) {
+            continue;
+        }
+        for (name, count) in named(&files.text(&statistics(&device)).unwrap_or_default()) {
+            all.insert((device.clone(), name), count);
+        }
+    }
+    all
+}
+
+fn cpus(text: &str) -> Vec<Cpu> {
     let is_cpu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
     let ticks = |line: &str| {
         // Time of guests is in that of users already.
         let numbers: Vec<u64> =
             line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
-        (numbers.iter().sum(), numbers.get(7).copied().unwrap_or(0))
+        let at = |at: usize| numbers.get(at).copied().unwrap_or(0);
+        Cpu { all: numbers.iter().sum(), packets: at(6), stolen: at(7) }
     };
     text.lines().filter(is_cpu).map(ticks).collect()
 }

@@ -12,6 +12,10 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::limits::FILE_SIZE;
+use crate::settings;
+
+/// The bit of `CAP_NET_ADMIN` (capabilities(7)).
+const NET_ADMIN: u32 = 12;
 
 /// What became of a look at a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,9 +76,19 @@ impl Files {
         self.root.join(path.trim_start_matches('/'))
     }
 
+    /// Whether these are the files of this host, whose kernel can be asked.
+    fn are_live(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
     /// A file, without the white space at its end.
     pub(crate) fn look(&self, path: &str) -> Look {
-        if let Some(text) = self.answers.get(path) {
+        let answer = match self.answers.get(path) {
+            Some(text) => Some(text.clone()),
+            None if self.are_live() => settings::read(path),
+            None => None,
+        };
+        if let Some(text) = answer {
             self.note(path, Seen::Text(text.clone()));
             return Look::Text(text.trim_end().to_owned());
         }
@@ -121,6 +135,11 @@ impl Files {
         }
     }
 
+    /// Whether that is a directory.
+    pub(crate) fn is_directory(&self, path: &str) -> bool {
+        self.path(path).is_dir()
+    }
+
     /// The names in a directory, in their order.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(path)) else { return Vec::new() };
@@ -136,6 +155,28 @@ impl Files {
         let mut names: Vec<String> = entries.filter_map(name).collect();
         names.sort_unstable();
         names
+    }
+
+    /// Why a file of this host cannot be written by this program; none for the files of another one.
+    pub(crate) fn hindrance(&self, path: &str) -> Option<String> {
+        if !self.are_live() {
+            return None;
+        }
+        if settings::is_setting(path) {
+            let status = self.text("/proc/self/status")?;
+            let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+            let held = u64::from_str_radix(held.trim(), 16).ok()?;
+            let why = "it takes the capability CAP_NET_ADMIN: try as root";
+            return (held >> NET_ADMIN & 1 == 0).then(|| why.to_owned());
+        }
+        let why = match sys::file::may_write(&self.path(path)).err()?.kind() {
+            ErrorKind::ReadOnlyFilesystem => {
+                "it is mounted read-only, as in a container: it is for the host to write"
+            }
+            ErrorKind::PermissionDenied => "it is not yours to write: try as root",
+            _ => "it is not there",
+        };
+        Some(why.to_owned())
     }
 
     /// The last part of what a link leads to.

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use crate::answers::answers;
+use crate::connections::{Sockets, place, told};
 use crate::counters::Counters;
 use crate::files::Files;
 use crate::limits::DEVICES;
@@ -34,7 +35,9 @@ impl Host {
         let mut files = Files::below(root);
         // Another machine's kernel cannot be asked; its answers are in its files.
         if root == Path::new("/") {
-            let answers = answers(&files);
+            let mut answers = answers(&files);
+            let told = process.and_then(|process| Some((place(process), told(process)?)));
+            answers.extend(told);
             files.add_answers(answers);
         }
         let now = Counters::read(&files, process);
@@ -74,6 +77,18 @@ impl Host {
         names.retain(|name| name != "lo" && self.has(&format!("/sys/class/net/{name}/queues")));
         names.truncate(DEVICES);
         names
+    }
+
+    /// What the sockets of the server say; none where no server is named, or they may not be asked.
+    pub(crate) fn sockets(&self) -> Option<Sockets> {
+        Some(Sockets::read(&self.text(&place(self.process?))?))
+    }
+
+    /// Those of them with hardware behind them.
+    pub(crate) fn hardware(&self) -> Vec<String> {
+        let mut devices = self.devices();
+        devices.retain(|device| self.has(&format!("/sys/class/net/{device}/device")));
+        devices
     }
 }
 

@@ -71,4 +71,7 @@ fn explain(audited: &Audited, page: &mut Page) {
     ] {
         page.leaf("p", &[], text);
     }
+    if let Some(why) = &audited.hindrance {
+        page.leaf("p", &[], format!("It cannot be written here: {why}."));
+    }
 }

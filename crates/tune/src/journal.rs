@@ -21,6 +21,8 @@ pub struct Entry {
     pub check: String,
     /// The boot of the host: what was written is gone with it.
     pub boot: String,
+    /// Which device the file belongs to; empty where it belongs to none.
+    pub device: String,
     /// The file, and its values.
     pub change: Change,
     /// What the file read behind the write; `None` where that is not known.
@@ -112,6 +114,7 @@ impl Journal {
                 number,
                 check: text("check"),
                 boot: text("boot"),
+                device: text("device"),
                 change: Change { path: text("path"), old: text("old"), new: text("new") },
                 read_back: None,
                 is_over: false,
@@ -141,11 +144,17 @@ impl Journal {
     }
 
     /// A change is about to be written; gives its number.
-    pub(crate) fn begin(&mut self, check: &str, boot: &str, change: &Change) -> io::Result<u64> {
+    pub(crate) fn begin(
+        &mut self,
+        check: &str,
+        boot: &str,
+        device: &str,
+        change: &Change,
+    ) -> io::Result<u64> {
         let number = self.last() + 1;
         self.append(&json!({
             "event": "change", "number": number, "check": check, "boot": boot,
-            "path": change.path, "old": change.old, "new": change.new,
+            "device": device, "path": change.path, "old": change.old, "new": change.new,
             "version": env!("CARGO_PKG_VERSION"),
         }))?;
         Ok(number)

@@ -28,6 +28,7 @@ pub fn to_json(report: &Report) -> Value {
             "worth_percent": audited.worth(report.load),
             "risk": audited.check.risk.class(),
             "lost": audited.check.lost,
+            "hindrance": audited.hindrance,
         })
     });
     json!({ "load": report.load.name(), "host": report.host, "checks": checks.collect::<Vec<_>>() })

@@ -8,6 +8,18 @@ pub const FILE_SIZE: u64 = 1 << 20;
 /// Programs that are looked at. Beyond: the others are not, and none of them is named.
 pub const PROGRAMS: usize = 20_000;
 
+/// Threads of the server whose sockets are asked (1,024). Beyond: those of the others are not.
+pub const THREADS: usize = 1024;
+
+/// Sockets that are asked for each thread (64), spread over all that it has.
+pub const SOCKETS_ASKED: usize = 64;
+
+/// Looks for a thread to wait in its epoll (20). Beyond: it is not known which sockets are its own.
+pub const WAITING_LOOKS: u32 = 20;
+
+/// Time between two looks for a thread to wait in its epoll (1 ms).
+pub const WAITING_LOOK: Duration = Duration::from_millis(1);
+
 /// Network devices that are looked at. Beyond: the others are not.
 pub const DEVICES: usize = 256;
 
@@ -35,3 +47,6 @@ pub const LADDER_ROUNDS: u32 = 100;
 
 /// Lines of those that are told, the last ones (6). Beyond: the others are not.
 pub const SERVER_LINES: usize = 6;
+
+/// How long a change that may cut the way to the host stays without being confirmed, unless another time is asked for (60 s). Then it is put back.
+pub const UNCONFIRMED: Duration = Duration::from_secs(60);

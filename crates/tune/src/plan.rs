@@ -3,9 +3,10 @@
 //! Owns which checks are in it: those that cost, and whose mend is a file of the kernel with a risk that is allowed.
 
 use crate::audit::Report;
-use crate::changes::{Change, changes_of, owners_of};
+use crate::changes::{Change, changes_of};
 use crate::check::{Check, Risk};
 use crate::host::Host;
+use crate::owners::{Owner, filter_maker, owners_of};
 
 /// One step: the mend of one check.
 #[derive(Debug)]
@@ -14,8 +15,10 @@ pub struct Step {
     pub check: &'static Check,
     /// The files and their new values.
     pub changes: Vec<Change>,
-    /// Files that set the same at boot.
-    pub owners: Vec<String>,
+    /// Who else sets the same.
+    pub owners: Vec<Owner>,
+    /// Why it cannot be written here.
+    pub hindrance: Option<String>,
 }
 
 /// What would be changed.
@@ -24,7 +27,7 @@ pub struct Plan {
     /// The steps, in their order.
     pub steps: Vec<Step>,
     /// Checks that cost and are left out: because of their risk, or because there is something to type.
-    pub left_out: Vec<(&'static Check, &'static str)>,
+    pub left_out: Vec<(&'static Check, String)>,
 }
 
 /// The plan for what a report has found, with mends up to this risk.
@@ -35,16 +38,30 @@ pub fn plan(host: &Host, report: &Report, most: Risk) -> Plan {
         let check = audited.check;
         let changes = changes_of(check.id, host);
         if changes.is_empty() {
-            left_out.push((check, "it is to be typed; see --explain"));
+            left_out.push((check, typed(host, check)));
         } else if check.risk > most {
-            left_out.push((check, "its risk is not allowed; see --allow"));
+            let class = check.risk.class();
+            left_out.push((check, format!("its risk is not allowed; see --allow {class}")));
         } else {
-            let mut owners: Vec<String> =
+            let mut owners: Vec<Owner> =
                 changes.iter().flat_map(|change| owners_of(&change.path, host)).collect();
             owners.sort_unstable();
             owners.dedup();
-            steps.push(Step { check, changes, owners });
+            let hindrance = audited.hindrance.clone();
+            steps.push(Step { check, changes, owners, hindrance });
         }
     }
     Plan { steps, left_out }
+}
+
+/// What is left to the operator, and who would undo it.
+fn typed(host: &Host, check: &Check) -> String {
+    let maker = match check.id {
+        "stack.netfilter" | "stack.notrack" | "stack.docker" => filter_maker(host),
+        _ => None,
+    };
+    match maker {
+        Some(maker) => format!("it is to be typed; see --explain. {maker} makes such rules anew"),
+        None => "it is to be typed; see --explain".to_owned(),
+    }
 }

@@ -47,6 +47,17 @@ impl Process {
         threads.iter().filter_map(ticks).collect()
     }
 
+    /// How often each thread of a program has gone to sleep.
+    pub(crate) fn wake_ups(files: &Files, process: u32) -> BTreeMap<u32, u64> {
+        let threads = files.names(&format!("/proc/{process}/task"));
+        let count = |thread: &String| {
+            let status = files.text(&format!("/proc/{process}/task/{thread}/status"))?;
+            let count = line_of(&status, "voluntary_ctxt_switches")?;
+            Some((thread.parse().ok()?, count.parse().ok()?))
+        };
+        threads.iter().filter_map(count).collect()
+    }
+
     /// A line of a program's status, such as `Seccomp`.
     pub(crate) fn status(files: &Files, process: u32, name: &str) -> Option<String> {
         line_of(&files.text(&format!("/proc/{process}/status"))?, name)

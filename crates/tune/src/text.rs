@@ -69,6 +69,9 @@ fn push_cost(text: &mut String, audited: &Audited, load: Load, width: usize) {
         check.title,
         audited.finding.text(),
     );
+    if let Some(why) = &audited.hindrance {
+        let _endless = writeln!(text, "      its mend cannot be written here: {why}");
+    }
 }
 
 /// All that is known of a check: why it costs, what the mend is worth and risks, what one would type.

@@ -38,7 +38,7 @@ fn six(ticks: u64) -> [(u32, u64, &'static str); 6] {
 }
 
 fn causes() -> Vec<Cause> {
-    [of_packets(), of_processes(), of_the_machine(), of_devices_and_sockets()]
+    [of_packets(), of_processes(), of_the_machine(), of_devices_and_sockets(), of_connections()]
         .into_iter()
         .flatten()
         .collect()
@@ -168,7 +168,7 @@ fn of_the_machine() -> Vec<Cause> {
             check: "vm.swap",
             load: Latency,
             plant: |fake| fake.write("proc/swaps", "Filename Type\n/swap file\n"),
-            happens: |fake| fake.write("proc/vmstat", "pswpin 900\ncompact_stall 0\n"),
+            happens: |fake| fake.vmstat(&[("pswpin", 900)]),
         },
         set("vm.thp", Latency, |fake| {
             fake.write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never")
@@ -199,10 +199,12 @@ fn of_devices_and_sockets() -> Vec<Cause> {
         seen("net.budget", Latency, |fake| {
             fake.write("proc/net/softnet_stat", "00000001 00000020 00000000\n")
         }),
-        set("net.queues", Throughput, |fake| fake.device(&[("channels", "2 of 8")])),
-        set("net.coalesce", Throughput, |fake| fake.device(&[("rx-usecs", "0 fixed")])),
+        set("net.queues", Throughput, |fake| fake.device(&[("queues", "2"), ("queues-most", "8")])),
+        set("net.coalesce", Throughput, |fake| {
+            fake.device(&[("rx-usecs", "0"), ("adaptive-rx", "off")])
+        }),
         set("net.rings", Latency, |fake| {
-            fake.device(&[("rings", "256 of 4096")]);
+            fake.device(&[("rx-ring", "256")]);
             fake.write("sys/class/net/eth0/statistics/rx_missed_errors", "77");
         }),
         set("net.gro", Throughput, |fake| fake.device(&[("gro", "on")])),
@@ -220,6 +222,63 @@ fn of_devices_and_sockets() -> Vec<Cause> {
             fake.write("proc/net/sockstat", "TCP: inuse 10 orphan 0 tw 0 alloc 10 mem 190000\n");
         }),
         set("stack.file", Connections, |fake| fake.sysctl("fs/file-nr", "950000\t0\t1000000")),
+    ]
+}
+
+fn of_connections() -> Vec<Cause> {
+    vec![
+        set("app.reuseport", Throughput, |fake| fake.sockets(15, 0, 4096)),
+        set("app.nodelay", Latency, |fake| fake.sockets(0, 3, 4096)),
+        set("app.backlog", Connections, |fake| fake.sockets(0, 0, 10)),
+        seen("app.wakeups", Throughput, |fake| fake.woken(61_000)),
+        set("app.sched", Latency, |fake| fake.politeness(10, 0)),
+        set("app.sched", Latency, |fake| fake.politeness(0, 5)),
+        set("app.thp", Load::Density, |fake| {
+            fake.write("proc/100/smaps_rollup", "Rss: 900000 kB\nAnonHugePages: 800000 kB\n")
+        }),
+        Cause {
+            check: "cpu.smt",
+            load: Latency,
+            plant: |fake| {
+                for (cpu, core) in ["0-1", "0-1", "2-3", "2-3"].iter().enumerate() {
+                    let list =
+                        format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+                    fake.write(&list, core);
+                }
+            },
+            happens: |fake| fake.threads(&[(100, 95, "0"), (101, 95, "1")]),
+        },
+        set("cpu.isol", Throughput, |fake| {
+            fake.write("sys/devices/system/cpu/isolated", "2-3");
+            for thread in [102, 103] {
+                let path = format!("proc/100/task/{thread}/status");
+                fake.write(&path, "Cpus_allowed_list:\t0-1\n");
+            }
+        }),
+        set("cpu.kernel", Throughput, |fake| fake.sysctl("kernel/osrelease", "5.10.0-28-amd64")),
+        seen("vm.minfree", Latency, |fake| fake.vmstat(&[("allocstall_normal", 40)])),
+        set("vm.dirty", Latency, |fake| fake.vmstat(&[("nr_dirty", 950)])),
+        set("vm.hugepages", Load::Density, |fake| {
+            fake.write(
+                "proc/meminfo",
+                "MemTotal: 8000000 kB\nHugePages_Total: 512\nHugePages_Free: 512\nHugepagesize: 2048 kB\n",
+            )
+        }),
+        seen("net.softirq", Throughput, |fake| fake.packets([60, 0, 0, 0])),
+        seen("net.rss", Throughput, |fake| fake.queues([90_000, 5_000, 5_000, 5_000], 0)),
+        seen("net.allowance", Throughput, |fake| fake.queues([0; 4], 40)),
+        set("net.threaded", Throughput, |fake| fake.write("sys/class/net/eth0/threaded", "1")),
+        set("net.rfs", Throughput, |fake| fake.sysctl("net/core/rps_sock_flow_entries", "32768")),
+        set("net.defer", Latency, |fake| {
+            fake.write("sys/class/net/eth0/gro_flush_timeout", "2000000")
+        }),
+        set("net.gso", Throughput, |fake| fake.device(&[("gso", "off")])),
+        set("stack.notsent", Connections, |fake| {
+            fake.sysctl("net/ipv4/tcp_notsent_lowat", "4294967295")
+        }),
+        set("stack.rwmem", Connections, |fake| {
+            fake.sysctl("net/ipv4/tcp_rmem", "4096\t4194304\t16777216")
+        }),
     ]
 }
 
@@ -265,7 +324,7 @@ fn each_cause_is_named_first_or_second() {
     }
     println!("{found} found, {} missed or with something false", missed.len());
     assert_eq!(missed, []);
-    assert!(found >= 40, "{found}");
+    assert!(found >= 70, "{found}");
 }
 
 #[test]

@@ -30,6 +30,12 @@ fn poor() -> Fake {
         fake.sysctl(name, value);
     }
     fake.write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never");
+    for irq in 40..44 {
+        fake.write(&format!("proc/irq/{irq}/effective_affinity_list"), "0");
+        fake.write(&format!("proc/irq/{irq}/smp_affinity"), "f");
+    }
+    fake.device(&[("gro", "on"), ("rx-usecs", "0"), ("adaptive-rx", "off"), ("queues-most", "8")]);
+    fake.write("sys/class/net/eth0/ifindex", "2");
     fake
 }
 
@@ -96,6 +102,7 @@ fn an_end_at_any_byte_of_the_journal_can_be_put_back() {
     let mut steps = steps(&fake);
     // Each byte is tried, and each try waits for the disk.
     steps.truncate(3);
+    steps.iter_mut().for_each(|step| step.changes.truncate(1));
     let before = state(&fake, &steps);
     let mut whole = journal(&fake);
     for step in &steps {
@@ -183,12 +190,31 @@ fn a_plan_names_who_else_sets_the_same_and_what_is_left_out() {
     let fake = poor();
     fake.write("etc/sysctl.d/50-own.conf", "# mine\nnet.core.somaxconn = 200\n");
     fake.write("etc/sysctl.conf", "-net/ipv4/tcp_sack=0\n");
+    fake.program(70, "irqbalance");
+    fake.program(71, "dockerd");
+    // A profile of one's own that includes one of tuned's.
+    fake.write("etc/tuned/active_profile", "own\n");
+    fake.write("etc/tuned/own/tuned.conf", "[main]\ninclude = network-throughput\n");
+    fake.write(
+        "usr/lib/tuned/profiles/network-throughput/tuned.conf",
+        "[sysctl]\nnet.ipv4.tcp_max_syn_backlog = 8192\n",
+    );
     let host = Host::of(fake.path(), Some(100));
     let report = audit(&host, Load::Latency);
     let found = plan(&host, &report, Risk::Reversible);
     let of = |id: &str| found.steps.iter().find(|step| step.check.id == id).unwrap();
-    assert_eq!(of("stack.somaxconn").owners, ["/etc/sysctl.d/50-own.conf"]);
-    assert_eq!(of("stack.popular").owners, ["/etc/sysctl.conf"]);
+    let owners = |id: &str| -> Vec<String> {
+        of(id).owners.iter().map(|owner| format!("{} {}", owner.name, owner.when)).collect()
+    };
+    assert_eq!(owners("stack.somaxconn"), ["/etc/sysctl.d/50-own.conf at the start of the host"]);
+    assert_eq!(owners("stack.popular"), ["/etc/sysctl.conf at the start of the host"]);
+    assert_eq!(owners("net.irq"), ["irqbalance (process 70) every ten seconds"]);
+    assert_eq!(
+        owners("stack.synbacklog"),
+        ["/usr/lib/tuned/profiles/network-throughput/tuned.conf when tuned starts"]
+    );
+    let typed = found.left_out.iter().find(|(check, _)| check.id == "stack.docker").unwrap();
+    assert!(typed.1.contains("dockerd (process 71) makes such rules anew"), "{}", typed.1);
     let left: Vec<&str> = found.left_out.iter().map(|(check, _)| check.id).collect();
     assert!(left.contains(&"vm.thp") && left.contains(&"net.busy"), "{left:?}");
     assert!(found.steps.iter().all(|step| step.check.risk <= Risk::Reversible));
@@ -285,4 +311,61 @@ fn a_ladder_ends_where_another_program_changes_its_files() {
     put(&fake, &step.changes[0].path, "77");
     let why = host.set([]).unwrap_err().to_string();
     assert!(why.contains("another program has changed it to 77"), "{why}");
+}
+
+#[test]
+fn another_device_of_the_same_name_is_left_alone() {
+    let fake = poor();
+    let wanted = |step: &&Step| ["net.irq", "net.coalesce"].contains(&step.check.id);
+    let host = Host::of(fake.path(), Some(100));
+    let all = plan(&host, &audit(&host, Load::Throughput), Risk::Host).steps;
+    let mut log = journal(&fake);
+    for step in all.iter().filter(wanted) {
+        apply(fake.path(), step, &mut log).unwrap();
+    }
+    let changed = state(&fake, &all);
+    assert_eq!(changed["/proc/irq/42/smp_affinity"], "4");
+    assert_eq!(changed["/velodrome/ethtool/eth0/adaptive-rx"], "on");
+    // One interrupt belongs to another device now, and so does the name.
+    std::fs::remove_dir_all(fake.path().join("proc/irq/42/eth0-TxRx-2")).unwrap();
+    fake.write("proc/irq/42/nvme0q1/x", "");
+    fake.write("sys/class/net/eth0/ifindex", "9");
+    let done = revert(fake.path(), Which::All, &mut log).unwrap();
+    let others: Vec<&str> = done
+        .iter()
+        .filter(|(_, done)| *done == Done::OtherDevice)
+        .map(|(entry, _)| &*entry.change.path)
+        .collect();
+    assert_eq!(others, ["/velodrome/ethtool/eth0/adaptive-rx", "/proc/irq/42/smp_affinity"]);
+    let after = state(&fake, &all);
+    assert_eq!(after["/proc/irq/42/smp_affinity"], "4");
+    assert!(is_same(&after["/proc/irq/41/smp_affinity"], "f"), "{after:?}");
+}
+
+#[test]
+fn what_may_cut_the_way_is_written_again_only_if_it_was_confirmed() {
+    let fake = poor();
+    fake.device(&[("queues", "1")]);
+    let host = Host::of(fake.path(), Some(100));
+    let found = plan(&host, &audit(&host, Load::Throughput), Risk::Interruption);
+    let step = found.steps.iter().find(|step| step.check.id == "net.queues").unwrap();
+    let mut log = journal(&fake);
+    let queues = "/velodrome/ethtool/eth0/queues";
+    for (boot, is_confirmed) in [("second", false), ("third", true)] {
+        apply(fake.path(), step, &mut log).unwrap();
+        if is_confirmed {
+            log.confirm().unwrap();
+        }
+        fake.sysctl(BOOT, boot);
+        put(&fake, queues, "1");
+        let done = again(fake.path(), &mut log).unwrap();
+        let last = done.last().map(|(_, done)| done.clone());
+        match is_confirmed {
+            true => assert_eq!(last, Some(Done::Written)),
+            false => assert_eq!(last, Some(Done::Refused("it was never confirmed".to_owned()))),
+        }
+        let expected = if is_confirmed { "4" } else { "1" };
+        let path = fake.path().join(queues.trim_start_matches('/'));
+        assert_eq!(std::fs::read_to_string(path).unwrap().trim(), expected);
+    }
 }

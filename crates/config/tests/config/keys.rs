@@ -34,7 +34,7 @@ fn an_empty_file_is_the_defaults() {
 #[test]
 fn the_keys_of_the_top_level() {
     let config = config(
-        "schedulers = 3\npin = false\nuser = \"www\"\nspin = \"7us\"\ndescriptor_tables = \"shared\"\n\
+        "schedulers = 3\npin = false\nuser = \"www\"\nspin = \"7us\"\nbusy_poll = \"9us\"\ndescriptor_tables = \"shared\"\n\
          drain_deadline = \"5s\"\nreuseport_cpu = true\nroot = \"site\"\n[headers]\nX-A = \"b\"\n\
          [error_pages]\n500 = \"/500.html\"\n404 = \"/404.html\"\n[mime]\nLog = \"text/plain\"\n",
     );
@@ -42,6 +42,7 @@ fn the_keys_of_the_top_level() {
     assert!(!config.pin);
     assert_eq!(config.user.as_deref(), Some("www"));
     assert_eq!(config.spin, Duration::from_micros(7));
+    assert_eq!(config.busy_poll, Duration::from_micros(9));
     assert_eq!(config.descriptor_tables, DescriptorTables::Shared);
     assert_eq!(config.drain_deadline, Duration::from_secs(5));
     assert_eq!(config.steering, Steering::Cpu);
@@ -316,6 +317,7 @@ fn the_command_line_goes_before_the_file() {
         schedulers: Some(2),
         pin: Some(false),
         spin: Some(Duration::ZERO),
+        busy_poll: Some(Duration::from_micros(5)),
         descriptor_tables: Some(DescriptorTables::Shared),
         steering: Some(Steering::Cpu),
         defer_accept: Some(Duration::from_secs(3)),
@@ -332,6 +334,7 @@ fn the_command_line_goes_before_the_file() {
     assert_eq!(addresses, ["0.0.0.0:0", "0.0.0.0:0"]);
     assert_eq!(config.schedulers.map(usize::from), Some(2));
     assert!(!config.pin && config.spin.is_zero());
+    assert_eq!(config.busy_poll, Duration::from_micros(5));
     assert_eq!(config.descriptor_tables, DescriptorTables::Shared);
     assert_eq!(config.steering, Steering::Cpu);
     assert_eq!(config.listeners[0].defer_accept, Duration::from_secs(3));
@@ -366,6 +369,10 @@ fn the_command_line_is_checked() {
         (
             Overrides { spin: Some(Duration::from_secs(1)), ..Overrides::default() },
             "--spin must be at most 1000us",
+        ),
+        (
+            Overrides { busy_poll: Some(Duration::from_secs(1)), ..Overrides::default() },
+            "--busy-poll must be at most 1000us",
         ),
         (
             Overrides { listen: vec![port(), port()], ..Overrides::default() },

@@ -12,6 +12,8 @@ pub struct Settings {
     pub connections: usize,
     /// Nanoseconds to poll before blocking; 0 never polls.
     pub spin_ns: u64,
+    /// Microseconds for which the kernel polls the network device before the scheduler's thread sleeps; 0 for not at all.
+    pub busy_poll_us: u32,
     /// Most bytes in inboxes and outboxes.
     pub buffered_bytes: usize,
     /// Nanoseconds that blocked output may go without the peer acknowledging any of it.
@@ -51,6 +53,7 @@ impl Default for Settings {
         Self {
             connections: limits::CONNECTIONS,
             spin_ns: limits::SPIN_NS,
+            busy_poll_us: limits::BUSY_POLL_US,
             buffered_bytes: limits::BUFFERED_BYTES,
             send_idle_ns: limits::SEND_IDLE_NS,
             send_rate: limits::SEND_RATE,

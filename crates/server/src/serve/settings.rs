@@ -39,6 +39,7 @@ pub(super) fn scheduler_settings(
     Ok(SchedulerSettings {
         connections: usize::try_from(connections).unwrap_or(usize::MAX),
         spin_ns: nanoseconds(config.spin),
+        busy_poll_us: u32::try_from(config.busy_poll.as_micros()).unwrap_or(u32::MAX),
         send_idle_ns: nanoseconds(config.limits.send_idle),
         send_rate: config.limits.send_rate,
         linger_bytes: u32::try_from(config.limits.unread_body_size).unwrap_or(u32::MAX),

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 
 use super::exact::{self, ExactCall};
+use super::polling::set_busy_polling_us;
 use super::{
     AcceptError, ConnectOptions, Connecting, Follows, Interest, ListenOptions, Patience, Pollset,
     Ready, Received, Rest, Sent, Silence, Token,
@@ -69,6 +70,14 @@ impl Epoll {
             wake,
             exact_call: ExactCall::Known,
         })
+    }
+
+    /// Has the kernel poll the network device for so many microseconds before a wait sleeps; 0 for not at all.
+    ///
+    /// # Errors
+    /// The kernel does not know the call: it is older than 6.9.
+    pub fn poll_devices(&self, microseconds: u32) -> io::Result<()> {
+        set_busy_polling_us(&self.epoll, microseconds)
     }
 
     /// Waits with the call whose time is in milliseconds; `None` for ever.

@@ -38,6 +38,7 @@
 
 pub mod epoll;
 mod exact;
+pub mod polling;
 
 use std::io;
 use std::io::IoSlice;

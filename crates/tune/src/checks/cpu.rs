@@ -4,7 +4,9 @@ use crate::check::{Check, Gain, Risk};
 use crate::files::Look;
 use crate::finding::Finding;
 use crate::host::Host;
-use crate::processes::Process;
+use crate::processes::{Process, cpu_list};
+
+use super::process::busy;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -92,6 +94,42 @@ pub(super) const CHECKS: &[Check] = &[
         mend: "sysctl kernel.nmi_watchdog=0 vm.stat_interval=10",
         source: "tuned, network-latency",
         judge: noise,
+    },
+    Check {
+        id: "cpu.smt",
+        title: "busy threads that share a core",
+        gain: Gain::of(20.0, 20.0, 0.0, 0.0),
+        expected: "two threads of a core do some 125 % of one, two cores 200 %",
+        risk: Risk::Process,
+        lost: "nothing",
+        why: "Two threads of the kernel's count may be halves of one core. A server that is bound to both halves leaves another core idle.",
+        mend: "Bind its threads to one half of each core first: /sys/devices/system/cpu/cpu*/topology/thread_siblings_list says which belong together.",
+        source: "talawah.io, step 1; docs.kernel.org, scaling",
+        judge: siblings,
+    },
+    Check {
+        id: "cpu.isol",
+        title: "CPUs that are kept from the server",
+        gain: Gain::of(20.0, 15.0, 5.0, 0.0),
+        expected: "the CPUs that nobody uses",
+        risk: Risk::Process,
+        lost: "quiet for whom they were kept",
+        why: "`isolcpus` keeps CPUs out of the kernel's balance: only a thread that is bound to one runs there.",
+        mend: "Bind the server to them (`taskset`, `CPUAffinity=`), or start the host without `isolcpus`.",
+        source: "docs.kernel.org, kernel-parameters; SUSE, CPU isolation",
+        judge: isolated,
+    },
+    Check {
+        id: "cpu.kernel",
+        title: "what an older kernel has not",
+        gain: Gain::of(4.0, 5.0, 0.0, 0.0),
+        expected: "what each of these is worth",
+        risk: Risk::Reboot,
+        lost: "nothing",
+        why: "5.11 spares filters of system calls for those that are always allowed, 6.2 steers connections by SO_INCOMING_CPU, 6.9 polls devices for one program alone.",
+        mend: "A newer kernel; distributions have one for servers (`linux-image-…-backports`, `kernel-lt`).",
+        source: "Linux commits f9d480b6ffbe and b261eda84ec1; ioctl_eventpoll(2)",
+        judge: release,
     },
 ];
 
@@ -214,5 +252,79 @@ fn noise(host: &Host) -> Finding {
         Look::Text(_) => Finding::good("the watchdog is off"),
         Look::Absent => Finding::not_here("there is no watchdog"),
         Look::Denied => Finding::unknown("kernel.nmi_watchdog may not be read"),
+    }
+}
+
+fn siblings(host: &Host) -> Finding {
+    let of = |cpu: usize| {
+        let list = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        host.text(&list).map(|text| cpu_list(&text))
+    };
+    let cores: Vec<Vec<usize>> = (0..host.now.cpus.len()).filter_map(of).collect();
+    if !cores.iter().any(|core| core.len() > 1) {
+        return Finding::not_here("a core has one thread");
+    }
+    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
+    let busy = match busy(host) {
+        Ok(busy) => busy,
+        Err(finding) => return finding,
+    };
+    let bound = |thread: u32| match *Process::thread_allowed(host, process, thread)? {
+        [cpu] => Some(cpu),
+        _ => None,
+    };
+    let used: Vec<usize> = busy.into_iter().filter_map(bound).collect();
+    let threads_of = |core: &Vec<usize>| used.iter().filter(|cpu| core.contains(cpu)).count();
+    let shared = cores.iter().any(|core| threads_of(core) > 1);
+    let idle = cores.iter().any(|core| threads_of(core) == 0);
+    match shared && idle {
+        true => Finding::seen("two busy threads share a core, and another core has none", 1.0),
+        false => Finding::good("no core is shared while another one is idle"),
+    }
+}
+
+fn isolated(host: &Host) -> Finding {
+    let isolated = host.text("/sys/devices/system/cpu/isolated").unwrap_or_default();
+    let cpus = cpu_list(&isolated);
+    if cpus.is_empty() {
+        return Finding::good("none is isolated");
+    }
+    let Some(process) = host.process else { return Finding::unknown(super::NO_PROCESS) };
+    let is_used = |thread: &u32| {
+        let allowed = Process::thread_allowed(host, process, *thread).unwrap_or_default();
+        matches!(*allowed, [cpu] if cpus.contains(&cpu))
+    };
+    if host.now.threads.keys().any(is_used) {
+        return Finding::good(format!(
+            "CPUs {isolated} are isolated, and threads of it are bound there"
+        ));
+    }
+    let share = cpus.len() as f64 / host.now.cpus.len().max(1) as f64;
+    Finding::seen(
+        format!("CPUs {isolated} are isolated, and no thread of it is bound there"),
+        share,
+    )
+}
+
+/// Releases with something that a server gains by.
+const RELEASES: [(u32, u32); 3] = [(5, 11), (6, 2), (6, 9)];
+
+fn release(host: &Host) -> Finding {
+    let kernel = host.kernel();
+    if kernel == (0, 0) {
+        return Finding::unknown("its release cannot be read");
+    }
+    let missing: Vec<String> = RELEASES
+        .iter()
+        .filter(|release| kernel < **release)
+        .map(|(major, minor)| format!("{major}.{minor}"))
+        .collect();
+    let text = format!("Linux {}.{}", kernel.0, kernel.1);
+    match &*missing {
+        [] => Finding::good(text),
+        missing => Finding::set(
+            format!("{text} is without what came with {}", missing.join(", ")),
+            missing.len() as f64 / RELEASES.len() as f64,
+        ),
     }
 }

@@ -1,9 +1,10 @@
 //! What network devices are set to: queues, rings, interrupts put together, segments put together.
 
-use crate::answers::device_file;
+use crate::changes::TOGETHER;
 use crate::check::{Check, Gain, Risk};
 use crate::finding::Finding;
 use crate::host::Host;
+use crate::settings::place;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -55,6 +56,18 @@ pub(super) const CHECKS: &[Check] = &[
         judge: offload,
     },
     Check {
+        id: "net.gso",
+        title: "large answers that are cut early",
+        gain: Gain::of(3.0, 1.0, 0.0, 0.0),
+        expected: "a way through the kernel for each segment instead of one for many; nothing for answers of one packet",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "With GSO off TCP cuts what it sends into segments before all else, and each goes its way alone.",
+        mend: "ethtool -K DEVICE gso on",
+        source: "docs.kernel.org, segmentation-offloads",
+        judge: cut_early,
+    },
+    Check {
         id: "net.lro",
         title: "segments that the device puts together",
         gain: Gain::of(0.5, 1.0, 0.0, 0.0),
@@ -68,20 +81,24 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// What devices with hardware behind them have answered: name, and the words behind a line's first one.
-fn answered(host: &Host, name: &str) -> Vec<(String, Vec<String>)> {
-    let mut devices = host.devices();
-    devices.retain(|device| host.has(&format!("/sys/class/net/{device}/device")));
-    let answer = |device: String| {
-        let text = host.text(&device_file(&device))?;
-        let words = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        Some((device, words.split(' ').map(str::to_owned).collect()))
+/// What devices with hardware behind them say of a setting: name and value.
+fn told(host: &Host, name: &str) -> Vec<(String, String)> {
+    let value = |device: String| {
+        let value = host.text(&place(&device, name))?;
+        Some((device, value))
     };
-    devices.into_iter().filter_map(answer).collect()
+    host.hardware().into_iter().filter_map(value).collect()
 }
 
-fn number(words: &[String], at: usize) -> u64 {
-    words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0)
+/// The same, as numbers: the value, and the largest one there may be.
+fn numbers(host: &Host, name: &str) -> Vec<(String, u64, u64)> {
+    let most = format!("{name}-most");
+    let number = |(device, value): (String, String)| {
+        let value = value.parse().ok()?;
+        let most = host.number(&place(&device, &most)).unwrap_or(value);
+        Some((device, value, most))
+    };
+    told(host, name).into_iter().filter_map(number).collect()
 }
 
 fn not_told() -> Finding {
@@ -89,52 +106,42 @@ fn not_told() -> Finding {
 }
 
 fn channels(host: &Host) -> Finding {
-    let answers = answered(host, "channels");
+    let told = numbers(host, "queues");
     let cpus = host.now.cpus.len().max(1) as u64;
-    for (device, words) in &answers {
-        let (now, most) = (number(words, 0), number(words, 2));
-        let possible = most.min(cpus);
-        if now < possible {
+    for (device, now, most) in &told {
+        let possible = *most.min(&cpus);
+        if *now < possible {
             let text = format!("{device} uses {now} of {most} queues, for {cpus} CPUs");
             return Finding::set(text, (possible - now) as f64 / possible as f64);
         }
     }
-    match &*answers {
-        [] => not_told(),
-        [(device, words), ..] => Finding::good(format!(
-            "{device} uses {} of {} queues",
-            number(words, 0),
-            number(words, 2)
-        )),
+    match told.first() {
+        None => not_told(),
+        Some((device, now, most)) => Finding::good(format!("{device} uses {now} of {most} queues")),
     }
 }
 
-/// Microseconds from which a device that does not adapt puts packets together.
-const TOGETHER: u64 = 8;
-
 fn coalescing(host: &Host) -> Finding {
-    let answers = answered(host, "rx-usecs");
-    for (device, words) in &answers {
-        let time = number(words, 0);
-        let is_fixed = words.get(1).is_some_and(|word| word == "fixed");
-        if is_fixed && time < TOGETHER {
+    let told = numbers(host, "rx-usecs");
+    for (device, time, _) in &told {
+        let adapts = host.text(&place(device, "adaptive-rx")).is_some_and(|value| value == "on");
+        if !adapts && *time < TOGETHER {
             return Finding::set(
                 format!("{device}: rx-usecs is {time}, and it does not adapt"),
                 0.5,
             );
         }
     }
-    if answers.is_empty() { not_told() } else { Finding::good("devices wait for several packets") }
+    if told.is_empty() { not_told() } else { Finding::good("devices wait for several packets") }
 }
 
 fn rings(host: &Host) -> Finding {
-    let answers = answered(host, "rings");
-    for (device, words) in &answers {
+    let told = numbers(host, "rx-ring");
+    for (device, now, most) in &told {
         let missed = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"].into_iter();
         let missed: u64 = missed
             .filter_map(|name| host.number(&format!("/sys/class/net/{device}/statistics/{name}")))
             .sum();
-        let (now, most) = (number(words, 0), number(words, 2));
         if missed > 0 && now < most {
             let text = format!(
                 "{device} has missed {missed} packets; its ring has {now} of {most} places"
@@ -142,11 +149,20 @@ fn rings(host: &Host) -> Finding {
             return Finding::set(text, 1.0);
         }
     }
-    if answers.is_empty() { not_told() } else { Finding::good("no packet was missed") }
+    if told.is_empty() { not_told() } else { Finding::good("no packet was missed") }
 }
 
 fn offload(host: &Host) -> Finding {
     switch(host, "gro")
+}
+
+fn cut_early(host: &Host) -> Finding {
+    let told = told(host, "gso");
+    match told.iter().find(|(_, value)| value == "off") {
+        Some((device, _)) => Finding::set(format!("off for {device}"), 1.0),
+        None if told.is_empty() => not_told(),
+        None => Finding::good("on"),
+    }
 }
 
 fn large(host: &Host) -> Finding {
@@ -154,12 +170,10 @@ fn large(host: &Host) -> Finding {
 }
 
 fn switch(host: &Host, name: &str) -> Finding {
-    let answers = answered(host, name);
-    let is_on =
-        |(_, words): &&(String, Vec<String>)| words.first().is_some_and(|word| word == "on");
-    match answers.iter().find(is_on) {
+    let told = told(host, name);
+    match told.iter().find(|(_, value)| value == "on") {
         Some((device, _)) => Finding::set(format!("on for {device}"), 0.5),
-        None if answers.is_empty() => not_told(),
+        None if told.is_empty() => not_told(),
         None => Finding::good("off"),
     }
 }

@@ -1,7 +1,7 @@
 //! What surrounds the server: quotas, hypervisors, neighbours.
 
 use crate::check::{Check, Gain, Risk};
-use crate::counters::control_group;
+use crate::counters::{Cpu, control_group};
 use crate::finding::Finding;
 use crate::host::Host;
 use crate::processes::Process;
@@ -86,10 +86,10 @@ fn quota(host: &Host) -> Finding {
 const STOLEN: f64 = 1.0;
 
 fn steal(host: &Host) -> Finding {
-    let sum = |kind: fn(&(u64, u64)) -> u64| {
+    let sum = |kind: fn(&Cpu) -> u64| {
         host.moved(|counters| Some(counters.cpus.iter().map(kind).sum())).unwrap_or(0)
     };
-    let (all, stolen) = (sum(|cpu| cpu.0), sum(|cpu| cpu.1));
+    let (all, stolen) = (sum(|cpu| cpu.all), sum(|cpu| cpu.stolen));
     if all == 0 {
         return Finding::unknown("/proc/stat cannot be read");
     }

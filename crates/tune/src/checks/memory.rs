@@ -1,6 +1,7 @@
 //! Memory: swapping, huge pages.
 
 use crate::check::{Check, Gain, Risk};
+use crate::counters::named;
 use crate::finding::Finding;
 use crate::host::Host;
 
@@ -40,6 +41,42 @@ pub(super) const CHECKS: &[Check] = &[
         mend: "More memory, fewer programs, or smaller bounds: `[limits]` of Velodrome.",
         source: "docs.kernel.org, psi",
         judge: pressure,
+    },
+    Check {
+        id: "vm.minfree",
+        title: "memory that is freed while a program waits",
+        gain: Gain::of(5.0, 20.0, 10.0, 5.0),
+        expected: "no packet dropped for want of a page; no wait for one",
+        risk: Risk::Host,
+        lost: "a hundredth of the memory, which stays free",
+        why: "The kernel keeps some pages free for packets that come. When they are used up whoever wants the next page frees some first.",
+        mend: "sysctl vm.min_free_kbytes=N, one to three hundredths of the memory.",
+        source: "AWS, ENA best practices; docs.kernel.org, sysctl/vm",
+        judge: stalls,
+    },
+    Check {
+        id: "vm.dirty",
+        title: "writers that wait for the disk",
+        gain: Gain::of(3.0, 15.0, 0.0, 5.0),
+        expected: "none for a server that writes nothing; a log that waits holds up whoever writes it",
+        risk: Risk::Host,
+        lost: "more is lost when the power fails, where the bound is raised",
+        why: "When so much is written and not yet on the disk, each program that writes waits until some of it is.",
+        mend: "sysctl vm.dirty_background_ratio=5, so that writing begins earlier; a faster disk. A bound in bytes is put back by its ratio: 0 is refused.",
+        source: "docs.kernel.org, sysctl/vm; tuned issue 882",
+        judge: dirty,
+    },
+    Check {
+        id: "vm.hugepages",
+        title: "huge pages that are kept for nobody",
+        gain: Gain::of(0.0, 0.0, 5.0, 12.0),
+        expected: "the memory that they take",
+        risk: Risk::Host,
+        lost: "huge pages for a program that asks for them later",
+        why: "Pages of `vm.nr_hugepages` are taken at once, and can be used by nobody but programs that ask for them.",
+        mend: "sysctl vm.nr_hugepages=0",
+        source: "docs.kernel.org, hugetlbpage",
+        judge: reserved,
     },
 ];
 
@@ -94,4 +131,44 @@ fn pressure(host: &Host) -> Finding {
         Some(_) => Finding::good("nobody waits"),
         None => Finding::unknown("/proc/pressure/memory has another form"),
     }
+}
+
+fn stalls(host: &Host) -> Finding {
+    if host.seconds.is_none() {
+        return Finding::unknown("it takes two looks");
+    }
+    let names = ["allocstall_dma32", "allocstall_normal", "allocstall_movable"];
+    let count = |name: &str| host.moved(|counters| counters.memory(name));
+    let stalls: u64 = names.into_iter().filter_map(count).sum();
+    if stalls > 0 {
+        return Finding::seen(format!("{stalls} times {}", host.span()), 1.0);
+    }
+    Finding::good(format!("never {}", host.span()))
+}
+
+fn dirty(host: &Host) -> Finding {
+    let (dirty, bound) = (
+        host.now.memory("nr_dirty"),
+        host.now.memory("nr_dirty_threshold").filter(|bound| *bound > 0),
+    );
+    let (Some(dirty), Some(bound)) = (dirty, bound) else {
+        return Finding::unknown("the kernel does not say how much is not written yet");
+    };
+    let share = dirty as f64 / bound as f64;
+    let text = format!("{dirty} of {bound} pages are not written yet");
+    if share > 0.8 { Finding::seen(text, share) } else { Finding::good(text) }
+}
+
+fn reserved(host: &Host) -> Finding {
+    let Some(text) = host.text("/proc/meminfo") else {
+        return Finding::unknown("/proc/meminfo cannot be read");
+    };
+    let lines = named(&text.replace(" kB", ""));
+    let number = |name: &str| lines.get(name).copied().unwrap_or(0);
+    let (all, free) = (number("HugePages_Total"), number("HugePages_Free"));
+    let text = format!(
+        "{} MiB, of which {free} of {all} pages are free",
+        (all * number("Hugepagesize")) >> 10
+    );
+    if all > 0 && free == all { Finding::set(text, 1.0) } else { Finding::good(text) }
 }

@@ -1,22 +1,29 @@
 //! All checks, by layer.
 
+mod connections;
 mod cpu;
 mod device;
 mod environment;
 mod memory;
 mod network;
 mod process;
+mod receiving;
 mod sockets;
 mod stack;
 
 use crate::check::Check;
 
+/// Why a check of the server cannot be judged.
+const NO_PROCESS: &str = "say which server with --pid";
+
 /// All checks.
-pub const ALL: [&[Check]; 8] = [
+pub const ALL: [&[Check]; 10] = [
     process::CHECKS,
+    connections::CHECKS,
     cpu::CHECKS,
     memory::CHECKS,
     network::CHECKS,
+    receiving::CHECKS,
     device::CHECKS,
     stack::CHECKS,
     sockets::CHECKS,

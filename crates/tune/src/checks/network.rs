@@ -3,6 +3,7 @@
 use crate::check::{Check, Gain, Risk};
 use crate::finding::Finding;
 use crate::host::Host;
+use crate::interrupts::{Interrupt, interrupts_of};
 use crate::processes::{Process, cpu_list};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -86,7 +87,7 @@ pub(super) const CHECKS: &[Check] = &[
         risk: Risk::Host,
         lost: "CPU time and power: whoever waits for packets spins that long",
         why: "A program that waits in epoll sleeps, and is woken by an interrupt. Polling the device for some microseconds first often finds the packet.",
-        mend: "sysctl net.core.busy_poll=50; from Linux 6.9 on for one program alone (EPIOCSPARAMS).",
+        mend: "sysctl net.core.busy_poll=50; from Linux 6.9 on for one program alone (EPIOCSPARAMS): `velodrome serve --busy-poll 50us`.",
         source: "talawah.io, step 6; docs.kernel.org, napi",
         judge: polling,
     },
@@ -111,19 +112,12 @@ fn queues(host: &Host, device: &str, kind: &str) -> Vec<String> {
     names
 }
 
-/// Devices with hardware behind them.
-fn hardware(host: &Host) -> Vec<String> {
-    let mut devices = host.devices();
-    devices.retain(|device| host.has(&format!("/sys/class/net/{device}/device")));
-    devices
-}
-
 fn no_hardware() -> Finding {
     Finding::not_here("no device with hardware behind it is seen")
 }
 
 fn interrupts(host: &Host) -> Finding {
-    let devices = hardware(host);
+    let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
     }
@@ -133,14 +127,16 @@ fn interrupts(host: &Host) -> Finding {
         if count < 2 {
             continue;
         }
-        let list = format!("/sys/class/net/{device}/device/msi_irqs");
-        let of = |number: &String| {
-            let place = format!("/proc/irq/{number}");
+        let of = |one: Interrupt| {
+            let place = format!("/proc/irq/{}", one.number);
             let effective = host.text(&format!("{place}/effective_affinity_list"));
             effective.or_else(|| host.text(&format!("{place}/smp_affinity_list")))
         };
-        let places: Vec<Vec<usize>> =
-            host.names(&list).iter().filter_map(of).map(|text| cpu_list(&text)).collect();
+        let places: Vec<Vec<usize>> = interrupts_of(host, &device)
+            .into_iter()
+            .filter_map(of)
+            .map(|text| cpu_list(&text))
+            .collect();
         if places.is_empty() {
             unknown = true;
             continue;
@@ -158,7 +154,7 @@ fn interrupts(host: &Host) -> Finding {
         }
     }
     if unknown {
-        Finding::unknown("the interrupts of the device are not listed")
+        Finding::unknown("the interrupts of its queues cannot be told from others")
     } else {
         Finding::good("spread over CPUs")
     }
@@ -169,7 +165,7 @@ fn is_zero(mask: &str) -> bool {
 }
 
 fn steering(host: &Host) -> Finding {
-    let devices = hardware(host);
+    let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
     }
@@ -192,7 +188,7 @@ fn steering(host: &Host) -> Finding {
 }
 
 fn steering_twice(host: &Host) -> Finding {
-    let devices = hardware(host);
+    let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
     }
@@ -216,7 +212,7 @@ fn steering_twice(host: &Host) -> Finding {
 }
 
 fn sending(host: &Host) -> Finding {
-    let devices = hardware(host);
+    let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
     }
@@ -246,7 +242,7 @@ fn sending(host: &Host) -> Finding {
 }
 
 fn balancing(host: &Host) -> Finding {
-    let many = hardware(host).iter().any(|device| queues(host, device, "rx-").len() > 1);
+    let many = host.hardware().iter().any(|device| queues(host, device, "rx-").len() > 1);
     match Process::named(host, "irqbalance") {
         Some(process) if many => Finding::set(format!("irqbalance runs (process {process})"), 1.0),
         Some(_) => Finding::good("irqbalance runs, and there is one queue"),
@@ -279,8 +275,11 @@ fn budget(host: &Host) -> Finding {
 }
 
 fn polling(host: &Host) -> Finding {
-    if hardware(host).is_empty() {
+    if host.hardware().is_empty() {
         return no_hardware();
+    }
+    if let Some(time @ 1..) = host.sockets().map(|sockets| sockets.polling_us) {
+        return Finding::good(format!("the server polls for {time} us itself"));
     }
     match host.sysctl("net.core.busy_poll") {
         None => Finding::unknown("net.core.busy_poll cannot be read here"),
@@ -290,7 +289,7 @@ fn polling(host: &Host) -> Finding {
 }
 
 fn single(host: &Host) -> Finding {
-    let devices = hardware(host);
+    let devices = host.hardware();
     if devices.is_empty() {
         return no_hardware();
     }

@@ -5,6 +5,8 @@ use crate::finding::Finding;
 use crate::host::Host;
 use crate::processes::Process;
 
+use super::NO_PROCESS;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "app.workers",
@@ -69,12 +71,34 @@ pub(super) const CHECKS: &[Check] = &[
         source: "moby issue 42619",
         judge: ssbd,
     },
+    Check {
+        id: "app.sched",
+        title: "the server behind other programs",
+        gain: Gain::of(10.0, 25.0, 2.0, 0.0),
+        expected: "the time that it waits for programs that go before it",
+        risk: Risk::Process,
+        lost: "the others go less often",
+        why: "A positive nice value, or the policies batch and idle, let other programs go first whenever the CPU is wanted by both.",
+        mend: "`Nice=0` and `CPUSchedulingPolicy=other` in the unit; `renice 0 -p PID`, `chrt -o -p 0 PID`. SCHED_FIFO is no mend: a thread that spins in it starves the host.",
+        source: "sched(7)",
+        judge: politeness,
+    },
+    Check {
+        id: "app.thp",
+        title: "huge pages of the server's own memory",
+        gain: Gain::of(0.0, 2.0, 5.0, 8.0),
+        expected: "memory that was freed in part goes back; a large heap that is mostly read loses by it",
+        risk: Risk::Process,
+        lost: "fewer misses of the TLB for large heaps",
+        why: "A huge page of which some bytes are used takes 2 MiB. An allocator that frees in small pieces keeps many of them.",
+        mend: "For the server alone: `MemoryTHP=disable` of newer systemd, or prctl(PR_SET_THP_DISABLE) before it starts; for the host see vm.thp.",
+        source: "prctl(2); DigitalOcean, transparent huge pages and alternative memory allocators",
+        judge: huge_pages,
+    },
 ];
 
-const NO_PROCESS: &str = "say which server with --pid";
-
 /// Threads that worked at least half of the time, by the two looks.
-fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
+pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
     if host.process.is_none() {
         return Err(Finding::unknown(NO_PROCESS));
     }
@@ -175,4 +199,43 @@ fn ssbd(host: &Host) -> Finding {
         }
         Some(state) => Finding::good(state),
     }
+}
+
+/// Fields behind the name in `stat` (proc_pid_stat(5)).
+const NICE: usize = 16;
+const POLICY: usize = 38;
+
+fn politeness(host: &Host) -> Finding {
+    let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
+    let stat = host.text(&format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields: Vec<i64> = match stat.rsplit_once(')') {
+        Some((_, rest)) => rest.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect(),
+        None => Vec::new(),
+    };
+    let (Some(nice), Some(policy)) = (fields.get(NICE), fields.get(POLICY)) else {
+        return Finding::unknown("its priority cannot be read");
+    };
+    match policy {
+        3 => Finding::set("its policy is batch", 0.5),
+        5 => Finding::set("its policy is idle", 1.0),
+        _ if *nice > 0 => Finding::set(format!("its nice value is {nice}"), *nice as f64 / 19.0),
+        _ => Finding::good(format!("its nice value is {nice}")),
+    }
+}
+
+/// Memory in huge pages (KiB) from which it matters.
+const MUCH_KIB: u64 = 256 << 10;
+
+fn huge_pages(host: &Host) -> Finding {
+    let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
+    let Some(text) = host.text(&format!("/proc/{process}/smaps_rollup")) else {
+        return Finding::unknown("its memory may not be looked at");
+    };
+    let kib = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let (huge, all) = (kib("AnonHugePages:").unwrap_or(0), kib("Rss:").unwrap_or(0));
+    let text = format!("{} of {} MiB", huge >> 10, all >> 10);
+    if huge > MUCH_KIB && huge * 2 > all { Finding::set(text, 0.5) } else { Finding::good(text) }
 }

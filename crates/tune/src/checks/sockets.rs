@@ -78,6 +78,30 @@ pub(super) const CHECKS: &[Check] = &[
         source: "docs.kernel.org, sysctl/fs",
         judge: files,
     },
+    Check {
+        id: "stack.notsent",
+        title: "what a connection may keep unsent",
+        gain: Gain::of(0.0, 2.0, 8.0, 3.0),
+        expected: "memory of large answers to slow clients; the last piece is the newest",
+        risk: Risk::Reversible,
+        lost: "some wake-ups more for each large answer",
+        why: "Without a bound a server gives the kernel as much of an answer as its buffer takes, for each slow client.",
+        mend: "sysctl net.ipv4.tcp_notsent_lowat=131072; Velodrome sets it for its own connections.",
+        source: "tuned, network-throughput; docs.kernel.org, ip-sysctl",
+        judge: unsent,
+    },
+    Check {
+        id: "stack.rwmem",
+        title: "buffers of connections",
+        gain: Gain::of(2.0, 2.0, 20.0, 8.0),
+        expected: "memory of very many connections; the speed of large answers over long ways where buffers are short",
+        risk: Risk::Host,
+        lost: "some speed at the beginning of a connection",
+        why: "Each connection begins with the second number of tcp_rmem and tcp_wmem, and may have the third. The product of both with the connections is memory; a way of 100 ms with 1 Gbit/s holds 12 MiB.",
+        mend: "sysctl net.ipv4.tcp_rmem='4096 131072 16777216' net.ipv4.tcp_wmem='4096 16384 16777216'",
+        source: "docs.kernel.org, ip-sysctl; tuned, network-throughput",
+        judge: buffers,
+    },
 ];
 
 fn somaxconn(host: &Host) -> Finding {
@@ -182,4 +206,40 @@ fn files(host: &Host) -> Finding {
         return Finding::set(format!("a program may have {each}"), 0.5);
     }
     Finding::good(format!("{used} of {most} are open; a program may have {each}"))
+}
+
+fn unsent(host: &Host) -> Finding {
+    match host.sysctl("net.ipv4.tcp_notsent_lowat") {
+        None => Finding::unknown("net.ipv4.tcp_notsent_lowat cannot be read"),
+        Some(bound) if bound >= u64::from(u32::MAX) => {
+            Finding::set("net.ipv4.tcp_notsent_lowat has no bound", 0.5)
+        }
+        Some(bound) => Finding::good(format!("{bound} bytes")),
+    }
+}
+
+/// Bytes with which a connection may begin, both ways together.
+const BEGINNING: u64 = 512 << 10;
+
+/// Bytes that each way should be allowed at most.
+const LONG_WAY: u64 = 4 << 20;
+
+fn buffers(host: &Host) -> Finding {
+    let numbers = |name: &str| -> Vec<u64> {
+        let text = host.text(&format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
+        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let (receive, send) = (numbers("tcp_rmem"), numbers("tcp_wmem"));
+    let ([_, begin, most], [_, send_begin, send_most]) = (&*receive, &*send) else {
+        return Finding::unknown("tcp_rmem or tcp_wmem cannot be read, or has another form");
+    };
+    let both = begin + send_begin;
+    if both > BEGINNING {
+        return Finding::set(format!("a connection begins with {} KiB", both >> 10), 1.0);
+    }
+    let least = most.min(send_most);
+    if *least < LONG_WAY {
+        return Finding::set(format!("a connection may have {} KiB each way", least >> 10), 0.3);
+    }
+    Finding::good(format!("from {} to {} KiB", both >> 10, least >> 10))
 }

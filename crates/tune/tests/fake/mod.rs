@@ -21,29 +21,12 @@ impl Fake {
     /// Four CPUs, a device with a queue for each, a server with a thread for each.
     pub(crate) fn new() -> Self {
         let fake = Self::empty();
-        for (name, value) in [
-            ("kernel/osrelease", "6.12.0-clean"),
-            ("kernel/numa_balancing", "0"),
-            ("kernel/nmi_watchdog", "0"),
-            ("vm/swappiness", "10"),
-            ("net/core/busy_poll", "50"),
-            ("net/core/somaxconn", "4096"),
-            ("net/core/default_qdisc", "pfifo_fast"),
-            ("net/ipv4/tcp_congestion_control", "cubic"),
-            ("net/ipv4/tcp_timestamps", "1"),
-            ("net/ipv4/tcp_sack", "1"),
-            ("net/ipv4/tcp_syncookies", "1"),
-            ("net/ipv4/tcp_slow_start_after_idle", "0"),
-            ("net/ipv4/tcp_max_syn_backlog", "4096"),
-            ("net/ipv4/tcp_max_tw_buckets", "262144"),
-            ("net/ipv4/ip_local_port_range", "32768\t60999"),
-            ("net/ipv4/tcp_mem", "100000\t200000\t300000"),
-            ("fs/file-nr", "2000\t0\t1000000"),
-            ("fs/nr_open", "1048576"),
-        ] {
-            fake.sysctl(name, value);
-        }
-        fake.write("proc/vmstat", "pswpin 0\ncompact_stall 0\n");
+        fake.sysctls();
+        fake.vmstat(&[]);
+        fake.write(
+            "proc/meminfo",
+            "MemTotal: 8000000 kB\nHugePages_Total: 0\nHugePages_Free: 0\nHugepagesize: 2048 kB\n",
+        );
         fake.write("proc/swaps", "Filename Type\n");
         fake.write("proc/net/packet", "sk RefCnt Type Proto Iface R Rmem User Inode\n");
         fake.write(
@@ -66,16 +49,16 @@ impl Fake {
         fake.write("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "2");
         fake.write("sys/devices/system/node/node0/x", "");
         fake.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never");
-        for queue in 0..4 {
-            let mask = format!("{:x}", 1 << queue);
-            fake.write(&format!("sys/class/net/eth0/queues/rx-{queue}/rps_cpus"), "0");
-            fake.write(&format!("sys/class/net/eth0/queues/tx-{queue}/xps_cpus"), &mask);
-            fake.write(&format!("sys/class/net/eth0/device/msi_irqs/{}", 40 + queue), "msi");
+        fake.device_files();
+        for cpu in 0..4 {
             fake.write(
-                &format!("proc/irq/{}/effective_affinity_list", 40 + queue),
-                &queue.to_string(),
+                &format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"),
+                &cpu.to_string(),
             );
         }
+        fake.write("sys/devices/system/cpu/isolated", "");
+        fake.write("sys/class/net/eth0/threaded", "0");
+        fake.write("sys/class/net/eth0/gro_flush_timeout", "20000");
         fake.answers();
         fake.programs();
         fake.status("Seccomp:\t0\nSpeculation_Store_Bypass:\tvulnerable\n");
@@ -87,7 +70,59 @@ impl Fake {
         fake.write("sys/fs/cgroup/app/cpu.max", "400000 100000\n");
         fake.write("sys/fs/cgroup/app/cpu.stat", "nr_periods 100\nnr_throttled 0\n");
         fake.threads(&[(100, 0, "0"), (101, 0, "1"), (102, 0, "2"), (103, 0, "3")]);
+        fake.woken(1000);
         fake
+    }
+
+    fn sysctls(&self) {
+        for (name, value) in [
+            ("kernel/osrelease", "6.12.0-clean"),
+            ("kernel/numa_balancing", "0"),
+            ("kernel/nmi_watchdog", "0"),
+            ("vm/swappiness", "10"),
+            ("net/core/busy_poll", "50"),
+            ("net/core/somaxconn", "4096"),
+            ("net/core/default_qdisc", "pfifo_fast"),
+            ("net/ipv4/tcp_congestion_control", "cubic"),
+            ("net/ipv4/tcp_timestamps", "1"),
+            ("net/ipv4/tcp_sack", "1"),
+            ("net/ipv4/tcp_syncookies", "1"),
+            ("net/ipv4/tcp_slow_start_after_idle", "0"),
+            ("net/ipv4/tcp_max_syn_backlog", "4096"),
+            ("net/ipv4/tcp_max_tw_buckets", "262144"),
+            ("net/ipv4/ip_local_port_range", "32768\t60999"),
+            ("net/ipv4/tcp_mem", "100000\t200000\t300000"),
+            ("net/ipv4/tcp_notsent_lowat", "131072"),
+            ("net/ipv4/tcp_rmem", "4096\t131072\t16777216"),
+            ("net/ipv4/tcp_wmem", "4096\t16384\t16777216"),
+            ("net/core/rps_sock_flow_entries", "0"),
+            ("fs/file-nr", "2000\t0\t1000000"),
+            ("fs/nr_open", "1048576"),
+        ] {
+            self.sysctl(name, value);
+        }
+    }
+
+    /// A device with a queue for each CPU, each with an interrupt there.
+    fn device_files(&self) {
+        for queue in 0..4 {
+            let mask = format!("{:x}", 1 << queue);
+            self.write(&format!("sys/class/net/eth0/queues/rx-{queue}/rps_cpus"), "0");
+            self.write(&format!("sys/class/net/eth0/queues/tx-{queue}/xps_cpus"), &mask);
+            self.write(&format!("sys/class/net/eth0/device/msi_irqs/{}", 40 + queue), "msi");
+            self.write(
+                &format!("proc/irq/{}/effective_affinity_list", 40 + queue),
+                &queue.to_string(),
+            );
+            self.write(&format!("proc/irq/{}/smp_affinity", 40 + queue), &mask);
+            self.write(&format!("proc/irq/{}/eth0-TxRx-{queue}/x", 40 + queue), "");
+        }
+        let lines =
+            (0..4).map(|queue| format!(" {}: 0 0 0 0 PCI-MSIX eth0-TxRx-{queue}\n", 40 + queue));
+        self.write(
+            "proc/interrupts",
+            &format!("CPU0 CPU1 CPU2 CPU3\n{}", lines.collect::<String>()),
+        );
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -152,6 +187,15 @@ impl Fake {
         self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
     }
 
+    /// The ticks of each CPU with packets.
+    pub(crate) fn packets(&self, ticks: [u64; 4]) {
+        let line = |(at, ticks): (usize, &u64)| {
+            format!("cpu{at} 0 0 0 {} 0 0 {ticks} 0 0 0\n", 10_100 - ticks)
+        };
+        let lines: String = ticks.iter().enumerate().map(line).collect();
+        self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
+    }
+
     /// Counters of TCP.
     pub(crate) fn netstat(&self, counts: &[(&str, u64)]) {
         let names = ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPMemoryPressures"];
@@ -168,6 +212,7 @@ impl Fake {
     /// The device has one queue.
     fn programs(&self) {
         self.program(100, "server");
+        self.politeness(0, 0);
         self.program(50, "shell");
     }
 
@@ -177,22 +222,76 @@ impl Fake {
         self.write("velodrome/hooks", "ipv4 input 0 selinux_ip_postroute selinux\n");
         self.write("velodrome/qdisc", "eth0 mq\neth0 pfifo_fast\nlo noqueue\n");
         self.write("velodrome/xdp", "");
+        self.sockets(0, 0, 4096);
+        self.queues([0; 4], 0);
+    }
+
+    /// What the sockets of the server say: of 20 connections so many are elsewhere, and so many without TCP_NODELAY.
+    pub(crate) fn sockets(&self, elsewhere: u32, waiting: u32, backlog: u32) {
+        let text = format!(
+            "worker 0 connections 20 elsewhere {elsewhere} waiting {waiting}\nlistener {backlog}\nepoll 0\n"
+        );
+        self.write("velodrome/sockets/100", &text);
+    }
+
+    /// What the driver counts: packets of each queue, and those that the cloud has held back.
+    pub(crate) fn queues(&self, packets: [u32; 4], exceeded: u32) {
+        let line = |(queue, count)| format!("queue_{queue}_rx_cnt {count}\n");
+        let lines: String = packets.iter().enumerate().map(line).collect();
+        self.write(
+            "velodrome/statistics/eth0",
+            &format!("{lines}pps_allowance_exceeded {exceeded}\n"),
+        );
+    }
+
+    /// Counters of memory.
+    pub(crate) fn vmstat(&self, counts: &[(&str, u64)]) {
+        let clean = [
+            ("pswpin", 0),
+            ("compact_stall", 0),
+            ("allocstall_normal", 0),
+            ("nr_dirty", 10),
+            ("nr_dirty_threshold", 1000),
+        ];
+        let count = |(name, clean): &(&str, u64)| {
+            let count =
+                counts.iter().find(|(known, _)| known == name).map_or(*clean, |found| found.1);
+            format!("{name} {count}\n")
+        };
+        self.write("proc/vmstat", &clean.iter().map(count).collect::<String>());
+    }
+
+    /// The server has been woken so often.
+    pub(crate) fn woken(&self, times: u64) {
+        self.write(
+            "proc/100/task/100/status",
+            &format!("Cpus_allowed_list:\t0\nvoluntary_ctxt_switches:\t{times}\n"),
+        );
+    }
+
+    /// The nice value and the policy of the server.
+    pub(crate) fn politeness(&self, nice: u32, policy: u32) {
+        let zeros = |count: usize| vec!["0"; count].join(" ");
+        let stat = format!("100 (server) S {} {nice} {} {policy} 0", zeros(15), zeros(21));
+        self.write("proc/100/stat", &stat);
     }
 
     /// What a device answers: where nothing costs, but for these.
     pub(crate) fn device(&self, changed: &[(&str, &str)]) {
         let clean = [
-            ("channels", "4 of 4"),
-            ("rings", "1024 of 4096"),
-            ("rx-usecs", "64 adaptive"),
+            ("queues", "4"),
+            ("queues-most", "4"),
+            ("rx-ring", "1024"),
+            ("rx-ring-most", "4096"),
+            ("rx-usecs", "64"),
+            ("adaptive-rx", "on"),
             ("gro", "off"),
+            ("gso", "on"),
             ("lro", "off"),
         ];
-        let value = |(name, value): &(&str, &str)| {
-            let changed = changed.iter().find(|(other, _)| other == name);
-            format!("{name} {}\n", changed.map_or(*value, |(_, value)| *value))
-        };
-        self.write("velodrome/ethtool/eth0", &clean.iter().map(value).collect::<String>());
+        for (name, value) in clean.iter().chain(changed) {
+            self.write(&format!("velodrome/ethtool/eth0/{name}"), value);
+        }
     }
 
     pub(crate) fn one_queue(&self) {

@@ -1,0 +1,146 @@
+//! Sockets of another program: a copy of its descriptor is asked, and closed (`pidfd_getfd(2)`).
+//!
+//! Owns the copies, which live for some questions. Sends nothing, sets nothing; takes what ptrace(2) takes.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::net::{getpeername, getsockname, sockopt};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+/// The thread itself, with its own table of descriptors, instead of its program (`PIDFD_THREAD`, Linux 6.9).
+const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(0o200);
+
+/// The table of descriptors of a thread of another program.
+#[derive(Debug)]
+pub struct ForeignTable {
+    thread: OwnedFd,
+}
+
+/// What a socket of another program says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// It waits for connections: how many it lets wait.
+    Listener {
+        /// The longest queue of connections that nobody has accepted.
+        backlog: u32,
+    },
+    /// A connection with another machine.
+    Connection {
+        /// The CPU that handled its last packet.
+        cpu: u32,
+        /// Whether small pieces wait for the answer to those before them (no `TCP_NODELAY`).
+        waits_to_send: bool,
+    },
+    /// A connection within this machine, or no connection of TCP.
+    Other,
+}
+
+impl ForeignTable {
+    /// That of a thread of a program; before Linux 6.9 that of its first thread.
+    ///
+    /// # Errors
+    /// There is no such thread.
+    pub fn of(program: u32, thread: u32) -> io::Result<Self> {
+        let number = |number: u32| {
+            let known = i32::try_from(number).ok().and_then(Pid::from_raw);
+            known.ok_or(io::ErrorKind::NotFound)
+        };
+        let own = pidfd_open(number(thread)?, THREAD);
+        let thread = match own {
+            Ok(thread) => thread,
+            Err(_) => pidfd_open(number(program)?, PidfdFlags::empty())?,
+        };
+        Ok(Self { thread })
+    }
+
+    fn copy(&self, number: i32) -> io::Result<OwnedFd> {
+        Ok(pidfd_getfd(&self.thread, number, PidfdGetfdFlags::empty())?)
+    }
+
+    /// What the socket of this number says.
+    ///
+    /// # Errors
+    /// It is none of a network, is closed meanwhile, or may not be asked (`PermissionDenied`).
+    pub fn socket(&self, number: i32) -> io::Result<Foreign> {
+        let copy = self.copy(number)?;
+        if sockopt::socket_acceptconn(&copy)? {
+            return match SocketAddr::try_from(getsockname(&copy)?) {
+                Ok(_) => {
+                    Ok(Foreign::Listener { backlog: crate::descriptor::backlog(copy.as_fd())? })
+                }
+                Err(_) => Ok(Foreign::Other),
+            };
+        }
+        match getpeername(&copy)?.map(SocketAddr::try_from) {
+            Some(Ok(peer)) if !is_loopback(peer.ip()) => Ok(Foreign::Connection {
+                cpu: sockopt::socket_incoming_cpu(&copy)?,
+                waits_to_send: !sockopt::tcp_nodelay(&copy)?,
+            }),
+            _ => Ok(Foreign::Other),
+        }
+    }
+
+    /// Microseconds for which an epoll polls devices before it sleeps (`EPIOCGPARAMS`, Linux 6.9).
+    ///
+    /// # Errors
+    /// As [`socket`](Self::socket), or the kernel does not know the question.
+    pub fn polling_us(&self, epoll: i32) -> io::Result<u32> {
+        crate::pollset::polling::busy_polling_us(&self.copy(epoll)?)
+    }
+}
+
+/// Also an address of IPv4 in the form of IPv6.
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "a test has sockets and files of its own")]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    /// Whether the kernel gives copies to this program at all; a container may forbid it.
+    fn own() -> Option<ForeignTable> {
+        let program = std::process::id();
+        let own = ForeignTable::of(program, program).ok()?;
+        let probe = TcpListener::bind("127.0.0.1:0").ok()?;
+        match own.socket(probe.as_raw_fd()) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            _ => Some(own),
+        }
+    }
+
+    #[test]
+    fn sockets_are_told_apart() {
+        let Some(own) = own() else {
+            println!("SKIPPED sockets_are_told_apart: descriptors cannot be copied here");
+            return;
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        assert_eq!(own.socket(listener.as_raw_fd()).ok(), Some(Foreign::Listener { backlog: 128 }));
+        let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        assert_eq!(own.socket(near.as_raw_fd()).ok(), Some(Foreign::Other));
+        let file = std::fs::File::open("/dev/null").expect("it is there");
+        assert!(own.socket(file.as_raw_fd()).is_err());
+        assert!(own.socket(1 << 20).is_err());
+        assert!(ForeignTable::of(u32::MAX, u32::MAX).is_err());
+        assert!(own.polling_us(listener.as_raw_fd()).is_err());
+    }
+
+    #[test]
+    fn what_is_within_this_machine_is_known_in_both_forms() {
+        for (address, is_within) in [
+            ("127.0.0.1", true),
+            ("::1", true),
+            ("::ffff:127.0.0.9", true),
+            ("::ffff:10.0.0.1", false),
+        ] {
+            assert_eq!(is_loopback(address.parse().expect("an address")), is_within, "{address}");
+        }
+    }
+}

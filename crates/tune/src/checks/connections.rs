@@ -1,0 +1,139 @@
+//! The server's connections: where their packets arrive, what they wait for, how often it is woken for them. They are judged for the process that `--pid` names.
+
+use crate::check::{Check, Gain, Risk};
+use crate::connections::Sockets;
+use crate::finding::Finding;
+use crate::host::Host;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "app.reuseport",
+        title: "packets that arrive on the CPU of their thread",
+        gain: Gain::of(20.0, 25.0, 3.0, 0.0),
+        expected: "2 % alone; 30 %, and 40 % less p99, once each socket of the group belonged to the thread of its CPU",
+        risk: Risk::Process,
+        lost: "an even spread, where the device does not spread packets evenly itself",
+        why: "A connection belongs to one thread, on one CPU. When its packets come to another CPU they have to be handed over, by a wake-up and through the caches of both.",
+        mend: "First the device (net.queues, net.irq, net.xps), then the server: `velodrome serve --pin --reuseport-cpu`; in others SO_ATTACH_REUSEPORT_CBPF or, from Linux 6.2 on, \
+               SO_INCOMING_CPU, with the sockets opened in the order of the CPUs.",
+        source: "libreactor issue 9; talawah.io, step 5",
+        judge: elsewhere,
+    },
+    Check {
+        id: "app.nodelay",
+        title: "small pieces that wait for an answer",
+        gain: Gain::of(1.0, 20.0, 0.0, 0.0),
+        expected: "up to 40 ms for an answer that is sent in several pieces",
+        risk: Risk::Process,
+        lost: "some fuller packets",
+        why: "Without TCP_NODELAY a piece that fills no packet waits until what was sent before is acknowledged, and the peer waits with that, too.",
+        mend: "TCP_NODELAY on the server's connections: `tcp_nodelay on` in nginx; Velodrome sets it.",
+        source: "RFC 9293 section 3.7.4 (Nagle); tcp(7)",
+        judge: waiting,
+    },
+    Check {
+        id: "app.backlog",
+        title: "the server's own queue of connections",
+        gain: Gain::of(1.0, 10.0, 15.0, 0.0),
+        expected: "no connections dropped in bursts; nothing else",
+        risk: Risk::Process,
+        lost: "nothing",
+        why: "The queue is as long as the server asks for in listen(2), and never longer than net.core.somaxconn. A burst beyond it is dropped, and its clients try again after a second.",
+        mend: "A longer one in the server's configuration: `backlog=` of nginx's `listen`, `backlog` of a Velodrome `[[listener]]`; then start it anew.",
+        source: "listen(2)",
+        judge: backlog,
+    },
+    Check {
+        id: "app.wakeups",
+        title: "threads that sleep and are woken all the time",
+        gain: Gain::of(10.0, 10.0, 0.0, 3.0),
+        expected: "a microsecond or two of CPU for each; a part of the 28 % of fewer interrupts",
+        risk: Risk::Process,
+        lost: "CPU time while it waits",
+        why: "A thread that has nothing to do for some microseconds sleeps, is woken by the next packet, and pays for both each time.",
+        mend: "A server that looks for work before it sleeps: `velodrome serve --spin 50us`, and `--busy-poll 50us` where each scheduler has a queue of the device.",
+        source: "docs.kernel.org, napi; sched(7)",
+        judge: wake_ups,
+    },
+];
+
+/// Connections from which a share of them says something.
+const ENOUGH: u64 = 8;
+
+/// Share of connections that may be elsewhere: the kernel moves some when it balances.
+const ELSEWHERE: f64 = 0.15;
+
+fn sockets(host: &Host) -> Result<Sockets, Finding> {
+    if host.process.is_none() {
+        return Err(Finding::unknown(super::NO_PROCESS));
+    }
+    host.sockets().ok_or_else(|| {
+        Finding::unknown(
+            "its sockets cannot be asked: it takes root, and threads that wait in epoll",
+        )
+    })
+}
+
+fn elsewhere(host: &Host) -> Finding {
+    let Sockets { connections, elsewhere, .. } = match sockets(host) {
+        Ok(sockets) => sockets,
+        Err(finding) => return finding,
+    };
+    if host.now.cpus.len() < 2 {
+        return Finding::not_here("there is one CPU");
+    }
+    if connections < ENOUGH {
+        return Finding::unknown(format!(
+            "{connections} connections with other machines, of threads that are bound to a CPU: too few"
+        ));
+    }
+    let share = elsewhere as f64 / connections as f64;
+    let text = format!("packets of {elsewhere} of {connections} connections come to another CPU");
+    if share > ELSEWHERE { Finding::seen(text, share) } else { Finding::good(text) }
+}
+
+fn waiting(host: &Host) -> Finding {
+    match sockets(host) {
+        Ok(Sockets { waiting: 0, .. }) => Finding::good("none"),
+        Ok(Sockets { waiting, .. }) => {
+            Finding::set(format!("{waiting} of its connections are without TCP_NODELAY"), 0.5)
+        }
+        Err(finding) => finding,
+    }
+}
+
+/// Connections that a queue should have room for.
+const BACKLOG: u64 = 256;
+
+fn backlog(host: &Host) -> Finding {
+    match sockets(host) {
+        Ok(Sockets { backlog: None, .. }) => Finding::unknown("no listener of it was seen"),
+        Ok(Sockets { backlog: Some(backlog), .. }) if backlog < BACKLOG => {
+            Finding::set(format!("a listener has room for {backlog}"), 0.6)
+        }
+        Ok(Sockets { backlog: Some(backlog), .. }) => Finding::good(format!("room for {backlog}")),
+        Err(finding) => finding,
+    }
+}
+
+/// Wake-ups of a thread in a second from which they cost some percent.
+const WOKEN: f64 = 20_000.0;
+
+/// Wake-ups of a thread in a second that take most of a CPU.
+const WOKEN_MOST: f64 = 100_000.0;
+
+fn wake_ups(host: &Host) -> Finding {
+    if host.process.is_none() {
+        return Finding::unknown(super::NO_PROCESS);
+    }
+    let Some(seconds) = host.seconds else {
+        return Finding::unknown("it takes two looks at the server");
+    };
+    let rate = |(thread, now): (&u32, &u64)| {
+        let before = host.before.wake_ups.get(thread).copied().unwrap_or(*now);
+        now.saturating_sub(before) as f64 / seconds
+    };
+    let most = host.now.wake_ups.iter().map(rate).fold(0.0, f64::max);
+    let text = format!("a thread of it is woken {most:.0} times a second");
+    if most > WOKEN { Finding::seen(text, most / WOKEN_MOST) } else { Finding::good(text) }
+}

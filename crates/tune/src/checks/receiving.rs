@@ -1,0 +1,225 @@
+//! The receiving of packets: on which CPUs, by whom, and how evenly devices spread it.
+
+use std::collections::BTreeMap;
+
+use crate::check::{Check, Gain, Risk};
+use crate::finding::Finding;
+use crate::host::Host;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "net.softirq",
+        title: "one CPU that receives for all",
+        gain: Gain::of(25.0, 25.0, 5.0, 0.0),
+        expected: "the part of 38 % that comes from interrupts on CPUs of their own",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "The kernel handles packets on the CPU that was interrupted. Where that is one for all queues, it is busy with packets while the others wait for it.",
+        mend: "A queue for each CPU (net.queues) and its interrupt there (net.irq); with one queue alone rps_cpus (net.rps).",
+        source: "docs.kernel.org, scaling; talawah.io, step 5",
+        judge: one_cpu,
+    },
+    Check {
+        id: "net.rss",
+        title: "queues that get more than others",
+        gain: Gain::of(10.0, 12.0, 2.0, 0.0),
+        expected: "the load of the busiest queue comes down to that of the others",
+        risk: Risk::Reversible,
+        lost: "the spread that somebody has chosen",
+        why: "A device spreads connections over its queues by a table. Where the table is uneven so are the CPUs, and a server with a thread for each CPU is as slow as its busiest one.",
+        mend: "ethtool -X DEVICE equal N; few connections are never spread evenly.",
+        source: "docs.kernel.org, scaling; AWS, ENA best practices",
+        judge: uneven,
+    },
+    Check {
+        id: "net.allowance",
+        title: "packets that the cloud has held back",
+        gain: Gain::of(30.0, 30.0, 10.0, 0.0),
+        expected: "a plateau that no setting of this machine removes",
+        risk: Risk::Interruption,
+        lost: "nothing; it is for the cloud to give more",
+        why: "A cloud gives each kind of machine so many packets, bytes and tracked connections a second. What is beyond is queued or dropped, outside of this machine.",
+        mend: "A larger kind of machine; security groups whose rules need no tracking.",
+        source: "AWS, ENA best practices; AWS, security group connection tracking",
+        judge: allowance,
+    },
+    Check {
+        id: "net.threaded",
+        title: "threads of the kernel that receive",
+        gain: Gain::of(3.0, 4.0, 0.0, 0.0),
+        expected: "a switch of threads for each batch of packets",
+        risk: Risk::Host,
+        lost: "priorities for receiving, and CPUs of its own",
+        why: "With `threaded` packets are handled by a thread that the scheduler places, instead of at once on the CPU that was interrupted.",
+        mend: "echo 0 > /sys/class/net/DEVICE/threaded",
+        source: "docs.kernel.org, napi",
+        judge: threaded,
+    },
+    Check {
+        id: "net.rfs",
+        title: "steering to the thread, half set",
+        gain: Gain::of(2.0, 2.0, 0.0, 0.0),
+        expected: "what half of the setting costs; a server whose threads are bound needs none of it",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "Receive flow steering needs the table of all flows and one for each queue. With one of both alone the kernel keeps a table that it never uses.",
+        mend: "sysctl net.core.rps_sock_flow_entries=32768 and 32768 / queues in each rps_flow_cnt; or 0 in all of them.",
+        source: "docs.kernel.org, scaling",
+        judge: half_set,
+    },
+    Check {
+        id: "net.defer",
+        title: "packets that wait for others",
+        gain: Gain::of(0.0, 8.0, 0.0, 0.0),
+        expected: "as much time as they wait",
+        risk: Risk::Reversible,
+        lost: "fewer interrupts under load",
+        why: "The kernel keeps a packet back for `gro_flush_timeout`, so that others may come. A request at low load waits that long.",
+        mend: "echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout, in nanoseconds; 0 with napi_defer_hard_irqs 0 waits for nothing.",
+        source: "docs.kernel.org, napi",
+        judge: kept_back,
+    },
+];
+
+/// Share of a CPU's time with packets from which it is a burden.
+const BURDEN: f64 = 0.25;
+
+fn one_cpu(host: &Host) -> Finding {
+    if host.seconds.is_none() {
+        return Finding::unknown("it takes two looks");
+    }
+    let (before, now) = (&host.before.cpus, &host.now.cpus);
+    if now.len() < 2 || before.len() != now.len() {
+        return Finding::not_here("there is one CPU");
+    }
+    let share = |(before, now): (&crate::counters::Cpu, &crate::counters::Cpu)| {
+        let all = now.all.saturating_sub(before.all).max(1);
+        now.packets.saturating_sub(before.packets) as f64 / all as f64
+    };
+    let shares: Vec<f64> = before.iter().zip(now).map(share).collect();
+    let (at, most) = shares
+        .iter()
+        .enumerate()
+        .fold((0, 0.0), |found, (at, share)| if *share > found.1 { (at, *share) } else { found });
+    let others = (shares.iter().sum::<f64>() - most) / (shares.len() - 1) as f64;
+    let text = format!(
+        "CPU {at} spends {:.0} % of its time on packets, the others {:.0} %",
+        most * 100.0,
+        others * 100.0
+    );
+    match most > BURDEN && others * 3.0 < most {
+        true => Finding::seen(text, most - others),
+        false => Finding::good(text),
+    }
+}
+
+/// Most times that a queue may have the mean of all.
+const UNEVEN: f64 = 1.5;
+
+/// Packets from which a share of them says something.
+const ENOUGH: u64 = 10_000;
+
+fn uneven(host: &Host) -> Finding {
+    let counts = moved(host, |name| {
+        let is_received =
+            name.contains("rx") && (name.ends_with("packets") || name.ends_with("_cnt"));
+        (is_received && name.contains(|one: char| one.is_ascii_digit())).then_some(())
+    });
+    let mut judged = 0;
+    for (device, counts) in counts {
+        let all: u64 = counts.iter().map(|(_, count)| count).sum();
+        if counts.len() < 2 || all < ENOUGH {
+            continue;
+        }
+        judged += 1;
+        let mean = all as f64 / counts.len() as f64;
+        let Some((name, most)) = counts.iter().max_by_key(|(_, count)| *count) else { continue };
+        let skew = *most as f64 / mean;
+        if skew > UNEVEN {
+            let text = format!(
+                "{device}: {name} has {skew:.1} times as many packets as the mean of {} {}",
+                counts.len(),
+                host.span()
+            );
+            return Finding::seen(text, (skew - 1.0) / 2.0);
+        }
+    }
+    match judged {
+        0 => Finding::unknown("no device tells of several queues, or too few packets came"),
+        _ => Finding::good("spread evenly"),
+    }
+}
+
+/// How often statistics of devices have moved whose names are wanted, by device.
+fn moved(
+    host: &Host,
+    is_wanted: impl Fn(&str) -> Option<()>,
+) -> BTreeMap<String, Vec<(String, u64)>> {
+    let mut all: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
+    for ((device, name), now) in &host.now.devices {
+        if is_wanted(name).is_some() {
+            let key = (device.clone(), name.clone());
+            let before = host.before.devices.get(&key).copied().unwrap_or(0);
+            let count = (name.clone(), now.saturating_sub(before));
+            all.entry(device.clone()).or_default().push(count);
+        }
+    }
+    all
+}
+
+fn allowance(host: &Host) -> Finding {
+    let counts = moved(host, |name| name.ends_with("_allowance_exceeded").then_some(()));
+    if counts.is_empty() {
+        return Finding::not_here("no device tells of allowances");
+    }
+    let exceeded = counts.into_values().flatten().find(|(_, count)| *count > 0);
+    match exceeded {
+        Some((name, count)) if host.seconds.is_some() => {
+            Finding::seen(format!("{name}: {count} {}", host.span()), 1.0)
+        }
+        Some((name, count)) => Finding::good(format!("{name}: {count} {}", host.span())),
+        None => Finding::good("none was exceeded"),
+    }
+}
+
+fn threaded(host: &Host) -> Finding {
+    let is_so = |device: &&String| {
+        host.text(&format!("/sys/class/net/{device}/threaded")).is_some_and(|value| value != "0")
+    };
+    match host.hardware().iter().find(is_so) {
+        Some(device) => Finding::set(format!("{device} is received by threads"), 1.0),
+        None => Finding::good("none"),
+    }
+}
+
+fn half_set(host: &Host) -> Finding {
+    let Some(all) = host.sysctl("net.core.rps_sock_flow_entries") else {
+        return Finding::not_here("the kernel has no such table");
+    };
+    let of_queues = host.hardware().iter().any(|device| {
+        let place = format!("/sys/class/net/{device}/queues");
+        host.names(&place).iter().any(|queue| {
+            host.number(&format!("{place}/{queue}/rps_flow_cnt")).is_some_and(|count| count > 0)
+        })
+    });
+    match (all > 0, of_queues) {
+        (true, false) => Finding::set(format!("{all} flows in all, and none for a queue"), 1.0),
+        (false, true) => Finding::set("flows for a queue, and none in all", 1.0),
+        (true, true) => Finding::good(format!("{all} flows")),
+        (false, false) => Finding::good("off"),
+    }
+}
+
+/// Nanoseconds that a packet may be kept back.
+const KEPT: u64 = 200_000;
+
+fn kept_back(host: &Host) -> Finding {
+    for device in host.hardware() {
+        let time = host.number(&format!("/sys/class/net/{device}/gro_flush_timeout"));
+        if let Some(time) = time.filter(|time| *time > KEPT) {
+            let text = format!("{device} keeps packets back for up to {} us", time / 1000);
+            return Finding::set(text, (time as f64 / 1e6).max(0.3));
+        }
+    }
+    Finding::good("none for long")
+}

@@ -1,0 +1,177 @@
+//! What the sockets of a running server say: on which CPU packets of its connections arrive, how long the queues of its listeners are.
+//!
+//! Owns how a thread's sockets are found: by the epoll that it waits in. A sample of them is asked, through copies that are closed at once. Sends and sets nothing.
+
+use std::path::Path;
+
+use sys::foreign::{Foreign, ForeignTable};
+
+use crate::files::Files;
+use crate::limits::{SOCKETS_ASKED, THREADS, WAITING_LOOK, WAITING_LOOKS};
+use crate::processes::Process;
+
+/// The file that what was found is read as: `worker CPU connections N elsewhere N waiting N`, `listener BACKLOG`, `epoll POLLING`.
+pub(crate) fn place(process: u32) -> String {
+    format!("/velodrome/sockets/{process}")
+}
+
+/// What was found, summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sockets {
+    /// Connections with other machines that were asked, of threads that are bound to a CPU.
+    pub(crate) connections: u64,
+    /// Those whose last packet another CPU has handled.
+    pub(crate) elsewhere: u64,
+    /// Those whose small pieces wait for the answer to what was sent before.
+    pub(crate) waiting: u64,
+    /// The shortest queue of a listener.
+    pub(crate) backlog: Option<u64>,
+    /// The longest time for which an epoll polls devices.
+    pub(crate) polling_us: u64,
+}
+
+impl Sockets {
+    /// Reads what [`told`] has written.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut all = Self::default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
+            match words.first() {
+                Some(&"worker") => {
+                    all.connections += number(3);
+                    all.elsewhere += number(5);
+                    all.waiting += number(7);
+                }
+                Some(&"listener") => {
+                    all.backlog = Some(all.backlog.unwrap_or(u64::MAX).min(number(1)));
+                }
+                Some(&"epoll") => all.polling_us = all.polling_us.max(number(1)),
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+/// What the sockets of a program of this host say; none where they may not be asked.
+pub(crate) fn told(process: u32) -> Option<String> {
+    // Not the host's own files: a record of it need not have each descriptor.
+    let files = Files::below(Path::new("/"));
+    let threads = files.names(&format!("/proc/{process}/task"));
+    let mut threads: Vec<u32> = threads.iter().filter_map(|name| name.parse().ok()).collect();
+    threads.truncate(THREADS);
+    let mut lines = String::new();
+    for thread in &threads {
+        let Some(epoll) = epoll_of(&files, process, *thread, threads.len()) else { continue };
+        let table = ForeignTable::of(process, *thread).ok()?;
+        lines.push_str(&of_epoll(&files, process, *thread, &table, epoll)?);
+    }
+    (!lines.is_empty()).then_some(lines)
+}
+
+/// The lines of one thread; none where its sockets may not be asked.
+fn of_epoll(
+    files: &Files,
+    process: u32,
+    thread: u32,
+    table: &ForeignTable,
+    epoll: i32,
+) -> Option<String> {
+    let info = files.text(&format!("/proc/{process}/task/{thread}/fdinfo/{epoll}"))?;
+    let number =
+        |line: &str| line.strip_prefix("tfd:")?.split_whitespace().next()?.parse::<i32>().ok();
+    let targets: Vec<i32> = info.lines().filter_map(number).collect();
+    let bound = match *Process::thread_allowed(files, process, thread).unwrap_or_default() {
+        [cpu] => Some(cpu),
+        _ => None,
+    };
+    let (mut listeners, mut counts) = (String::new(), [0_u64; 3]);
+    // Spread over all of them: the first ones are the oldest.
+    for target in targets.iter().step_by(targets.len() / SOCKETS_ASKED + 1) {
+        match table.socket(*target) {
+            Ok(Foreign::Listener { backlog }) => {
+                listeners.push_str(&format!("listener {backlog}\n"));
+            }
+            Ok(Foreign::Connection { cpu, waits_to_send }) => {
+                let is_elsewhere = bound.is_some_and(|bound| bound != cpu as usize);
+                counts[0] += u64::from(bound.is_some());
+                counts[1] += u64::from(is_elsewhere);
+                counts[2] += u64::from(waits_to_send);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+            // No socket, or closed meanwhile.
+            Ok(Foreign::Other) | Err(_) => {}
+        }
+    }
+    let polling =
+        table.polling_us(epoll).map_or_else(|_| String::new(), |us| format!("epoll {us}\n"));
+    let [connections, elsewhere, waiting] = counts;
+    let cpu = bound.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
+    Some(format!(
+        "worker {cpu} connections {connections} elsewhere {elsewhere} waiting {waiting}\n{listeners}{polling}"
+    ))
+}
+
+/// The epoll that a thread waits in: the one it is seen in, or the only one it can see where it has a table of its own.
+fn epoll_of(files: &Files, process: u32, thread: u32, threads: usize) -> Option<i32> {
+    let list = |thread: u32| files.names(&format!("/proc/{process}/task/{thread}/fd"));
+    let own = list(thread);
+    let is_epoll = |name: &&String| {
+        let link = files.link(&format!("/proc/{process}/task/{thread}/fd/{name}"));
+        link.is_some_and(|to| to == "anon_inode:[eventpoll]")
+    };
+    let epolls: Vec<i32> =
+        own.iter().filter(is_epoll).filter_map(|name| name.parse().ok()).collect();
+    let is_alone = threads == 1 || (thread != process && own != list(process));
+    match *epolls {
+        [] => None,
+        [epoll] if is_alone => Some(epoll),
+        _ => (0..WAITING_LOOKS).find_map(|_| {
+            let seen = waited_for(&files.text(&format!("/proc/{process}/task/{thread}/syscall"))?);
+            if seen.is_none() {
+                std::thread::sleep(WAITING_LOOK);
+            }
+            seen.filter(|epoll| epolls.contains(epoll))
+        }),
+    }
+}
+
+/// The numbers of `epoll_wait`, `epoll_pwait` and `epoll_pwait2` (x86-64, others).
+const WAITS: [i64; 4] = [232, 281, 22, 441];
+
+/// The epoll of a thread that waits in one, by `/proc/PID/task/TID/syscall`: the number of the call and its arguments.
+fn waited_for(text: &str) -> Option<i32> {
+    let mut words = text.split(' ');
+    let call: i64 = words.next()?.parse().ok()?;
+    let first = words.next()?.strip_prefix("0x")?;
+    WAITS.contains(&call).then(|| i32::from_str_radix(first, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_summed_up() {
+        let text = "worker 0 connections 10 elsewhere 4 waiting 0\nlistener 511\nepoll 0\n\
+                    worker 1 connections 5 elsewhere 5 waiting 1\nlistener 128\nepoll 50\n";
+        let expected = Sockets {
+            connections: 15,
+            elsewhere: 9,
+            waiting: 1,
+            backlog: Some(128),
+            polling_us: 50,
+        };
+        assert_eq!(Sockets::read(text), expected);
+        assert_eq!(Sockets::read("nonsense\n\nworker x"), Sockets::default());
+    }
+
+    #[test]
+    fn the_epoll_of_a_waiting_thread_is_its_first_argument() {
+        assert_eq!(waited_for("232 0x7 0x7ffe 0x40 0xffffffff 0x0 0x8 0x7ff 0x7f0"), Some(7));
+        for other in ["running", "0 0x3 0x0", "-1 0x7ff 0x7f0", "232", ""] {
+            assert_eq!(waited_for(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Which device a file belongs to: another one may have its name, or its interrupt, later.
+//!
+//! Owns what tells devices apart. A file of no device has nothing of that.
+
+use crate::files::Files;
+use crate::settings;
+
+/// What stands before the number that a device has until it goes.
+const NUMBER: &str = " number ";
+
+/// The driver, address and number of the device that a file belongs to; the names of an interrupt's users; empty for other files.
+pub(crate) fn identity(files: &Files, path: &str) -> String {
+    if let Some(number) = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next()) {
+        let place = format!("/proc/irq/{number}");
+        let mut users = files.names(&place);
+        // Its files are settings, its directories users.
+        users.retain(|name| files.is_directory(&format!("{place}/{name}")));
+        return users.join(" ");
+    }
+    let of_class = || path.strip_prefix("/sys/class/net/")?.split('/').next();
+    let Some(device) = settings::device_of(path).or_else(of_class) else { return String::new() };
+    let place = format!("/sys/class/net/{device}");
+    let driver = files.link(&format!("{place}/device/driver")).unwrap_or_default();
+    let address = files.text(&format!("{place}/address")).unwrap_or_default();
+    let number = files.text(&format!("{place}/ifindex")).unwrap_or_default();
+    format!("{driver} {address}{NUMBER}{number}").trim_start().to_owned()
+}
+
+/// Whether both are the same device, also after another start of the host, which gives out its own numbers.
+pub(crate) fn is_same_hardware(one: &str, other: &str) -> bool {
+    let hardware = |identity: &str| identity.split(NUMBER).next().unwrap_or_default().to_owned();
+    hardware(one) == hardware(other)
+}

@@ -1,0 +1,121 @@
+//! Settings of network devices, each as a file of its own: `/velodrome/ethtool/eth0/queues`.
+//!
+//! Owns which settings there are, and where each is in what the kernel answers. A fake host and a recorded one have them as files indeed. Only `apply` has one written.
+
+use std::io;
+
+use sys::ethtool::{Question, ask, tell};
+
+/// The directory of all of them.
+const PLACE: &str = "/velodrome/ethtool/";
+
+/// The directory of what drivers count.
+const STATISTICS: &str = "/velodrome/statistics/";
+
+/// The largest value of a setting that has one, behind its name: `queues-most`.
+const MOST: &str = "-most";
+
+/// The place of a setting of a device.
+pub(crate) fn place(device: &str, name: &str) -> String {
+    format!("{PLACE}{device}/{name}")
+}
+
+/// The device whose setting that is.
+pub(crate) fn device_of(path: &str) -> Option<&str> {
+    path.strip_prefix(PLACE)?.split('/').next()
+}
+
+/// Whether this is the place of a setting.
+pub(crate) fn is_setting(path: &str) -> bool {
+    path.starts_with(PLACE)
+}
+
+/// What the driver of a device counts: `rx_queue_0_packets 12`, a line each.
+pub(crate) fn statistics(device: &str) -> String {
+    format!("{STATISTICS}{device}")
+}
+
+/// How a setting is written as text.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Number,
+    /// `on`, `off`, by this bit of its word.
+    Switch(u32),
+}
+
+/// Where a setting is: the group, the word of it, that with the largest value there may be.
+struct Setting {
+    question: Question,
+    word: usize,
+    most: Option<usize>,
+    form: Form,
+}
+
+/// Whether queues of a device send and receive, by the words of its answer.
+fn has_both(words: &[u32]) -> bool {
+    words.get(3).is_some_and(|most| *most > 0)
+}
+
+/// `words` are those of the group; the word of queues depends upon them.
+fn setting(name: &str, words: impl Fn(Question) -> io::Result<Vec<u32>>) -> io::Result<Setting> {
+    use Question::{Channels, Coalescing, Flags, ReceiveOffload, Rings, SendOffload};
+    let (question, word, most, form) = match name {
+        "queues" if has_both(&words(Channels)?) => (Channels, 7, Some(3), Form::Number),
+        "queues" => (Channels, 4, Some(0), Form::Number),
+        "rx-ring" => (Rings, 4, Some(0), Form::Number),
+        "rx-usecs" => (Coalescing, 0, None, Form::Number),
+        "adaptive-rx" => (Coalescing, 9, None, Form::Switch(0)),
+        "gso" => (SendOffload, 0, None, Form::Switch(0)),
+        "gro" => (ReceiveOffload, 0, None, Form::Switch(0)),
+        "lro" => (Flags, 0, None, Form::Switch(15)),
+        _ => return Err(io::ErrorKind::NotFound.into()),
+    };
+    Ok(Setting { question, word, most, form })
+}
+
+/// Reads a setting, or what a driver counts; none where the device does not tell it.
+pub(crate) fn read(path: &str) -> Option<String> {
+    if let Some(device) = path.strip_prefix(STATISTICS) {
+        let counts = sys::ethtool::statistics(device).ok()?;
+        return Some(counts.iter().map(|(name, count)| format!("{name} {count}\n")).collect());
+    }
+    let (device, name) = path.strip_prefix(PLACE)?.split_once('/')?;
+    let (name, is_most) = match name.strip_suffix(MOST) {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let Setting { question, word, most, form } =
+        setting(name, |question| ask(device, question)).ok()?;
+    let words = ask(device, question).ok()?;
+    let value = *words.get(if is_most { most? } else { word })?;
+    Some(match form {
+        Form::Number => value.to_string(),
+        Form::Switch(bit) => if value >> bit & 1 == 1 { "on" } else { "off" }.to_owned(),
+    })
+}
+
+/// Writes a setting.
+///
+/// # Errors
+/// Those of the kernel, with what they mean here.
+pub(crate) fn write(path: &str, value: &str) -> io::Result<()> {
+    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "it is no value of this setting");
+    let (device, name) =
+        path.strip_prefix(PLACE).and_then(|rest| rest.split_once('/')).ok_or_else(wrong)?;
+    let Setting { question, word, form, .. } = setting(name, |question| ask(device, question))?;
+    let mut words = ask(device, question)?;
+    let place = words.get_mut(word).ok_or_else(wrong)?;
+    match (form, value) {
+        (Form::Number, number) => *place = number.parse().map_err(|_| wrong())?,
+        (Form::Switch(bit), "on") => *place |= 1 << bit,
+        (Form::Switch(bit), "off") => *place &= !(1 << bit),
+        (Form::Switch(_), _) => return Err(wrong()),
+    }
+    tell(device, question, &words).map_err(|error| match error.kind() {
+        io::ErrorKind::Unsupported => io::Error::new(error.kind(), "the device cannot change it"),
+        io::ErrorKind::InvalidInput => {
+            io::Error::new(error.kind(), "the device does not take this value")
+        }
+        _ => error,
+    })
+}
