@@ -247,3 +247,62 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(printed_by(&output), format!("{stacks}\n0\n"), "{}", errors_of(&output));
     assert_eq!(errors_of(&output), "");
 }
+
+/// A program with one busy function, whose name stripping takes away.
+const HOT: &str = "static __attribute__((noinline)) unsigned long turn_the_wheel(unsigned long n) {
+    volatile unsigned long sum = 0;
+    for (unsigned long at = 0; at < n; at++) sum += at * at;
+    return sum;
+}
+int main(void) {
+    for (;;) turn_the_wheel(1000000);
+}
+";
+
+/// Makes the program, stripped in three ways: with its names, with a link to its debug file, with its build id alone.
+const STRIPPED: &str = r#"
+cd HERE
+mkdir -p linked/files bare id
+cc -O1 -g -fno-omit-frame-pointer -Wl,--build-id hot.c -o whole
+objcopy --only-keep-debug whole hot.debug
+strip whole -o bare/hot
+objcopy --add-gnu-debuglink=hot.debug bare/hot linked/hot
+cp hot.debug linked/hot.debug
+number=$(readelf -n whole | sed -n 's/.*Build ID: //p')
+mkdir -p "id/.build-id/$(echo $number | cut -c1-2)"
+mv hot.debug "id/.build-id/$(echo $number | cut -c1-2)/$(echo $number | cut -c3-).debug"
+"#;
+
+#[test]
+fn names_of_stripped_programs_are_in_their_debug_files() {
+    let test = "names_of_stripped_programs_are_in_their_debug_files";
+    for program in ["cc", "objcopy", "readelf"] {
+        if !server::has(program, test) {
+            return;
+        }
+    }
+    let place = Directory::new();
+    place.write("hot.c", HOT);
+    let path = |name: &str| place.join(name).display().to_string();
+    let script = STRIPPED.replace("HERE", &path(""));
+    let made = run(Command::new("sh").args(["-ec", &script]));
+    assert!(made.status.success(), "{}", errors_of(&made));
+    for (program, files, is_named) in [
+        ("linked/hot", None, true),
+        ("bare/hot", Some("id"), true),
+        ("bare/hot", None, false),
+        ("bare/hot", Some("linked"), false),
+    ] {
+        let (program, files) = (path(program), files.map(&path));
+        let mut words = vec!["-d", "300ms", "-F", "999"];
+        words.extend(files.iter().flat_map(|files| ["--debug-files", files]));
+        words.extend(["--", &program]);
+        let output = profile(&words);
+        if errors_of(&output).contains("may not be looked at") {
+            println!("SKIPPED {test}: the kernel lets nobody sample");
+            return;
+        }
+        let told = printed_by(&output);
+        assert_eq!(told.contains("turn_the_wheel"), is_named, "{words:?}: {told}");
+    }
+}

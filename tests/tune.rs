@@ -297,3 +297,82 @@ fn what_is_not_confirmed_is_put_back_by_itself() {
     until("the way back has ended", || (!way_back()).then_some(()));
     assert_eq!((host.text(file).trim(), tune(&["verify"]).0), ("4096", 0));
 }
+
+/// Applies, is killed sooner or later, and puts back: each time the files are as they were.
+const KILLED: &str = r#"
+cd HERE
+set_all() {
+  echo 16 > /proc/sys/net/core/somaxconn
+  echo 0 > /proc/sys/net/ipv4/tcp_sack
+  echo 0 > /proc/sys/net/ipv4/tcp_timestamps
+  echo '40000 41000' > /proc/sys/net/ipv4/ip_local_port_range
+}
+look() {
+  cat /proc/sys/net/core/somaxconn /proc/sys/net/ipv4/tcp_sack /proc/sys/net/ipv4/tcp_timestamps /proc/sys/net/ipv4/ip_local_port_range
+}
+set_all
+before="$(look)"
+# A trial that is not killed says how long one takes.
+PROGRAM tune apply stack.somaxconn stack.popular stack.ports --for connections --seconds 0 --state state > /dev/null
+[ "$(look)" != "$before" ]
+PROGRAM tune revert all --state state > /dev/null
+for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+  PROGRAM tune apply stack.somaxconn stack.popular stack.ports --for connections --seconds 0 --state state > /dev/null 2>&1 &
+  # At another moment each time, from before the first file to behind the last one.
+  timeout -s KILL "0.0$(printf %02d $((round * 4)))" tail --pid=$! -f /dev/null > /dev/null 2>&1 || true
+  kill -9 $! 2> /dev/null || true
+  wait $! 2> /dev/null || true
+  PROGRAM tune revert all --state state > told 2>&1
+  if [ "$(look)" != "$before" ]; then
+    echo "round $round:" $(look) $(cat told)
+  fi
+done
+echo done
+"#;
+
+#[test]
+fn whatever_was_written_before_a_kill_is_put_back() {
+    let can = Command::new("unshare").args(["--net", "true"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        println!(
+            "SKIPPED whatever_was_written_before_a_kill_is_put_back: no network namespace can be made here"
+        );
+        return;
+    }
+    let place = Directory::new();
+    let script =
+        KILLED.replace("HERE", &place.path().display().to_string()).replace("PROGRAM", PROGRAM);
+    let output = run(Command::new("unshare").args(["--net", "sh", "-ec", &script]));
+    assert_eq!(printed_by(&output), "done\n", "{}", errors_of(&output));
+}
+
+#[test]
+fn a_plan_says_what_cannot_be_written_in_a_container() {
+    let place = Directory::new();
+    let state = place.join("state").display().to_string();
+    let lines = format!(
+        "echo 16 > /proc/sys/net/core/somaxconn\n\
+         mount --bind /proc/sys /proc/sys\n\
+         mount -o remount,bind,ro /proc/sys\n\
+         {PROGRAM} tune plan --for connections --seconds 0 | grep -A2 stack.somaxconn\n\
+         {PROGRAM} tune audit --for connections --seconds 0 | grep -A2 stack.somaxconn\n\
+         {PROGRAM} tune apply stack.somaxconn --for connections --seconds 0 --state {state} || echo status $?"
+    );
+    let mut shell = Command::new("unshare");
+    shell.args(["--net", "--mount", "sh", "-ec", &lines]);
+    let output = run(&mut shell);
+    let (told, errors) = (printed_by(&output), errors_of(&output));
+    if errors.contains("unshare") || errors.contains("mount:") {
+        println!("SKIPPED a_plan_says_what_cannot_be_written_in_a_container: {errors}");
+        return;
+    }
+    let why = "it is mounted read-only, as in a container: it is for the host to write";
+    for line in [
+        format!("   it cannot be written here: {why}\n"),
+        format!("      its mend cannot be written here: {why}\n"),
+        "stack.somaxconn  /proc/sys/net/core/somaxconn: refused Read-only file system".to_owned(),
+        "status 1\n".to_owned(),
+    ] {
+        assert!(told.contains(&line), "{line} in {told} {errors}");
+    }
+}

@@ -187,7 +187,7 @@ fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
     });
     let mut taken = sampling.end();
     map_pages(asked, &mut taken.remarks);
-    let names = Names::find(process, taken.stacks.keys(), &mut taken.remarks);
+    let names = Names::find(process, taken.stacks.keys(), &asked.debug_files, &mut taken.remarks);
     let folded = names.fold(taken.stacks.iter().map(|(stack, count)| (stack, *count)));
     note_lost(taken.lost, &mut taken.remarks);
     if folded.total() == 0 {
@@ -237,7 +237,7 @@ fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
     ];
     map_pages(asked, &mut remarks);
     let stacks = waited.waits.keys().chain(waited.without_cpu.keys());
-    let names = Names::find(process, stacks, &mut remarks);
+    let names = Names::find(process, stacks, &asked.debug_files, &mut remarks);
     let mut all: Vec<(String, Vec<Frame>, Waits)> = Vec::new();
     for (stack, waits) in &waited.waits {
         let frames = names.frames(stack);
@@ -278,7 +278,7 @@ fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
     map_pages(asked, &mut remarks);
     let of_pairs = pairs.iter().flat_map(|pairs| &pairs.all);
     let stacks = waited.waits.keys().chain(of_pairs.clone().map(|((_, stack), _)| stack));
-    let names = Names::find(process, stacks, &mut remarks);
+    let names = Names::find(process, stacks, &asked.debug_files, &mut remarks);
     let mut all: Vec<(String, Vec<Frame>, Waits)> = Vec::new();
     for (stack, waits) in &waited.waits {
         let frames = names.frames(stack);

@@ -64,6 +64,9 @@ pub(crate) struct Profile {
     /// Ask this Velodrome server, by its control socket, for the lines of its pages at the end of the look.
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["from", "diff", "syscalls", "sched"])]
     pages: Option<PathBuf>,
+    /// Look for debug files of stripped programs in this directory, too, besides /usr/lib/debug.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["from", "diff", "syscalls", "sched"])]
+    debug_files: Vec<PathBuf>,
     /// Requests that the server answers in a second, as bench says: calls for each of them are shown.
     #[arg(long, value_name = "N", requires = "syscalls")]
     requests: Option<f64>,

@@ -9,53 +9,14 @@ use ::tune::apply::{
     Done, PERSISTED, Which, again, apply, drifted, is_persisted, may_cut, persist, revert,
 };
 use ::tune::limits::UNCONFIRMED;
-use ::tune::{Files, Journal, Plan, Risk, Step, audit, plan};
+use ::tune::{Files, Plan, Risk, Step, audit, plan};
 use clap::Args;
 use serde_json::json;
 
+use super::place::{Place, STATE, directory, journal};
 use super::{Looked, look, way_back};
 use crate::Failure;
 use crate::output::print_line;
-
-/// Where the journal is.
-pub(super) const STATE: &str = "/var/lib/velodrome/tune";
-
-/// The host that is changed, and the journal of its changes.
-#[derive(Debug, Args)]
-pub(super) struct Place {
-    /// The directory of the journal, below the root.
-    #[arg(long, value_name = "DIR", default_value = STATE)]
-    state: PathBuf,
-    /// The files of another machine, which are below this directory.
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-impl Place {
-    fn root(&self) -> &Path {
-        self.root.as_deref().unwrap_or(Path::new("/"))
-    }
-
-    /// The journal, to look at.
-    fn journal(&self) -> Result<Journal, Failure> {
-        let place = self.root().join(self.state.strip_prefix("/").unwrap_or(&self.state));
-        Journal::open(&place).map_err(|error| {
-            Failure::Failed(format!("the journal in {}: {error}", place.display()))
-        })
-    }
-}
-
-/// The journal, for a command that changes the host.
-pub(super) fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
-    let place = root.join(state.strip_prefix("/").unwrap_or(state));
-    Journal::open_alone(&place).map_err(|error| match error.kind() {
-        std::io::ErrorKind::WouldBlock => Failure::Failed(error.to_string()),
-        _ => Failure::Failed(format!("the journal in {}: {error}", place.display())),
-    })
-}
 
 /// Which mends are wanted.
 #[derive(Debug, Args)]
@@ -85,7 +46,7 @@ pub(super) struct Apply {
     steps: Vec<String>,
     #[command(flatten)]
     wanted: Wanted,
-    /// The directory of the journal, below the root.
+    /// The directory of the journal; with --root below that.
     #[arg(long, value_name = "DIR", default_value = STATE)]
     state: PathBuf,
     /// Have sysctls set at the next start of the host, too, by a file of our own.
@@ -365,7 +326,7 @@ pub(super) fn run_unit(place: &Place) -> Result<(), Failure> {
          WantedBy=multi-user.target",
         checks.join(", "),
         program.display(),
-        place.state.display()
+        directory(Path::new("/"), &place.state).display()
     ))
 }
 

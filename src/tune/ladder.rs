@@ -15,7 +15,8 @@ use ::tune::ladder::{
 use ::tune::limits::LADDER_ROUNDS;
 use clap::Args;
 
-use super::changing::{STATE, Wanted, journal, planned};
+use super::changing::{Wanted, planned};
+use super::place::{STATE, journal};
 use crate::Failure;
 use crate::bench::flags::{Load, Surroundings};
 use crate::bench::page;

@@ -4,6 +4,7 @@
 
 mod changing;
 mod ladder;
+mod place;
 mod way_back;
 
 use std::path::{Path, PathBuf};
@@ -49,20 +50,20 @@ enum Verb {
     /// Put back what was written, the last first.
     Revert(changing::Revert),
     /// Say what of the changes does not stand any more: somebody else has changed it, or the host was started anew.
-    Verify(changing::Place),
+    Verify(place::Place),
     /// Have what was applied with --confirm stay.
-    Confirm(changing::Place),
+    Confirm(place::Place),
     /// Puts unconfirmed changes back: apply --confirm starts it.
     #[command(hide = true)]
     WayBack(way_back::WayBack),
     /// Print a unit of systemd that writes what stands now again at each start of the host.
-    Unit(changing::Place),
+    Unit(place::Place),
     /// Copy what an audit looks at into an archive, for `--root` on another machine.
     Record(Record),
     /// Measure steps one after the other, each in turn with the state before it, and draw the staircase.
     Ladder(Box<ladder::Ladder>),
     /// The changes that stand now, and those that have drifted since.
-    Status(changing::Place),
+    Status(place::Place),
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use ::tune::Journal;
 use ::tune::apply::{PERSISTED, Which, is_persisted, persist, revert};
 use clap::Args;
 
+use super::place::directory;
 use crate::Failure;
 
 /// Between two looks at whether it was confirmed.
@@ -52,7 +53,7 @@ pub(super) fn start(root: &Path, state: &Path, time: Duration, behind: u64) -> R
 )]
 pub(super) fn run(asked: &WayBack) -> Result<(), Failure> {
     let begun = Instant::now();
-    let place = asked.root.join(asked.state.strip_prefix("/").unwrap_or(&asked.state));
+    let place = directory(&asked.root, &asked.state);
     while begun.elapsed() < Duration::from_millis(asked.after) {
         std::thread::sleep(LOOK.min(Duration::from_millis(asked.after)));
         let journal = Journal::open(&place);

@@ -4,6 +4,7 @@
 //! frames names; [`Folded`] counts equal stacks; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. The kernel's own marks tell its frames from those of the program, never their names.
 
 mod calls;
+mod debug_files;
 mod difference;
 mod firefox;
 mod fold;

@@ -3,11 +3,13 @@
 //! Owns what a frame is called that has no name: it is kept, because leaving it out would blame others.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use blazesym::Pid;
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 
+use crate::debug_files::{by_build_id, places_with};
 use crate::fold::{Folded, Frame, Mode};
 use crate::limits::DEPTH;
 use crate::record::Stack;
@@ -20,14 +22,20 @@ pub struct Names {
 }
 
 impl Names {
-    /// Finds the names for these stacks. The process still has to be there. A remark says which names the kernel hides.
+    /// Finds the names for these stacks, with debug files of stripped programs in these directories and the usual ones. The process still has to be there. A remark says
+    /// which names the kernel hides.
     #[must_use]
     pub fn find<'s>(
         process: u32,
         stacks: impl Iterator<Item = &'s Stack> + Clone,
+        debug_files: &[PathBuf],
         remarks: &mut Vec<String>,
     ) -> Self {
-        let symbolizer = Symbolizer::new();
+        let places = places_with(debug_files);
+        let symbolizer = Symbolizer::builder()
+            .set_debug_dirs(Some(&places))
+            .set_process_dispatcher(by_build_id(places.clone()))
+            .build();
         let of = |mode: Mode| -> Vec<u64> {
             let addresses = stacks.clone().flat_map(|stack| match mode {
                 Mode::Kernel => &stack.kernel,

@@ -92,7 +92,7 @@ pub fn outstanding(socket: BorrowedFd<'_>) -> u64 {
     if answer == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
-/// The longest queue of a listener (`TCP_INFO`, tcp(7): where a connection has what was acknowledged selectively).
+/// The longest queue of a listener (`TCP_INFO`, tcp(7): the word in which a connection counts segments that were acknowledged selectively).
 pub(crate) fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
     /// Words of `struct tcp_info` up to that one.
     const WORDS: usize = 8;

@@ -1,6 +1,6 @@
 //! Settings of a network device (`SIOCETHTOOL`).
 //!
-//! Owns the call. What the numbers of an answer mean is the caller's (include/uapi/linux/ethtool.h). What is not named in a change stays as the device has it.
+//! Owns the call. What the numbers of an answer mean is the caller's (include/uapi/linux/ethtool.h). A change keeps the settings of its group that the caller has not changed.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -18,7 +18,7 @@ pub enum Question {
     Channels,
     /// Whether received segments are put together by the kernel: `struct ethtool_value`.
     ReceiveOffload,
-    /// Whether what is sent is cut into segments as late as possible: `struct ethtool_value`.
+    /// Whether large sends are cut into segments as late as possible: `struct ethtool_value`.
     SendOffload,
     /// Bits, of which the fifteenth is putting segments together in the device: `struct ethtool_value`.
     Flags,

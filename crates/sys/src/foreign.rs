@@ -23,7 +23,7 @@ pub struct ForeignTable {
 pub enum Foreign {
     /// It waits for connections: how many it lets wait.
     Listener {
-        /// The longest queue of connections that nobody has accepted.
+        /// Connections that may wait to be accepted.
         backlog: u32,
     },
     /// A connection with another machine.

@@ -10,19 +10,19 @@ use crate::files::Files;
 use crate::limits::{SOCKETS_ASKED, THREADS, WAITING_LOOK, WAITING_LOOKS};
 use crate::processes::Process;
 
-/// The file that what was found is read as: `worker CPU connections N elsewhere N waiting N`, `listener BACKLOG`, `epoll POLLING`.
+/// The file that the answers are read as: `worker CPU connections N elsewhere N waiting N`, `listener BACKLOG`, `epoll POLLING`.
 pub(crate) fn place(process: u32) -> String {
     format!("/velodrome/sockets/{process}")
 }
 
-/// What was found, summed up.
+/// The answers of all sockets, summed up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sockets {
     /// Connections with other machines that were asked, of threads that are bound to a CPU.
     pub(crate) connections: u64,
     /// Those whose last packet another CPU has handled.
     pub(crate) elsewhere: u64,
-    /// Those whose small pieces wait for the answer to what was sent before.
+    /// Those without `TCP_NODELAY`: small pieces wait for an acknowledgement.
     pub(crate) waiting: u64,
     /// The shortest queue of a listener.
     pub(crate) backlog: Option<u64>,

@@ -54,7 +54,7 @@ pub fn plan(host: &Host, report: &Report, most: Risk) -> Plan {
     Plan { steps, left_out }
 }
 
-/// What is left to the operator, and who would undo it.
+/// Why the operator has to type the mend of a check, and which program would undo it.
 fn typed(host: &Host, check: &Check) -> String {
     let maker = match check.id {
         "stack.netfilter" | "stack.notrack" | "stack.docker" => filter_maker(host),

@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "up to 40 ms for an answer that is sent in several pieces",
         risk: Risk::Process,
         lost: "some fuller packets",
-        why: "Without TCP_NODELAY a piece that fills no packet waits until what was sent before is acknowledged, and the peer waits with that, too.",
+        why: "Without TCP_NODELAY a piece that fills no packet waits until the pieces before it are acknowledged, and the peer delays its acknowledgement, too.",
         mend: "TCP_NODELAY on the server's connections: `tcp_nodelay on` in nginx; Velodrome sets it.",
         source: "RFC 9293 section 3.7.4 (Nagle); tcp(7)",
         judge: waiting,

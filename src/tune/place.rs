@@ -1,0 +1,58 @@
+//! The host that is changed, and where the journal of its changes is.
+//!
+//! Owns their flags, which several verbs have. Changes nothing itself.
+
+use std::path::{Path, PathBuf};
+
+use ::tune::Journal;
+use clap::Args;
+
+use crate::Failure;
+
+/// Where the journal is.
+pub(super) const STATE: &str = "/var/lib/velodrome/tune";
+
+/// The host that is changed, and the journal of its changes.
+#[derive(Debug, Args)]
+pub(super) struct Place {
+    /// The directory of the journal; with --root below that.
+    #[arg(long, value_name = "DIR", default_value = STATE)]
+    pub(super) state: PathBuf,
+    /// The files of another machine, which are below this directory.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Place {
+    pub(super) fn root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new("/"))
+    }
+
+    /// The journal, to look at.
+    pub(super) fn journal(&self) -> Result<Journal, Failure> {
+        let place = directory(self.root(), &self.state);
+        Journal::open(&place).map_err(|error| {
+            Failure::Failed(format!("the journal in {}: {error}", place.display()))
+        })
+    }
+}
+
+/// The directory of the journal: below the files of another machine, else where its path leads from here.
+pub(super) fn directory(root: &Path, state: &Path) -> PathBuf {
+    if root == Path::new("/") {
+        return std::path::absolute(state).unwrap_or_else(|_| state.to_path_buf());
+    }
+    root.join(state.strip_prefix("/").unwrap_or(state))
+}
+
+/// The journal, for a command that changes the host.
+pub(super) fn journal(root: &Path, state: &Path) -> Result<Journal, Failure> {
+    let place = directory(root, state);
+    Journal::open_alone(&place).map_err(|error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => Failure::Failed(error.to_string()),
+        _ => Failure::Failed(format!("the journal in {}: {error}", place.display())),
+    })
+}
