@@ -61,23 +61,18 @@ pub(crate) fn told(process: u32) -> Option<String> {
     let threads = files.names(&format!("/proc/{process}/task"));
     let mut threads: Vec<u32> = threads.iter().filter_map(|name| name.parse().ok()).collect();
     threads.truncate(THREADS);
-    let mut lines = String::new();
-    for thread in &threads {
-        let Some(epoll) = epoll_of(&files, process, *thread, threads.len()) else { continue };
-        let table = ForeignTable::of(process, *thread).ok()?;
-        lines.push_str(&of_epoll(&files, process, *thread, &table, epoll)?);
-    }
+    // A thread that ends meanwhile has no lines.
+    let of_thread = |thread: &u32| {
+        let epoll = epoll_of(&files, process, *thread, threads.len())?;
+        of_epoll(&files, process, *thread, epoll)
+    };
+    let lines: String = threads.iter().filter_map(of_thread).collect();
     (!lines.is_empty()).then_some(lines)
 }
 
 /// The lines of one thread; none where its sockets may not be asked.
-fn of_epoll(
-    files: &Files,
-    process: u32,
-    thread: u32,
-    table: &ForeignTable,
-    epoll: i32,
-) -> Option<String> {
+fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<String> {
+    let table = ForeignTable::of(process, thread).ok()?;
     let info = files.text(&format!("/proc/{process}/task/{thread}/fdinfo/{epoll}"))?;
     let number =
         |line: &str| line.strip_prefix("tfd:")?.split_whitespace().next()?.parse::<i32>().ok();

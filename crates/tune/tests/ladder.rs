@@ -31,7 +31,10 @@ fn climbed(
     mut rate: impl FnMut(&[usize]) -> Option<f64>,
 ) -> Result<LadderReport, ClimbError<()>> {
     let mut turn = 0;
-    let title = Title { command: vec!["velodrome".to_owned()], server: "server".to_owned() };
+    let title = Title {
+        command: ["velodrome", "--step", "a: --b"].map(str::to_owned).to_vec(),
+        server: "server".to_owned(),
+    };
     climb(&rungs(names), ROUNDS, title, |state, _| {
         turn += 1;
         Ok(match rate(state) {
@@ -83,10 +86,17 @@ fn what_is_better_is_kept_and_the_rest_is_taken_back() {
     assert_eq!(report.ended, Ended::Complete);
     let mut text = String::new();
     write_text(&report, &mut text).unwrap();
-    for words in ["x2.00 (", "no significant difference, taken back", "x0.50", "it is read-only"] {
+    for words in [
+        "x2.00 (",
+        "no significant difference, taken back",
+        "x0.50",
+        "it is read-only",
+        "p99 CPU/request  against",
+    ] {
         assert!(text.contains(words), "{words} in {text}");
     }
     let page = write_html(&report);
+    assert!(page.contains("velodrome --step &#39;a: --b&#39;"), "a line that can be typed: {page}");
     assert!(page.contains("<svg") && page.contains("missing") && !page.contains("<script"));
 }
 

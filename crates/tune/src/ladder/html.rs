@@ -30,7 +30,12 @@ pub fn write_html(report: &LadderReport) -> String {
         section(page, "Steps", |page| steps(report, page));
         section(page, "What each step is worth among the others", |page| without(report, page));
         section(page, "Command line", |page| {
-            page.leaf("p", &[], report.command.join(" "));
+            let words = report.command.iter().map(String::as_str);
+            page.leaf(
+                "p",
+                &[],
+                shlex::try_join(words).unwrap_or_else(|_| report.command.join(" ")),
+            );
         });
     })
 }

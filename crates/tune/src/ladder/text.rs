@@ -26,11 +26,8 @@ pub fn write_text(report: &LadderReport, out: &mut impl Write) -> fmt::Result {
     writeln!(out, "server: {}", report.server)?;
     writeln!(out, "host: {}", noise(report))?;
     writeln!(out)?;
-    writeln!(
-        out,
-        "{:NAME$}{:>10}{:>10}  {:GAIN$}",
-        "", "req/s", "p99", "against the state before"
-    )?;
+    let (cpu, change) = ("CPU/request", "against the state before");
+    writeln!(out, "{:NAME$}{:>10}{:>10}{cpu:>12}  {change}", "", "req/s", "p99")?;
     let highest = stairs(report).map(|stair| stair.rate).fold(1.0, f64::max);
     for stair in stairs(report) {
         let bar = "█".repeat((stair.rate / highest * BAR as f64).round() as usize);
