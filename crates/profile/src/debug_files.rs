@@ -76,7 +76,7 @@ fn open(file: &Path, places: &[PathBuf]) -> Option<Shared> {
     let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     let name = format!(".build-id/{first:02x}/{rest}.debug");
-    let debug = places.iter().map(|place| place.join(&name)).find(|debug| debug.exists())?;
+    let debug = places.iter().map(|place| place.join(&name)).find(|debug| debug.is_file())?;
     let pair = Pair { own: ElfResolver::open(file).ok()?, names: ElfResolver::open(debug).ok()? };
     Some(Shared(Rc::new(pair)))
 }

@@ -51,16 +51,15 @@ struct Setting {
     form: Form,
 }
 
-/// Whether queues of a device send and receive, by the words of its answer.
-fn has_both(words: &[u32]) -> bool {
-    words.get(3).is_some_and(|most| *most > 0)
+/// Whether queues of a device send and receive: the others are counted apart.
+fn has_both(device: &str) -> io::Result<bool> {
+    Ok(ask(device, Question::Channels)?.get(3).is_some_and(|most| *most > 0))
 }
 
-/// `words` are those of the group; the word of queues depends upon them.
-fn setting(name: &str, words: impl Fn(Question) -> io::Result<Vec<u32>>) -> io::Result<Setting> {
+fn setting(device: &str, name: &str) -> io::Result<Setting> {
     use Question::{Channels, Coalescing, Flags, ReceiveOffload, Rings, SendOffload};
     let (question, word, most, form) = match name {
-        "queues" if has_both(&words(Channels)?) => (Channels, 7, Some(3), Form::Number),
+        "queues" if has_both(device)? => (Channels, 7, Some(3), Form::Number),
         "queues" => (Channels, 4, Some(0), Form::Number),
         "rx-ring" => (Rings, 4, Some(0), Form::Number),
         "rx-usecs" => (Coalescing, 0, None, Form::Number),
@@ -84,8 +83,7 @@ pub(crate) fn read(path: &str) -> Option<String> {
         Some(name) => (name, true),
         None => (name, false),
     };
-    let Setting { question, word, most, form } =
-        setting(name, |question| ask(device, question)).ok()?;
+    let Setting { question, word, most, form } = setting(device, name).ok()?;
     let words = ask(device, question).ok()?;
     let value = *words.get(if is_most { most? } else { word })?;
     Some(match form {
@@ -102,7 +100,7 @@ pub(crate) fn write(path: &str, value: &str) -> io::Result<()> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "it is no value of this setting");
     let (device, name) =
         path.strip_prefix(PLACE).and_then(|rest| rest.split_once('/')).ok_or_else(wrong)?;
-    let Setting { question, word, form, .. } = setting(name, |question| ask(device, question))?;
+    let Setting { question, word, form, .. } = setting(device, name)?;
     let mut words = ask(device, question)?;
     let place = words.get_mut(word).ok_or_else(wrong)?;
     match (form, value) {

@@ -1,71 +1,15 @@
-//! Goal: whatever was changed is put back, also after an end in the middle, at any byte of the journal. Method: the files of a host in a directory.
+//! Goal: whatever was changed is put back, and nothing that belongs to others. Method: the files of a host in a directory.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 mod fake;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use tune::apply::{Done, Which, again, apply, drifted, is_persisted, persist, revert};
 use tune::ladder::{HostState, Rung, What};
 use tune::{Files, Host, Journal, Load, Risk, Step, audit, is_same, plan};
 
-use fake::Fake;
-
-const BOOT: &str = "kernel/random/boot_id";
-
-/// A host with much to mend.
-fn poor() -> Fake {
-    let fake = Fake::new();
-    fake.sysctl(BOOT, "first");
-    for (name, value) in [
-        ("net/core/somaxconn", "128"),
-        ("net/ipv4/tcp_slow_start_after_idle", "1"),
-        ("net/ipv4/tcp_sack", "0"),
-        ("net/ipv4/tcp_max_syn_backlog", "256"),
-        ("kernel/nmi_watchdog", "1"),
-        ("vm/stat_interval", "1"),
-        ("net/core/busy_poll", "0"),
-    ] {
-        fake.sysctl(name, value);
-    }
-    fake.write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never");
-    for irq in 40..44 {
-        fake.write(&format!("proc/irq/{irq}/effective_affinity_list"), "0");
-        fake.write(&format!("proc/irq/{irq}/smp_affinity"), "f");
-    }
-    fake.device(&[("gro", "on"), ("rx-usecs", "0"), ("adaptive-rx", "off"), ("queues-most", "8")]);
-    fake.write("sys/class/net/eth0/ifindex", "2");
-    fake
-}
-
-fn steps(fake: &Fake) -> Vec<Step> {
-    let host = Host::of(fake.path(), Some(100));
-    plan(&host, &audit(&host, Load::Latency), Risk::Host).steps
-}
-
-/// All files that may be changed, as they are.
-fn state(fake: &Fake, steps: &[Step]) -> BTreeMap<String, String> {
-    let files = steps.iter().flat_map(|step| &step.changes);
-    let read = |path: &str| {
-        std::fs::read_to_string(fake.path().join(path.trim_start_matches('/'))).unwrap()
-    };
-    files.map(|change| (change.path.clone(), read(&change.path).trim().to_owned())).collect()
-}
-
-fn put(fake: &Fake, path: &str, value: &str) {
-    fake.write(path.trim_start_matches('/'), value);
-}
-
-fn journal(fake: &Fake) -> Journal {
-    Journal::open(&fake.path().join("state")).unwrap()
-}
-
-/// What the fake kernel reads where it shows the words there are: a file keeps what was written.
-fn plain(value: &str) -> String {
-    let chosen = value.split(['[', ']']).nth(1);
-    chosen.unwrap_or(value).to_owned()
-}
+use fake::poor::{BOOT, journal, plain, poor, put, state, steps};
 
 #[test]
 fn what_was_applied_is_put_back_and_twice_is_once() {
@@ -93,52 +37,6 @@ fn what_was_applied_is_put_back_and_twice_is_once() {
         }
         assert_eq!(persist(fake.path(), &journal).unwrap(), 0);
         assert!(!is_persisted(fake.path()));
-    }
-}
-
-#[test]
-fn an_end_at_any_byte_of_the_journal_can_be_put_back() {
-    let fake = poor();
-    let mut steps = steps(&fake);
-    // Each byte is tried, and each try waits for the disk.
-    steps.truncate(3);
-    steps.iter_mut().for_each(|step| step.changes.truncate(1));
-    let before = state(&fake, &steps);
-    let mut whole = journal(&fake);
-    for step in &steps {
-        apply(fake.path(), step, &mut whole).unwrap();
-    }
-    let place = fake.path().join("state/journal");
-    let bytes = std::fs::read(&place).unwrap();
-    for cut in 0..=bytes.len() {
-        // The file of an entry that is in the journal may have been written or not.
-        for is_written in [false, true] {
-            for (path, old) in &before {
-                put(&fake, path, old);
-            }
-            std::fs::write(&place, &bytes[..cut]).unwrap();
-            let mut known = journal(&fake);
-            let begun: Vec<_> = known
-                .entries
-                .iter()
-                .map(|entry| (entry.change.clone(), entry.read_back.is_some()))
-                .collect();
-            for (change, is_done) in begun {
-                if is_done || is_written {
-                    put(&fake, &change.path, &change.new);
-                }
-            }
-            revert(fake.path(), Which::All, &mut known).unwrap();
-            let after = state(&fake, &steps);
-            for (path, old) in &before {
-                assert!(
-                    tune::is_same(&after[path], old),
-                    "cut at {cut}: {path} is {}",
-                    after[path]
-                );
-            }
-            assert_eq!(journal(&fake).standing().count(), 0, "cut at {cut}");
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The files of a host where nothing costs; gone when dropped.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod poor;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
