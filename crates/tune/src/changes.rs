@@ -5,7 +5,7 @@
 use crate::counters::named;
 use crate::host::Host;
 use crate::interrupts::interrupts_of;
-use crate::settings::place;
+use crate::settings::{PLACE, place};
 
 /// Microseconds from which a device that does not adapt puts packets together.
 pub(crate) const TOGETHER: u64 = 8;
@@ -182,6 +182,14 @@ fn mask_of_all(cpus: usize) -> String {
         words.insert(0, format!("{:x}", (1_u32 << (cpus % 32)) - 1));
     }
     words.join(",")
+}
+
+/// Directories whose files are ever written.
+const WRITTEN: [&str; 4] = ["/proc/sys/", "/proc/irq/", "/sys/", PLACE];
+
+/// Whether this is a file that a change may be for: a journal can be in a directory that others write, too.
+pub(crate) fn is_of_the_kernel(path: &str) -> bool {
+    WRITTEN.iter().any(|place| path.starts_with(place)) && path.split('/').all(|part| part != "..")
 }
 
 /// Whether a file that reads so has this value: the kernel puts tabs between numbers, zeros before masks, and brackets around the chosen word.

@@ -37,6 +37,8 @@ pub(crate) struct Counters {
 pub(crate) struct Cpu {
     /// Those of all kinds.
     pub(crate) all: u64,
+    /// Those in which it had nothing to do, or nothing but to wait for a disk.
+    pub(crate) idle: u64,
     /// Those in which the kernel handled packets and timers (softirq).
     pub(crate) packets: u64,
     /// Those that the hypervisor took.
@@ -120,7 +122,7 @@ fn cpus(text: &str) -> Vec<Cpu> {
         let numbers: Vec<u64> =
             line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
         let at = |at: usize| numbers.get(at).copied().unwrap_or(0);
-        Cpu { all: numbers.iter().sum(), packets: at(6), stolen: at(7) }
+        Cpu { all: numbers.iter().sum(), idle: at(3) + at(4), packets: at(6), stolen: at(7) }
     };
     text.lines().filter(is_cpu).map(ticks).collect()
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::changes::Change;
+use crate::changes::{Change, is_of_the_kernel};
 
 /// A change that was begun, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,8 @@ impl Journal {
         let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
         let Some(number) = line["number"].as_u64() else { return };
         match line["event"].as_str() {
-            Some("change") => self.entries.push(Entry {
+            // A line for any other file is none of ours.
+            Some("change") if is_of_the_kernel(&text("path")) => self.entries.push(Entry {
                 number,
                 check: text("check"),
                 boot: text("boot"),

@@ -7,7 +7,7 @@ use std::io;
 use sys::ethtool::{Question, ask, tell};
 
 /// The directory of all of them.
-const PLACE: &str = "/velodrome/ethtool/";
+pub(crate) const PLACE: &str = "/velodrome/ethtool/";
 
 /// The directory of what drivers count.
 const STATISTICS: &str = "/velodrome/statistics/";

@@ -327,6 +327,18 @@ fn each_cause_is_named_first_or_second() {
     assert!(found >= 70, "{found}");
 }
 
+/// Other programs use the CPUs that the server could: another thread of it would gain nothing.
+#[test]
+fn threads_that_wait_for_others_are_not_too_few() {
+    let fake = Fake::new();
+    let host = looked(&fake, |fake| {
+        fake.threads(&[(100, 95, "0"), (101, 40, "1")]);
+        fake.busy_cpus();
+    });
+    let found = (tune::find("app.workers").unwrap().judge)(&host);
+    assert_eq!(found.text(), "1 of its threads are busy, and no CPU was idle");
+}
+
 #[test]
 fn every_check_is_told_wholly_and_has_a_cause() {
     let planted: Vec<&str> = causes().iter().map(|cause| cause.check).collect();

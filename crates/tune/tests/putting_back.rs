@@ -187,6 +187,23 @@ fn what_stood_is_written_again_after_a_start_of_the_host() {
 }
 
 #[test]
+fn a_journal_has_nothing_to_do_with_other_files() {
+    let fake = poor();
+    fake.write("etc/passwd", "new");
+    let paths = ["/etc/passwd", "/proc/sys/../../etc/passwd", "/sys/../etc/passwd", ""];
+    let line = |path: &str| {
+        format!(
+            "{{\"event\":\"change\",\"number\":1,\"boot\":\"first\",\"path\":\"{path}\",\"old\":\"old\",\"new\":\"new\"}}\n"
+        )
+    };
+    fake.write("state/journal", &paths.map(line).concat());
+    assert_eq!(revert(fake.path(), Which::All, &mut journal(&fake)).unwrap(), []);
+    fake.sysctl(BOOT, "second");
+    assert_eq!(again(fake.path(), &mut journal(&fake)).unwrap(), []);
+    assert_eq!(std::fs::read_to_string(fake.path().join("etc/passwd")).unwrap(), "new");
+}
+
+#[test]
 fn one_changes_a_host_at_a_time() {
     let fake = poor();
     let place = fake.path().join("state");

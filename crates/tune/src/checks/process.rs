@@ -1,6 +1,7 @@
 //! The server's own process: threads, descriptors, filters. They are judged for the process that `--pid` names.
 
 use crate::check::{Check, Gain, Risk};
+use crate::counters::Cpu;
 use crate::finding::Finding;
 use crate::host::Host;
 use crate::processes::Process;
@@ -113,6 +114,19 @@ pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
     Ok(threads.filter(|(id, now)| worked(id, **now) >= 0.5).map(|(id, _)| *id).collect())
 }
 
+/// CPUs that have to be idle for another thread to be worth something.
+const ENOUGH_IDLE: f64 = 0.5;
+
+/// How many CPUs were idle, by the two looks; one that has counted nothing was.
+fn idle(host: &Host) -> f64 {
+    let share = |(before, now): (&Cpu, &Cpu)| {
+        let (all, idle) =
+            (now.all.saturating_sub(before.all), now.idle.saturating_sub(before.idle));
+        if all == 0 { 1.0 } else { idle as f64 / all as f64 }
+    };
+    host.before.cpus.iter().zip(&host.now.cpus).map(share).sum()
+}
+
 fn workers(host: &Host) -> Finding {
     let busy = match busy(host) {
         Ok(busy) => busy.len(),
@@ -122,9 +136,16 @@ fn workers(host: &Host) -> Finding {
     if busy == 0 {
         return Finding::good("no thread of it was busy");
     }
+    let idle = idle(host);
+    if busy < cpus && idle < ENOUGH_IDLE {
+        return Finding::good(format!("{busy} of its threads are busy, and no CPU was idle"));
+    }
     if busy < cpus {
-        let text = format!("{busy} of its threads are busy, and it may use {cpus} CPUs");
-        return Finding::seen(text, (cpus - busy) as f64 / cpus as f64 * 2.0);
+        let text = format!(
+            "{busy} of its threads are busy, it may use {cpus} CPUs, and {idle:.1} of them were idle"
+        );
+        let unused = (cpus - busy) as f64 / cpus as f64;
+        return Finding::seen(text, unused * 2.0);
     }
     if busy > cpus {
         let text = format!("{busy} of its threads are busy, and it may use {cpus} CPUs");

@@ -189,6 +189,13 @@ impl Fake {
         self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
     }
 
+    /// All CPUs have worked, and none was idle.
+    pub(crate) fn busy_cpus(&self) {
+        let lines: String =
+            (0..4).map(|at| format!("cpu{at} 100 0 0 10000 0 0 0 0 0 0\n")).collect();
+        self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
+    }
+
     /// The ticks of each CPU with packets.
     pub(crate) fn packets(&self, ticks: [u64; 4]) {
         let line = |(at, ticks): (usize, &u64)| {
