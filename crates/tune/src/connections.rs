@@ -108,8 +108,15 @@ fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<Stri
     ))
 }
 
-/// The epoll that a thread waits in: the one it is seen in, or the only one it can see where it has a table of its own.
+/// The epoll that a thread waits in: the one it is seen in; for one that never sleeps the only one that it can see, where it has a table of its own.
 fn epoll_of(files: &Files, process: u32, thread: u32, threads: usize) -> Option<i32> {
+    for _ in 0..WAITING_LOOKS {
+        match Seen::in_call(&files.text(&format!("/proc/{process}/task/{thread}/syscall"))?) {
+            Seen::Waiting(epoll) => return Some(epoll),
+            Seen::Elsewhere => return None,
+            Seen::Running => std::thread::sleep(WAITING_LOOK),
+        }
+    }
     let list = |thread: u32| files.names(&format!("/proc/{process}/task/{thread}/fd"));
     let own = list(thread);
     let is_epoll = |name: &&String| {
@@ -120,27 +127,38 @@ fn epoll_of(files: &Files, process: u32, thread: u32, threads: usize) -> Option<
         own.iter().filter(is_epoll).filter_map(|name| name.parse().ok()).collect();
     let is_alone = threads == 1 || (thread != process && own != list(process));
     match *epolls {
-        [] => None,
         [epoll] if is_alone => Some(epoll),
-        _ => (0..WAITING_LOOKS).find_map(|_| {
-            let seen = waited_for(&files.text(&format!("/proc/{process}/task/{thread}/syscall"))?);
-            if seen.is_none() {
-                std::thread::sleep(WAITING_LOOK);
-            }
-            seen.filter(|epoll| epolls.contains(epoll))
-        }),
+        _ => None,
     }
+}
+
+/// Where a thread was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// In this epoll.
+    Waiting(i32),
+    /// In another call: it serves no sockets now.
+    Elsewhere,
+    Running,
 }
 
 /// The numbers of `epoll_wait`, `epoll_pwait` and `epoll_pwait2` (x86-64, others).
 const WAITS: [i64; 4] = [232, 281, 22, 441];
 
-/// The epoll of a thread that waits in one, by `/proc/PID/task/TID/syscall`: the number of the call and its arguments.
-fn waited_for(text: &str) -> Option<i32> {
-    let mut words = text.split(' ');
-    let call: i64 = words.next()?.parse().ok()?;
-    let first = words.next()?.strip_prefix("0x")?;
-    WAITS.contains(&call).then(|| i32::from_str_radix(first, 16).ok())?
+impl Seen {
+    /// By `/proc/PID/task/TID/syscall`: the number of the call and its arguments, or `running`.
+    fn in_call(text: &str) -> Self {
+        let mut words = text.split(' ');
+        let Some(call) = words.next().and_then(|word| word.parse::<i64>().ok()) else {
+            return Self::Running;
+        };
+        let first = words.next().and_then(|word| word.strip_prefix("0x"));
+        let epoll = first.and_then(|word| i32::from_str_radix(word, 16).ok());
+        match epoll.filter(|_| WAITS.contains(&call)) {
+            Some(epoll) => Self::Waiting(epoll),
+            None => Self::Elsewhere,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -164,9 +182,16 @@ mod tests {
 
     #[test]
     fn the_epoll_of_a_waiting_thread_is_its_first_argument() {
-        assert_eq!(waited_for("232 0x7 0x7ffe 0x40 0xffffffff 0x0 0x8 0x7ff 0x7f0"), Some(7));
-        for other in ["running", "0 0x3 0x0", "-1 0x7ff 0x7f0", "232", ""] {
-            assert_eq!(waited_for(other), None, "{other}");
+        let call = "232 0x7 0x7ffe 0x40 0xffffffff 0x0 0x8 0x7ff 0x7f0";
+        assert_eq!(Seen::in_call(call), Seen::Waiting(7));
+        for (text, seen) in [
+            ("running", Seen::Running),
+            ("", Seen::Running),
+            ("202 0x3 0x0", Seen::Elsewhere),
+            ("-1 0x7ff 0x7f0", Seen::Elsewhere),
+            ("232", Seen::Elsewhere),
+        ] {
+            assert_eq!(Seen::in_call(text), seen, "{text}");
         }
     }
 }
