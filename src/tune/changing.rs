@@ -9,7 +9,7 @@ use ::tune::apply::{
     Done, PERSISTED, Which, again, apply, drifted, is_persisted, may_cut, persist, revert,
 };
 use ::tune::limits::UNCONFIRMED;
-use ::tune::{Files, Plan, Risk, Step, audit, plan};
+use ::tune::{Allowed, Files, Plan, Step, audit, plan};
 use clap::Args;
 use serde_json::json;
 
@@ -23,20 +23,20 @@ use crate::output::print_line;
 pub(super) struct Wanted {
     #[command(flatten)]
     looked: Looked,
-    /// Mends up to this risk: 3 may interrupt traffic, 4 weakens security, 5 needs a reboot.
-    #[arg(long, value_name = "RISK", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=5))]
-    allow: u8,
+    /// Also mends that may interrupt traffic (3), weaken security (4), need a reboot (5): each is allowed by itself, several with commas; 0 or 1 for less than the usual 2.
+    #[arg(long, value_name = "RISK", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=5))]
+    allow: Vec<u8>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 impl Wanted {
-    /// Mends of this host up to a risk, for a server with many requests, looked at once.
-    pub(super) fn of_host(allow: u8) -> Self {
+    /// Mends of this host with these risks, for a server with many requests, looked at once.
+    pub(super) fn of_host(allow: &[u8]) -> Self {
         let looked =
             Looked { load: super::LoadName::Throughput, pid: None, seconds: 0, root: None };
-        Self { looked, allow, json: false }
+        Self { looked, allow: allow.to_vec(), json: false }
     }
 }
 
@@ -69,16 +69,8 @@ pub(super) struct Revert {
 }
 
 pub(super) fn planned(wanted: &Wanted) -> Result<Plan, Failure> {
-    let most = match wanted.allow {
-        0 => Risk::Process,
-        1 => Risk::Reversible,
-        2 => Risk::Host,
-        3 => Risk::Interruption,
-        4 => Risk::Security,
-        _ => Risk::Reboot,
-    };
     let host = look(&wanted.looked)?;
-    Ok(plan(&host, &audit(&host, wanted.looked.load.into()), most))
+    Ok(plan(&host, &audit(&host, wanted.looked.load.into()), &Allowed::of(&wanted.allow)))
 }
 
 pub(super) fn run_plan(wanted: &Wanted) -> Result<(), Failure> {

@@ -59,9 +59,9 @@ pub(super) struct Ladder {
     /// No step of the host.
     #[arg(long)]
     no_host: bool,
-    /// Steps of the host with a risk up to this: 3 may interrupt traffic, 4 weakens security.
-    #[arg(long, value_name = "RISK", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4))]
-    allow: u8,
+    /// Also steps of the host that may interrupt traffic (3) or weaken security (4): each is allowed by itself, both with a comma.
+    #[arg(long, value_name = "RISK", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=4))]
+    allow: Vec<u8>,
     /// Runs of each side of each comparison.
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: u32,
@@ -141,7 +141,7 @@ fn rungs(asked: &Ladder) -> Result<Vec<Rung>, Failure> {
     };
     let mut rungs = asked.steps.iter().map(of_words).collect::<Result<Vec<_>, _>>()?;
     if !asked.no_host {
-        let plan = planned(&Wanted::of_host(asked.allow))?;
+        let plan = planned(&Wanted::of_host(&asked.allow))?;
         for name in &asked.only {
             if !plan.steps.iter().any(|step| step.check.id == name) {
                 let text = format!("--only {name}: it is no step of velodrome tune plan here");

@@ -20,6 +20,8 @@ pub enum Question {
     ReceiveOffload,
     /// Whether large sends are cut into segments as late as possible: `struct ethtool_value`.
     SendOffload,
+    /// Whether the device cuts what is sent into segments: `struct ethtool_value`.
+    SegmentationOffload,
     /// Bits, of which the fifteenth is putting segments together in the device: `struct ethtool_value`.
     Flags,
 }
@@ -36,6 +38,7 @@ impl Question {
             Self::Channels => 0x3c,
             Self::ReceiveOffload => 0x2b,
             Self::SendOffload => 0x23,
+            Self::SegmentationOffload => 0x1e,
             Self::Flags => 0x25,
         }
     }

@@ -23,7 +23,7 @@ pub(crate) const TABLES: &str = "/velodrome/nftables";
 /// Queues in front of devices: `eth0 pfifo_fast`.
 pub(crate) const QUEUES: &str = "/velodrome/qdisc";
 
-/// Devices with an XDP program, a line each.
+/// Devices with a program of BPF, at the device (XDP) or behind it (tc), a line each.
 pub(crate) const PROGRAMS: &str = "/velodrome/xdp";
 
 /// All answers of this host, by the files they are read as.
@@ -37,7 +37,8 @@ pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
         all.insert(TABLES.to_owned(), tables);
     }
     if let Ok(devices) = devices() {
-        let is_with = |(_, _, program): &&(u32, String, bool)| *program;
+        let is_with =
+            |(number, _, program): &&(u32, String, bool)| *program || has_classifier(*number);
         let with: Vec<&str> = devices.iter().filter(is_with).map(|(_, name, _)| &**name).collect();
         all.insert(PROGRAMS.to_owned(), with.join("\n"));
         if let Ok(queues) = queues(&devices) {
@@ -139,6 +140,22 @@ fn devices() -> io::Result<Vec<(u32, String, bool)>> {
         Some((number, name, program))
     };
     Ok(list(Asked::Route, 18, &[0; 16])?.into_iter().filter_map(device).collect())
+}
+
+/// Where programs of tc are attached: to what a device receives, and to what it sends (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS` of `TC_H_CLSACT`).
+const CLASSIFIERS: [u32; 2] = [0xffff_fff2, 0xffff_fff3];
+
+/// Whether a program of BPF is attached behind a device by tc (`RTM_GETTFILTER`, `TCA_KIND`).
+fn has_classifier(device: u32) -> bool {
+    CLASSIFIERS.iter().any(|parent| {
+        // `struct tcmsg`: family, number of the device, handle, parent, information.
+        let parts = [0, device, 0, *parent, 0].map(u32::to_ne_bytes);
+        let found = list(Asked::Route, 46, &parts.concat()).unwrap_or_default();
+        found.iter().any(|message| {
+            attributes(message.get(20..).unwrap_or_default())
+                .any(|(kind, content)| kind == 1 && text(content) == "bpf")
+        })
+    })
 }
 
 /// The kinds of queues in front of each device (`RTM_GETQDISC`, `TCA_KIND`).

@@ -72,6 +72,8 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
         "net.queues" => devices(host, "queues", |now, most| now.max(most.min(cpus as u64))),
         "net.rings" => devices(host, "rx-ring", |now, most| most.min(now * RING_FACTOR)),
         "net.coalesce" => adapting(host),
+        "app.fastopen" => sysctls(&[("net.ipv4.tcp_fastopen", "3")]),
+        "net.tso" => switched(host, "tso", "on"),
         "net.gso" => switched(host, "gso", "on"),
         "net.gro" => switched(host, "gro", "off"),
         "net.lro" => switched(host, "lro", "off"),

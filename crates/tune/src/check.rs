@@ -36,7 +36,47 @@ pub enum Risk {
     Reboot,
 }
 
+/// The risks that mends may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed(Vec<Risk>);
+
+impl Allowed {
+    /// All up to this one.
+    #[must_use]
+    pub fn up_to(most: Risk) -> Self {
+        Self(Risk::ALL.into_iter().filter(|risk| *risk <= most).collect())
+    }
+
+    /// Those of these classes: 3, 4 and 5 allow themselves alone, besides 0 to 2; a lower one allows those below it.
+    #[must_use]
+    pub fn of(classes: &[u8]) -> Self {
+        let usual = Risk::Host.class();
+        let most = classes.iter().copied().filter(|class| *class <= usual).max().unwrap_or(usual);
+        let is_allowed = |risk: &Risk| {
+            let class = risk.class();
+            class <= most || (class > usual && classes.contains(&class))
+        };
+        Self(Risk::ALL.into_iter().filter(is_allowed).collect())
+    }
+
+    /// Whether a mend may have this risk.
+    #[must_use]
+    pub fn has(&self, risk: Risk) -> bool {
+        self.0.contains(&risk)
+    }
+}
+
 impl Risk {
+    /// All, from least to most.
+    const ALL: [Self; 6] = [
+        Self::Process,
+        Self::Reversible,
+        Self::Host,
+        Self::Interruption,
+        Self::Security,
+        Self::Reboot,
+    ];
+
     /// Its number, from 0 to 5.
     #[must_use]
     pub fn class(self) -> u8 {
@@ -112,4 +152,23 @@ pub struct Check {
     pub source: &'static str,
     /// Looks at a host.
     pub judge: fn(&Host) -> Finding,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dear_risk_is_allowed_by_itself() {
+        let allowed = |classes: &[u8]| -> Vec<u8> {
+            let allowed = Allowed::of(classes);
+            Risk::ALL.into_iter().filter(|risk| allowed.has(*risk)).map(Risk::class).collect()
+        };
+        assert_eq!(allowed(&[]), [0, 1, 2]);
+        assert_eq!(allowed(&[1]), [0, 1]);
+        assert_eq!(allowed(&[5]), [0, 1, 2, 5]);
+        assert_eq!(allowed(&[3, 4]), [0, 1, 2, 3, 4]);
+        assert_eq!(allowed(&[0, 4]), [0, 4]);
+        assert_eq!(Allowed::up_to(Risk::Reboot), Allowed::of(&[3, 4, 5]));
+    }
 }

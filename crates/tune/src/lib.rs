@@ -39,7 +39,7 @@ mod text;
 
 pub use audit::{Audited, Report, audit};
 pub use changes::{Change, changes_of, is_same};
-pub use check::{Check, Gain, Load, Risk};
+pub use check::{Allowed, Check, Gain, Load, Risk};
 pub use checks::{ALL, find};
 pub use files::Files;
 pub use finding::{Evidence, Finding};

@@ -4,7 +4,7 @@
 
 use crate::audit::Report;
 use crate::changes::{Change, changes_of};
-use crate::check::{Check, Risk};
+use crate::check::{Allowed, Check};
 use crate::host::Host;
 use crate::owners::{Owner, filter_maker, owners_of};
 
@@ -30,16 +30,16 @@ pub struct Plan {
     pub left_out: Vec<(&'static Check, String)>,
 }
 
-/// The plan for what a report has found, with mends up to this risk.
+/// The plan for what a report has found, with mends whose risk is allowed.
 #[must_use]
-pub fn plan(host: &Host, report: &Report, most: Risk) -> Plan {
+pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
     for audited in report.costs() {
         let check = audited.check;
         let changes = changes_of(check.id, host);
         if changes.is_empty() {
             left_out.push((check, typed(host, check)));
-        } else if check.risk > most {
+        } else if !allowed.has(check.risk) {
             let class = check.risk.class();
             left_out.push((check, format!("its risk is not allowed; see --allow {class}")));
         } else {

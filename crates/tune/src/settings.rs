@@ -57,13 +57,16 @@ fn has_both(device: &str) -> io::Result<bool> {
 }
 
 fn setting(device: &str, name: &str) -> io::Result<Setting> {
-    use Question::{Channels, Coalescing, Flags, ReceiveOffload, Rings, SendOffload};
+    use Question::{
+        Channels, Coalescing, Flags, ReceiveOffload, Rings, SegmentationOffload, SendOffload,
+    };
     let (question, word, most, form) = match name {
         "queues" if has_both(device)? => (Channels, 7, Some(3), Form::Number),
         "queues" => (Channels, 4, Some(0), Form::Number),
         "rx-ring" => (Rings, 4, Some(0), Form::Number),
         "rx-usecs" => (Coalescing, 0, None, Form::Number),
         "adaptive-rx" => (Coalescing, 9, None, Form::Switch(0)),
+        "tso" => (SegmentationOffload, 0, None, Form::Switch(0)),
         "gso" => (SendOffload, 0, None, Form::Switch(0)),
         "gro" => (ReceiveOffload, 0, None, Form::Switch(0)),
         "lro" => (Flags, 0, None, Form::Switch(15)),

@@ -272,6 +272,18 @@ fn of_connections() -> Vec<Cause> {
         set("net.defer", Latency, |fake| {
             fake.write("sys/class/net/eth0/gro_flush_timeout", "2000000")
         }),
+        set("app.fastopen", Latency, |fake| fake.sysctl("net/ipv4/tcp_fastopen", "1")),
+        Cause {
+            check: "app.nopool",
+            load: Throughput,
+            plant: |fake| fake.pool(),
+            happens: |fake| {
+                fake.threads(
+                    &[0, 1, 2, 3].map(|at| (100 + at, 90, ["0", "1", "2", "3"][at as usize])),
+                )
+            },
+        },
+        set("net.tso", Throughput, |fake| fake.device(&[("tso", "off")])),
         set("net.gso", Throughput, |fake| fake.device(&[("gso", "off")])),
         set("stack.notsent", Connections, |fake| {
             fake.sysctl("net/ipv4/tcp_notsent_lowat", "4294967295")

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tune::apply::{Done, Which, again, apply, drifted, is_persisted, persist, revert};
 use tune::ladder::{HostState, Rung, What};
-use tune::{Files, Host, Journal, Load, Risk, Step, audit, is_same, plan};
+use tune::{Allowed, Files, Host, Journal, Load, Risk, Step, audit, is_same, plan};
 
 use fake::poor::{BOOT, journal, plain, poor, put, state, steps};
 
@@ -99,7 +99,7 @@ fn a_plan_names_who_else_sets_the_same_and_what_is_left_out() {
     );
     let host = Host::of(fake.path(), Some(100));
     let report = audit(&host, Load::Latency);
-    let found = plan(&host, &report, Risk::Reversible);
+    let found = plan(&host, &report, &Allowed::up_to(Risk::Reversible));
     let of = |id: &str| found.steps.iter().find(|step| step.check.id == id).unwrap();
     let owners = |id: &str| -> Vec<String> {
         of(id).owners.iter().map(|owner| format!("{} {}", owner.name, owner.when)).collect()
@@ -233,7 +233,7 @@ fn another_device_of_the_same_name_is_left_alone() {
     let fake = poor();
     let wanted = |step: &&Step| ["net.irq", "net.coalesce"].contains(&step.check.id);
     let host = Host::of(fake.path(), Some(100));
-    let all = plan(&host, &audit(&host, Load::Throughput), Risk::Host).steps;
+    let all = plan(&host, &audit(&host, Load::Throughput), &Allowed::of(&[])).steps;
     let mut log = journal(&fake);
     for step in all.iter().filter(wanted) {
         apply(fake.path(), step, &mut log).unwrap();
@@ -262,7 +262,7 @@ fn what_may_cut_the_way_is_written_again_only_if_it_was_confirmed() {
     let fake = poor();
     fake.device(&[("queues", "1")]);
     let host = Host::of(fake.path(), Some(100));
-    let found = plan(&host, &audit(&host, Load::Throughput), Risk::Interruption);
+    let found = plan(&host, &audit(&host, Load::Throughput), &Allowed::of(&[3]));
     let step = found.steps.iter().find(|step| step.check.id == "net.queues").unwrap();
     let mut log = journal(&fake);
     let queues = "/velodrome/ethtool/eth0/queues";

@@ -68,6 +68,18 @@ pub(super) const CHECKS: &[Check] = &[
         judge: cut_early,
     },
     Check {
+        id: "net.tso",
+        title: "segments that the CPU cuts",
+        gain: Gain::of(2.0, 1.0, 0.0, 0.0),
+        expected: "a checksum and a copy for each segment of large answers; nothing for answers of one packet",
+        risk: Risk::Reversible,
+        lost: "nothing",
+        why: "A device with TSO takes 64 KiB and cuts it into segments itself. Without it the CPU does that, behind the rest of the way.",
+        mend: "ethtool -K DEVICE tso on, where the device can.",
+        source: "docs.kernel.org, segmentation-offloads",
+        judge: cut_by_cpu,
+    },
+    Check {
         id: "net.lro",
         title: "segments that the device puts together",
         gain: Gain::of(0.5, 1.0, 0.0, 0.0),
@@ -157,7 +169,15 @@ fn offload(host: &Host) -> Finding {
 }
 
 fn cut_early(host: &Host) -> Finding {
-    let told = told(host, "gso");
+    switched_off(host, "gso")
+}
+
+fn cut_by_cpu(host: &Host) -> Finding {
+    switched_off(host, "tso")
+}
+
+fn switched_off(host: &Host, name: &str) -> Finding {
+    let told = told(host, name);
     match told.iter().find(|(_, value)| value == "off") {
         Some((device, _)) => Finding::set(format!("off for {device}"), 1.0),
         None if told.is_empty() => not_told(),

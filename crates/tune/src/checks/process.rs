@@ -73,6 +73,18 @@ pub(super) const CHECKS: &[Check] = &[
         judge: ssbd,
     },
     Check {
+        id: "app.nopool",
+        title: "threads of the server that do nothing",
+        gain: Gain::of(2.5, 1.0, 0.0, 3.0),
+        expected: "2 to 3 % where a pool for names was left out",
+        risk: Risk::Process,
+        lost: "what the pool is for: files, names, work that would hold up others",
+        why: "A pool that is larger than its work costs memory, and wakes threads in turn that find nothing in the caches of their CPU.",
+        mend: "Its own setting: `UV_THREADPOOL_SIZE` of node, `thread_pool` of nginx, `GOMAXPROCS` of Go.",
+        source: "talawah.io, step 1",
+        judge: idle_threads,
+    },
+    Check {
         id: "app.sched",
         title: "the server behind other programs",
         gain: Gain::of(10.0, 25.0, 2.0, 0.0),
@@ -112,6 +124,26 @@ pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
     };
     let threads = host.now.threads.iter();
     Ok(threads.filter(|(id, now)| worked(id, **now) >= 0.5).map(|(id, _)| *id).collect())
+}
+
+/// Threads without work that a server may have, and for each CPU it may use.
+const SPARE: usize = 16;
+const SPARE_FOR_EACH_CPU: usize = 4;
+
+fn idle_threads(host: &Host) -> Finding {
+    if host.process.is_none() {
+        return Finding::unknown(NO_PROCESS);
+    }
+    if host.seconds.is_none() {
+        return Finding::unknown("it takes two looks at the server");
+    }
+    let has_rested = |(thread, now): &(&u32, &u64)| host.before.threads.get(thread) == Some(now);
+    let resting = host.now.threads.iter().filter(has_rested).count();
+    let all = host.now.threads.len();
+    let text = format!("{resting} of its {all} threads did nothing {}", host.span());
+    // A server that rests as a whole says nothing about its pools.
+    let spare = SPARE.max(host.cpus() * SPARE_FOR_EACH_CPU);
+    if resting > spare && resting < all { Finding::set(text, 1.0) } else { Finding::good(text) }
 }
 
 /// CPUs that have to be idle for another thread to be worth something.

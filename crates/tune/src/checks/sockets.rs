@@ -79,6 +79,18 @@ pub(super) const CHECKS: &[Check] = &[
         judge: files,
     },
     Check {
+        id: "app.fastopen",
+        title: "requests in the first packet of a connection",
+        gain: Gain::of(0.0, 4.0, 0.0, 0.0),
+        expected: "one round trip for each new connection of a client that was there before; nothing for connections that are kept",
+        risk: Risk::Host,
+        lost: "a request may be delivered twice; some networks drop such packets",
+        why: "A client that was there before may send its request with the first packet, if the kernel and the server's listener allow it.",
+        mend: "sysctl net.ipv4.tcp_fastopen=3, and TCP_FASTOPEN on the listener: `fastopen=256` of nginx's `listen`. Velodrome does not set it, as a request could be repeated.",
+        source: "RFC 7413; docs.kernel.org, ip-sysctl",
+        judge: first_packet,
+    },
+    Check {
         id: "stack.notsent",
         title: "what a connection may keep unsent",
         gain: Gain::of(0.0, 2.0, 8.0, 3.0),
@@ -206,6 +218,19 @@ fn files(host: &Host) -> Finding {
         return Finding::set(format!("a program may have {each}"), 0.5);
     }
     Finding::good(format!("{used} of {most} are open; a program may have {each}"))
+}
+
+/// The bit of `net.ipv4.tcp_fastopen` for servers.
+const OF_SERVERS: u64 = 2;
+
+fn first_packet(host: &Host) -> Finding {
+    match host.sysctl("net.ipv4.tcp_fastopen") {
+        None => Finding::unknown("net.ipv4.tcp_fastopen cannot be read"),
+        Some(bits) if bits & OF_SERVERS == 0 => {
+            Finding::set(format!("net.ipv4.tcp_fastopen is {bits}: not for servers"), 0.3)
+        }
+        Some(bits) => Finding::good(format!("net.ipv4.tcp_fastopen is {bits}")),
+    }
 }
 
 fn unsent(host: &Host) -> Finding {

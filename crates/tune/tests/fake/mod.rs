@@ -95,6 +95,7 @@ impl Fake {
             ("net/ipv4/ip_local_port_range", "32768\t60999"),
             ("net/ipv4/tcp_mem", "100000\t200000\t300000"),
             ("net/ipv4/tcp_notsent_lowat", "131072"),
+            ("net/ipv4/tcp_fastopen", "3"),
             ("net/ipv4/tcp_rmem", "4096\t131072\t16777216"),
             ("net/ipv4/tcp_wmem", "4096\t16384\t16777216"),
             ("net/core/rps_sock_flow_entries", "0"),
@@ -187,6 +188,12 @@ impl Fake {
         };
         let lines: String = ticks.iter().enumerate().map(line).collect();
         self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
+    }
+
+    /// The server has twenty threads more, which never work.
+    pub(crate) fn pool(&self) {
+        let threads: Vec<(u32, u64, &str)> = (0..20).map(|at| (200 + at, 7, "0-3")).collect();
+        self.threads(&threads);
     }
 
     /// All CPUs have worked, and none was idle.
@@ -296,6 +303,7 @@ impl Fake {
             ("adaptive-rx", "on"),
             ("gro", "off"),
             ("gso", "on"),
+            ("tso", "on"),
             ("lro", "off"),
         ];
         for (name, value) in clean.iter().chain(changed) {
