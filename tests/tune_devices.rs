@@ -155,3 +155,32 @@ fn packets_that_arrive_on_another_cpu_are_seen() {
     let client = std::fs::read_to_string(place.join("client")).unwrap_or_default();
     assert!(is_said, "{told} {} {client}", errors_of(&output));
 }
+
+/// A program of two instructions that takes every packet, behind a device (tc-bpf(8)).
+const BEHIND: &str = "
+ip link add one type veth peer name other
+PROGRAM tune audit --seconds 0 | grep -c stack.xdp || true
+tc qdisc add dev one clsact
+tc filter add dev one ingress bpf bytecode '1,6 0 0 0,' classid 1:1
+PROGRAM tune audit --seconds 0 | grep -A1 stack.xdp | tail -n 1
+";
+
+#[test]
+fn a_program_behind_a_device_is_named() {
+    let test = "a_program_behind_a_device_is_named";
+    if let Some(why) = hindrance() {
+        println!("SKIPPED {test}: {why}");
+        return;
+    }
+    let script = BEHIND.replace("PROGRAM", PROGRAM);
+    let output = run(Command::new("unshare").args(["--net", "sh", "-ec", &script]));
+    if !output.status.success() {
+        println!(
+            "SKIPPED {test}: tc is not installed, or the kernel has no such place: {}",
+            errors_of(&output)
+        );
+        return;
+    }
+    let expected = "0\n      programs of others at a device (XDP, tc): one at one\n";
+    assert_eq!(printed_by(&output), expected, "{}", errors_of(&output));
+}
