@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Err(Failure::Met) => return ExitCode::from(5),
     };
     for line in message.lines() {
-        eprintln!("velodrome: {line}");
+        output::complain(line);
     }
     ExitCode::from(status)
 }

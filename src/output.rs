@@ -14,6 +14,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a line on standard error; where the terminal is gone nobody could read it.
+pub(crate) fn complain(line: &str) {
+    let _nobody_reads = writeln!(std::io::stderr(), "velodrome: {line}");
+}
+
 /// Prints a line.
 pub(crate) fn print_line(line: &str) -> Result<(), Failure> {
     print(&format!("{line}\n"))

@@ -20,20 +20,23 @@ fn who_ends_it_has_its_server_ended_too() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let script = format!(
-        "cd {}
+    // Ended by a service manager, and by a terminal that is closed.
+    for signal in ["TERM", "HUP"] {
+        let script = format!(
+            "cd {}
 {PROGRAM} tune ladder http://{address}/ --server '{PROGRAM} serve site --listen={address} --schedulers=1 --admin-socket=admin' \
   --step 'spin: --spin=100us' --no-host -c 1 -d 1h --state state > told 2>&1 &
 until [ -S admin ]; do kill -0 $!; done
-kill -TERM $!
+kill -{signal} $!
 wait $! || echo status $?
 ! [ -e admin ] && echo gone",
-        place.path().display()
-    );
-    let output = run(Command::new("sh").args(["-ec", &script]));
-    let told = place.text("told");
-    assert_eq!(printed_by(&output), "status 3\ngone\n", "{told} {}", errors_of(&output));
-    assert!(told.contains("stopped before the baseline was known"), "{told}");
+            place.path().display()
+        );
+        let output = run(Command::new("sh").args(["-ec", &script]));
+        let told = place.text("told");
+        assert_eq!(printed_by(&output), "status 3\ngone\n", "{told} {}", errors_of(&output));
+        assert!(told.contains("stopped before the baseline was known"), "{told}");
+    }
 }
 
 #[test]

@@ -170,8 +170,11 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
             tell(step.check.id, &path, &done, asked.wanted.json, &mut written)?;
         }
     }
+    // Nothing written, nothing to put back.
+    let put_back_after = confirm.filter(|_| journal.last() > before).map(|time| time.as_secs());
     if asked.wanted.json {
-        print_line(&json!({ "changes": written }).to_string())?;
+        let told = json!({ "changes": written, "put_back_after_s": put_back_after });
+        print_line(&told.to_string())?;
     }
     if asked.persist {
         let count = persist(root, &journal)
@@ -180,11 +183,9 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
             print_line(&format!("{PERSISTED} sets {count} of them at the start of the host"))?;
         }
     }
-    let is_on_its_way = journal.last() > before;
-    if let (Some(time), true, false) = (confirm, is_on_its_way, asked.wanted.json) {
+    if let (Some(seconds), false) = (put_back_after, asked.wanted.json) {
         print_line(&format!(
-            "All of it is put back in {} s, unless you type: velodrome tune confirm",
-            time.as_secs()
+            "All of it is put back in {seconds} s, unless you type: velodrome tune confirm"
         ))?;
     }
     match refused {

@@ -22,7 +22,7 @@ use crate::bench::flags::{Load, Surroundings};
 use crate::bench::page;
 use crate::bench::screen::Screen;
 use crate::bench::timing::RateFlag;
-use crate::output::print_line;
+use crate::output::{complain, print_line};
 
 const EXAMPLES: &str = "Examples:
   velodrome tune ladder http://127.0.0.1:8080/ --server 'velodrome serve site --schedulers=1' \\
@@ -168,15 +168,15 @@ fn failure(error: ClimbError<Failure>) -> Failure {
         ClimbError::Measure(failure) => failure,
         ClimbError::Baseline(why) => Failure::Failed(why),
         ClimbError::Invalid(reasons) => {
-            eprintln!("velodrome: no run of the baseline is valid:");
-            reasons.iter().take(REASONS).for_each(|reason| eprintln!("velodrome:   {reason}"));
+            complain("no run of the baseline is valid:");
+            reasons.iter().take(REASONS).for_each(|reason| complain(&format!("  {reason}")));
             if let Some(more) = reasons.len().checked_sub(REASONS).filter(|more| *more > 0) {
-                eprintln!("velodrome:   and {more} more of that kind");
+                complain(&format!("  and {more} more of that kind"));
             }
             Failure::Invalid
         }
         ClimbError::Stopped => {
-            eprintln!("velodrome: stopped before the baseline was known");
+            complain("stopped before the baseline was known");
             Failure::Invalid
         }
     }

@@ -1,6 +1,6 @@
 //! The wish to end a measurement early.
 //!
-//! Owns the two signals that say so. They are waited for, never handled: nothing happens in the middle of anything.
+//! Owns the signals that say so: Ctrl-C, a manager of services, a terminal that is closed. They are waited for, never handled: nothing happens in the middle of anything.
 
 use std::io;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct Interrupts {
 impl Interrupts {
     /// Blocks them in this thread and in those it will start.
     pub fn block() -> Interrupts {
-        let signals = [Signal::Interrupt, Signal::Terminate].into_iter().collect();
+        let signals = [Signal::Hangup, Signal::Interrupt, Signal::Terminate].into_iter().collect();
         block(&signals);
         Interrupts { signals }
     }
