@@ -1,4 +1,4 @@
-//! Who else sets a file of the kernel: files of sysctls, a profile of tuned, irqbalance; and who makes the rules of packet filters.
+//! Others that set a file of the kernel: files of sysctls, a profile of tuned, irqbalance; and the programs that make rules of packet filters.
 //!
 //! Owns the forms of their files. Changes none of them.
 
@@ -17,7 +17,7 @@ pub struct Owner {
 /// Profiles of tuned that one includes, at most. Beyond: the rest is not looked at.
 const PROFILES: usize = 8;
 
-/// All who set this file, too. Files of sysctls are in the order in which they are read: the last one wins.
+/// All others that set this file. Files of sysctls are in the order in which they are read: the last one wins.
 #[must_use]
 pub fn owners_of(path: &str, files: &Files) -> Vec<Owner> {
     if path.starts_with("/proc/irq/") {
