@@ -15,7 +15,7 @@ pub struct Step {
     pub check: &'static Check,
     /// The files and their new values.
     pub changes: Vec<Change>,
-    /// Who else sets the same.
+    /// The files and programs that set the same.
     pub owners: Vec<Owner>,
     /// Why it cannot be written here.
     pub hindrance: Option<String>,

@@ -165,35 +165,27 @@ fn rings(host: &Host) -> Finding {
 }
 
 fn offload(host: &Host) -> Finding {
-    switch(host, "gro")
+    switched(host, "gro", "on", 0.5)
 }
 
 fn cut_early(host: &Host) -> Finding {
-    switched_off(host, "gso")
+    switched(host, "gso", "off", 1.0)
 }
 
 fn cut_by_cpu(host: &Host) -> Finding {
-    switched_off(host, "tso")
-}
-
-fn switched_off(host: &Host, name: &str) -> Finding {
-    let told = told(host, name);
-    match told.iter().find(|(_, value)| value == "off") {
-        Some((device, _)) => Finding::set(format!("off for {device}"), 1.0),
-        None if told.is_empty() => not_told(),
-        None => Finding::good("on"),
-    }
+    switched(host, "tso", "off", 1.0)
 }
 
 fn large(host: &Host) -> Finding {
-    switch(host, "lro")
+    switched(host, "lro", "on", 0.5)
 }
 
-fn switch(host: &Host, name: &str) -> Finding {
+/// A switch that costs so much where it is set to this.
+fn switched(host: &Host, name: &str, costly: &str, share: f64) -> Finding {
     let told = told(host, name);
-    match told.iter().find(|(_, value)| value == "on") {
-        Some((device, _)) => Finding::set(format!("on for {device}"), 0.5),
-        None if told.is_empty() => not_told(),
-        None => Finding::good("off"),
+    match (told.iter().find(|(_, value)| value == costly), told.first()) {
+        (Some((device, _)), _) => Finding::set(format!("{costly} for {device}"), share),
+        (None, Some((_, value))) => Finding::good(value.clone()),
+        (None, None) => not_told(),
     }
 }
