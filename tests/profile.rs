@@ -142,7 +142,62 @@ fn a_program_that_waits_is_told_for_what() {
     assert!(std::fs::read_to_string(&page).unwrap().contains("<title>futex_wait"));
     let Some(told) = waits(test, "--locks", &page) else { return };
     let rows: Vec<&str> = told.lines().filter(|line| line.starts_with("futex ")).collect();
-    assert!(!rows.is_empty() && !told.contains("clock_nanosleep"), "{told}");
+    let is_sleep = |line: &str| line.starts_with("clock_nanosleep");
+    assert!(!rows.is_empty() && !told.lines().any(is_sleep), "{told}");
+}
+
+/// A program with a lock that one thread takes often, and another one holds for long.
+const SELL_AND_HOLD: &str = "#include <pthread.h>
+#include <unistd.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+volatile long sold;
+__attribute__((noinline)) void sell(void) {
+    pthread_mutex_lock(&lock); sold++; pthread_mutex_unlock(&lock); sold++;
+}
+__attribute__((noinline)) void hold(void) {
+    pthread_mutex_lock(&lock); usleep(2000); pthread_mutex_unlock(&lock); sold++;
+}
+void *keep(void *nothing) { for (;;) { hold(); usleep(2000); } return nothing; }
+int main(void) {
+    pthread_t keeper;
+    pthread_create(&keeper, 0, keep, 0);
+    for (;;) { sell(); usleep(50); }
+}
+";
+
+#[test]
+fn locks_are_counted_where_they_are_taken() {
+    let test = "locks_are_counted_where_they_are_taken";
+    let place = Directory::new();
+    place.write("locks.c", SELL_AND_HOLD);
+    let (source, program) = (place.join("locks.c"), place.join("locks"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-pthread", "-fno-omit-frame-pointer", "-o"]).arg(&program).arg(&source);
+    match compiler.status() {
+        Ok(status) => assert!(status.success()),
+        Err(_) => return println!("SKIPPED {test}: cc is not installed"),
+    }
+    let program = program.display().to_string();
+    let output = profile(&["-d", "1s", "--locks", "--tries", "--", &program]);
+    let (told, wrong) = (printed_by(&output), errors_of(&output));
+    if wrong.contains("may not be looked at") || told.contains("tries are not counted: ") {
+        return println!("SKIPPED {test}: the kernel lets nobody count: {wrong}{told}");
+    }
+    assert_eq!(output.status.code(), Some(0), "{wrong}");
+    let row = |place: &str| -> [u64; 2] {
+        let line = told.lines().find(|line| line.starts_with("mutex ") && line.ends_with(place));
+        let numbers = line.unwrap_or_else(|| panic!("{told}")).split_whitespace().skip(1);
+        let numbers: Vec<u64> = numbers.take(2).map(|number| number.parse().unwrap()).collect();
+        numbers.try_into().unwrap()
+    };
+    let [sold, sold_late] = row("  sell");
+    let [held, held_late] = row("  hold");
+    assert!(sold_late > 0 && sold > sold_late, "{told}");
+    assert!(held > 0 && held >= held_late && held < sold, "{told}");
+    // Without being asked nobody is slowed down.
+    let told = printed_by(&profile(&["-d", "300ms", "--locks", "--", &program]));
+    let is_counted = told.lines().any(|line| line.starts_with("mutex "));
+    assert!(!is_counted && told.contains("is counted with --tries"), "{told}");
 }
 
 #[test]
@@ -225,6 +280,7 @@ fn what_is_asked_wrongly_is_refused() {
         (&["--", "/nowhere/program"], 1, "/nowhere/program: "),
         (&["--pid", "1", "--sched", "-o", "x.html"], 2, "have tables alone"),
         (&["--pid", "1", "--sched", "--locks"], 2, "cannot be used with"),
+        (&["--pid", "1", "--tries"], 2, "--locks"),
         (&["--from", "a", "--off-cpu"], 2, "cannot be used with"),
         (&["--diff", "/nowhere/a", "/nowhere/b"], 1, "/nowhere/a: "),
     ] {

@@ -6,8 +6,8 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use ::profile::{
-    Folded, Frame, Mode, Names, Sampling, Scheduling, Stack, Traced, Tracing, Unit, Waited,
-    Waiting, Waits, call_table, kind_of_flags, lock_of, wait_of, wait_rows, wait_table,
+    Folded, Frame, LockFunctions, Met, Mode, Names, Sampling, Scheduling, Stack, Traced, Tracing,
+    Unit, Waiting, Waits, call_table, wait_of, wait_rows, wait_table,
 };
 use bench::host::{is_local, listening_processes};
 use bench::plan::{AddressError, Ownership, Url, resolve};
@@ -18,7 +18,7 @@ use crate::ctl::write_perf_map;
 
 /// The program that is looked at: one that runs, or one that was started and ends with this.
 pub(super) struct Program {
-    process: u32,
+    pub(super) process: u32,
     child: Option<Child>,
 }
 
@@ -94,44 +94,31 @@ impl Told {
         Self { table: Some(table), ..told }
     }
 
-    fn of_waits(
+    /// What was waited for, with its table.
+    pub(super) fn of_waits(
         title: String,
         remarks: Vec<String>,
-        waits: Vec<(String, Vec<Frame>, Waits)>,
-        head: &str,
-        rows: usize,
+        met: &[Met],
+        table: String,
     ) -> Self {
         let mut folded = Folded::default();
-        for (_, frames, waits) in &waits {
+        for Met { frames, waits, .. } in met.iter().filter(|met| met.waits.count > 0) {
             *folded.stacks.entry(frames.clone()).or_default() += waits.time_ns / 1_000;
         }
-        let table = Some(wait_table(&wait_rows(waits), head, rows));
-        Self { remarks, table, ..Self::of(folded, Unit::Microseconds, title) }
-    }
-}
-
-/// Looks at a program.
-pub(super) fn look(program: &Program, asked: &Profile) -> Result<Told, Failure> {
-    let process = program.process;
-    match () {
-        () if asked.sched => scheduling(process, asked),
-        () if asked.syscalls => calls(process, asked),
-        () if asked.locks => locks(process, asked),
-        () if asked.off_cpu => waits(process, asked),
-        () => sampled(process, asked),
+        Self { remarks, table: Some(table), ..Self::of(folded, Unit::Microseconds, title) }
     }
 }
 
 /// Between two looks at samples, and at events, of which there are many more: their rings have room for that.
 const LOOK: Duration = Duration::from_millis(100);
-const LOOK_AT_EVENTS: Duration = Duration::from_millis(5);
+pub(super) const LOOK_AT_EVENTS: Duration = Duration::from_millis(5);
 
 /// Between two searches for threads that have begun.
 const SEARCH: Duration = Duration::from_secs(1);
 
 /// Whether to look for threads that have begun.
 #[derive(Clone, Copy, PartialEq)]
-enum Search {
+pub(super) enum Search {
     Now,
     Later,
 }
@@ -141,7 +128,7 @@ enum Search {
     clippy::disallowed_methods,
     reason = "how long is looked is measured by a clock of its own"
 )]
-fn for_a_while(
+pub(super) fn for_a_while(
     time: Duration,
     look: Duration,
     mut fetch: impl FnMut(Search) -> std::io::Result<()>,
@@ -162,7 +149,7 @@ fn for_a_while(
     begun.elapsed().as_secs_f64()
 }
 
-fn failure(process: u32, error: &std::io::Error) -> Failure {
+pub(super) fn failure(process: u32, error: &std::io::Error) -> Failure {
     let is_there = std::path::Path::new(&format!("/proc/{process}")).exists();
     match error.kind() {
         _ if !is_there => Failure::WrongUse(format!("there is no process {process}")),
@@ -173,12 +160,12 @@ fn failure(process: u32, error: &std::io::Error) -> Failure {
     }
 }
 
-fn title(process: u32, seconds: f64, what: &str) -> String {
+pub(super) fn title(process: u32, seconds: f64, what: &str) -> String {
     let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     format!("{} ({process}), {seconds:.1} s{what}", name.trim())
 }
 
-fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
+pub(super) fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let failed = |error: std::io::Error| failure(process, &error);
     let mut sampling = Sampling::begin(process, asked.hertz).map_err(failed)?;
     let seconds = for_a_while(asked.duration, LOOK, |search| {
@@ -198,7 +185,7 @@ fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
 }
 
 /// Has the server write where the native code of its pages lies: at the end, as it compiles what runs.
-fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
+pub(super) fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
     let Some(socket) = &asked.pages else { return };
     match write_perf_map(socket, None) {
         Ok((path, count)) => remarks.push(format!("{}: {count} pieces of pages", path.display())),
@@ -210,95 +197,52 @@ fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
     }
 }
 
-fn note_lost(lost: u64, remarks: &mut Vec<String>) {
+pub(super) fn note_lost(lost: u64, remarks: &mut Vec<String>) {
     if lost > 0 {
         remarks.push(format!("{lost} records had no room: what is told is less than there was"));
     }
 }
 
-/// The waits of a process, and for how many seconds was looked.
-fn recorded(process: u32, asked: &Profile) -> Result<(Waited, f64), Failure> {
-    let begun = Waiting::begin(process);
-    let mut waiting = begun.map_err(|error| failure(process, &error))?;
+/// What stands above the stack of a thread that could go on, and has no CPU.
+const NO_CPU: &str = "[waits for a CPU]";
+
+pub(super) fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
+    let mut waiting = Waiting::begin(process, &LockFunctions::default())
+        .map_err(|error| failure(process, &error))?;
     let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
         waiting.drain();
         if search == Search::Now { waiting.find_threads() } else { Ok(()) }
     });
-    Ok((waiting.end(), seconds))
-}
-
-/// What stands above the stack of a thread that could go on, and has no CPU.
-const NO_CPU: &str = "[waits for a CPU]";
-
-fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {
-    let (waited, seconds) = recorded(process, asked)?;
+    let waited = waiting.end();
     let mut remarks = vec![
         "time that threads waited; one that waited all the time and longer is not seen".to_owned(),
     ];
     map_pages(asked, &mut remarks);
     let stacks = waited.waits.keys().chain(waited.without_cpu.keys());
     let names = Names::find(process, stacks, &asked.debug_files, &mut remarks);
-    let mut all: Vec<(String, Vec<Frame>, Waits)> = Vec::new();
+    let met = |kind: String, frames: Vec<Frame>, waits: &Waits| Met {
+        kind,
+        frames,
+        tries: 0,
+        waits: *waits,
+    };
+    let mut all = Vec::new();
     for (stack, waits) in &waited.waits {
         let frames = names.frames(stack);
-        all.push((wait_of(&frames), frames, *waits));
+        all.push(met(wait_of(&frames), frames, waits));
     }
     for (stack, waits) in &waited.without_cpu {
         let user = Stack { kernel: Vec::new(), ..stack.clone() };
         let mut frames = names.frames(&user);
         frames.push(Frame { name: NO_CPU.to_owned(), mode: Mode::Kernel, is_inlined: false });
-        all.push(("no CPU".to_owned(), frames, *waits));
+        all.push(met("no CPU".to_owned(), frames, waits));
     }
     note_lost(waited.lost, &mut remarks);
-    Ok(Told::of_waits(title(process, seconds, ", off the CPU"), remarks, all, "for", asked.rows))
+    let table = wait_table(&wait_rows(all.iter().cloned()), asked.rows);
+    Ok(Told::of_waits(title(process, seconds, ", off the CPU"), remarks, &all, table))
 }
 
-fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
-    let mut remarks = Vec::new();
-    // Tracepoints see locks that spin, too; where there are none, waits of a thread are left.
-    let traced = match Tracing::begin(process, Traced::Locks) {
-        Ok(tracing) => Some(tracing),
-        Err(error) => {
-            remarks.push(format!("locks of the kernel that spin are not seen: {error}"));
-            None
-        }
-    };
-    let mut waiting = Waiting::begin(process).map_err(|error| failure(process, &error))?;
-    let mut traced = traced;
-    let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
-        waiting.drain();
-        traced.iter_mut().for_each(Tracing::drain);
-        if search == Search::Now {
-            traced.iter_mut().try_for_each(Tracing::find_threads)?;
-            waiting.find_threads()?;
-        }
-        Ok(())
-    });
-    let (waited, pairs) = (waiting.end(), traced.map(Tracing::end));
-    map_pages(asked, &mut remarks);
-    let of_pairs = pairs.iter().flat_map(|pairs| &pairs.all);
-    let stacks = waited.waits.keys().chain(of_pairs.clone().map(|((_, stack), _)| stack));
-    let names = Names::find(process, stacks, &asked.debug_files, &mut remarks);
-    let mut all: Vec<(String, Vec<Frame>, Waits)> = Vec::new();
-    for (stack, waits) in &waited.waits {
-        let frames = names.frames(stack);
-        // With tracepoints the kernel's own locks are counted by those.
-        let kind = lock_of(&frames)
-            .filter(|kind| pairs.is_none() || *kind == "futex" || *kind == "socket");
-        all.extend(kind.map(|kind| (kind.to_owned(), frames, *waits)));
-    }
-    for ((flags, stack), waits) in of_pairs {
-        all.push((kind_of_flags(*flags).to_owned(), names.frames(stack), *waits));
-    }
-    note_lost(waited.lost + pairs.map_or(0, |pairs| pairs.lost), &mut remarks);
-    if all.is_empty() {
-        remarks.push("no thread has waited for a lock".to_owned());
-    }
-    let title = title(process, seconds, ", waits for locks");
-    Ok(Told::of_waits(title, remarks, all, "lock", asked.rows))
-}
-
-fn calls(process: u32, asked: &Profile) -> Result<Told, Failure> {
+pub(super) fn calls(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let begun = Tracing::begin(process, Traced::Calls);
     let mut tracing = begun.map_err(|error| failure(process, &error))?;
     let seconds = for_a_while(asked.duration, LOOK_AT_EVENTS, |search| {
@@ -313,7 +257,7 @@ fn calls(process: u32, asked: &Profile) -> Result<Told, Failure> {
     Ok(Told { remarks, ..Told::of_table(title, table) })
 }
 
-fn scheduling(process: u32, asked: &Profile) -> Result<Told, Failure> {
+pub(super) fn scheduling(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let failed = |error: std::io::Error| failure(process, &error);
     let before = Scheduling::look(process).map_err(failed)?;
     let seconds = for_a_while(asked.duration, asked.duration, |_| Ok(()));

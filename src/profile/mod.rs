@@ -2,6 +2,7 @@
 //!
 //! Owns the flags and where the result goes. How long and what is looked at is in `looking`; how it is recorded and drawn in the crate `profile`.
 
+mod locking;
 mod looking;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --pid 812 --pages /run/velodrome/8080.sock     with the lines of pages
   velodrome profile --pid 812 --off-cpu -o waits.html what its threads wait for
   velodrome profile --pid 812 --locks                 which locks, where, how long
+  velodrome profile --pid 812 --locks --tries -d 2s   and how often each was taken
   velodrome profile --pid 812 --syscalls --requests 50000
   velodrome profile --pid 812 --sched                 wake-ups, migrations, waits for a CPU, steal
   velodrome profile --pid 812 --folded before.txt     keep the stacks; later:
@@ -55,6 +57,9 @@ pub(crate) struct Profile {
     /// Waits for locks: which kind, where, how often, how long.
     #[arg(long)]
     locks: bool,
+    /// Count, too, how often each lock is taken. Each call of a function that takes one costs the program some microseconds meanwhile.
+    #[arg(long, requires = "locks")]
+    tries: bool,
     /// System calls: which, how often, how long.
     #[arg(long)]
     syscalls: bool,
@@ -122,7 +127,7 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
     }
     let told = match &asked.from {
         Some(file) => Told::of(open(file)?, Unit::Samples, file.display().to_string()),
-        None => looking::look(&Program::start(asked)?, asked)?,
+        None => look(&Program::start(asked)?, asked)?,
     };
     write_files(&told, asked)?;
     let mut text = format!("{}\n", told.title);
@@ -139,6 +144,18 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
         ));
     }
     print(&text)
+}
+
+/// Looks at a program.
+fn look(program: &Program, asked: &Profile) -> Result<Told, Failure> {
+    let process = program.process;
+    match () {
+        () if asked.sched => looking::scheduling(process, asked),
+        () if asked.syscalls => looking::calls(process, asked),
+        () if asked.locks => locking::locks(process, asked),
+        () if asked.off_cpu => looking::waits(process, asked),
+        () => looking::sampled(process, asked),
+    }
 }
 
 fn open(file: &Path) -> Result<Folded, Failure> {

@@ -11,6 +11,7 @@ mod fold;
 mod graph;
 mod hints;
 pub mod limits;
+mod lock_functions;
 mod locks;
 mod pprof;
 mod record;
@@ -28,7 +29,11 @@ pub use firefox::to_firefox;
 pub use fold::{Folded, Frame, Mode};
 pub use graph::{difference_graph, flame_graph};
 pub use hints::{Hint, hints};
-pub use locks::{WaitRow, kind_of_flags, lock_of, wait_of, wait_rows, wait_table};
+pub use lock_functions::LockFunctions;
+pub use locks::{
+    Met, WaitRow, is_of_looking, kind_of_flags, lock_of, lock_table, lock_taken_at, wait_of,
+    wait_rows, wait_table,
+};
 pub use pprof::write_pprof;
 pub use record::Stack;
 pub use sampling::{Sampling, Taken};

@@ -3,6 +3,12 @@
 /// Threads of a process that are sampled. Beyond: the others are not, and the report says so.
 pub const THREADS: usize = 4_096;
 
+/// Threads of a process whose calls of lock functions are counted: each takes a probe for each function. Beyond: tries are not counted, and the report says so.
+pub const COUNTED_THREADS: usize = 128;
+
+/// Files of a process that are searched for functions that take locks. Beyond: those of the others are not counted.
+pub const LOCK_FILES: usize = 1_024;
+
 /// Frames of a stack that are kept, from the innermost on. Beyond: the rest is one frame that says so.
 pub const DEPTH: usize = 256;
 

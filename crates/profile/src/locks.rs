@@ -21,8 +21,12 @@ const KINDS: [(&str, &str); 8] = [
 ];
 
 /// Parts of names in the program that are the way to a lock, not the place that takes it.
-const WAYS: [&str; 9] = [
+const WAYS: [&str; 13] = [
     "futex",
+    "sem_wait",
+    "sem_trywait",
+    "sem_timedwait",
+    "sem_clockwait",
     "pthread_",
     "__lll_",
     "parking_lot",
@@ -36,6 +40,29 @@ const WAYS: [&str; 9] = [
 /// Parts of names in the kernel that are the way to any wait.
 const SCHEDULER: [&str; 3] = ["schedule", "wait_woken", "contention"];
 
+/// Parts of names in the kernel that take a lock.
+const TAKERS: [&str; 3] = ["lock", "rwsem", "down_"];
+
+/// Parts of names in the kernel that record what is looked at.
+const LOOKING: [&str; 2] = ["uprobe", "perf_event"];
+
+/// Kinds of locks of the C library, by a part of the name of a function that takes one.
+const OF_PROGRAMS: [(&str, &str); 4] =
+    [("mutex", "mutex"), ("rwlock", "rwlock"), ("spin", "spin lock"), ("sem_", "semaphore")];
+
+/// What was met at one stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// The kind of lock, or the system call, that threads wait for.
+    pub kind: String,
+    /// From the outermost on.
+    pub frames: Vec<Frame>,
+    /// How often a lock was taken there; zero where nobody counted.
+    pub tries: u64,
+    /// The waits.
+    pub waits: Waits,
+}
+
 /// Waits for one thing at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitRow {
@@ -43,8 +70,17 @@ pub struct WaitRow {
     pub kind: String,
     /// The function that waits; for locks of the kernel also the kernel's.
     pub place: String,
+    /// How often the lock was taken there; zero where nobody counted.
+    pub tries: u64,
     /// The waits.
     pub waits: Waits,
+}
+
+/// The kind of lock that the innermost function of a stack takes.
+#[must_use]
+pub fn lock_taken_at(stack: &[Frame]) -> &'static str {
+    let function = stack.last().map_or("", |frame| &*frame.name);
+    OF_PROGRAMS.iter().find(|(part, _)| function.contains(part)).map_or("lock", |(_, kind)| kind)
 }
 
 /// The kind of lock that a stack waits for; none where it waits for something else.
@@ -54,6 +90,13 @@ pub fn lock_of(stack: &[Frame]) -> Option<&'static str> {
     kernel.find_map(|frame| {
         KINDS.iter().find(|(part, _)| frame.name.contains(part)).map(|(_, kind)| *kind)
     })
+}
+
+/// Whether a stack belongs to the look itself: probes and records have locks of their own.
+#[must_use]
+pub fn is_of_looking(stack: &[Frame]) -> bool {
+    let mut kernel = stack.iter().filter(|frame| frame.mode == Mode::Kernel);
+    kernel.any(|frame| LOOKING.iter().any(|part| frame.name.contains(part)))
 }
 
 /// The kind of lock by the flags of `lock:contention_begin` (include/trace/events/lock.h).
@@ -81,20 +124,21 @@ pub fn wait_of(stack: &[Frame]) -> String {
     call.or_else(other).unwrap_or_else(|| "[unknown]".to_owned())
 }
 
-/// Rows of waits, the longest first.
+/// Rows of waits, the longest first, and then what was taken most.
 #[must_use]
-pub fn wait_rows(waits: impl IntoIterator<Item = (String, Vec<Frame>, Waits)>) -> Vec<WaitRow> {
-    let mut all: BTreeMap<(String, String), Waits> = BTreeMap::new();
-    for (kind, stack, waits) in waits {
+pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
+    let mut all: BTreeMap<(String, String), (u64, Waits)> = BTreeMap::new();
+    for Met { kind, frames, tries, waits } in met {
         let is_kernels = kind.starts_with("kernel") || kind == "socket";
-        let place = place(&stack, if is_kernels { Owner::Kernel } else { Owner::Program });
-        let sum = all.entry((kind, place)).or_default();
+        let place = place(&frames, if is_kernels { Owner::Kernel } else { Owner::Program });
+        let (all_tries, sum) = all.entry((kind, place)).or_default();
+        *all_tries += tries;
         sum.count += waits.count;
         sum.time_ns += waits.time_ns;
     }
-    let row = |((kind, place), waits)| WaitRow { kind, place, waits };
+    let row = |((kind, place), (tries, waits))| WaitRow { kind, place, tries, waits };
     let mut rows: Vec<WaitRow> = all.into_iter().map(row).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.waits.time_ns));
+    rows.sort_by_key(|row| std::cmp::Reverse((row.waits.time_ns, row.tries)));
     rows
 }
 
@@ -111,9 +155,8 @@ fn place(stack: &[Frame], owner: Owner) -> String {
     let user = stack.iter().rev().filter(|frame| frame.mode == Mode::User && !frame.is_inlined);
     let user = user.clone().find(|frame| !is_way(frame));
     let user = user.map_or("[unknown]", |frame| &*frame.name);
-    let is_lock = |frame: &&Frame| {
-        frame.name.contains("lock") || SCHEDULER.iter().any(|part| frame.name.contains(part))
-    };
+    let is_lock =
+        |frame: &&Frame| TAKERS.iter().chain(&SCHEDULER).any(|part| frame.name.contains(part));
     let kernel = stack.iter().rev().filter(|frame| frame.mode == Mode::Kernel);
     match kernel.clone().find(|frame| !is_lock(frame)).filter(|_| owner == Owner::Kernel) {
         Some(kernel) => format!("{user}: {}", kernel.name),
@@ -123,22 +166,47 @@ fn place(stack: &[Frame], owner: Owner) -> String {
 
 /// The rows as a table.
 #[must_use]
-pub fn wait_table(rows: &[WaitRow], head: &str, most: usize) -> String {
+pub fn wait_table(rows: &[WaitRow], most: usize) -> String {
+    table(rows, most, "for", ["waits"], |row| [row.waits.count.to_string()])
+}
+
+/// The rows as a table of locks: how often each was taken, and how often it was not free.
+#[must_use]
+pub fn lock_table(rows: &[WaitRow], most: usize) -> String {
+    let heads = ["tries", "collisions", "of tries"];
+    table(rows, most, "lock", heads, |row| {
+        let part = row.waits.count as f64 * 100.0 / row.tries as f64;
+        let (tries, part) = match row.tries {
+            0 => ("-".to_owned(), "-".to_owned()),
+            tries => (tries.to_string(), format!("{part:.2} %")),
+        };
+        [tries, row.waits.count.to_string(), part]
+    })
+}
+
+fn table<const COUNTS: usize>(
+    rows: &[WaitRow],
+    most: usize,
+    head: &str,
+    heads: [&str; COUNTS],
+    counts: impl Fn(&WaitRow) -> [String; COUNTS],
+) -> String {
+    let line = |kind: &str, counts: &[&str], [time, mean, share, place]: [&str; 4]| {
+        let mut line = format!("{kind:20}");
+        for count in counts.iter().chain([&time, &mean]) {
+            let _endless = write!(line, "{count:>11}");
+        }
+        format!("{line}{share:>9}  {place}\n")
+    };
+    let mut text = line(head, &heads, ["time", "mean", "share", "where"]);
     let total = rows.iter().map(|row| row.waits.time_ns).sum::<u64>().max(1) as f64;
-    let mut text =
-        format!("{head:20}{:>10}{:>12}{:>12}{:>8}  where\n", "waits", "time", "mean", "share");
     for row in rows.iter().take(most) {
         let time = row.waits.time_ns as f64;
-        let _endless = writeln!(
-            text,
-            "{:20}{:>10}{:>12}{:>12}{:>6.1} %  {}",
-            row.kind,
-            row.waits.count,
-            time_in_words(time),
-            time_in_words(time / row.waits.count.max(1) as f64),
-            time * 100.0 / total,
-            row.place,
-        );
+        let mean = time_in_words(time / row.waits.count.max(1) as f64);
+        let share = format!("{:.1} %", time * 100.0 / total);
+        let counts = counts(row);
+        let counts = counts.each_ref().map(|count| &**count);
+        text.push_str(&line(&row.kind, &counts, [&time_in_words(time), &mean, &share, &row.place]));
     }
     text
 }
@@ -179,22 +247,59 @@ mod tests {
             wait_of(&stack("main;asm_exc_page_fault_[k];folio_wait_bit_[k];io_schedule_[k]")),
             "folio_wait_bit"
         );
-        let waits = |count, time_ns| Waits { count, time_ns };
+        let met = |kind: &str, frames: &[Frame], tries, count, time_ns| Met {
+            kind: kind.to_owned(),
+            frames: frames.to_vec(),
+            tries,
+            waits: Waits { count, time_ns },
+        };
         let rows = wait_rows([
-            ("futex".to_owned(), mutex.clone(), waits(2, 1_000)),
-            ("socket".to_owned(), socket, waits(1, 500)),
-            ("futex".to_owned(), mutex, waits(1, 3_000)),
+            met("futex", &mutex, 0, 2, 1_000),
+            met("socket", &socket, 0, 1, 500),
+            met("futex", &mutex, 0, 1, 3_000),
         ]);
         let told: Vec<_> =
             rows.iter().map(|row| (&*row.kind, &*row.place, row.waits.count)).collect();
         assert_eq!(told, [("futex", "shop::sell", 3), ("socket", "send: tcp_sendmsg", 1)]);
-        let table = wait_table(&rows, "lock", 10);
-        assert!(
-            table.contains(
-                "futex                        3      4.0 us      1.3 us  88.9 %  shop::sell"
-            ),
-            "{table}"
-        );
+        let row = "futex                         3     4.0 us     1.3 us   88.9 %  shop::sell";
+        let table = wait_table(&rows, 10);
+        assert!(table.contains(row), "{table}");
+    }
+
+    #[test]
+    fn tries_and_collisions_of_a_place_are_one_row() {
+        let taken = stack("main;serve;pthread_mutex_lock");
+        let slow =
+            stack("main;mmap;vm_mmap_pgoff_[k];down_write_[k];rwsem_down_write_slowpath_[k]");
+        let read = stack("main;look;__pthread_rwlock_rdlock");
+        let wait = stack("main;acquire;__new_sem_wait");
+        let kinds = [&*taken, &read, &wait, &[]].map(lock_taken_at);
+        assert_eq!(kinds, ["mutex", "rwlock", "semaphore", "lock"]);
+        assert_eq!(place(&wait, Owner::Program), "acquire");
+        let own = stack("main;serve;uprobe_notify_resume_[k];handler_chain_[k];down_read_[k]");
+        assert_eq!([&own, &slow].map(|stack| is_of_looking(stack)), [true, false]);
+        let met = |kind: &str, frames: Vec<Frame>, tries, count, time_ns| Met {
+            kind: kind.to_owned(),
+            frames,
+            tries,
+            waits: Waits { count, time_ns },
+        };
+        let rows = wait_rows([
+            met("kernel rwsem", slow, 0, 1, 500),
+            met("rwlock", read, 7, 0, 0),
+            met("mutex", taken.clone(), 396, 0, 0),
+            met("mutex", taken, 4, 10, 4_500),
+            met("futex", stack("main;shop::sell;futex_wait_[k]"), 0, 1, 5_000),
+        ]);
+        let table = lock_table(&rows, 10);
+        let expected = "\
+lock                      tries collisions   of tries       time       mean    share  where
+futex                         -          1          -     5.0 us     5.0 us   50.0 %  shop::sell
+mutex                       400         10     2.50 %     4.5 us     450 ns   45.0 %  serve
+kernel rwsem                  -          1          -     500 ns     500 ns    5.0 %  mmap: vm_mmap_pgoff
+rwlock                        7          0     0.00 %       0 ns       0 ns    0.0 %  look
+";
+        assert_eq!(table, expected);
     }
 
     #[test]

@@ -29,8 +29,22 @@ pub(crate) enum Record {
 pub(crate) struct Sample {
     pub(crate) time_ns: u64,
     pub(crate) stack: Stack,
-    /// The fields of a tracepoint; empty for other events.
-    pub(crate) fields: Vec<u8>,
+    /// What follows the stack: the fields of a tracepoint, the top of the stack of a probe; empty for other events.
+    pub(crate) behind: Vec<u8>,
+}
+
+impl Sample {
+    /// The fields of a tracepoint, which have their length in four bytes before them.
+    pub(crate) fn fields(&self) -> &[u8] {
+        let length = self.behind.first_chunk().map_or(0, |length| u32::from_ne_bytes(*length));
+        self.behind.get(4..4 + length as usize).unwrap_or_default()
+    }
+
+    /// The word at the top of the stack, behind its length: where a function of the program returns to, as it begins.
+    pub(crate) fn stack_top(&self) -> Option<u64> {
+        let word = self.behind.get(8..16)?.first_chunk()?;
+        Some(u64::from_ne_bytes(*word))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,11 +110,8 @@ pub(crate) fn read(record: &[u8]) -> Record {
                     }
                 }
             }
-            // A tracepoint's fields have their length in four bytes before them.
-            let rest: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
-            let length = rest.first_chunk().map_or(0, |length| u32::from_ne_bytes(*length));
-            let fields = rest.get(4..4 + length as usize).unwrap_or_default().to_vec();
-            Record::Sample(Sample { time_ns, stack, fields })
+            let behind = words.flat_map(u64::to_ne_bytes).collect();
+            Record::Sample(Sample { time_ns, stack, behind })
         }
         SWITCH => {
             let thread = (words.next().unwrap_or(0) >> 32) as u32;
@@ -141,7 +152,7 @@ mod tests {
         ]);
         let stack =
             Stack { thread: 7, kernel: vec![0xffff_0001, 0xffff_0001], user: vec![0x0f, 0x1f] };
-        let sample = |stack| Sample { time_ns: 99, stack, fields: Vec::new() };
+        let sample = |stack| Sample { time_ns: 99, stack, behind: Vec::new() };
         assert_eq!(read(&chain), Record::Sample(sample(stack)));
         assert_eq!(read(&record(&[2, 1, 12, 7 << 32])), Record::Lost(7, 12));
         assert_eq!(read(&record(&[1, 1])), Record::Other);
@@ -156,13 +167,16 @@ mod tests {
     fn fields_of_tracepoints_and_switches_are_read() {
         let fields = record(&[9, 0x10, 7 << 32, 5, 1, 0x10, 8 | (0x0102 << 32), 0x55]);
         let Record::Sample(sample) = read(&fields) else { panic!("a sample") };
-        assert_eq!(sample.fields, [2, 1, 0, 0, 0x55, 0, 0, 0]);
+        assert_eq!(sample.fields(), [2, 1, 0, 0, 0x55, 0, 0, 0]);
+        let top = record(&[9, 0x10, 7 << 32, 5, 1, 0x10, 8, 0x5555, 8]);
+        let Record::Sample(sample) = read(&top) else { panic!("a sample") };
+        assert_eq!((sample.stack_top(), sample.stack.user.len()), (Some(0x5555), 1));
         for (bits, way) in [(0, Way::On), (1 << 45, Way::Off), (3 << 45, Way::Preempted)] {
             let switch = Switch { time_ns: 88, thread: 7, way };
             assert_eq!(read(&record(&[14 | bits, 7 << 32, 88])), Record::Switch(switch));
         }
         // Fields that say they are longer than the record are none.
         let Record::Sample(sample) = read(&record(&[9, 0, 0, 0, 0, 100])) else { panic!("one") };
-        assert!(sample.fields.is_empty());
+        assert!(sample.fields().is_empty());
     }
 }

@@ -13,8 +13,6 @@ use crate::threads::Threads;
 /// Samples of a process, being taken.
 #[derive(Debug)]
 pub struct Sampling {
-    source: Source,
-    modes: Modes,
     threads: Threads,
     taken: Taken,
 }
@@ -43,28 +41,15 @@ impl Sampling {
             (Source::Cycles, Modes::User),
             (Source::CpuClock, Modes::User),
         ] {
-            match Threads::of(process, &[source], modes, hertz) {
+            match Threads::of(process, std::slice::from_ref(&source), modes, hertz) {
                 Ok(threads) => {
-                    let mut sampling = Self { source, modes, threads, taken: Taken::default() };
-                    sampling.remark();
-                    return Ok(sampling);
+                    let remarks = remarks(&source, modes);
+                    return Ok(Self { threads, taken: Taken { remarks, ..Taken::default() } });
                 }
                 Err(error) => last = error,
             }
         }
         Err(last)
-    }
-
-    fn remark(&mut self) {
-        self.taken.remarks.push(match self.source {
-            Source::Cycles => "by cycles of the processor".to_owned(),
-            _ => "by the kernel's clock: the processor's counters are not there".to_owned(),
-        });
-        if self.modes == Modes::User {
-            self.taken.remarks.push(
-                "without the kernel's frames: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, allows them".to_owned(),
-            );
-        }
     }
 
     /// Samples threads that have begun since.
@@ -91,4 +76,15 @@ impl Sampling {
         self.drain();
         self.taken
     }
+}
+
+/// What is used, and what is missing, in words.
+fn remarks(source: &Source, modes: Modes) -> Vec<String> {
+    let by = match source {
+        Source::Cycles => "by cycles of the processor",
+        _ => "by the kernel's clock: the processor's counters are not there",
+    };
+    let missing = "without the kernel's frames: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, allows them";
+    let missing = (modes == Modes::User).then_some(missing);
+    std::iter::once(by).chain(missing).map(str::to_owned).collect()
 }

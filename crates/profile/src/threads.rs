@@ -17,7 +17,7 @@ pub(crate) struct Threads {
     sources: Vec<Source>,
     modes: Modes,
     hertz: u64,
-    samplers: BTreeMap<u32, Vec<Sampler>>,
+    samplers: BTreeMap<u32, Sampler>,
 }
 
 impl Threads {
@@ -44,10 +44,9 @@ impl Threads {
             if self.samplers.len() >= THREADS || self.samplers.contains_key(&thread) {
                 continue;
             }
-            let open = |source: &Source| Sampler::open(thread, *source, self.hertz, self.modes);
-            match self.sources.iter().map(open).collect::<io::Result<Vec<_>>>() {
-                Ok(samplers) => {
-                    self.samplers.insert(thread, samplers);
+            match Sampler::open(thread, &self.sources, self.hertz, self.modes) {
+                Ok(sampler) => {
+                    self.samplers.insert(thread, sampler);
                 }
                 Err(error) => problem = Some(error),
             }
@@ -58,9 +57,9 @@ impl Threads {
         }
     }
 
-    /// Takes the records that have come, of one thread after the other; in the order of time where there is one source.
+    /// Takes the records that have come, of one thread after the other, each thread's in the order of time.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(Record)) {
-        for sampler in self.samplers.values_mut().flatten() {
+        for sampler in self.samplers.values_mut() {
             sampler.drain(|record| take(read(record)));
         }
     }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use sys::clock::monotonic_ns;
 use sys::sampling::{Modes, Source};
 
 use crate::record::{Record, Sample, Stack};
@@ -31,8 +30,6 @@ pub struct Tracing {
     traced: Traced,
     end: u64,
     threads: Threads,
-    /// Records behind the last look, in no order.
-    waiting: Vec<Sample>,
     begun: BTreeMap<(u32, u64), Sample>,
     pairs: Pairs,
 }
@@ -62,8 +59,7 @@ impl Tracing {
         let (begin, end) = (begin?, end?);
         let sources = [Source::Tracepoint(begin), Source::Tracepoint(end)];
         let threads = Threads::of(process, &sources, modes, 0)?;
-        let (waiting, begun) = (Vec::new(), BTreeMap::new());
-        Ok(Self { traced, end, threads, waiting, begun, pairs: Pairs::default() })
+        Ok(Self { traced, end, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
     }
 
     /// Records threads that have begun since.
@@ -74,36 +70,24 @@ impl Tracing {
         self.threads.find()
     }
 
-    /// Takes the records that have come. Begins and ends are in rings of their own, so those behind this moment wait for the next look.
+    /// Takes the records that have come.
     pub fn drain(&mut self) {
-        self.take_until(monotonic_ns());
-    }
-
-    /// Ends, and gives what was recorded.
-    #[must_use]
-    pub fn end(mut self) -> Pairs {
-        self.take_until(u64::MAX);
-        self.pairs
-    }
-
-    fn take_until(&mut self, until_ns: u64) {
-        let (waiting, pairs, begun) = (&mut self.waiting, &mut self.pairs, &mut self.begun);
+        let (traced, end, pairs, begun) = (self.traced, self.end, &mut self.pairs, &mut self.begun);
         self.threads.drain(|record| match record {
-            Record::Sample(sample) => waiting.push(sample),
+            Record::Sample(sample) => pair(traced, end, sample, begun, pairs),
             Record::Lost(thread, count) => {
                 pairs.lost += count;
                 begun.retain(|(other, _), _| *other != thread);
             }
             Record::Switch(_) | Record::Other => {}
         });
-        let (mut now, later) = std::mem::take(waiting)
-            .into_iter()
-            .partition::<Vec<_>, _>(|sample| sample.time_ns < until_ns);
-        *waiting = later;
-        now.sort_by_key(|sample| sample.time_ns);
-        for sample in now {
-            pair(self.traced, self.end, sample, begun, pairs);
-        }
+    }
+
+    /// Ends, and gives what was recorded.
+    #[must_use]
+    pub fn end(mut self) -> Pairs {
+        self.drain();
+        self.pairs
     }
 }
 
@@ -115,9 +99,9 @@ fn pair(
     pairs: &mut Pairs,
 ) {
     // The fields all events have are eight bytes; first in them is the event's number.
-    let number = |at: usize| sample.fields.get(at..).and_then(|bytes| bytes.first_chunk::<8>());
+    let number = |at: usize| sample.fields().get(at..).and_then(|bytes| bytes.first_chunk::<8>());
     let Some(key) = number(8).map(|bytes| u64::from_ne_bytes(*bytes)) else { return };
-    let event = sample.fields.first_chunk().map_or(0, |bytes| u16::from_ne_bytes(*bytes));
+    let event = sample.fields().first_chunk().map_or(0, |bytes| u16::from_ne_bytes(*bytes));
     let place = (sample.stack.thread, key);
     if u64::from(event) != end {
         // A lock that spins before it sleeps begins twice; the first one counts.
@@ -127,7 +111,7 @@ fn pair(
         return;
     }
     let Some(begin) = begun.remove(&place) else { return };
-    let flags = begin.fields.get(16..).and_then(|bytes| bytes.first_chunk());
+    let flags = begin.fields().get(16..).and_then(|bytes| bytes.first_chunk());
     let kind = match traced {
         Traced::Calls => key,
         Traced::Locks => u64::from(flags.map_or(0, |bytes| u32::from_ne_bytes(*bytes))),
@@ -180,7 +164,8 @@ mod tests {
         fields[8..16].copy_from_slice(&key.to_ne_bytes());
         fields[16..20].copy_from_slice(&flags.to_ne_bytes());
         let stack = Stack { thread, kernel: vec![0xa], user: Vec::new() };
-        Sample { time_ns, stack, fields: fields.to_vec() }
+        let behind = [&24_u32.to_ne_bytes()[..], &fields].concat();
+        Sample { time_ns, stack, behind }
     }
 
     fn all(traced: Traced, samples: Vec<Sample>) -> Vec<(u64, u32, u64, u64)> {

@@ -1,6 +1,6 @@
 //! What a process waits for: the stacks at which its threads leave their CPUs, with the time until they are back.
 //!
-//! Owns how records become waits. A thread that waits from before the first look to behind the last is not seen.
+//! Owns how records become waits, and which of them are within the call that takes a lock. A thread that waits from before the first look to behind the last is not seen.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,6 +8,7 @@ use std::io;
 use sys::clock::monotonic_ns;
 use sys::sampling::{Modes, Source};
 
+use crate::lock_functions::LockFunctions;
 use crate::record::{Record, Sample, Stack, Switch, Way};
 use crate::threads::Threads;
 
@@ -16,7 +17,15 @@ use crate::threads::Threads;
 pub struct Waiting {
     threads: Threads,
     begun: BTreeMap<u32, Begun>,
+    tries: BTreeMap<u32, Try>,
     waited: Waited,
+}
+
+/// A lock that a thread is about to take.
+#[derive(Debug)]
+struct Try {
+    stack: Stack,
+    has_waited: bool,
 }
 
 /// A wait whose end has not come.
@@ -34,6 +43,8 @@ pub struct Waited {
     pub waits: BTreeMap<Stack, Waits>,
     /// The same for threads that could have gone on, and had no CPU.
     pub without_cpu: BTreeMap<Stack, Waits>,
+    /// Each stack at which a lock was taken, how often that was, and its waits: one for each try, however often it had to wait.
+    pub tries: BTreeMap<Stack, (u64, Waits)>,
     /// Records that had no room.
     pub lost: u64,
 }
@@ -48,13 +59,15 @@ pub struct Waits {
 }
 
 impl Waiting {
-    /// Begins to record the waits of a process.
+    /// Begins to record the waits of a process, and the calls of these functions, which take locks.
     ///
     /// # Errors
     /// When there is no such process, or its kernel frames may not be seen.
-    pub fn begin(process: u32) -> io::Result<Self> {
-        let threads = Threads::of(process, &[Source::Switches], Modes::Both, 0)?;
-        Ok(Self { threads, begun: BTreeMap::new(), waited: Waited::default() })
+    pub fn begin(process: u32, functions: &LockFunctions) -> io::Result<Self> {
+        let sources = [&[Source::Switches], &*functions.events].concat();
+        let threads = Threads::of(process, &sources, Modes::Both, 0)?;
+        let (begun, tries) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { threads, begun, tries, waited: Waited::default() })
     }
 
     /// Records threads that have begun since.
@@ -67,8 +80,8 @@ impl Waiting {
 
     /// Takes the records that have come.
     pub fn drain(&mut self) {
-        let (begun, waited) = (&mut self.begun, &mut self.waited);
-        self.threads.drain(|record| take(record, begun, waited));
+        let Self { threads, begun, tries, waited } = self;
+        threads.drain(|record| take(record, begun, tries, waited));
     }
 
     /// Ends; a wait that goes on counts until now.
@@ -77,21 +90,35 @@ impl Waiting {
         self.drain();
         let now_ns = monotonic_ns();
         for (_, wait) in std::mem::take(&mut self.begun) {
-            note(wait, now_ns, &mut self.waited);
+            note(wait, now_ns, &mut self.tries, &mut self.waited);
         }
         self.waited
     }
 }
 
-fn take(record: Record, begun: &mut BTreeMap<u32, Begun>, waited: &mut Waited) {
+fn take(
+    record: Record,
+    begun: &mut BTreeMap<u32, Begun>,
+    tries: &mut BTreeMap<u32, Try>,
+    waited: &mut Waited,
+) {
     match record {
+        Record::Sample(sample) if sample.stack_top().is_some() => {
+            let stack = with_caller(sample);
+            waited.tries.entry(stack.clone()).or_default().0 += 1;
+            tries.insert(stack.thread, Try { stack, has_waited: false });
+        }
+        // A return is seen outside of the kernel, and a thread leaves its CPU within.
+        Record::Sample(Sample { stack, .. }) if stack.kernel.is_empty() => {
+            tries.remove(&stack.thread);
+        }
         // The sample comes first: with it the stack.
         Record::Sample(Sample { time_ns, stack, .. }) => {
             begun.insert(stack.thread, Begun { time_ns, stack, way: Way::Off });
         }
         Record::Switch(Switch { time_ns, thread, way: Way::On }) => {
             if let Some(wait) = begun.remove(&thread) {
-                note(wait, time_ns, waited);
+                note(wait, time_ns, tries, waited);
             }
         }
         Record::Switch(Switch { thread, way, .. }) => {
@@ -103,18 +130,34 @@ fn take(record: Record, begun: &mut BTreeMap<u32, Begun>, waited: &mut Waited) {
             waited.lost += count;
             // An end may be among what was lost: what comes next would be taken for it.
             begun.remove(&thread);
+            tries.remove(&thread);
         }
         Record::Other => {}
     }
 }
 
-fn note(wait: Begun, end_ns: u64, waited: &mut Waited) {
-    let side = match wait.way {
-        Way::Preempted => &mut waited.without_cpu,
-        Way::Off | Way::On => &mut waited.waits,
+/// The stack of a function that has just begun. It has no frame yet, so the kernel may have left its caller out.
+fn with_caller(sample: Sample) -> Stack {
+    let caller = sample.stack_top().filter(|_| cfg!(target_arch = "x86_64"));
+    let caller = caller.map(|address| address.saturating_sub(1));
+    let mut stack = sample.stack;
+    if let Some(caller) = caller.filter(|caller| stack.user.get(1) != Some(caller)) {
+        stack.user.insert(stack.user.len().min(1), caller);
+    }
+    stack
+}
+
+fn note(wait: Begun, end_ns: u64, tries: &mut BTreeMap<u32, Try>, waited: &mut Waited) {
+    let tried = tries.get_mut(&wait.stack.thread);
+    let (waits, count) = match (wait.way, tried) {
+        (Way::Preempted, _) => (waited.without_cpu.entry(wait.stack).or_default(), 1),
+        (_, Some(tried)) => {
+            let count = u64::from(!std::mem::replace(&mut tried.has_waited, true));
+            (&mut waited.tries.entry(tried.stack.clone()).or_default().1, count)
+        }
+        (Way::Off | Way::On, None) => (waited.waits.entry(wait.stack).or_default(), 1),
     };
-    let waits = side.entry(wait.stack).or_default();
-    waits.count += 1;
+    waits.count += count;
     waits.time_ns += end_ns.saturating_sub(wait.time_ns);
 }
 
@@ -124,7 +167,7 @@ mod tests {
 
     fn sample(thread: u32, time_ns: u64, address: u64) -> Record {
         let stack = Stack { thread, kernel: vec![address], user: Vec::new() };
-        Record::Sample(Sample { time_ns, stack, fields: Vec::new() })
+        Record::Sample(Sample { time_ns, stack, behind: Vec::new() })
     }
 
     fn switch(thread: u32, time_ns: u64, way: Way) -> Record {
@@ -133,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_from_the_leave_to_the_return() {
-        let (mut begun, mut waited) = (BTreeMap::new(), Waited::default());
+        let (mut begun, mut tries, mut waited) = Default::default();
         for record in [
             // Of a wait that began before anybody looked.
             switch(1, 5, Way::On),
@@ -150,7 +193,7 @@ mod tests {
             Record::Lost(1, 3),
             switch(1, 900, Way::On),
         ] {
-            take(record, &mut begun, &mut waited);
+            take(record, &mut begun, &mut tries, &mut waited);
         }
         let all = |side: &BTreeMap<Stack, Waits>| -> Vec<(u32, u64, u64)> {
             side.iter().map(|(stack, waits)| (stack.thread, waits.count, waits.time_ns)).collect()
@@ -158,5 +201,42 @@ mod tests {
         assert_eq!(all(&waited.waits), [(1, 2, 40)]);
         assert_eq!(all(&waited.without_cpu), [(2, 1, 100)]);
         assert_eq!((waited.lost, begun.len()), (3, 0));
+    }
+    #[test]
+    fn waits_within_the_call_that_takes_a_lock_are_one_collision_of_it() {
+        let function = |address: u64, top: u64| {
+            let stack = Stack { thread: 1, kernel: Vec::new(), user: vec![address, 0x99] };
+            let behind = [8, top, 8].into_iter().flat_map(u64::to_ne_bytes).collect();
+            Record::Sample(Sample { time_ns: 0, stack, behind })
+        };
+        let end = || {
+            let stack = Stack { thread: 1, kernel: Vec::new(), user: vec![0x20] };
+            Record::Sample(Sample { time_ns: 0, stack, behind: Vec::new() })
+        };
+        let (mut begun, mut tries, mut waited) = Default::default();
+        for record in [
+            function(0x5, 0x21),
+            sample(1, 10, 0xa),
+            switch(1, 11, Way::Off),
+            switch(1, 40, Way::On),
+            // Woken, and too late: it waits again.
+            sample(1, 50, 0xa),
+            switch(1, 50, Way::Off),
+            switch(1, 55, Way::On),
+            end(),
+            sample(1, 60, 0xb),
+            switch(1, 60, Way::Off),
+            switch(1, 100, Way::On),
+            function(0x5, 0x21),
+            end(),
+        ] {
+            take(record, &mut begun, &mut tries, &mut waited);
+        }
+        let told: Vec<_> = waited.tries.iter().collect();
+        let [(stack, tried)] = &told[..] else { panic!("{told:?}") };
+        assert_eq!(stack.user, [0x5, 0x20, 0x99]);
+        assert_eq!(**tried, (2, Waits { count: 1, time_ns: 35 }));
+        let others: Vec<_> = waited.waits.values().copied().collect();
+        assert_eq!(others, [Waits { count: 1, time_ns: 40 }]);
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! Owns the event and its ring buffer. Never knows what a record means.
 
+use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// What the samples are taken by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Cycles that the processor counts. A virtual machine may have no such counter.
     Cycles,
@@ -20,6 +22,50 @@ pub enum Source {
     Switches,
     /// Each time the thread meets a tracepoint of the kernel, by its number; with the fields of the tracepoint.
     Tracepoint(u64),
+    /// Each time the thread calls a function, or returns from it.
+    Probe(Probe),
+}
+
+/// A function of a program whose calls are events (`perf_uprobe`). Nothing of it is left when the event is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The number under which the kernel has this kind of event.
+    kind: u64,
+    /// The file that has it.
+    path: CString,
+    /// Where in the file it begins.
+    offset: u64,
+    edge: Edge,
+}
+
+/// Which moment of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Its begin; the sample has the top of the stack, too.
+    Begin,
+    /// Its return.
+    Return,
+}
+
+impl Probe {
+    /// A function of a file that programs map, by its place in that file.
+    ///
+    /// # Errors
+    /// `NotFound` where the kernel has no such events.
+    pub fn of_file(file: &Path, offset: u64, edge: Edge) -> io::Result<Self> {
+        let kind = kind_of_probes()?;
+        Ok(Self { kind, path: CString::new(file.as_os_str().as_encoded_bytes())?, offset, edge })
+    }
+}
+
+/// The number that this kind of event has in this kernel.
+fn kind_of_probes() -> io::Result<u64> {
+    let path = "/sys/bus/event_source/devices/uprobe/type";
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), "this kernel has no uprobes"),
+        kind => io::Error::new(kind, format!("{path}: {error}")),
+    })?;
+    text.trim().parse().map_err(|_| io::Error::other(format!("{path} has no number")))
 }
 
 /// Whether samples are taken in the kernel, too.
@@ -47,6 +93,10 @@ const ATTRIBUTE_WORDS: usize = 14;
 /// What each sample has: address, thread, time, call chain; behind it the fields of a tracepoint (`PERF_SAMPLE_*`).
 const SAMPLE_TYPE: u64 = 1 | 2 | 4 | (1 << 5);
 const WITH_FIELDS: u64 = 1 << 10;
+/// `PERF_SAMPLE_STACK_USER`.
+const WITH_STACK_TOP: u64 = 1 << 13;
+/// Bytes of the top of a stack: on x86-64 where a function returns to, as it begins.
+const STACK_TOP: u64 = 8;
 
 /// Bits of the flags: `exclude_kernel`, `exclude_hv`, `freq`.
 const EXCLUDE_KERNEL: u64 = 1 << 5;
@@ -59,65 +109,43 @@ const TIME_IN_ALL: u64 = 1 << 18;
 const WITH_CLOCK: u64 = 1 << 25;
 const WITH_SWITCHES: u64 = 1 << 26;
 
+/// `PERF_EVENT_IOC_SET_OUTPUT`: an event writes into the ring of another one.
+const SET_OUTPUT: libc::Ioctl = 0x2405;
+
 /// The monotonic clock, in the upper half of its word.
 const CLOCK: u64 = (libc::CLOCK_MONOTONIC as u64) << 32;
 
 /// Samples of one thread.
 #[derive(Debug)]
 pub struct Sampler {
-    /// Open for as long as samples are taken.
-    _event: OwnedFd,
+    /// Open for as long as samples are taken; all write into one ring, in the order of time.
+    events: Vec<OwnedFd>,
     ring: NonNull<u8>,
     buffer: Vec<u8>,
 }
 
 impl Sampler {
-    /// Begins to sample a thread: so many times in a second of its CPU time, or each time where the source is an event.
+    /// Begins to sample a thread: so many times in a second of its CPU time, or each time where a source is an event.
     ///
     /// # Errors
     /// When the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread is not there.
-    pub fn open(thread: u32, source: Source, hertz: u64, modes: Modes) -> io::Result<Self> {
-        let mut attribute = [0_u64; ATTRIBUTE_WORDS];
-        // The kind and, above it, the size of all this.
-        let (kind, event, period, more) = match source {
-            Source::Cycles => (0, 0, hertz, BY_FREQUENCY),
-            Source::CpuClock => (1, 0, hertz, BY_FREQUENCY),
-            Source::Switches => (1, 3, 1, WITH_SWITCHES),
-            Source::Tracepoint(number) => (2, number, 1, 0),
+    pub fn open(thread: u32, sources: &[Source], hertz: u64, modes: Modes) -> io::Result<Self> {
+        let events = sources.iter().map(|source| event(thread, source, hertz, modes));
+        let events: Vec<OwnedFd> = events.collect::<io::Result<_>>()?;
+        let Some((first, others)) = events.split_first() else {
+            return Err(io::ErrorKind::InvalidInput.into());
         };
-        attribute[0] = kind | ((size_of_val(&attribute) as u64) << 32);
-        attribute[1] = event;
-        attribute[2] = period;
-        let has_fields = matches!(source, Source::Tracepoint(_));
-        attribute[3] = SAMPLE_TYPE | if has_fields { WITH_FIELDS } else { 0 };
-        let excluded = match modes {
-            Modes::Both => 0,
-            Modes::User => EXCLUDE_KERNEL,
-            Modes::Stackless => EXCLUDE_CHAINS,
-        };
-        attribute[5] = more | EXCLUDE_HYPERVISOR | TIME_IN_ALL | WITH_CLOCK | excluded;
-        attribute[11] = CLOCK;
-        let thread =
-            libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
-        let (any_cpu, no_group, close_on_exec) = (-1_i32, -1_i32, 8_u64);
-        // SAFETY: the kernel reads as many bytes of the attribute as its size field says, which is that of the array; the other arguments are numbers.
-        let number = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                attribute.as_ptr(),
-                thread,
-                any_cpu,
-                no_group,
-                close_on_exec,
-            )
-        };
-        if number < 0 {
-            return Err(io::Error::last_os_error());
+        let ring = map(first.as_fd())?;
+        let mut sampler = Self { events: Vec::new(), ring, buffer: Vec::new() };
+        for other in others {
+            // SAFETY: both numbers are descriptors of events that are open; no memory is given.
+            let result = unsafe { libc::ioctl(other.as_raw_fd(), SET_OUTPUT, first.as_raw_fd()) };
+            if result < 0 {
+                return Err(io::Error::last_os_error());
+            }
         }
-        // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
-        let event = unsafe { OwnedFd::from_raw_fd(number as i32) };
-        let ring = map(event.as_fd())?;
-        Ok(Self { _event: event, ring, buffer: Vec::new() })
+        sampler.events = events;
+        Ok(sampler)
     }
 
     /// Takes the records that have come; each with its header of eight bytes.
@@ -154,6 +182,60 @@ impl Sampler {
     }
 }
 
+/// Opens one event of a thread, which counts from now on.
+fn event(thread: u32, source: &Source, hertz: u64, modes: Modes) -> io::Result<OwnedFd> {
+    let mut attribute = [0_u64; ATTRIBUTE_WORDS];
+    let (kind, event, period, more) = match source {
+        Source::Cycles => (0, 0, hertz, BY_FREQUENCY),
+        Source::CpuClock => (1, 0, hertz, BY_FREQUENCY),
+        Source::Switches => (1, 3, 1, WITH_SWITCHES),
+        Source::Tracepoint(number) => (2, *number, 1, 0),
+        Source::Probe(probe) => (probe.kind, u64::from(probe.edge == Edge::Return), 1, 0),
+    };
+    // The kind and, above it, the size of all this.
+    attribute[0] = kind | ((size_of_val(&attribute) as u64) << 32);
+    attribute[1] = event;
+    attribute[2] = period;
+    attribute[3] = SAMPLE_TYPE
+        | match source {
+            Source::Tracepoint(_) => WITH_FIELDS,
+            Source::Probe(Probe { edge: Edge::Begin, .. }) => WITH_STACK_TOP,
+            _ => 0,
+        };
+    let excluded = match modes {
+        Modes::Both => 0,
+        Modes::User => EXCLUDE_KERNEL,
+        Modes::Stackless => EXCLUDE_CHAINS,
+    };
+    attribute[5] = more | EXCLUDE_HYPERVISOR | TIME_IN_ALL | WITH_CLOCK | excluded;
+    attribute[11] = CLOCK;
+    if let Source::Probe(probe) = source {
+        // The kernel copies the path within the call.
+        attribute[7] = probe.path.as_ptr() as u64;
+        attribute[8] = probe.offset;
+        attribute[11] |= STACK_TOP;
+    }
+    let thread =
+        libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    let (any_cpu, no_group, close_on_exec) = (-1_i32, -1_i32, 8_u64);
+    // SAFETY: the kernel reads as many bytes of the attribute as its size field says, which is that of the array, and the string of a probe, which lives in `source`; the other arguments are numbers.
+    let number = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            attribute.as_ptr(),
+            thread,
+            any_cpu,
+            no_group,
+            close_on_exec,
+        )
+    };
+    if number < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(number as i32) })
+}
+
 fn map(event: BorrowedFd<'_>) -> io::Result<NonNull<u8>> {
     let length = (1 + PAGES) * PAGE;
     let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -178,7 +260,7 @@ mod tests {
     #[test]
     fn this_thread_is_sampled_while_it_works() {
         let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let opened = Sampler::open(thread, Source::CpuClock, 1_000, Modes::User);
+        let opened = Sampler::open(thread, &[Source::CpuClock], 1_000, Modes::User);
         let mut sampler = match opened {
             Ok(sampler) => sampler,
             // A container may not let anybody sample.
@@ -200,6 +282,6 @@ mod tests {
                 kinds.push(u32::from_ne_bytes([record[0], record[1], record[2], record[3]]))
             });
         }
-        assert!(Sampler::open(u32::MAX - 1, Source::CpuClock, 100, Modes::User).is_err());
+        assert!(Sampler::open(u32::MAX - 1, &[Source::CpuClock], 100, Modes::User).is_err());
     }
 }

@@ -1,0 +1,135 @@
+//! The functions of a program that take locks, and where it has them: what is probed to count how often locks are taken.
+//!
+//! Owns their names, and which programs may be probed. Locks that the compiler has inlined into a program, as those of Rust are, have no function to be counted.
+//! Functions of the kernel are never probed: a kernel of Debian 12 crashed of probes in its spin locks.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use blazesym::inspect::Inspector;
+use blazesym::inspect::source::{Elf, Source as File};
+use sys::sampling::{Edge, Modes, Probe, Sampler, Source};
+
+use crate::limits::LOCK_FILES;
+
+/// Functions of the C library. `std::mutex` of C++ calls them, too; locks of Python are semaphores.
+const FUNCTIONS: [&str; 10] = [
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_timedlock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_wrlock",
+    "pthread_spin_lock",
+    "sem_wait",
+    "sem_trywait",
+    "sem_timedwait",
+    "sem_clockwait",
+];
+
+/// The functions of a process that take locks.
+#[derive(Debug, Default)]
+pub struct LockFunctions {
+    /// Their begins and returns.
+    pub(crate) events: Vec<Source>,
+}
+
+impl LockFunctions {
+    /// Those in the files of a process. There may be none.
+    ///
+    /// # Errors
+    /// When there is no such process, it cannot be probed without harm, or the kernel has no such events, or allows none.
+    pub fn of_process(process: u32) -> io::Result<Self> {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+        if let Some(why) = harm(&status) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        let mut all = Vec::new();
+        for file in files_of(process)? {
+            // What cannot be read as a program has no functions.
+            for offset in offsets(file.clone()).unwrap_or_default() {
+                let probe = |edge| Probe::of_file(&file, offset, edge).map(Source::Probe);
+                all.push(vec![probe(Edge::Begin)?, probe(Edge::Return)?]);
+            }
+        }
+        Ok(Self { events: those_allowed(all, process)? })
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+}
+
+/// Why a program would be harmed by a probe at the return of a function, from the lines of its `/proc/PID/status`.
+fn harm(status: &str) -> Option<&'static str> {
+    let has = |name: &str, value: &str| {
+        let found = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found.is_some_and(|words| words.split_whitespace().any(|word| word == value))
+    };
+    if has("Seccomp", "2") {
+        // Linux 6.11 to 6.13 let the filter refuse the call by which a probed function returns.
+        return Some("the program has a seccomp filter, which may end it at a probe");
+    }
+    // Linux before 6.11 did not know that the return address is in two places.
+    has("x86_Thread_features", "shstk")
+        .then_some("the program has a shadow stack, which may end it at a probe")
+}
+
+/// Events of the functions that the kernel can probe, which are tried for a moment: it takes no probe at some instructions, with which a spin lock may begin.
+fn those_allowed(functions: Vec<Vec<Source>>, process: u32) -> io::Result<Vec<Source>> {
+    let (mut allowed, mut problem) = (Vec::new(), None);
+    for events in functions {
+        match Sampler::open(process, &events, 0, Modes::Both) {
+            Ok(_) => allowed.extend(events),
+            Err(error) => problem = Some(error),
+        }
+    }
+    match problem {
+        Some(error) if allowed.is_empty() => Err(error),
+        _ => Ok(allowed),
+    }
+}
+
+/// The files that a process has mapped to execute them, as they are reached from here.
+fn files_of(process: u32) -> io::Result<BTreeSet<PathBuf>> {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps"))?;
+    let path = |line: &str| {
+        let is_code = line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
+        let path = line.find('/').filter(|_| is_code).map(|at| &line[at..])?;
+        Some(PathBuf::from(format!("/proc/{process}/root{path}")))
+    };
+    Ok(maps.lines().filter_map(path).take(LOCK_FILES).collect())
+}
+
+/// Where in a file the functions begin that take locks. Several names of one function are one place.
+fn offsets(file: PathBuf) -> blazesym::Result<BTreeSet<u64>> {
+    let elf = Elf { debug_syms: false, ..Elf::new(file) };
+    let inspector = Inspector::new();
+    let found = inspector.lookup(&File::Elf(elf), &FUNCTIONS)?;
+    Ok(found.iter().flatten().filter_map(|symbol| symbol.file_offset).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_this_process_are_code_alone() {
+        let files = files_of(std::process::id()).unwrap();
+        let own = std::env::current_exe().unwrap();
+        let own = own.strip_prefix("/").unwrap();
+        assert!(files.iter().any(|file| file.ends_with(own)), "{files:?}");
+        assert!(files.iter().all(|file| !file.ends_with("gconv-modules.cache")), "{files:?}");
+    }
+
+    #[test]
+    fn a_program_that_a_probe_could_end_is_left_alone() {
+        let harmed = |status: &str| harm(status).is_some();
+        assert!(harmed("Name:\ta\nSeccomp:\t2\nSeccomp_filters:\t1\n"));
+        assert!(harmed("Seccomp:\t0\nx86_Thread_features:\tshstk wrss\n"));
+        assert!(!harmed("Seccomp:\t0\nSeccomp_filters:\t2\nx86_Thread_features:\t\n"));
+        assert!(!harmed("Name:\t2\n"));
+    }
+}
