@@ -370,7 +370,7 @@ fn a_plan_says_what_cannot_be_written_in_a_container() {
     for line in [
         format!("   it cannot be written here: {why}\n"),
         format!("      its mend cannot be written here: {why}\n"),
-        "stack.somaxconn  /proc/sys/net/core/somaxconn: refused Read-only file system".to_owned(),
+        "stack.somaxconn  /proc/sys/net/core/somaxconn: refused: Read-only file system".to_owned(),
         "status 1\n".to_owned(),
     ] {
         assert!(told.contains(&line), "{line} in {told} {errors}");

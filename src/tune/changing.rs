@@ -333,7 +333,7 @@ fn tell(
 ) -> Result<(), Failure> {
     let (state, value) = match done {
         Done::Written => ("changed", ""),
-        Done::Refused(why) => ("refused", &**why),
+        Done::Refused(why) => ("refused:", &**why),
         Done::Other(value) => ("changed, but the kernel has taken", &**value),
         Done::PutBack => ("put back", ""),
         Done::AsBefore => ("as before", ""),

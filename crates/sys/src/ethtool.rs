@@ -86,6 +86,10 @@ const DRIVER: u32 = 0x03;
 const NAMES: u32 = 0x1b;
 const COUNTS: u32 = 0x1d;
 
+/// `ETH_SS_STATS`, `ETH_SS_FEATURES`.
+const STATISTICS_SET: u32 = 1;
+const FEATURES_SET: u32 = 4;
+
 /// Where `struct ethtool_drvinfo` has the number of statistics, in words.
 const COUNT_OF_STATISTICS: usize = 45;
 
@@ -102,17 +106,7 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
     if count == 0 || count > STATISTICS {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    // The set of statistics (`ETH_SS_STATS`), and their number.
-    words[..3].copy_from_slice(&[NAMES, 1, count as u32]);
-    call(device, &mut words)?;
-    let given = (words[2] as usize).min(count);
-    let bytes: Vec<u8> =
-        words[3..].iter().flat_map(|word| word.to_ne_bytes()).take(given * NAME).collect();
-    let name = |bytes: &[u8]| {
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(NAME);
-        String::from_utf8_lossy(&bytes[..end]).into_owned()
-    };
-    let names: Vec<String> = bytes.chunks_exact(NAME).map(name).collect();
+    let names = names(device, STATISTICS_SET, count, &mut words)?;
     words[..2].copy_from_slice(&[COUNTS, count as u32]);
     call(device, &mut words)?;
     let counts = words[2..].chunks_exact(2).map(|pair| {
@@ -123,6 +117,55 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
         u64::from_ne_bytes(bytes)
     });
     Ok(names.into_iter().zip(counts).collect())
+}
+
+/// The names of a set. The kernel gives none where there are not as many as are asked for (Linux 6.18); 0 asks for all.
+fn names(device: &str, set: u32, asked: usize, words: &mut [u32]) -> io::Result<Vec<String>> {
+    words[..3].copy_from_slice(&[NAMES, set, asked as u32]);
+    call(device, words)?;
+    let given = words[2] as usize;
+    let bytes: Vec<u8> =
+        words[3..].iter().flat_map(|word| word.to_ne_bytes()).take(given * NAME).collect();
+    let name = |bytes: &[u8]| {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(NAME);
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    Ok(bytes.chunks_exact(NAME).map(name).collect())
+}
+
+/// Features that there may be (256); the kernel has 64.
+const FEATURES: usize = 256;
+
+/// `ETHTOOL_GFEATURES`.
+const FEATURE_BITS: u32 = 0x3a;
+
+/// What a device can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// The kernel's name: `tx-tcp-segmentation`.
+    pub name: String,
+    /// Whether it can be switched.
+    pub is_changeable: bool,
+    /// Whether it is on.
+    pub is_active: bool,
+}
+
+/// The features of a device (`ETHTOOL_GFEATURES`).
+///
+/// # Errors
+/// Those of the kernel: the device may not be there (`ENODEV`).
+pub fn features(device: &str) -> io::Result<Vec<Feature>> {
+    let mut words = vec![0_u32; 3 + FEATURES * 4 * NAME / 4];
+    let names = names(device, FEATURES_SET, 0, &mut words)?;
+    // For each 32 features four words: which can be switched, are wanted, are on, can never be.
+    let blocks = FEATURES / 32;
+    words[..2].copy_from_slice(&[FEATURE_BITS, blocks as u32]);
+    words[2..2 + blocks * 4].fill(0);
+    call(device, &mut words)?;
+    let bit = |at: usize, word: usize| words[2 + at / 32 * 4 + word] >> (at % 32) & 1 == 1;
+    let feature = |(at, name)| Feature { name, is_changeable: bit(at, 0), is_active: bit(at, 2) };
+    let all = names.into_iter().take(FEATURES).enumerate().map(feature);
+    Ok(all.filter(|feature| !feature.name.is_empty()).collect())
 }
 
 fn call(device: &str, words: &mut [u32]) -> io::Result<()> {
@@ -136,7 +179,7 @@ fn call(device: &str, words: &mut [u32]) -> io::Result<()> {
     let mut request = Request { name, data: words.as_mut_ptr(), _rest: [0; 2] };
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     // SAFETY: the kernel reads the request, whose layout is that of `struct ifreq`, and reads and writes no more of the words than the longest of these settings has,
-    // which is 23 words; of statistics no more than the caller has made room for.
+    // which is 23 words; of statistics and features no more than the caller has made room for.
     let result = unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request)
     };
@@ -159,6 +202,12 @@ mod tests {
         let rings = ask("lo", Question::Rings);
         assert_eq!(rings.err().and_then(|error| error.raw_os_error()), Some(libc::EOPNOTSUPP));
         assert!(statistics("lo").is_err(), "it has no driver that counts");
+        let features = features("lo").unwrap();
+        let feature = |name: &str| features.iter().find(|feature| feature.name == name).unwrap();
+        // Packets of the loopback device never leave the kernel: their parts need not be joined, which no switch changes.
+        let gathers = feature("tx-scatter-gather");
+        assert_eq!((gathers.is_changeable, gathers.is_active), (false, true));
+        assert!(feature("tx-tcp-segmentation").is_changeable);
         let told = tell("lo", Question::Rings, &[0; 8]);
         let why = told.err().and_then(|error| error.raw_os_error());
         assert!(matches!(why, Some(libc::EOPNOTSUPP | libc::EPERM)), "{why:?}");

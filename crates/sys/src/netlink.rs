@@ -18,6 +18,8 @@ pub enum Asked {
     Route,
     /// Packet filters.
     Netfilter,
+    /// Families of questions that have their numbers at run time; see [`family`].
+    Generic,
 }
 
 /// Length of `struct nlmsghdr`.
@@ -45,6 +47,7 @@ pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>>
     let protocol = match asked {
         Asked::Route => None,
         Asked::Netfilter => Some(netlink::NETFILTER),
+        Asked::Generic => Some(netlink::GENERIC),
     };
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
@@ -67,6 +70,27 @@ pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>>
         }
     }
     Err(io::Error::other("the list has no end"))
+}
+
+/// The number of a family of questions (genetlink): the kind of message to ask [`Asked::Generic`] with.
+///
+/// # Errors
+/// Those of [`list`]; `NotFound` where this kernel has no such family.
+pub fn family(name: &str) -> io::Result<u16> {
+    // The family that lists all, and its question for that (`GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, version 1).
+    let all = list(Asked::Generic, 16, &[3, 1, 0, 0])?;
+    let number = |message: &Vec<u8>| {
+        let (mut number, mut is_it) = (None, false);
+        for (kind, content) in attributes(message.get(4..)?) {
+            match kind {
+                1 => number = content.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes)),
+                2 => is_it = text(content) == name,
+                _ => {}
+            }
+        }
+        number.filter(|_| is_it)
+    };
+    all.iter().find_map(number).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Whether more of a list comes.
@@ -143,6 +167,15 @@ mod tests {
             })
             .collect();
         assert!(names.contains(&"lo".to_owned()), "{names:?}");
+    }
+
+    #[test]
+    fn families_have_numbers() {
+        match family("nlctrl") {
+            Ok(number) => assert_eq!(number, 16),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
+        }
+        assert!(family("no-such-family").is_err());
     }
 
     #[test]

@@ -10,6 +10,9 @@ use crate::settings::{PLACE, place};
 /// Microseconds from which a device that does not adapt puts packets together.
 pub(crate) const TOGETHER: u64 = 8;
 
+/// Microseconds that a device waits for more packets which cannot adapt (AWS, ENA best practices).
+const WAIT_US: &str = "64";
+
 /// A file that gets another value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -51,7 +54,10 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
         "cpu.numa" => sysctls(&[("kernel.numa_balancing", "0")]),
         "cpu.noise" => sysctls(&[("kernel.nmi_watchdog", "0"), ("vm.stat_interval", "10")]),
         "cpu.clocksource" => {
-            file("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc")
+            let clock = faster_clock(host).map(|clock| {
+                file("/sys/devices/system/clocksource/clocksource0/current_clocksource", clock)
+            });
+            clock.unwrap_or_default()
         }
         "cpu.governor" => {
             let place = "/sys/devices/system/cpu/cpufreq";
@@ -64,7 +70,7 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
         "net.budget" => {
             sysctls(&[("net.core.netdev_budget", "600"), ("net.core.netdev_max_backlog", "5000")])
         }
-        "net.rps" => queues(host, "rx-", "rps_cpus", |_| mask_of_all(cpus)),
+        "net.rps" => alone(queues(host, "rx-", "rps_cpus", |_| mask_of_all(cpus))),
         "net.rps-twice" => queues(host, "rx-", "rps_cpus", |_| "0".to_owned()),
         "net.threaded" => of_devices(host, "threaded", "0"),
         "net.xps" => queues(host, "tx-", "xps_cpus", |queue| mask(queue % cpus)),
@@ -85,6 +91,13 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
         (!is_same(&old, &new)).then_some(Change { path, old, new })
     };
     wanted.into_iter().filter_map(change).collect()
+}
+
+/// The clock that programs read fastest, of those that this machine has.
+pub(crate) fn faster_clock(host: &Host) -> Option<&'static str> {
+    let all = host.text("/sys/devices/system/clocksource/clocksource0/available_clocksource")?;
+    let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+    names.into_iter().find(|name| all.split_whitespace().any(|one| one == *name))
 }
 
 fn sysctls(names: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -119,6 +132,15 @@ fn queues(
     all
 }
 
+/// Those of queues that are the only one of their device.
+fn alone(queues: Vec<(String, String)>) -> Vec<(String, String)> {
+    let device = |path: &str| path.split("/queues/").next().map(str::to_owned);
+    let is_alone = |(path, _): &&(String, String)| {
+        queues.iter().filter(|(other, _)| device(other) == device(path)).count() == 1
+    };
+    queues.iter().filter(is_alone).cloned().collect()
+}
+
 /// A file of each device with hardware behind it.
 fn of_devices(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
     let of = |device: String| (format!("/sys/class/net/{device}/{name}"), value.to_owned());
@@ -150,22 +172,43 @@ fn switched(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
     host.hardware().into_iter().map(of).collect()
 }
 
-/// Devices that do not put packets together are to adapt.
+/// Devices that do not put packets together are to adapt; those that cannot are to wait as long as most loads like.
 fn adapting(host: &Host) -> Vec<(String, String)> {
-    let mut all = switched(host, "adaptive-rx", "on");
-    let is_at_once = |path: &str| {
-        let time = path.replace("adaptive-rx", "rx-usecs");
-        host.number(&time).is_some_and(|time| time < TOGETHER)
+    let change = |device: String| {
+        let [adapts, time] = ["adaptive-rx", "rx-usecs"].map(|name| place(&device, name));
+        let is_at_once = host.number(&time).is_some_and(|time| time < TOGETHER);
+        match host.text(&adapts).is_some() {
+            _ if !is_at_once || has_own_times(host, &device) => None,
+            true => Some((adapts, "on".to_owned())),
+            false => Some((time, WAIT_US.to_owned())),
+        }
     };
-    all.retain(|(path, _)| is_at_once(path));
-    all
+    host.hardware().into_iter().filter_map(change).collect()
 }
 
-/// Each queue's interrupts come to a CPU of its own.
+/// Whether a time means something else for this driver: those of Intel for gigabit devices adapt at 1 and 3 microseconds (docs.kernel.org, e1000e, InterruptThrottleRate); a virtio
+/// device waits only where its host offers that (virtio 1.3, bits 52 and 53), and its driver tells a time all the same.
+pub(crate) fn has_own_times(host: &Host, device: &str) -> bool {
+    let device_place = format!("/sys/class/net/{device}/device");
+    let driver = host.link(&format!("{device_place}/driver")).unwrap_or_default();
+    match &*driver {
+        "e1000" | "e1000e" | "igb" | "igc" => {
+            matches!(host.number(&place(device, "rx-usecs")), Some(1 | 3))
+        }
+        "virtio_net" => {
+            let features = host.text(&format!("{device_place}/features")).unwrap_or_default();
+            !features.get(52..54).is_some_and(|bits| bits.contains('1'))
+        }
+        _ => false,
+    }
+}
+
+/// Each queue's interrupts come to a CPU of its own, where a device has several queues.
 fn interrupts(host: &Host, cpus: usize) -> Vec<(String, String)> {
     let devices = host.hardware().into_iter();
-    let all = devices.map(|device| interrupts_of(host, &device)).filter(|all| all.len() > 1);
-    all.flatten()
+    let all = devices.map(|device| interrupts_of(host, &device));
+    all.filter(|all| all.iter().any(|one| one.queue != all[0].queue))
+        .flatten()
         .map(|one| (format!("/proc/irq/{}/smp_affinity", one.number), mask(one.queue % cpus)))
         .collect()
 }

@@ -11,11 +11,13 @@ pub(crate) struct Interrupt {
     pub(crate) queue: usize,
 }
 
-/// What stands before the number of a queue: Intel, ENA, Broadcom, virtio, Mellanox, Azure.
-const MARKS: [&str; 10] = [
-    "-TxRx-",
-    "-Tx-Rx-",
+/// What stands before the number of a queue, in small letters: Intel, ENA, VMware, Broadcom, virtio, Mellanox, Azure, Google.
+const MARKS: [&str; 12] = [
+    "-txrx-",
+    "-tx-rx-",
+    "-rxtx-",
     "-fp-",
+    "-ntfy-blk",
     "-input.",
     "-output.",
     "mlx5_comp",
@@ -47,6 +49,7 @@ pub(crate) fn interrupts_of(host: &Host, device: &str) -> Vec<Interrupt> {
 }
 
 fn queue_of(name: &str) -> Option<usize> {
+    let name = name.to_ascii_lowercase();
     let rest = MARKS.iter().find_map(|mark| name.split_once(mark).map(|(_, rest)| rest))?;
     let end = rest.find(|one: char| !one.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
@@ -61,6 +64,10 @@ mod tests {
         for (name, queue) in [
             ("eth0-TxRx-3", Some(3)),
             ("ens5-Tx-Rx-12", Some(12)),
+            ("eth0-rxtx-3", Some(3)),
+            ("eth0-event-4", None),
+            ("eth1-rx-0", Some(0)),
+            ("gve-ntfy-blk2@pci:0000:00:04.0", Some(2)),
             ("virtio0-input.0", Some(0)),
             ("virtio0-output.7", Some(7)),
             ("mlx5_comp4@pci:0000:3b:00.0", Some(4)),

@@ -6,7 +6,9 @@ use crate::audit::Report;
 use crate::changes::{Change, changes_of};
 use crate::check::{Allowed, Check};
 use crate::host::Host;
+use crate::interrupts::interrupts_of;
 use crate::owners::{Owner, filter_maker, owners_of};
+use crate::settings::device_of;
 
 /// One step: the mend of one check.
 #[derive(Debug)]
@@ -51,7 +53,44 @@ pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
             steps.push(Step { check, changes, owners, hindrance });
         }
     }
+    leave_growing_devices(host, &mut steps, &mut left_out);
     Plan { steps, left_out }
+}
+
+/// The step that gives a device more queues.
+const MORE_QUEUES: &str = "net.queues";
+
+/// Takes out of the other steps what is for the queues of a device that gets more of them: those have other interrupts afterwards, and may need nothing.
+fn leave_growing_devices(
+    host: &Host,
+    steps: &mut Vec<Step>,
+    left_out: &mut Vec<(&'static Check, String)>,
+) {
+    let Some(more) = steps.iter().find(|step| step.check.id == MORE_QUEUES) else { return };
+    let devices: Vec<String> = more
+        .changes
+        .iter()
+        .filter_map(|change| device_of(&change.path))
+        .map(str::to_owned)
+        .collect();
+    let mut places = Vec::new();
+    for device in &devices {
+        places.push(format!("/sys/class/net/{device}/queues/"));
+        let interrupts = interrupts_of(host, device).into_iter();
+        places.extend(interrupts.map(|one| format!("/proc/irq/{}/", one.number)));
+    }
+    steps.retain_mut(|step| {
+        let is_theirs = |path: &str| places.iter().any(|place| path.starts_with(&**place));
+        step.changes.retain(|change| !is_theirs(&change.path));
+        if step.changes.is_empty() {
+            let why = format!(
+                "{} has more queues first ({MORE_QUEUES}): plan again afterwards",
+                devices.join(", ")
+            );
+            left_out.push((step.check, why));
+        }
+        !step.changes.is_empty()
+    });
 }
 
 /// Why the operator has to type the mend of a check, and which program would undo it.

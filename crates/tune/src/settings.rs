@@ -4,7 +4,8 @@
 
 use std::io;
 
-use sys::ethtool::{Question, ask, tell};
+use sys::ethtool::{Question, ask, features, tell};
+use sys::netlink::{Asked, attributes, family, list, text};
 
 /// The directory of all of them.
 pub(crate) const PLACE: &str = "/velodrome/ethtool/";
@@ -75,7 +76,40 @@ fn setting(device: &str, name: &str) -> io::Result<Setting> {
     Ok(Setting { question, word, most, form })
 }
 
-/// Reads a setting, or what a driver counts; none where the device does not tell it.
+/// Whether a device can switch a setting: the kernel tells the state of what is fixed as well.
+fn can_switch(device: &str, name: &str) -> bool {
+    let Ok(features) = features(device) else { return true };
+    let feature = |name: &str| features.iter().find(|feature| feature.name == name);
+    match name {
+        // Segments are cut late only where a packet may have several parts.
+        "gso" => feature("tx-scatter-gather").is_none_or(|parts| parts.is_active),
+        "tso" => feature("tx-tcp-segmentation").is_none_or(|cuts| cuts.is_changeable),
+        "lro" => feature("rx-lro").is_none_or(|joins| joins.is_changeable),
+        "rx-usecs" => has_moderation(device, RECEIVE_TIME),
+        "adaptive-rx" => has_moderation(device, ADAPTS),
+        _ => true,
+    }
+}
+
+/// `ETHTOOL_MSG_COALESCE_GET`; `ETHTOOL_A_COALESCE_RX_USECS`, `…_USE_ADAPTIVE_RX`.
+const MODERATION: u8 = 19;
+const RECEIVE_TIME: u16 = 2;
+const ADAPTS: u16 = 10;
+
+/// Whether a driver has a setting of how interrupts are put together. By netlink the kernel leaves out those that it has not (Linux 5.7); what cannot be asked may be there.
+fn has_moderation(device: &str, wanted: u16) -> bool {
+    let ask = || list(Asked::Generic, family("ethtool")?, &[MODERATION, 1, 0, 0]);
+    let Ok(answers) = ask() else { return true };
+    let has = |answer: &Vec<u8>| {
+        let all: Vec<_> = attributes(answer.get(4..)?).collect();
+        let (_, head) = all.iter().find(|(kind, _)| *kind == 1)?;
+        let (_, name) = attributes(head).find(|(kind, _)| *kind == 2)?;
+        (text(name) == device).then(|| all.iter().any(|(kind, _)| *kind == wanted))
+    };
+    answers.iter().find_map(has).unwrap_or(false)
+}
+
+/// Reads a setting, or what a driver counts; none where the device does not tell it, or cannot change it.
 pub(crate) fn read(path: &str) -> Option<String> {
     if let Some(device) = path.strip_prefix(STATISTICS) {
         let counts = sys::ethtool::statistics(device).ok()?;
@@ -87,6 +121,9 @@ pub(crate) fn read(path: &str) -> Option<String> {
         None => (name, false),
     };
     let Setting { question, word, most, form } = setting(device, name).ok()?;
+    if !can_switch(device, name) {
+        return None;
+    }
     let words = ask(device, question).ok()?;
     let value = *words.get(if is_most { most? } else { word })?;
     Some(match form {

@@ -1,5 +1,6 @@
 //! CPUs: protections, clocks, frequencies.
 
+use crate::changes::faster_clock;
 use crate::check::{Check, Gain, Risk};
 use crate::files::Look;
 use crate::finding::Finding;
@@ -187,7 +188,13 @@ fn clocksource(host: &Host) -> Finding {
         return Finding::good(current);
     }
     let others = host.text(&format!("{PLACE}/available_clocksource")).unwrap_or_default();
-    Finding::set(format!("{current}; there are {others}"), 1.0)
+    let text = match faster_clock(host) {
+        Some(_) => format!("{current}; there are {others}"),
+        None => format!(
+            "{current}; there are {others}: the kernel has found no faster one, or did not trust it (`dmesg | grep -i tsc`)"
+        ),
+    };
+    Finding::set(text, 1.0)
 }
 
 fn governor(host: &Host) -> Finding {

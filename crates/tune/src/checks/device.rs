@@ -1,6 +1,6 @@
 //! What network devices are set to: queues, rings, interrupts put together, segments put together.
 
-use crate::changes::TOGETHER;
+use crate::changes::{TOGETHER, has_own_times};
 use crate::check::{Check, Gain, Risk};
 use crate::finding::Finding;
 use crate::host::Host;
@@ -136,7 +136,8 @@ fn channels(host: &Host) -> Finding {
 fn coalescing(host: &Host) -> Finding {
     let told = numbers(host, "rx-usecs");
     for (device, time, _) in &told {
-        let adapts = host.text(&place(device, "adaptive-rx")).is_some_and(|value| value == "on");
+        let adapts = host.text(&place(device, "adaptive-rx")).is_some_and(|value| value == "on")
+            || has_own_times(host, device);
         if !adapts && *time < TOGETHER {
             return Finding::set(
                 format!("{device}: rx-usecs is {time}, and it does not adapt"),
@@ -183,9 +184,13 @@ fn large(host: &Host) -> Finding {
 /// A switch that costs so much where it is set to this.
 fn switched(host: &Host, name: &str, costly: &str, share: f64) -> Finding {
     let told = told(host, name);
-    match (told.iter().find(|(_, value)| value == costly), told.first()) {
-        (Some((device, _)), _) => Finding::set(format!("{costly} for {device}"), share),
-        (None, Some((_, value))) => Finding::good(value.clone()),
-        (None, None) => not_told(),
+    let devices: Vec<&str> =
+        told.iter().filter(|(_, value)| value == costly).map(|(device, _)| &**device).collect();
+    match told.first() {
+        Some(_) if !devices.is_empty() => {
+            Finding::set(format!("{costly} for {}", devices.join(", ")), share)
+        }
+        Some((_, value)) => Finding::good(value.clone()),
+        None => not_told(),
     }
 }

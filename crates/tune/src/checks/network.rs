@@ -5,6 +5,7 @@ use crate::finding::Finding;
 use crate::host::Host;
 use crate::interrupts::{Interrupt, interrupts_of};
 use crate::processes::{Process, cpu_list};
+use crate::settings::place;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -129,8 +130,11 @@ fn interrupts(host: &Host) -> Finding {
         }
         let of = |one: Interrupt| {
             let place = format!("/proc/irq/{}", one.number);
-            let effective = host.text(&format!("{place}/effective_affinity_list"));
-            effective.or_else(|| host.text(&format!("{place}/smp_affinity_list")))
+            let set = host.text(&format!("{place}/smp_affinity_list"));
+            // An interrupt moves when it comes the next time: where it is to be is not yet where it was last.
+            let is_one = |text: &&String| cpu_list(text).len() == 1;
+            let last = || host.text(&format!("{place}/effective_affinity_list"));
+            set.as_ref().filter(is_one).cloned().or_else(last).or_else(|| set.clone())
         };
         let places: Vec<Vec<usize>> = interrupts_of(host, &device)
             .into_iter()
@@ -300,6 +304,7 @@ fn single(host: &Host) -> Finding {
         host.link(&format!("/sys/class/net/{device}/device/driver"))
             .is_some_and(|driver| driver == "virtio_net")
             && queues(host, device, "rx-").len() == 1
+            && host.number(&place(device, "queues-most")).is_none_or(|most| most < 2)
     };
     match devices.iter().find(is_virtio) {
         Some(device) => Finding::set(format!("{device} is virtio with one queue"), 0.5),
