@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 
-use sys::netlink::{Asked, attributes, list, text};
+use sys::netlink::{Asked, attributes, family, list, text};
 
 use crate::files::Files;
 
@@ -22,6 +22,10 @@ pub(crate) const TABLES: &str = "/velodrome/nftables";
 
 /// Queues in front of devices: `eth0 pfifo_fast`.
 pub(crate) const QUEUES: &str = "/velodrome/qdisc";
+
+/// Where devices hand packets over (NAPI), a line each: `eth0 257 queue 0 irq 45 suspend 0`: a queue and an interrupt of it, and the nanoseconds for which the interrupt stays off
+/// while a program polls. What a driver or a kernel does not tell is not in the line; absent before Linux 6.8.
+pub(crate) const HANDOVERS: &str = "/velodrome/napi";
 
 /// Devices with a program of BPF, at the device (XDP) or behind it (tc), a line each.
 pub(crate) const PROGRAMS: &str = "/velodrome/xdp";
@@ -43,6 +47,9 @@ pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
         all.insert(PROGRAMS.to_owned(), with.join("\n"));
         if let Ok(queues) = queues(&devices) {
             all.insert(QUEUES.to_owned(), queues);
+        }
+        if let Ok(handovers) = handovers(&devices) {
+            all.insert(HANDOVERS.to_owned(), handovers);
         }
     }
     all
@@ -140,6 +147,49 @@ fn devices() -> io::Result<Vec<(u32, String, bool)>> {
         Some((number, name, program))
     };
     Ok(list(Asked::Route, 18, &[0; 16])?.into_iter().filter_map(device).collect())
+}
+
+/// `NETDEV_CMD_QUEUE_GET` with `NETDEV_A_QUEUE_ID`, `…_IFINDEX`, `…_NAPI_ID`.
+const LIST_OF_QUEUES: (u8, [u16; 3]) = (10, [1, 2, 4]);
+
+/// `NETDEV_CMD_NAPI_GET` with `NETDEV_A_NAPI_IFINDEX`, `…_ID`, `…_IRQ`, `…_IRQ_SUSPEND_TIMEOUT`.
+const LIST_OF_HANDOVERS: (u8, [u16; 4]) = (11, [1, 2, 3, 7]);
+
+fn handovers(devices: &[(u32, String, bool)]) -> io::Result<String> {
+    let family = family("netdev")?;
+    let queues = numbers(family, LIST_OF_QUEUES)?;
+    let line = |[device, own, interrupt, suspend]: [Option<u32>; 4]| {
+        let (_, name, _) = devices.iter().find(|(number, ..)| Some(*number) == device)?;
+        let queue = queues.iter().find(|[_, of, handover]| *of == device && *handover == own);
+        let told =
+            [("queue", queue.and_then(|[id, ..]| *id)), ("irq", interrupt), ("suspend", suspend)];
+        let mut line = format!("{name} {}", own?);
+        for (name, number) in told {
+            number.into_iter().for_each(|number| line.push_str(&format!(" {name} {number}")));
+        }
+        Some(line)
+    };
+    let all = numbers(family, LIST_OF_HANDOVERS)?;
+    Ok(all.into_iter().filter_map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// A list of a family, of each entry the attributes of these kinds.
+fn numbers<const COUNT: usize>(
+    family: u16,
+    (question, kinds): (u8, [u16; COUNT]),
+) -> io::Result<Vec<[Option<u32>; COUNT]>> {
+    let entry = |message: Vec<u8>| {
+        kinds.map(|wanted| {
+            let (_, content) = attributes(message.get(4..)?).find(|(kind, _)| *kind == wanted)?;
+            content.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
+        })
+    };
+    Ok(list(Asked::Generic, family, &[question, 1, 0, 0])?.into_iter().map(entry).collect())
+}
+
+/// A number of a line of [`HANDOVERS`].
+pub(crate) fn number_of(line: &str, name: &str) -> Option<u64> {
+    line.split(' ').skip_while(|word| *word != name).nth(1)?.parse().ok()
 }
 
 /// Where programs of tc are attached: to what a device receives, and to what it sends (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS` of `TC_H_CLSACT`).

@@ -83,6 +83,7 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
         "net.gso" => switched(host, "gso", "on"),
         "net.gro" => switched(host, "gro", "off"),
         "net.lro" => switched(host, "lro", "off"),
+        "net.arfs" => switched(host, "ntuple", "on"),
         _ => Vec::new(),
     };
     let change = |(path, new): (String, String)| {

@@ -1,7 +1,8 @@
-//! Interrupts of the queues of a network device, by `/proc/interrupts`.
+//! Interrupts of the queues of a network device, as the kernel tells them, else by `/proc/interrupts`.
 //!
 //! Owns the names by which drivers tell a queue's interrupt from others of the device, and which queue it is (Seastar, perftune.py, has the same list).
 
+use crate::answers::{HANDOVERS, number_of};
 use crate::host::Host;
 
 /// An interrupt, and its queue.
@@ -29,6 +30,22 @@ const MARKS: [&str; 12] = [
 
 /// The interrupts of the queues of a device; empty where they cannot be told from others.
 pub(crate) fn interrupts_of(host: &Host, device: &str) -> Vec<Interrupt> {
+    let told = told(host, device);
+    if told.is_empty() { by_name(host, device) } else { told }
+}
+
+/// Those that the driver has told the kernel: newer ones do.
+fn told(host: &Host, device: &str) -> Vec<Interrupt> {
+    let lines = host.text(HANDOVERS).unwrap_or_default();
+    let own = lines.lines().filter(|line| line.split(' ').next() == Some(device));
+    let interrupt = |line: &str| {
+        let number = u32::try_from(number_of(line, "irq")?).ok().filter(|number| *number > 0)?;
+        Some(Interrupt { number, queue: usize::try_from(number_of(line, "queue")?).ok()? })
+    };
+    own.filter_map(interrupt).collect()
+}
+
+fn by_name(host: &Host, device: &str) -> Vec<Interrupt> {
     let place = format!("/sys/class/net/{device}/device");
     let of_device = host.names(&format!("{place}/msi_irqs"));
     // A virtio device is not the one that has the interrupts, but they have its name.

@@ -71,6 +71,7 @@ fn setting(device: &str, name: &str) -> io::Result<Setting> {
         "gso" => (SendOffload, 0, None, Form::Switch(0)),
         "gro" => (ReceiveOffload, 0, None, Form::Switch(0)),
         "lro" => (Flags, 0, None, Form::Switch(15)),
+        "ntuple" => (Flags, 0, None, Form::Switch(27)),
         _ => return Err(io::ErrorKind::NotFound.into()),
     };
     Ok(Setting { question, word, most, form })
@@ -85,6 +86,7 @@ fn can_switch(device: &str, name: &str) -> bool {
         "gso" => feature("tx-scatter-gather").is_none_or(|parts| parts.is_active),
         "tso" => feature("tx-tcp-segmentation").is_none_or(|cuts| cuts.is_changeable),
         "lro" => feature("rx-lro").is_none_or(|joins| joins.is_changeable),
+        "ntuple" => feature("rx-ntuple-filter").is_some_and(|filters| filters.is_changeable),
         "rx-usecs" => has_moderation(device, RECEIVE_TIME),
         "adaptive-rx" => has_moderation(device, ADAPTS),
         _ => true,

@@ -104,6 +104,20 @@ fn interrupts_of_one_queue_are_left_where_they_are() {
 }
 
 #[test]
+fn interrupts_that_the_kernel_tells_need_no_name() {
+    let fake = Fake::new();
+    let lines =
+        "lo 1\neth0 257 queue 0 irq 80 suspend 0\neth0 258 queue 1 irq 81\neth1 259 queue 2 irq 40";
+    fake.write("velodrome/napi", lines);
+    for number in [80, 81] {
+        fake.write(&format!("proc/irq/{number}/smp_affinity"), "f");
+    }
+    let moved = written(&fake, "net.irq");
+    let place = |number: u32| format!("/proc/irq/{number}/smp_affinity");
+    assert_eq!(moved, [(place(80), "1".to_owned()), (place(81), "2".to_owned())]);
+}
+
+#[test]
 fn an_interrupt_that_is_set_to_a_cpu_is_there_before_it_comes() {
     let fake = Fake::new();
     for queue in 0..4 {

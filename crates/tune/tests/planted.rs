@@ -230,6 +230,7 @@ fn of_connections() -> Vec<Cause> {
         set("app.reuseport", Throughput, |fake| fake.sockets(15, 0, 4096)),
         set("app.nodelay", Latency, |fake| fake.sockets(0, 3, 4096)),
         set("app.backlog", Connections, |fake| fake.sockets(0, 0, 10)),
+        set("app.irq-suspend", Throughput, Fake::polled),
         seen("app.wakeups", Throughput, |fake| fake.woken(61_000)),
         set("app.sched", Latency, |fake| fake.politeness(10, 0)),
         set("app.sched", Latency, |fake| fake.politeness(0, 5)),
@@ -269,6 +270,7 @@ fn of_connections() -> Vec<Cause> {
         seen("net.allowance", Throughput, |fake| fake.queues([0; 4], 40)),
         set("net.threaded", Throughput, |fake| fake.write("sys/class/net/eth0/threaded", "1")),
         set("net.rfs", Throughput, |fake| fake.sysctl("net/core/rps_sock_flow_entries", "32768")),
+        set("net.arfs", Throughput, Fake::flows_steered_by_kernel),
         set("net.defer", Latency, |fake| {
             fake.write("sys/class/net/eth0/gro_flush_timeout", "2000000")
         }),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::check::{Check, Gain, Risk};
 use crate::finding::Finding;
 use crate::host::Host;
+use crate::settings::place;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -66,6 +67,18 @@ pub(super) const CHECKS: &[Check] = &[
         mend: "sysctl net.core.rps_sock_flow_entries=32768 and 32768 / queues in each rps_flow_cnt; or 0 in all of them.",
         source: "docs.kernel.org, scaling",
         judge: half_set,
+    },
+    Check {
+        id: "net.arfs",
+        title: "steering to the thread, by the kernel alone",
+        gain: Gain::of(3.0, 3.0, 0.0, 0.0),
+        expected: "the way from one CPU to another for each packet",
+        risk: Risk::Reversible,
+        lost: "room of the device for other filters; it is written for each new flow",
+        why: "With receive flow steering the kernel hands each packet to the CPU of its thread. A device that can filter flows receives it there at once.",
+        mend: "ethtool -K DEVICE ntuple on",
+        source: "docs.kernel.org, scaling",
+        judge: by_kernel,
     },
     Check {
         id: "net.defer",
@@ -196,17 +209,35 @@ fn half_set(host: &Host) -> Finding {
     let Some(all) = host.sysctl("net.core.rps_sock_flow_entries") else {
         return Finding::not_here("the kernel has no such table");
     };
-    let of_queues = host.hardware().iter().any(|device| {
-        let place = format!("/sys/class/net/{device}/queues");
-        host.names(&place).iter().any(|queue| {
-            host.number(&format!("{place}/{queue}/rps_flow_cnt")).is_some_and(|count| count > 0)
-        })
-    });
+    let of_queues = has_flows_for_queues(host);
     match (all > 0, of_queues) {
         (true, false) => Finding::set(format!("{all} flows in all, and none for a queue"), 1.0),
         (false, true) => Finding::set("flows for a queue, and none in all", 1.0),
         (true, true) => Finding::good(format!("{all} flows")),
         (false, false) => Finding::good("off"),
+    }
+}
+
+/// Whether a queue of a device has a table of flows.
+fn has_flows_for_queues(host: &Host) -> bool {
+    host.hardware().iter().any(|device| {
+        let place = format!("/sys/class/net/{device}/queues");
+        host.names(&place).iter().any(|queue| {
+            host.number(&format!("{place}/{queue}/rps_flow_cnt")).is_some_and(|count| count > 0)
+        })
+    })
+}
+
+fn by_kernel(host: &Host) -> Finding {
+    let is_on = host.sysctl("net.core.rps_sock_flow_entries").is_some_and(|all| all > 0);
+    if !is_on || !has_flows_for_queues(host) {
+        return Finding::good("packets are not steered to threads");
+    }
+    let can = |device: &&String| host.text(&place(device, "ntuple"));
+    let devices = host.hardware();
+    match devices.iter().find(|device| can(device).is_some_and(|value| value == "off")) {
+        Some(device) => Finding::set(format!("{device} could do it, and ntuple is off"), 0.5),
+        None => Finding::good("no device that could do it leaves it to the kernel"),
     }
 }
 

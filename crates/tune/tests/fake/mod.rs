@@ -250,6 +250,22 @@ impl Fake {
         self.write("velodrome/sockets/100", &text);
     }
 
+    /// The server polls a device that interrupts it all the same.
+    pub(crate) fn polled(&self) {
+        let worker = "worker 0 connections 20 elsewhere 0 waiting 0\nepoll 50\n";
+        self.write("velodrome/sockets/100", worker);
+        self.write("velodrome/napi", "lo 1\neth0 257 suspend 0");
+    }
+
+    /// Packets are steered to threads by the kernel, and the device could do it.
+    pub(crate) fn flows_steered_by_kernel(&self) {
+        self.sysctl("net/core/rps_sock_flow_entries", "32768");
+        for queue in 0..4 {
+            self.write(&format!("sys/class/net/eth0/queues/rx-{queue}/rps_flow_cnt"), "8192");
+        }
+        self.device(&[("ntuple", "off")]);
+    }
+
     /// What the driver counts: packets of each queue, and those that the cloud has held back.
     pub(crate) fn queues(&self, packets: [u32; 4], exceeded: u32) {
         let line = |(queue, count)| format!("queue_{queue}_rx_cnt {count}\n");
