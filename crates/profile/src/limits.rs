@@ -3,7 +3,7 @@
 /// Threads of a process that are sampled. Beyond: the others are not, and the report says so.
 pub const THREADS: usize = 4_096;
 
-/// Threads of a process whose calls of lock functions are counted: each takes a probe for each function. Beyond: tries are not counted, and the report says so.
+/// Threads that a process may have when a look begins for its lock functions to be probed: each thread takes a probe for each function. Beyond: tries are not counted, and the report says so.
 pub const COUNTED_THREADS: usize = 128;
 
 /// Files of a process that are searched for functions that take locks. Beyond: those of the others are not counted.

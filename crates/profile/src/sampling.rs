@@ -78,7 +78,7 @@ impl Sampling {
     }
 }
 
-/// What is used, and what is missing, in words.
+/// Which counter takes the samples, and which frames the kernel does not show, in words.
 fn remarks(source: &Source, modes: Modes) -> Vec<String> {
     let by = match source {
         Source::Cycles => "by cycles of the processor",

@@ -77,8 +77,8 @@ fn setting(device: &str, name: &str) -> io::Result<Setting> {
     Ok(Setting { question, word, most, form })
 }
 
-/// Whether a device can switch a setting: the kernel tells the state of what is fixed as well.
-fn can_switch(device: &str, name: &str) -> bool {
+/// Whether a device can change a setting: the kernel tells the state of settings that are fixed as well.
+fn can_change(device: &str, name: &str) -> bool {
     let Ok(features) = features(device) else { return true };
     let feature = |name: &str| features.iter().find(|feature| feature.name == name);
     match name {
@@ -123,7 +123,7 @@ pub(crate) fn read(path: &str) -> Option<String> {
         None => (name, false),
     };
     let Setting { question, word, most, form } = setting(device, name).ok()?;
-    if !can_switch(device, name) {
+    if !can_change(device, name) {
         return None;
     }
     let words = ask(device, question).ok()?;
