@@ -45,7 +45,7 @@ pub(crate) fn never_ending(first: &'static [u8], rest: &'static [u8]) -> SocketA
 
 /// An address at which nobody listens.
 pub(crate) fn nobody() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    TcpListener::bind("127.9.9.9:0").unwrap().local_addr().unwrap()
 }
 
 /// One connection, as the server has it.
