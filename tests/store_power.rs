@@ -1,17 +1,22 @@
-//! Goal: when the power fails, a store with `sync = "commit"` has all that was answered, and nothing by halves. Method: strace records what programs
-//! write into the file and when they wait for the disk. The file is then put together as a disk could have it at each moment: what was waited for is there,
-//! and of the rest any sectors. Skipped and said so where there is no strace, or it may not look at programs.
+//! Goal: when the power fails, a store with `sync = "commit"` has all that was answered, one with `"interval"` has all up to a moment not long before, and neither
+//! has anything by halves. Method: what programs write is recorded, and put together as a disk could have it at each moment ([`power`]). Skipped and said so
+//! where there is no strace, or it may not look at programs.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
+mod power;
 mod server;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
+use power::{Happened, Which, below, recorded, torn};
+use server::channel::{connect, resp, say};
 use server::directory::Directory;
-use server::{PROGRAM, has, run};
+use server::patience::until;
+use server::{PROGRAM, Plan, Server, has, run};
 use store::{Database, Outcome, PageOf, Query, Settings, Store, With};
 
 /// Programs that write, one after the other, and rows of each.
@@ -21,141 +26,70 @@ const ROWS: usize = 25;
 /// Files that are put together for each moment.
 const FILES: u64 = 12;
 
-/// Bytes that a disk writes whole or not at all.
-const SECTOR: usize = 512;
+/// Records of checkpoints: where, of how many bytes, and in them the inode of the file, the start of the kernel and the sum.
+const RECORDS: [usize; 2] = [0, 4096];
+const RECORD: usize = 512;
+const INODE: std::ops::Range<usize> = 16..24;
+const BOOT: std::ops::Range<usize> = 24..60;
+const SUM: usize = RECORD - 8;
 
-/// What happened to the file, in this order.
-#[derive(Debug)]
-enum Happened {
-    /// Bytes were written here; `Waits` where the call returns when the disk has them.
-    Written(usize, Vec<u8>, Waits),
-    /// A program waited until the disk had all that was written.
-    Synced,
-    /// A program had ended well: what it wrote is answered.
-    Answered,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waits {
-    Here,
-    Later,
-}
-
-/// Bytes in strace's hexadecimal form.
-fn bytes(quoted: &str) -> Vec<u8> {
-    let byte = |part: &str| u8::from_str_radix(part, 16).unwrap();
-    quoted.split("\\x").skip(1).map(|part| byte(&part[..2])).collect()
-}
-
-/// The texts between quotes.
-fn quoted(line: &str) -> impl Iterator<Item = &str> {
-    line.split('"').skip(1).step_by(2)
-}
-
-/// Reads what strace has recorded of the calls that concern the file.
-fn recorded(trace: &str) -> Vec<Happened> {
-    let mut all = Vec::new();
-    // Descriptors of the file that wait with each write, and where each stands.
-    let (mut waiting, mut places) = (Vec::new(), [0_usize; 64]);
-    for line in trace.lines() {
-        let Some((_, call)) = line.split_once(' ') else { continue };
-        let call = call.trim_start();
-        let result = call.rsplit("= ").next().unwrap_or_default();
-        let number = |text: &str| {
-            let digits = text.trim_start().split(|one: char| !one.is_ascii_digit()).next();
-            digits.and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(usize::MAX)
-        };
-        let name = call.split('(').next().unwrap_or_default();
-        let descriptor = number(call.get(name.len() + 1..).unwrap_or_default());
-        let waits = |waiting: &[usize]| match waiting.contains(&descriptor) {
-            true => Waits::Here,
-            false => Waits::Later,
-        };
-        match name {
-            "openat" if call.contains("O_DSYNC") => waiting.push(number(result)),
-            "openat" => waiting.retain(|known| *known != number(result)),
-            "lseek" => places[descriptor] = number(result),
-            "pwrite64" => {
-                let at = number(call.rsplit(", ").next().unwrap());
-                let data = bytes(quoted(call).next().unwrap());
-                assert_eq!(data.len(), number(result), "a short write is not known here");
-                all.push(Happened::Written(at, data, waits(&waiting)));
-            }
-            "pwritev" | "writev" => {
-                let data: Vec<u8> = quoted(call).flat_map(bytes).collect();
-                assert_eq!(data.len(), number(result), "a short write is not known here");
-                let at = match name {
-                    "writev" => places[descriptor],
-                    _ => number(call.rsplit(", ").next().unwrap()),
-                };
-                places[descriptor] += data.len();
-                all.push(Happened::Written(at, data, waits(&waiting)));
-            }
-            "fdatasync" | "fsync" => all.push(Happened::Synced),
-            _ if call.contains("exited with 0") => all.push(Happened::Answered),
-            _ => {}
+/// Has the records say that they are of this file and of an earlier start of the kernel.
+fn moved(checkpoint: &mut [u8], inode: u64) {
+    for place in RECORDS {
+        let Some(record) = checkpoint.get_mut(place..place + RECORD) else { continue };
+        if record[INODE].iter().all(|byte| *byte == 0) {
+            continue;
         }
+        record[INODE].copy_from_slice(&inode.to_ne_bytes());
+        record[BOOT].fill(b'0');
+        let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        let sum = record[..SUM].iter().fold(0xcbf2_9ce4_8422_2325, step);
+        record[SUM..].copy_from_slice(&sum.to_ne_bytes());
     }
-    all
 }
 
-/// A number below this one, of a seed (SplitMix64, <https://prng.di.unimi.it/splitmix64.c>).
-fn below(seed: &mut u64, most: u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *seed;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (mixed ^ (mixed >> 31)) % most
-}
-
-fn put(file: &mut Vec<u8>, at: usize, data: &[u8]) {
-    let end = at + data.len();
-    file.resize(file.len().max(end), 0);
-    file[at..end].copy_from_slice(data);
-}
-
-/// The file as a disk may have it when the power fails behind so many events.
-fn torn(events: &[Happened], seed: &mut u64) -> Vec<u8> {
-    let synced = events.iter().rposition(|event| matches!(event, Happened::Synced)).unwrap_or(0);
-    // Much, little, or about half of what was not waited for is there.
-    let share = 1 + below(seed, 9);
-    let mut file = Vec::new();
-    for (place, event) in events.iter().enumerate() {
-        let Happened::Written(at, data, waits) = event else { continue };
-        if place < synced || (*waits == Waits::Here && place + 1 < events.len()) {
-            put(&mut file, *at, data);
-        } else if *waits == Waits::Here {
-            // It was under way, and is within one sector.
-            assert!(at / SECTOR == (at + data.len() - 1) / SECTOR, "{at} {}", data.len());
-            if below(seed, 2) == 0 {
-                put(&mut file, *at, data);
-            }
-        } else {
-            for (number, sector) in data.chunks(SECTOR).enumerate() {
-                if below(seed, 10) < share {
-                    put(&mut file, at + number * SECTOR, sector);
-                }
-            }
-        }
-    }
-    file
-}
-
-/// The keys that are in a store, which has to be whole.
-fn keys_of(directory: &Path, file: &[u8]) -> Vec<String> {
+/// The keys that are in a store after a power failure behind these events, with what they have; the store has to be whole.
+fn left(directory: &Path, events: &[Happened], seed: &mut u64) -> Vec<(String, String)> {
     let _not_there = std::fs::remove_dir_all(directory);
     std::fs::create_dir(directory).unwrap();
-    std::fs::write(directory.join("data.mdb"), file).unwrap();
+    let data = directory.join("data.mdb");
+    std::fs::write(&data, torn(Which::Data, events, seed)).unwrap();
+    let mut checkpoint = torn(Which::Checkpoint, events, seed);
+    moved(&mut checkpoint, data.metadata().unwrap().ino());
+    std::fs::write(directory.join("checkpoint"), checkpoint).unwrap();
     let settings = Settings { databases: vec!["0".to_owned()], ..Settings::new(directory) };
     let opened = Store::open(&settings).unwrap();
     let checked = opened.writer().check(Database(0)).unwrap();
-    let page = PageOf { keys: 10_000, with: With::Keys, ..PageOf::default() };
+    let page = PageOf { keys: 10_000, with: With::Values, ..PageOf::default() };
     let snapshot = opened.snapshot().unwrap();
     let Outcome::Page(page) = snapshot.answer(Database(0), &Query::Page(page), 0).unwrap() else {
         panic!("no page")
     };
     assert_eq!(checked, Ok(page.keys.len() as u64));
-    page.keys.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect()
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let value = |entry: Option<store::Entry>| entry.map_or(String::new(), |it| text(&it.bytes));
+    page.keys.into_iter().map(|(key, entry)| (text(&key), value(entry))).collect()
+}
+
+/// What strace has to record.
+const CALLS: &str = "trace=openat,lseek,pwrite64,pwritev,writev,fdatasync,fsync";
+
+/// Has a program import rows, and gives what was recorded of it, if strace may look at it.
+fn imported(place: &Directory, store: &Path, program: usize) -> Option<Vec<Happened>> {
+    let rows = (0..ROWS).map(|row| {
+        let value = "x".repeat(1 + (program * 731 + row * 97) % 3_000);
+        format!("{program:02}:{row:02},{value}\n")
+    });
+    place.write("rows.csv", format!("key,value\n{}", rows.collect::<String>()));
+    let trace = place.join("trace");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-y", "-xx", "-s", "100000000", "-o"]).arg(&trace).args(["-e", CALLS, "-P"]);
+    strace.arg(store.join("data.mdb")).arg("-P").arg(store.join("checkpoint"));
+    let output =
+        run(strace.args([PROGRAM, "store", "import"]).arg(place.join("rows.csv")).arg(store));
+    let recorded = recorded(&std::fs::read_to_string(&trace).unwrap_or_default());
+    assert!(recorded.is_empty() || output.status.success());
+    (!recorded.is_empty()).then_some(recorded)
 }
 
 #[test]
@@ -166,28 +100,14 @@ fn a_power_failure_loses_nothing_that_was_answered() {
     }
     let place = Directory::new();
     let data = place.join("data");
-    let trace = place.join("trace");
     let mut events = Vec::new();
     for program in 0..PROGRAMS {
-        let rows = (0..ROWS).map(|row| {
-            let value = "x".repeat(1 + (program * 731 + row * 97) % 3_000);
-            format!("{program:02}:{row:02},{value}\n")
-        });
-        place.write("rows.csv", format!("key,value\n{}", rows.collect::<String>()));
-        let mut strace = Command::new("strace");
-        strace.args(["-f", "-y", "-xx", "-s", "100000000", "-o"]).arg(&trace);
-        strace.args(["-e", "trace=openat,lseek,pwrite64,pwritev,writev,fdatasync,fsync", "-P"]);
-        strace.arg(data.join("data.mdb")).args([PROGRAM, "store", "import"]);
-        let output = run(strace.arg(place.join("rows.csv")).arg(&data));
-        let recorded = recorded(&std::fs::read_to_string(&trace).unwrap_or_default());
-        if recorded.is_empty() {
-            println!("SKIPPED {test}: strace may not look at programs here");
-            return;
+        match imported(&place, &data, program) {
+            Some(recorded) => events.extend(recorded),
+            None => return println!("SKIPPED {test}: strace may not look at programs here"),
         }
-        assert!(output.status.success());
-        events.extend(recorded);
     }
-    let whole = keys_of(&place.join("torn"), &torn(&events, &mut 1));
+    let whole = left(&place.join("torn"), &events, &mut 1);
     assert_eq!(whole.len(), PROGRAMS * ROWS);
     let (mut seed, mut lost) = (1, 0);
     // The first program makes the file; a store whose making was cut off is made again.
@@ -197,7 +117,8 @@ fn a_power_failure_loses_nothing_that_was_answered() {
         let answered = events[..moment].iter().filter(answered).count();
         for _ in 0..FILES {
             let before = seed;
-            let keys = keys_of(&place.join("torn"), &torn(&events[..moment], &mut seed));
+            let left = left(&place.join("torn"), &events[..moment], &mut seed);
+            let keys: Vec<_> = left.into_iter().map(|(key, _)| key).collect();
             let programs = keys.len() / ROWS;
             let about = format!("moment {moment}, seed {before}: {answered} answered, {keys:?}");
             assert_eq!(keys.len() % ROWS, 0, "{about}");
@@ -209,4 +130,138 @@ fn a_power_failure_loses_nothing_that_was_answered() {
         }
     }
     assert!(lost > 100, "the power never failed before the end of a commit");
+}
+
+/// Writes of the client, and the keys that it writes in turn.
+const WRITES: usize = 400;
+const KEYS: usize = 40;
+
+/// Files that are put together.
+const MOMENTS: u64 = 1_500;
+
+/// The last write that a store has, which has to have all before it.
+fn last_of(left: &[(String, String)]) -> usize {
+    let number = |text: &str| text.split('x').next().unwrap().parse().unwrap();
+    let last = left.iter().find(|(key, _)| key == "last").map_or(0, |(_, value)| number(value));
+    let mut there = vec![0; KEYS];
+    for (key, value) in left.iter().filter(|(key, _)| key != "last") {
+        there[key.parse::<usize>().unwrap()] = number(value);
+    }
+    let expected = |key| (1..=last).rev().find(|write| write % KEYS == key).unwrap_or(0);
+    assert_eq!(there, (0..KEYS).map(expected).collect::<Vec<_>>(), "after {last}");
+    last
+}
+
+/// A server with checkpoints that is recorded, with the path of the record.
+fn recorded_server(sync_interval: &str) -> (Server, String) {
+    let plan = Plan::new().argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1");
+    let path = |name: &str| plan.directory.join(name).display().to_string();
+    let (trace, store) = (path("trace"), path("store"));
+    let strace = ["strace", "-D", "-f", "-y", "-xx", "-s", "100000000", "-o", &trace, "-e", CALLS];
+    let files = [&format!("{store}/data.mdb"), &format!("{store}/checkpoint")];
+    let wrapper = [&strace[..], &["-P", files[0], "-P", files[1]]].concat();
+    let config = format!("[store]\nsync = \"interval\"\nsync_interval = \"{sync_interval}\"\n");
+    let plan = plan.argument(&format!("--store={store}"));
+    (plan.wrapped(&wrapper).config(&config).start(), trace)
+}
+
+fn write_all(server: &Server) {
+    let mut stream = connect(resp(server));
+    for write in 1..=WRITES {
+        let value = "x".repeat(write * 97 % 2_000);
+        let command = format!("MSET last {write} {} {write}{value}\r\n", write % KEYS);
+        say(&mut stream, command.as_bytes(), b"+OK\r\n");
+    }
+}
+
+/// Ends the server, and gives what was recorded of it.
+fn ended(server: &mut Server, trace: &str, (signal, end): (&str, &str)) -> Vec<Happened> {
+    server.signal(signal);
+    server.wait();
+    let end = format!("{} +++ {end} +++", server.id());
+    let whole = || std::fs::read_to_string(trace).ok().filter(|text| text.contains(&end));
+    recorded(&until("strace has written everything", whole))
+}
+
+/// After which events a checkpoint was on the disk.
+fn checkpoints(events: &[Happened]) -> Vec<usize> {
+    let is_one = |event: &Happened| matches!(event, Happened::Synced(Which::Checkpoint));
+    (0..events.len()).filter(|place| is_one(&events[*place])).collect()
+}
+
+#[test]
+fn after_a_power_failure_a_store_is_as_it_was_not_long_before() {
+    let test = "after_a_power_failure_a_store_is_as_it_was_not_long_before";
+    if !has("strace", test) {
+        return;
+    }
+    let (mut server, trace) = recorded_server("10ms");
+    write_all(&server);
+    let events = ended(&mut server, &trace, ("TERM", "exited with 0"));
+    if events.iter().all(|event| matches!(event, Happened::Answered)) {
+        println!("SKIPPED {test}: strace may not look at programs here");
+        return;
+    }
+    let place = Directory::in_memory();
+    let torn = place.join("torn");
+    assert_eq!(last_of(&left(&torn, &events, &mut 1)), WRITES);
+    // What each checkpoint has, from the moment when it is on the disk.
+    let checkpoints = checkpoints(&events);
+    let has = |place: &usize| last_of(&left(&torn, &events[..=*place], &mut 1));
+    let kept: Vec<_> = checkpoints.iter().map(has).collect();
+    assert!(kept.is_sorted() && kept.last() == Some(&WRITES), "{kept:?}");
+    let (mut seed, mut lost) = (1, 0);
+    for _ in 0..MOMENTS {
+        let before = seed;
+        let span = (events.len() - checkpoints[0]) as u64;
+        let moment = checkpoints[0] + 1 + below(&mut seed, span) as usize;
+        let last = last_of(&left(&torn, &events[..moment], &mut seed));
+        let made = checkpoints.iter().filter(|place| **place < moment).count();
+        let about = format!("moment {moment}, seed {before}: {last} of {kept:?}, {made} made");
+        // The next one may be there before it was waited for.
+        let next = kept.get(made).unwrap_or(&WRITES);
+        assert!(last == kept[made - 1] || last == *next, "{about}");
+        lost += usize::from(last < WRITES);
+    }
+    assert!(kept.len() > 10 && lost > 100, "{kept:?}, {lost}");
+}
+
+#[test]
+fn a_program_that_writes_after_a_killed_server_leaves_a_whole_store() {
+    let test = "a_program_that_writes_after_a_killed_server_leaves_a_whole_store";
+    if !has("strace", test) {
+        return;
+    }
+    // The one checkpoint is older than all writes.
+    let (mut server, trace) = recorded_server("1h");
+    write_all(&server);
+    let mut events = ended(&mut server, &trace, ("KILL", "killed by SIGKILL"));
+    let killed = events.len();
+    let store = server.directory().join("store");
+    for program in 0..PROGRAMS {
+        match imported(server.directory(), &store, program) {
+            Some(recorded) => events.extend(recorded),
+            None => return println!("SKIPPED {test}: strace may not look at programs here"),
+        }
+    }
+    let place = Directory::in_memory();
+    let torn = place.join("torn");
+    let begin = checkpoints(&events)[0] + 1;
+    let (mut seed, mut lost) = (1, 0);
+    for _ in 0..MOMENTS {
+        let before = seed;
+        let moment = begin + below(&mut seed, (events.len() - begin) as u64) as usize;
+        let left = left(&torn, &events[..moment], &mut seed);
+        let (rows, writes): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|(key, _)| key.contains(':'));
+        let (last, programs) = (last_of(&writes), rows.len() / ROWS);
+        let answered = |event: &&Happened| matches!(event, Happened::Answered);
+        let answered = events[..moment].iter().filter(answered).count();
+        let about = format!("moment {moment} of {killed}, seed {before}: {last}, {answered}");
+        assert_eq!(rows.len() % ROWS, 0, "{about}");
+        assert!(programs == answered || programs == answered + 1, "{about}: {programs}");
+        assert!(last == WRITES || (last == 0 && programs == 0), "{about}: {programs}");
+        lost += usize::from(last == 0);
+    }
+    assert!(lost > 100 && lost + 100 < MOMENTS as usize, "{lost}");
 }

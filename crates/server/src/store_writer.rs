@@ -86,14 +86,21 @@ impl StoreWriter {
         // A panic is a defect here: the processes that wait get an error, and the transaction is not committed.
         let executed = catch_unwind(AssertUnwindSafe(|| self.writer.execute(&all, now_ms)));
         let mut executed = executed.unwrap_or_else(|_| panicked(all.len())).into_iter();
-        if let (Some(interval), None) = (self.interval, self.next_sync) {
-            self.next_sync = Some(now() + interval);
-        }
+        self.plan_sync();
         for (from, waiting) in receivers {
             let stored = waiting.into_iter().zip(executed.by_ref()).collect();
             // A scheduler has two messages under way at most, so its mailbox has room.
             let _nobody_turns =
                 send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());
+        }
+    }
+
+    /// Has the disk waited for before long, if there is something to wait for.
+    fn plan_sync(&mut self) {
+        if let (Some(interval), None, true) =
+            (self.interval, self.next_sync, self.writer.is_unsynced())
+        {
+            self.next_sync = Some(now() + interval);
         }
     }
 
@@ -123,6 +130,8 @@ impl StoreWriter {
             rest = if deleted == Ok(true) { Duration::ZERO } else { EXPIRED_LOOK };
             self.next_look = now() + rest;
             done = deleted.map(drop).and_then(|()| self.look_at_readers());
+            // Other programs write, too.
+            self.plan_sync();
         }
         if let Some(next) = self.next_sync {
             let left = next.saturating_duration_since(now());
@@ -172,9 +181,9 @@ impl Handle<Message> for StoreWriter {
             }
             Message::StoreWriter(ToStoreWriter::Stop) => {
                 self.execute(mailbox);
-                if self.next_sync.is_some() {
-                    let synced = self.writer.sync();
-                    self.tell(synced);
+                if self.interval.is_some() {
+                    let finished = self.writer.finish();
+                    self.tell(finished);
                 }
                 return Onward::Stop;
             }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use heed::{CompactionOption, Env, WithoutTls};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
+use crate::checkpoint::recover;
 use crate::failure::Failure;
 use crate::ffi::{self, MapOptions};
 use crate::versions::Versions;
@@ -109,6 +110,7 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Err(Failure::InUse),
         Err(error) => return Err(io::Error::from(error).into()),
     }
+    recover(directory)?;
     let map = ffi::open_alone(directory, &MapOptions::default())?;
     let versions = Versions::of(&map)?;
     let draft = Draft::of(&map, versions, directory)?;

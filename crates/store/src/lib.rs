@@ -24,6 +24,7 @@
 //! ```
 
 mod change;
+mod checkpoint;
 mod copies;
 mod failure;
 mod ffi;

@@ -45,6 +45,13 @@ pub const LENT_TOGETHER_MS: u64 = 10_000;
 /// Snapshots of other programs at the same time, such as a backup. Beyond: one more fails.
 pub const OTHER_READERS: usize = 16;
 
+/// Snapshots of checkpoints at the same time: the last one, and the next while it is made. There are never more.
+pub const CHECKPOINTS: usize = 2;
+
+/// Bytes by which the file may grow between two checkpoints (256 MiB), because nothing of the last one is written over. Beyond: the next one is made before its
+/// time.
+pub const CHECKPOINT_GROWTH: u64 = 256 * 1024 * 1024;
+
 /// Keys whose time is over that are removed in one transaction. Consequence: more are left for the next.
 pub const EXPIRED_PER_COMMIT: usize = 1_000;
 

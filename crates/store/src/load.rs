@@ -3,7 +3,7 @@
 //! Owns that all rows are there afterwards or none: they are one transaction. Rows are sorted in pieces of memory before they are written, because
 //! keys that come in their order go to pages that are already in memory, and behind the last key to new ones without a search.
 
-use heed::{Env, RwTxn, WithoutTls};
+use heed::RwTxn;
 
 use crate::failure::{Failure, Misuse};
 use crate::limits::{KEY_SIZE, LOAD_PIECE_SIZE, VALUE_SIZE};
@@ -50,13 +50,12 @@ struct Loading<'l> {
 }
 
 pub(crate) fn load<E>(
-    map: &Env<WithoutTls>,
+    transaction: RwTxn<'_>,
     tables: &[Table],
     (database, versions): (Database, Versions),
     rows: impl Iterator<Item = Result<Row, E>>,
 ) -> Result<u64, LoadFailure<E>> {
     let table = *table(tables, database)?;
-    let transaction = map.write_txn().map_err(Failure::from)?;
     // All rows are of one change.
     let version = versions.before(transaction.id()) + 1;
     let mut loading = Loading { transaction, table, version, buffer: Vec::new() };

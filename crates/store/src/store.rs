@@ -11,10 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use heed::types::{Bytes, DecodeIgnore};
 use heed::{CommitOrAbort, Env, EnvFlags, WithoutTls};
 
+use crate::checkpoint::{Checkpoints, Role, recover};
 use crate::copies::copy;
 use crate::failure::Failure;
 use crate::ffi::{MapOptions, open};
-use crate::limits::{DATABASE_NAME_SIZE, DATABASES, LENT_SNAPSHOTS, MARGIN, OTHER_READERS, SIZE};
+use crate::limits::{
+    CHECKPOINTS, DATABASE_NAME_SIZE, DATABASES, LENT_SNAPSHOTS, MARGIN, OTHER_READERS, SIZE,
+};
 use crate::readers::{LockFile, Reader};
 use crate::snapshot::Snapshot;
 use crate::table::Table;
@@ -27,9 +30,13 @@ pub enum Sync {
     /// Before it is answered: neither the end of the program nor a power failure loses what was answered.
     #[default]
     Commit,
-    /// When [`Writer::sync`] is called, or the kernel likes: the end of the program loses nothing. A power failure may lose what came since, and
-    /// may leave a file that is damaged, because the kernel writes pages in any order.
-    Later,
+    /// When [`Writer::sync`] is called: the end of the program loses nothing. A power failure loses what came since, and nothing else. Until the next call the
+    /// file grows by what is written. Where another program of the same store has asked for this already, it is as [`Sync::Commit`], and its commits go with
+    /// those of the other one.
+    Interval,
+    /// When the kernel likes, or [`Writer::sync`] is called: the end of the program loses nothing. A power failure may leave a file that is damaged, because the
+    /// kernel writes pages in any order.
+    Never,
 }
 
 /// How a store is opened.
@@ -76,6 +83,7 @@ pub struct Usage {
 #[derive(Clone)]
 pub struct Store {
     map: Env<WithoutTls>,
+    checkpoints: Arc<Checkpoints>,
     tables: Arc<[Table]>,
     databases: Arc<[String]>,
     size: u64,
@@ -104,13 +112,27 @@ impl Store {
             return Err(Failure::Storage(format!("more than {DATABASES} databases")));
         }
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.directory)?;
-        let map = open(&settings.directory, &map_options(settings))?;
-        let tables = tables(&map, &settings.databases)?;
+        let role = if settings.sync == Sync::Interval { Role::Keeper } else { Role::Other };
+        let checkpoints = Checkpoints::open(&settings.directory, role)?;
+        if checkpoints.role() == Role::Keeper {
+            // Nothing is written without a wait for the disk before there is a checkpoint.
+            let map = open(&settings.directory, &map_options(settings, EnvFlags::empty()))?;
+            tables(&map, &checkpoints, &settings.databases)?;
+            map.prepare_for_closing().wait();
+        }
+        let flags = match (settings.sync, checkpoints.role()) {
+            (Sync::Never, _) | (_, Role::Keeper) => EnvFlags::NO_SYNC,
+            (Sync::Commit | Sync::Interval, Role::Other) => EnvFlags::empty(),
+        };
+        let map = open(&settings.directory, &map_options(settings, flags))?;
+        let checkpoints = checkpoints.follow(&settings.directory)?;
+        let tables = tables(&map, &checkpoints, &settings.databases)?;
         let versions = Versions::of(&map)?;
         // The first reader of a program locks a byte of the lock file, in the descriptor table of its thread: this one, not a scheduler's.
         drop(map.read_txn()?);
         Ok(Self {
             map,
+            checkpoints: Arc::new(checkpoints),
             tables: tables.into(),
             databases: settings.databases.clone().into(),
             size: settings.size,
@@ -145,7 +167,11 @@ impl Store {
     pub fn writer(&self) -> Writer {
         let times_full = Arc::clone(&self.times_full);
         let tables = Arc::clone(&self.tables);
-        Writer::new(self.map.clone(), (tables, self.versions), (self.size, times_full))
+        Writer::new(
+            (self.map.clone(), Arc::clone(&self.checkpoints)),
+            (tables, self.versions),
+            (self.size, times_full),
+        )
     }
 
     /// The names of the databases of a store that is there.
@@ -157,7 +183,9 @@ impl Store {
             let text = format!("there is no store in `{}`", directory.display());
             return Err(Failure::Storage(text));
         }
-        let map = open(directory, &map_options(&Settings::new(directory)))?;
+        recover(directory)?;
+        let options = map_options(&Settings::new(directory), EnvFlags::empty());
+        let map = open(directory, &options)?;
         let names = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let mut names = Vec::new();
             if let Some(top) = opener.open_database::<Bytes, DecodeIgnore>(transaction, None)? {
@@ -206,15 +234,14 @@ impl fmt::Debug for Store {
     }
 }
 
-fn map_options(settings: &Settings) -> MapOptions {
+fn map_options(settings: &Settings, flags: EnvFlags) -> MapOptions {
     MapOptions {
         size: usize::try_from(settings.size.saturating_add(MARGIN)).unwrap_or(usize::MAX),
-        readers: u32::try_from(settings.readers * (1 + LENT_SNAPSHOTS) + OTHER_READERS)
-            .unwrap_or(u32::MAX),
-        flags: match settings.sync {
-            Sync::Commit => EnvFlags::empty(),
-            Sync::Later => EnvFlags::NO_SYNC,
-        },
+        readers: u32::try_from(
+            settings.readers * (1 + LENT_SNAPSHOTS) + OTHER_READERS + CHECKPOINTS,
+        )
+        .unwrap_or(u32::MAX),
+        flags,
         ..MapOptions::default()
     }
 }
@@ -224,10 +251,14 @@ fn is_name(name: &str) -> bool {
     (1..=DATABASE_NAME_SIZE).contains(&name.len()) && name.bytes().all(is_part)
 }
 
-fn tables(map: &Env<WithoutTls>, names: &[String]) -> Result<Vec<Table>, Failure> {
+fn tables(
+    map: &Env<WithoutTls>,
+    checkpoints: &Checkpoints,
+    names: &[String],
+) -> Result<Vec<Table>, Failure> {
     let trees = |name: &String| [format!("keys:{name}"), format!("expiries:{name}")];
     // All in one transaction: each commit waits for the disk.
-    map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
+    map.create_databases_and_commit(checkpoints.begin(map)?, |opener, transaction| {
         for tree in names.iter().flat_map(trees) {
             opener.create_database::<Bytes, Bytes>(transaction, Some(&tree))?;
         }

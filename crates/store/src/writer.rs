@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use heed::{Env, RwTxn, WithoutTls};
 
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::failure::Failure;
-use crate::limits::EXPIRED_PER_COMMIT;
+use crate::limits::{CHECKPOINT_GROWTH, EXPIRED_PER_COMMIT};
 use crate::load::{LoadFailure, Row, load};
 use crate::order::{Database, Executed, Order};
 use crate::scan::Cursors;
@@ -34,16 +35,42 @@ pub struct Writer {
     /// A record on its way into the file.
     buffer: Vec<u8>,
     cursors: Cursors,
+    checkpoints: Arc<Checkpoints>,
+    /// Where commits do not wait for the disk, and this program makes the checkpoints.
+    keeper: Option<Keeper>,
+    /// Bytes of the file at the last checkpoint.
+    checkpoint_size: u64,
 }
 
 impl Writer {
     pub(crate) fn new(
-        map: Env<WithoutTls>,
+        (map, checkpoints): (Env<WithoutTls>, Arc<Checkpoints>),
         (tables, versions): (Arc<[Table]>, Versions),
         (size, times_full): (u64, Arc<AtomicU64>),
     ) -> Self {
-        let (buffer, cursors) = (Vec::new(), Cursors::default());
-        Self { map, tables, versions, size, times_full, last_page: usize::MAX, buffer, cursors }
+        let (buffer, cursors, last_page) = (Vec::new(), Cursors::default(), usize::MAX);
+        let keeper = Keeper::of(&checkpoints);
+        Self {
+            map,
+            tables,
+            versions,
+            size,
+            times_full,
+            last_page,
+            buffer,
+            cursors,
+            checkpoints,
+            keeper,
+            checkpoint_size: 0,
+        }
+    }
+
+    /// Begins a transaction of that map, which is the writer's.
+    fn begin<'m>(&mut self, map: &'m Env<WithoutTls>) -> Result<RwTxn<'m>, Failure> {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.begin(map)?;
+        }
+        self.checkpoints.begin(map)
     }
 
     /// Executes orders and commits them, all in one transaction; gives what became of each, in their order. An order that fails is left out, and
@@ -51,9 +78,15 @@ impl Writer {
     pub fn execute(&mut self, orders: &[Order], now_ms: u64) -> Vec<Result<Executed, Failure>> {
         let executed = self.execute_all(orders, now_ms);
         let is_full = |done: &Done| matches!(done, Err(Failure::Full | Failure::DiskFull));
-        if self.has_grown_beyond() || executed.iter().any(is_full) {
+        let is_full = self.has_grown_beyond() || executed.iter().any(is_full);
+        if is_full {
             // Those who lend values take them back, so that there is room again.
             self.times_full.fetch_add(1, Ordering::Relaxed);
+        }
+        let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
+        if self.is_unsynced() && (is_full || growth >= CHECKPOINT_GROWTH) {
+            // The last checkpoint keeps pages. If this one fails, the next that is due says why.
+            let _said_by_the_next = self.sync();
         }
         executed
     }
@@ -94,7 +127,7 @@ impl Writer {
     ) -> Result<Vec<Done>, (Option<usize>, Failure)> {
         let of_all = |failure: heed::Error| (None, failure.into());
         let map = self.map.clone();
-        let transaction = map.write_txn().map_err(of_all)?;
+        let transaction = self.begin(&map).map_err(|failure| (None, failure))?;
         let room = Room { map: &self.map, tables: &self.tables, size: self.size };
         let version = self.versions.before(transaction.id());
         let (buffer, cursors) = (&mut self.buffer, &mut self.cursors);
@@ -134,7 +167,8 @@ impl Writer {
         if due.is_empty() {
             return Ok(false);
         }
-        let mut transaction = self.map.write_txn()?;
+        let map = self.map.clone();
+        let mut transaction = self.begin(&map)?;
         let mut is_left = false;
         for table in due {
             let deleted = table.delete_expired(&mut transaction, now_ms, EXPIRED_PER_COMMIT)?;
@@ -153,7 +187,9 @@ impl Writer {
         database: Database,
         rows: impl Iterator<Item = Result<Row, E>>,
     ) -> Result<u64, LoadFailure<E>> {
-        load(&self.map, &self.tables, (database, self.versions), rows)
+        let map = self.map.clone();
+        let transaction = self.begin(&map)?;
+        load(transaction, &self.tables, (database, self.versions), rows)
     }
 
     /// Looks at all records of a database: how many there are, or what is wrong. Nobody writes meanwhile.
@@ -161,7 +197,9 @@ impl Writer {
     /// # Errors
     /// When the file cannot be read.
     pub fn check(&mut self, database: Database) -> Result<Result<u64, String>, Failure> {
-        table(&self.tables, database)?.check(&self.map.write_txn()?)
+        let map = self.map.clone();
+        let transaction = self.begin(&map)?;
+        table(&self.tables, database)?.check(&transaction)
     }
 
     /// The number of the last commit, of any program.
@@ -170,12 +208,36 @@ impl Writer {
         self.map.info().last_txn_id as u64
     }
 
-    /// Waits until all commits are on the disk.
+    /// Waits until all commits are on the disk: to this state the store goes back when the power fails.
     ///
     /// # Errors
     /// What the disk says.
-    pub fn sync(&self) -> Result<(), Failure> {
-        Ok(self.map.force_sync()?)
+    pub fn sync(&mut self) -> Result<(), Failure> {
+        match &mut self.keeper {
+            Some(keeper) => {
+                keeper.keep(&self.map)?;
+                self.checkpoint_size = file_size(&self.map);
+                Ok(())
+            }
+            None => Ok(self.map.force_sync()?),
+        }
+    }
+
+    /// Whether there are commits, of any program, that [`Writer::sync`] would make safe from a power failure.
+    #[must_use]
+    pub fn is_unsynced(&self) -> bool {
+        self.keeper.as_ref().is_some_and(|keeper| keeper.commit() < self.last_commit())
+    }
+
+    /// As [`Writer::sync`], when nothing more is written: the file is whole as it is then, and can be copied.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        match &mut self.keeper {
+            Some(keeper) => keeper.finish(),
+            None => Ok(self.map.force_sync()?),
+        }
     }
 
     /// Frees the places of readers whose program has ended without doing so; how many.
@@ -183,6 +245,7 @@ impl Writer {
     /// # Errors
     /// When the lock file cannot be read.
     pub fn free_dead_readers(&self) -> Result<usize, Failure> {
+        self.checkpoints.settle()?;
         Ok(self.map.clear_stale_readers()?)
     }
 }

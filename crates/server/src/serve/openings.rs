@@ -28,7 +28,8 @@ pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<St
         readers: schedulers + 1,
         sync: match config.store.sync {
             StoreSync::Commit => store::Sync::Commit,
-            StoreSync::Interval | StoreSync::None => store::Sync::Later,
+            StoreSync::Interval => store::Sync::Interval,
+            StoreSync::None => store::Sync::Never,
         },
         ..store::Settings::new(directory)
     };

@@ -32,7 +32,7 @@ fn keys_and_values_of_another_size_are_refused() {
 fn a_full_store_can_be_read_and_emptied() {
     let mut place = Place::new();
     place.settings.size = 1024 * 1024;
-    place.settings.sync = Sync::Later;
+    place.settings.sync = Sync::Never;
     let store = place.open();
     let mut writer = store.writer();
     let mut put_one =
@@ -59,7 +59,7 @@ fn a_full_store_can_be_read_and_emptied() {
 fn what_fails_in_the_middle_fails_alone() {
     let mut place = Place::new();
     place.settings.size = 1024 * 1024;
-    place.settings.sync = Sync::Later;
+    place.settings.sync = Sync::Never;
     let store = place.open();
     let large = Value::bytes(&vec![0; VALUE_SIZE]);
     let steps = (0..17).map(|key| (FIRST, Step::Change(Change::put(&[key], large.clone()))));
@@ -89,7 +89,7 @@ fn names_that_are_none_are_refused() {
 #[test]
 fn an_order_that_copies_too_much_is_not_done_at_all() {
     let mut place = Place::new();
-    place.settings.sync = Sync::Later;
+    place.settings.sync = Sync::Never;
     let store = place.open();
     let mut writer = store.writer();
     change(&mut writer, Change::put(b"v", Value::bytes(&vec![7; VALUE_SIZE])), 0);

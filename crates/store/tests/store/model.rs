@@ -218,7 +218,7 @@ proptest! {
     #[test]
     fn any_changes_do_what_they_do_in_memory(steps in steps()) {
         let mut place = Place::new();
-        place.settings.sync = store::Sync::Later;
+        place.settings.sync = store::Sync::Never;
         let mut opened = place.open();
         let mut writer = opened.writer();
         let (mut model, mut now) = (Model::default(), 0);

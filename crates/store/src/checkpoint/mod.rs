@@ -1,0 +1,251 @@
+//! Checkpoints: states of a store to which it goes back when the power fails, where commits do not wait for the disk.
+//!
+//! Without such a wait the kernel writes pages in any order, and a file whose power fails may have a tree of which pages are missing. So one program
+//! at a time, the keeper, writes down a tree that is on the disk as a whole, and has a snapshot of it: LMDB writes over no page that a snapshot
+//! shows. A program that opens the store after another start of the kernel puts that tree back. Owns who is the keeper, and when a checkpoint
+//! counts. Never decides when one is made.
+//!
+//! Two locks (flock(2)): of the directory while a program opens the store or ends a checkpoint, and of the file with the records for as long as
+//! the keeper lives. A keeper that was killed leaves a checkpoint without a snapshot: who writes next syncs the file and ends the checkpoint first.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the files stay in the table of the thread that opens the store"
+)]
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use heed::{Env, RoTxn, RwTxn, WithoutTls};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, retry_on_intr};
+
+use self::record::{BOOT, Meta, Record, Saved};
+use crate::failure::Failure;
+
+/// The file with the records, and the one of LMDB.
+const RECORDS: &str = "checkpoint";
+const DATA: &str = "data.mdb";
+
+/// Where the kernel says the number of its start (random(4)).
+const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
+
+/// How often the newest tree is looked for while other programs commit.
+const ATTEMPTS: usize = 100;
+
+/// What a program wants to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The one that makes checkpoints, if no other one is.
+    Keeper,
+    /// One whose commits wait for the disk, or that does not care.
+    Other,
+}
+
+/// The checkpoints of an open store.
+#[derive(Debug)]
+pub(crate) struct Checkpoints {
+    /// Locked by who opens the store or ends a checkpoint.
+    directory: File,
+    /// Locked by the keeper.
+    records: File,
+    data: File,
+    boot: [u8; BOOT],
+    role: Role,
+}
+
+impl Checkpoints {
+    /// Before the map of a store is opened: puts back what a power failure has left. Makes the files where they are not there.
+    pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
+        let boot = boot()?;
+        let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
+        let data = open(&directory.join(DATA))?;
+        own.sync_all()?;
+        let mut opened = Self { directory: own, records, data, boot, role: Role::Other };
+        opened.role = opened.alone(|opened| {
+            if !opened.takes_keepers_lock()? {
+                return Ok(Role::Other);
+            }
+            opened.restore(directory)?;
+            opened.end()?;
+            if role == Role::Other {
+                unlock(&opened.records)?;
+            }
+            Ok(role)
+        })?;
+        Ok(opened)
+    }
+
+    /// After the map is opened: until then a program that compacts may have put another file in its place.
+    pub(crate) fn follow(mut self, directory: &Path) -> Result<Self, Failure> {
+        self.data = open(&directory.join(DATA))?;
+        Ok(self)
+    }
+
+    /// What this program is.
+    pub(crate) fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Begins a transaction that writes.
+    pub(crate) fn begin<'m>(&self, map: &'m Env<WithoutTls>) -> Result<RwTxn<'m>, Failure> {
+        let transaction = map.write_txn()?;
+        // Where the last one that wrote was killed, LMDB has just freed its snapshots.
+        self.settle()?;
+        Ok(transaction)
+    }
+
+    /// Before pages are written or snapshots freed: ends the checkpoint of a keeper that was killed.
+    pub(crate) fn settle(&self) -> Result<(), Failure> {
+        if self.role == Role::Keeper || Record::newest(&self.records)?.saved.is_none() {
+            return Ok(());
+        }
+        self.alone(|own| {
+            if !own.takes_keepers_lock()? {
+                return Ok(());
+            }
+            let ended = own.end();
+            unlock(&own.records)?;
+            ended
+        })
+    }
+
+    /// Does something while no other program does such a thing.
+    fn alone<T>(&self, what: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
+        let lock = || flock(&self.directory, FlockOperation::LockExclusive);
+        retry_on_intr(lock).map_err(io::Error::from)?;
+        let done = what(self);
+        unlock(&self.directory)?;
+        done
+    }
+
+    /// Takes the lock of the keeper, unless there is one; whether it has.
+    fn takes_keepers_lock(&self) -> Result<bool, Failure> {
+        match flock(&self.records, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
+    /// Goes back to the checkpoint, if the kernel has started since it was made.
+    fn restore(&self, directory: &Path) -> Result<(), Failure> {
+        let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(()) };
+        if saved.boot == self.boot {
+            return Ok(());
+        }
+        let metas = Meta::of(&self.data)?.into_iter().flatten();
+        let newest = metas.map(|meta| meta.transaction()).max();
+        if newest.is_none_or(|newest| newest < saved.meta.transaction()) {
+            // Somebody has put another file in its place, such as a backup.
+            return Ok(());
+        }
+        if self.data.metadata()?.ino() != saved.inode {
+            let directory = directory.display();
+            return Err(Failure::Storage(format!(
+                "the file `{RECORDS}` in `{directory}` is of another file than `{DATA}`, which was copied while it was open or when its power failed: open the \
+                 store where it was, or take a backup; delete `{RECORDS}` if you know that `{DATA}` is whole"
+            )));
+        }
+        Ok(saved.meta.restore(&self.data)?)
+    }
+
+    /// Ends the checkpoint: all that was written is on the disk, and the file is whole as it is.
+    fn end(&self) -> Result<(), Failure> {
+        let newest = Record::newest(&self.records)?;
+        if newest.saved.is_some() {
+            self.data.sync_data()?;
+            Record { number: newest.number + 1, saved: None }.write(&self.records)?;
+        }
+        Ok(())
+    }
+
+    /// Makes that tree the checkpoint.
+    fn save(&self, meta: Meta) -> Result<(), Failure> {
+        self.data.sync_data()?;
+        let saved = Saved { boot: self.boot, inode: self.data.metadata()?.ino(), meta };
+        let number = Record::newest(&self.records)?.number + 1;
+        Ok(Record { number, saved: Some(saved) }.write(&self.records)?)
+    }
+}
+
+/// Makes checkpoints.
+pub(crate) struct Keeper {
+    checkpoints: Arc<Checkpoints>,
+    /// A snapshot of the last one.
+    snapshot: Option<RoTxn<'static, WithoutTls>>,
+}
+
+impl Keeper {
+    /// The keeper of these, if this program is.
+    pub(crate) fn of(checkpoints: &Arc<Checkpoints>) -> Option<Self> {
+        let checkpoints = Arc::clone(checkpoints);
+        (checkpoints.role == Role::Keeper).then_some(Self { checkpoints, snapshot: None })
+    }
+
+    /// Makes the first checkpoint, before anything is written.
+    pub(crate) fn begin(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
+        if self.snapshot.is_some() { Ok(()) } else { self.keep(map) }
+    }
+
+    /// Makes the last commit a checkpoint.
+    pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
+        let (snapshot, meta) = self.newest(map)?;
+        self.checkpoints.save(meta)?;
+        self.snapshot = Some(snapshot);
+        Ok(())
+    }
+
+    /// The commit that the checkpoint is of; 0 where there is none.
+    pub(crate) fn commit(&self) -> u64 {
+        self.snapshot.as_ref().map_or(0, |snapshot| snapshot.id() as u64)
+    }
+
+    /// Nothing is written any more.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        self.checkpoints.end()?;
+        self.snapshot = None;
+        Ok(())
+    }
+
+    /// A snapshot of the last commit, and its tree.
+    fn newest(&self, map: &Env<WithoutTls>) -> Result<(RoTxn<'static, WithoutTls>, Meta), Failure> {
+        for _ in 0..ATTEMPTS {
+            let snapshot = map.clone().static_read_txn()?;
+            let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
+            let meta = Meta::of(&self.checkpoints.data)?.into_iter().flatten().find(is_its);
+            if let Some(meta) = meta {
+                return Ok((snapshot, meta));
+            }
+        }
+        Err(Failure::Storage("other programs commit faster than a checkpoint is made".to_owned()))
+    }
+}
+
+/// Puts back what a power failure has left of a store, before somebody opens it alone.
+pub(crate) fn recover(directory: &Path) -> Result<(), Failure> {
+    Checkpoints::open(directory, Role::Other).map(drop)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+fn boot() -> Result<[u8; BOOT], Failure> {
+    let text = std::fs::read(BOOT_FILE)?;
+    let number = text.first_chunk().copied();
+    number.ok_or_else(|| Failure::Storage(format!("`{BOOT_FILE}` has no number of a start")))
+}
+
+fn unlock(file: &impl AsFd) -> Result<(), Failure> {
+    Ok(flock(file, FlockOperation::Unlock).map_err(io::Error::from)?)
+}

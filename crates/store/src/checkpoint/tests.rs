@@ -1,0 +1,157 @@
+//! What becomes of a store with a checkpoint when it is opened after another start of the kernel, which is played by a changed record.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+use crate::limits::{CHECKPOINT_GROWTH, VALUE_SIZE};
+use crate::{Change, Database, Order, Settings, Store, Sync, Value, Writer};
+
+struct Place(Settings);
+
+impl Place {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("velodrome-checkpoint-{}-{number}", std::process::id());
+        let databases = vec!["0".to_owned()];
+        let settings = Settings::new(&std::env::temp_dir().join(name));
+        Self(Settings { databases, sync: Sync::Interval, ..settings })
+    }
+
+    fn open(&self) -> Store {
+        Store::open(&self.0).unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.directory.join(name)
+    }
+
+    /// A store with so many checkpoints of a value each, and one value behind the last, whose program was killed.
+    fn killed(checkpoints: usize) -> Self {
+        let place = Self::new();
+        let store = place.open();
+        let mut writer = store.writer();
+        for number in 0..checkpoints {
+            write(&mut writer, &number.to_string());
+            writer.sync().unwrap();
+            assert!(!writer.is_unsynced());
+        }
+        write(&mut writer, "late");
+        assert!(writer.is_unsynced());
+        place
+    }
+
+    /// The kernel starts.
+    fn start_kernel(&self) {
+        let records = open(&self.path(RECORDS)).unwrap();
+        let Record { number, saved } = Record::newest(&records).unwrap();
+        let saved = saved.map(|saved| Saved { boot: [b'0'; BOOT], ..saved });
+        Record { number: number + 2, saved }.write(&records).unwrap();
+    }
+
+    fn keys(&self) -> Vec<String> {
+        let store = self.open();
+        let all = ["0", "1", "2", "late"].into_iter();
+        let snapshot = store.snapshot().unwrap();
+        let is_there = |key: &&str| snapshot.get(Database(0), key.as_bytes(), 0).unwrap().is_some();
+        all.filter(is_there).map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0.directory).unwrap();
+    }
+}
+
+fn write(writer: &mut Writer, key: &str) {
+    let change = Change::put(key.as_bytes(), Value::bytes(b"value"));
+    writer.execute(&[Order::of(Database(0), change)], 0).pop().unwrap().unwrap();
+}
+
+#[test]
+fn a_killed_program_loses_nothing_and_a_start_of_the_kernel_what_came_after_the_checkpoint() {
+    for checkpoints in [1, 2, 3] {
+        let there: Vec<_> = (0..checkpoints).map(|number| number.to_string()).collect();
+        let killed = Place::killed(checkpoints);
+        assert_eq!(killed.keys(), [&there[..], &["late".to_owned()]].concat());
+        let started = Place::killed(checkpoints);
+        started.start_kernel();
+        assert_eq!(started.keys(), there);
+        // It is written to as if nothing had happened, and the next start changes nothing.
+        write(&mut started.open().writer(), "late");
+        started.start_kernel();
+        let finished = started.open();
+        write(&mut finished.writer(), "late");
+        finished.writer().finish().unwrap();
+        drop(finished);
+        started.start_kernel();
+        assert_eq!(started.keys(), [&there[..], &["late".to_owned()]].concat());
+    }
+}
+
+#[test]
+fn a_record_that_is_not_whole_does_not_count() {
+    let place = Place::killed(3);
+    place.start_kernel();
+    let mut bytes = fs::read(place.path(RECORDS)).unwrap();
+    let records = open(&place.path(RECORDS)).unwrap();
+    let newest = Record::newest(&records).unwrap();
+    let at = if newest.number.is_multiple_of(2) { 0 } else { 4096 };
+    bytes[at + 100] ^= 1;
+    fs::write(place.path(RECORDS), bytes).unwrap();
+    assert_eq!(Record::newest(&records).unwrap().number, newest.number - 3);
+}
+
+#[test]
+fn a_backup_that_was_put_in_its_place_is_taken_as_it_is() {
+    let place = Place::killed(3);
+    let other = Place::killed(1);
+    place.start_kernel();
+    fs::copy(other.path(DATA), place.path(DATA)).unwrap();
+    assert_eq!(place.keys(), ["0", "late"]);
+}
+
+#[test]
+fn a_copy_of_a_store_that_was_not_closed_is_refused() {
+    let place = Place::killed(2);
+    place.start_kernel();
+    fs::copy(place.path(DATA), place.path("copy")).unwrap();
+    fs::rename(place.path("copy"), place.path(DATA)).unwrap();
+    let refused = Store::open(&place.0).unwrap_err().to_string();
+    assert!(refused.contains("`checkpoint`") && refused.contains("delete"), "{refused}");
+    fs::remove_file(place.path(RECORDS)).unwrap();
+    assert_eq!(place.keys(), ["0", "1", "late"]);
+}
+
+#[test]
+fn while_there_is_a_keeper_nobody_else_becomes_one() {
+    let place = Place::killed(1);
+    let keeper = Checkpoints::open(&place.0.directory, Role::Keeper).unwrap();
+    assert_eq!(keeper.role(), Role::Keeper);
+    for role in [Role::Keeper, Role::Other] {
+        let other = Checkpoints::open(&place.0.directory, role).unwrap();
+        assert_eq!(other.role(), Role::Other);
+    }
+    drop(keeper);
+    let next = Checkpoints::open(&place.0.directory, Role::Keeper).unwrap();
+    assert_eq!(next.role(), Role::Keeper);
+}
+
+#[test]
+fn a_file_that_is_written_over_and_over_grows_no_more_than_the_bound() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    let bytes = vec![1; VALUE_SIZE];
+    for _ in 0..50 {
+        let order = Order::of(Database(0), Change::put(b"key", Value::bytes(&bytes)));
+        writer.execute(&[order], 0).pop().unwrap().unwrap();
+    }
+    let size = fs::metadata(place.path(DATA)).unwrap().len();
+    // What the last two checkpoints keep.
+    let most = 2 * CHECKPOINT_GROWTH + 2 * VALUE_SIZE as u64;
+    assert!(size < most, "{size}");
+}

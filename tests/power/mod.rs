@@ -1,0 +1,137 @@
+//! What a disk has when the power fails: strace records what programs write into the files of a store and when they wait for the disk. A file is then put
+//! together as a disk could have it at each moment: what was waited for is there, and of the rest any sectors.
+
+/// Bytes that a disk writes whole or not at all.
+const SECTOR: usize = 512;
+
+/// A file of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Data,
+    Checkpoint,
+}
+
+/// What happened to the files, in this order.
+#[derive(Debug)]
+pub(crate) enum Happened {
+    /// Bytes were written here; `Waits` where the call returns when the disk has them.
+    Written(Which, usize, Vec<u8>, Waits),
+    /// A program waited until the disk had all that was written into the file.
+    Synced(Which),
+    /// A program had ended well: what it wrote is answered.
+    Answered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    Here,
+    Later,
+}
+
+/// Bytes in strace's hexadecimal form.
+fn bytes(quoted: &str) -> Vec<u8> {
+    let byte = |part: &str| u8::from_str_radix(part, 16).unwrap();
+    quoted.split("\\x").skip(1).map(|part| byte(&part[..2])).collect()
+}
+
+/// The texts between quotes.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('"').skip(1).step_by(2)
+}
+
+/// Reads what strace has recorded of the calls that concern the files.
+pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
+    let mut all = Vec::new();
+    // Descriptors of the file that wait with each write, and where each stands.
+    let (mut waiting, mut places) = (Vec::new(), [0_usize; 64]);
+    let checkpoint: String = b"/checkpoint".map(|byte| format!("\\x{byte:02x}")).concat();
+    let checkpoint = checkpoint + ">";
+    for line in trace.lines() {
+        let Some((_, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        let result = call.rsplit("= ").next().unwrap_or_default();
+        let number = |text: &str| {
+            let digits = text.trim_start().split(|one: char| !one.is_ascii_digit()).next();
+            digits.and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(usize::MAX)
+        };
+        let name = call.split('(').next().unwrap_or_default();
+        let descriptor = number(call.get(name.len() + 1..).unwrap_or_default());
+        let is_checkpoint = call.split(')').next().is_some_and(|call| call.contains(&checkpoint));
+        let which = if is_checkpoint { Which::Checkpoint } else { Which::Data };
+        let waits = |waiting: &[usize]| match waiting.contains(&descriptor) {
+            true => Waits::Here,
+            false => Waits::Later,
+        };
+        match name {
+            "openat" if call.contains("O_DSYNC") => waiting.push(number(result)),
+            "openat" => waiting.retain(|known| *known != number(result)),
+            "lseek" => places[descriptor] = number(result),
+            "pwrite64" => {
+                let at = number(call.rsplit(", ").next().unwrap());
+                let data = bytes(quoted(call).next().unwrap());
+                assert_eq!(data.len(), number(result), "a short write is not known here");
+                all.push(Happened::Written(which, at, data, waits(&waiting)));
+            }
+            "pwritev" | "writev" => {
+                let data: Vec<u8> = quoted(call).flat_map(bytes).collect();
+                assert_eq!(data.len(), number(result), "a short write is not known here");
+                let at = match name {
+                    "writev" => places[descriptor],
+                    _ => number(call.rsplit(", ").next().unwrap()),
+                };
+                places[descriptor] += data.len();
+                all.push(Happened::Written(which, at, data, waits(&waiting)));
+            }
+            "fdatasync" | "fsync" => all.push(Happened::Synced(which)),
+            _ if call.contains("exited with 0") => all.push(Happened::Answered),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// A number below this one, of a seed (SplitMix64, <https://prng.di.unimi.it/splitmix64.c>).
+pub(crate) fn below(seed: &mut u64, most: u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *seed;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) % most
+}
+
+fn put(file: &mut Vec<u8>, at: usize, data: &[u8]) {
+    let end = at + data.len();
+    file.resize(file.len().max(end), 0);
+    file[at..end].copy_from_slice(data);
+}
+
+/// A file as a disk may have it when the power fails behind so many events.
+pub(crate) fn torn(file_of: Which, events: &[Happened], seed: &mut u64) -> Vec<u8> {
+    let is_wait = |event: &Happened| matches!(event, Happened::Synced(which) if *which == file_of);
+    let synced = events.iter().rposition(is_wait).unwrap_or(0);
+    // Much, little, or about half of what was not waited for is there.
+    let share = 1 + below(seed, 9);
+    let mut file = Vec::new();
+    for (place, event) in events.iter().enumerate() {
+        let Happened::Written(which, at, data, waits) = event else { continue };
+        if *which != file_of {
+            continue;
+        }
+        if place < synced || (*waits == Waits::Here && place + 1 < events.len()) {
+            put(&mut file, *at, data);
+        } else if *waits == Waits::Here {
+            // It was under way, and is within one sector.
+            assert!(at / SECTOR == (at + data.len() - 1) / SECTOR, "{at} {}", data.len());
+            if below(seed, 2) == 0 {
+                put(&mut file, *at, data);
+            }
+        } else {
+            for (number, sector) in data.chunks(SECTOR).enumerate() {
+                if below(seed, 10) < share {
+                    put(&mut file, at + number * SECTOR, sector);
+                }
+            }
+        }
+    }
+    file
+}
