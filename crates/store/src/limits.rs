@@ -52,6 +52,12 @@ pub const CHECKPOINTS: usize = 2;
 /// time.
 pub const CHECKPOINT_GROWTH: u64 = 256 * 1024 * 1024;
 
+/// How often the newest commit is looked for while other programs commit. Beyond: the checkpoint fails, and is made later.
+pub const CHECKPOINT_ATTEMPTS: usize = 100;
+
+/// Bytes that are left on a disk that took a part of what was written (1 MiB). Below: the error says that it is full.
+pub const FULL_DISK: u64 = 1024 * 1024;
+
 /// Keys whose time is over that are removed in one transaction. Consequence: more are left for the next.
 pub const EXPIRED_PER_COMMIT: usize = 1_000;
 

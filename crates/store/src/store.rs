@@ -235,8 +235,10 @@ impl fmt::Debug for Store {
 }
 
 fn map_options(settings: &Settings, flags: EnvFlags) -> MapOptions {
+    // Of whole pages: no machine has larger ones.
+    let size = settings.size.saturating_add(MARGIN).next_multiple_of(64 * 1024);
     MapOptions {
-        size: usize::try_from(settings.size.saturating_add(MARGIN)).unwrap_or(usize::MAX),
+        size: usize::try_from(size).unwrap_or(usize::MAX),
         readers: u32::try_from(
             settings.readers * (1 + LENT_SNAPSHOTS) + OTHER_READERS + CHECKPOINTS,
         )

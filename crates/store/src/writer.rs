@@ -77,8 +77,8 @@ impl Writer {
     /// the others are executed again. Where the commit itself fails, each is executed in a transaction of its own.
     pub fn execute(&mut self, orders: &[Order], now_ms: u64) -> Vec<Result<Executed, Failure>> {
         let executed = self.execute_all(orders, now_ms);
-        let is_full = |done: &Done| matches!(done, Err(Failure::Full | Failure::DiskFull));
-        let is_full = self.has_grown_beyond() || executed.iter().any(is_full);
+        let has_no_room = |done: &Done| matches!(done, Err(Failure::Full | Failure::DiskFull));
+        let is_full = self.has_grown_beyond() || executed.iter().any(has_no_room);
         if is_full {
             // Those who lend values take them back, so that there is room again.
             self.times_full.fetch_add(1, Ordering::Relaxed);
@@ -125,7 +125,6 @@ impl Writer {
         failures: &[Option<Failure>],
         now_ms: u64,
     ) -> Result<Vec<Done>, (Option<usize>, Failure)> {
-        let of_all = |failure: heed::Error| (None, failure.into());
         let map = self.map.clone();
         let transaction = self.begin(&map).map_err(|failure| (None, failure))?;
         let room = Room { map: &self.map, tables: &self.tables, size: self.size };
@@ -145,7 +144,8 @@ impl Writer {
             });
         }
         if orders.iter().any(Order::changes) {
-            work.transaction.commit().map_err(of_all)?;
+            let failed = |error| (None, self.checkpoints.why_not_written(error));
+            work.transaction.commit().map_err(failed)?;
         }
         Ok(executed)
     }

@@ -25,11 +25,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use heed::{Env, RoTxn, RwTxn, WithoutTls};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, fstatvfs};
 use rustix::io::{Errno, retry_on_intr};
 
 use self::record::{BOOT, Meta, Record, Saved};
 use crate::failure::Failure;
+use crate::limits::{CHECKPOINT_ATTEMPTS, FULL_DISK};
 
 /// The file with the records, and the one of LMDB.
 const RECORDS: &str = "checkpoint";
@@ -37,9 +38,6 @@ const DATA: &str = "data.mdb";
 
 /// Where the kernel says the number of its start (random(4)).
 const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
-
-/// How often the newest tree is looked for while other programs commit.
-const ATTEMPTS: usize = 100;
 
 /// What a program wants to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +74,9 @@ impl Checkpoints {
             }
             opened.restore(directory)?;
             opened.end()?;
-            if role == Role::Other {
-                unlock(&opened.records)?;
+            match role {
+                Role::Other => unlock(&opened.records)?,
+                Role::Keeper => Record::reserve(&opened.records),
             }
             Ok(role)
         })?;
@@ -133,6 +132,17 @@ impl Checkpoints {
             Ok(()) => Ok(true),
             Err(Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
+    /// Why a commit failed. Of a disk that took a part of it LMDB says no more than that (`EIO`).
+    pub(crate) fn why_not_written(&self, error: heed::Error) -> Failure {
+        let is_short = |error: &io::Error| error.raw_os_error() == Some(Errno::IO.raw_os_error());
+        let is_full =
+            || fstatvfs(&self.data).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < FULL_DISK);
+        match &error {
+            heed::Error::Io(failed) if is_short(failed) && is_full() => Failure::DiskFull,
+            _ => error.into(),
         }
     }
 
@@ -218,7 +228,7 @@ impl Keeper {
 
     /// A snapshot of the last commit, and its tree.
     fn newest(&self, map: &Env<WithoutTls>) -> Result<(RoTxn<'static, WithoutTls>, Meta), Failure> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..CHECKPOINT_ATTEMPTS {
             let snapshot = map.clone().static_read_txn()?;
             let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
             let meta = Meta::of(&self.checkpoints.data)?.into_iter().flatten().find(is_its);
@@ -235,9 +245,13 @@ pub(crate) fn recover(directory: &Path) -> Result<(), Failure> {
     Checkpoints::open(directory, Role::Other).map(drop)
 }
 
-fn open(path: &Path) -> io::Result<File> {
+fn open(path: &Path) -> Result<File, Failure> {
     let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.open(path).map_err(|error| match error.into() {
+        Failure::Storage(text) => Failure::Storage(format!("`{}`: {text}", path.display())),
+        other => other,
+    })
 }
 
 fn boot() -> Result<[u8; BOOT], Failure> {

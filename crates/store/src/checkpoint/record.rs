@@ -11,6 +11,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use rustix::fs::{FallocateFlags, fallocate};
+
 /// Bytes of LMDB's meta page that say which tree it is: a head of 16, then `MDB_meta` (mdb.c).
 const META: usize = 152;
 
@@ -119,6 +121,13 @@ impl Record {
             }
         }
         Ok(newest)
+    }
+
+    /// Takes the room of all records, so that a checkpoint can be made on a disk that is full, and room given back by it.
+    pub(super) fn reserve(records: &File) {
+        let size = PLACES[1] + RECORD as u64;
+        // Where there is none, or the file system cannot do it, it is taken when it is needed.
+        let _no_room = fallocate(records, FallocateFlags::empty(), 0, size);
     }
 
     /// Writes it where the one before the newest is, and waits for the disk.
