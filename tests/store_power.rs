@@ -185,7 +185,7 @@ fn ended(server: &mut Server, trace: &str, (signal, end): (&str, &str)) -> Vec<H
 
 /// After which events a checkpoint was on the disk.
 fn checkpoints(events: &[Happened]) -> Vec<usize> {
-    let is_one = |event: &Happened| matches!(event, Happened::Synced(Which::Checkpoint));
+    let is_one = |event: &Happened| matches!(event, Happened::Synced(Which::Checkpoint, _));
     (0..events.len()).filter(|place| is_one(&events[*place])).collect()
 }
 

@@ -16,8 +16,8 @@ pub(crate) enum Which {
 pub(crate) enum Happened {
     /// Bytes were written here; `Waits` where the call returns when the disk has them.
     Written(Which, usize, Vec<u8>, Waits),
-    /// A program waited until the disk had all that was written into the file.
-    Synced(Which),
+    /// A program waited until the disk had all that was written into the file, but for what the last so many events did.
+    Synced(Which, usize),
     /// A program had ended well: what it wrote is answered.
     Answered,
 }
@@ -46,9 +46,22 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
     let (mut waiting, mut places) = (Vec::new(), [0_usize; 64]);
     let checkpoint: String = b"/checkpoint".map(|byte| format!("\\x{byte:02x}")).concat();
     let checkpoint = checkpoint + ">";
+    // Calls of a thread that another one came in between: what is known of each, and how many events there were when it began.
+    let mut begun: Vec<(&str, &str, usize)> = Vec::new();
     for line in trace.lines() {
-        let Some((_, call)) = line.split_once(' ') else { continue };
+        let Some((thread, call)) = line.split_once(' ') else { continue };
         let call = call.trim_start();
+        if let Some(call) = call.strip_suffix(" <unfinished ...>") {
+            begun.push((thread, call, all.len()));
+            continue;
+        }
+        let (mut call, mut begin) = (call.to_owned(), all.len());
+        if let Some((_, end)) = call.split_once(" resumed>").filter(|_| call.starts_with("<... ")) {
+            let place = begun.iter().position(|(other, ..)| *other == thread).unwrap();
+            let (_, first, events) = begun.remove(place);
+            (call, begin) = (format!("{first}{end}"), events);
+        }
+        let call = call.as_str();
         let result = call.rsplit("= ").next().unwrap_or_default();
         let number = |text: &str| {
             let digits = text.trim_start().split(|one: char| !one.is_ascii_digit()).next();
@@ -82,7 +95,7 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
                 places[descriptor] += data.len();
                 all.push(Happened::Written(which, at, data, waits(&waiting)));
             }
-            "fdatasync" | "fsync" => all.push(Happened::Synced(which)),
+            "fdatasync" | "fsync" => all.push(Happened::Synced(which, all.len() - begin)),
             _ if call.contains("exited with 0") => all.push(Happened::Answered),
             _ => {}
         }
@@ -107,8 +120,11 @@ fn put(file: &mut Vec<u8>, at: usize, data: &[u8]) {
 
 /// A file as a disk may have it when the power fails behind so many events.
 pub(crate) fn torn(file_of: Which, events: &[Happened], seed: &mut u64) -> Vec<u8> {
-    let is_wait = |event: &Happened| matches!(event, Happened::Synced(which) if *which == file_of);
-    let synced = events.iter().rposition(is_wait).unwrap_or(0);
+    let begin = |(place, event): (usize, &Happened)| match event {
+        Happened::Synced(which, meanwhile) if *which == file_of => Some(place - meanwhile),
+        _ => None,
+    };
+    let synced = events.iter().enumerate().filter_map(begin).max().unwrap_or(0);
     // Much, little, or about half of what was not waited for is there.
     let share = 1 + below(seed, 9);
     let mut file = Vec::new();

@@ -115,6 +115,9 @@ pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
 /// Bytes of orders from which the writer of the store commits, though more wait (32 MiB).
 pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
 
+/// Time between two looks at a checkpoint that takes longer than the interval (5 ms). Consequence: the next one begins so much later.
+pub const STORE_CHECKPOINT_LOOK: Duration = Duration::from_millis(5);
+
 /// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next one.
 pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;
 

@@ -3,6 +3,7 @@
 //! Owns when it commits: all orders that wait, of all schedulers, are one transaction (a group commit). The wait for the disk is its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use config::{StoreSettings, StoreSync};
@@ -10,9 +11,9 @@ use runtime::diagnostic::{self, Level};
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 use store::limits::EXPIRED_LOOK;
-use store::{Executed, Failure, Order, Store, Writer};
+use store::{Executed, Failure, MadeCheckpoint, Order, Store, Writer};
 
-use crate::limits::STORE_COMMIT_SIZE;
+use crate::limits::{STORE_CHECKPOINT_LOOK, STORE_COMMIT_SIZE};
 use crate::message::{Message, Orders, ToScheduler, ToStoreWriter};
 use crate::store_readers::StoreReaders;
 
@@ -29,8 +30,10 @@ pub(crate) struct StoreWriter {
     waiting_bytes: usize,
     /// When keys whose time is over are next looked for.
     next_look: Instant,
-    /// When commits are next written to the disk; `None` where all are.
+    /// When the next checkpoint is begun; `None` where there is nothing to be made safe.
     next_sync: Option<Instant>,
+    /// The thread that waits for one.
+    under_way: Option<JoinHandle<Result<MadeCheckpoint, Failure>>>,
     /// Whether the last attempt failed: what goes on failing is told once.
     fails: bool,
     /// Schedulers that want to be told of a commit, each with the last one that it knows.
@@ -64,6 +67,7 @@ impl StoreWriter {
             waiting_bytes: 0,
             next_look: now(),
             next_sync: None,
+            under_way: None,
             fails: false,
             curious: Vec::new(),
         }
@@ -95,7 +99,7 @@ impl StoreWriter {
         }
     }
 
-    /// Has the disk waited for before long, if there is something to wait for.
+    /// Has a checkpoint begun before long, if there is something to be made safe.
     fn plan_sync(&mut self) {
         if let (Some(interval), None, true) =
             (self.interval, self.next_sync, self.writer.is_unsynced())
@@ -133,17 +137,45 @@ impl StoreWriter {
             // Other programs write, too.
             self.plan_sync();
         }
+        if self.under_way.as_ref().is_some_and(JoinHandle::is_finished) {
+            done = done.and(self.end_checkpoint());
+        }
+        if self.writer.wants_checkpoint() {
+            // What is written waits for the disk then.
+            done = done.and(self.end_checkpoint());
+            self.next_sync = Some(now());
+        }
         if let Some(next) = self.next_sync {
             let left = next.saturating_duration_since(now());
-            if left.is_zero() {
-                self.next_sync = None;
-                done = done.and(self.writer.sync());
-            } else {
+            if !left.is_zero() {
                 rest = rest.min(left);
+            } else if self.under_way.is_some() {
+                rest = rest.min(STORE_CHECKPOINT_LOOK);
+            } else {
+                done = done.and(self.begin_checkpoint());
             }
         }
         self.tell(done);
         rest
+    }
+
+    /// Has a thread wait for a checkpoint, as orders go on.
+    fn begin_checkpoint(&mut self) -> Result<(), Failure> {
+        self.next_sync = None;
+        if let Some(checkpoint) = self.writer.begin_checkpoint()? {
+            let thread = thread::Builder::new().name("checkpoint".to_owned());
+            self.under_way = Some(thread.spawn(|| checkpoint.wait())?);
+        }
+        Ok(())
+    }
+
+    /// Waits for the checkpoint that is under way.
+    fn end_checkpoint(&mut self) -> Result<(), Failure> {
+        if let Some(thread) = self.under_way.take() {
+            let panicked = |_| Failure::Storage("a checkpoint panicked".to_owned());
+            self.writer.end_checkpoint(thread.join().map_err(panicked)??);
+        }
+        Ok(())
     }
 
     /// A program that was killed while it read has left its place, and LMDB keeps what it saw until it is told.
@@ -182,8 +214,9 @@ impl Handle<Message> for StoreWriter {
             Message::StoreWriter(ToStoreWriter::Stop) => {
                 self.execute(mailbox);
                 if self.interval.is_some() {
+                    let ended = self.end_checkpoint();
                     let finished = self.writer.finish();
-                    self.tell(finished);
+                    self.tell(ended.and(finished));
                 }
                 return Onward::Stop;
             }

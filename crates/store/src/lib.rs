@@ -47,6 +47,7 @@ mod work;
 mod writer;
 
 pub use change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
+pub use checkpoint::{Checkpoint, MadeCheckpoint};
 pub use copies::compact;
 pub use failure::{Failure, Misuse};
 pub use lending::LentValue;

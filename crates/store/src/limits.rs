@@ -48,8 +48,8 @@ pub const OTHER_READERS: usize = 16;
 /// Snapshots of checkpoints at the same time: the last one, and the next while it is made. There are never more.
 pub const CHECKPOINTS: usize = 2;
 
-/// Bytes by which the file may grow between two checkpoints (256 MiB), because nothing of the last one is written over. Beyond: the next one is made before its
-/// time.
+/// Bytes by which the file may grow from one checkpoint to the next (256 MiB), because nothing of the last one is written over. Beyond: the next one is begun before
+/// its time, once the last one is made.
 pub const CHECKPOINT_GROWTH: u64 = 256 * 1024 * 1024;
 
 /// How often the newest commit is looked for while other programs commit. Beyond: the checkpoint fails, and is made later.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use heed::{Env, RwTxn, WithoutTls};
 
-use crate::checkpoint::{Checkpoints, Keeper};
+use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, MadeCheckpoint};
 use crate::failure::Failure;
 use crate::limits::{CHECKPOINT_GROWTH, EXPIRED_PER_COMMIT};
 use crate::load::{LoadFailure, Row, load};
@@ -38,8 +38,10 @@ pub struct Writer {
     checkpoints: Arc<Checkpoints>,
     /// Where commits do not wait for the disk, and this program makes the checkpoints.
     keeper: Option<Keeper>,
-    /// Bytes of the file at the last checkpoint.
+    /// Bytes of the file when the last checkpoint was begun.
     checkpoint_size: u64,
+    /// Whether there was no room for the last orders.
+    is_full: bool,
 }
 
 impl Writer {
@@ -62,6 +64,7 @@ impl Writer {
             checkpoints,
             keeper,
             checkpoint_size: 0,
+            is_full: false,
         }
     }
 
@@ -83,11 +86,7 @@ impl Writer {
             // Those who lend values take them back, so that there is room again.
             self.times_full.fetch_add(1, Ordering::Relaxed);
         }
-        let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
-        if self.is_unsynced() && (is_full || growth >= CHECKPOINT_GROWTH) {
-            // The last checkpoint keeps pages. If this one fails, the next that is due says why.
-            let _said_by_the_next = self.sync();
-        }
+        self.is_full = is_full;
         executed
     }
 
@@ -215,12 +214,38 @@ impl Writer {
     pub fn sync(&mut self) -> Result<(), Failure> {
         match &mut self.keeper {
             Some(keeper) => {
-                keeper.keep(&self.map)?;
                 self.checkpoint_size = file_size(&self.map);
-                Ok(())
+                keeper.keep(&self.map)
             }
             None => Ok(self.map.force_sync()?),
         }
+    }
+
+    /// Begins what [`Writer::sync`] does, for another thread to wait for; `None` where there is nothing to wait for.
+    ///
+    /// # Errors
+    /// When all places for readers are taken.
+    pub fn begin_checkpoint(&mut self) -> Result<Option<Checkpoint>, Failure> {
+        if !self.is_unsynced() {
+            return Ok(None);
+        }
+        self.checkpoint_size = file_size(&self.map);
+        self.is_full = false;
+        self.keeper.as_ref().map(|keeper| keeper.next(&self.map)).transpose()
+    }
+
+    /// Takes a checkpoint that was waited for.
+    pub fn end_checkpoint(&mut self, made: MadeCheckpoint) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.end(made);
+        }
+    }
+
+    /// Whether a checkpoint should be made now, because the last one keeps too many pages.
+    #[must_use]
+    pub fn wants_checkpoint(&self) -> bool {
+        let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
+        self.is_unsynced() && (self.is_full || growth >= CHECKPOINT_GROWTH)
     }
 
     /// Whether there are commits, of any program, that [`Writer::sync`] would make safe from a power failure.

@@ -187,6 +187,29 @@ impl Checkpoints {
     }
 }
 
+/// A checkpoint that has to be waited for. Commits go on meanwhile.
+pub struct Checkpoint {
+    checkpoints: Arc<Checkpoints>,
+    snapshot: RoTxn<'static, WithoutTls>,
+    meta: Meta,
+}
+
+impl Checkpoint {
+    /// Waits until the disk has it: on any thread with the descriptors of the one that opened the store, and for one checkpoint at a time.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn wait(self) -> Result<MadeCheckpoint, Failure> {
+        self.checkpoints.save(self.meta)?;
+        Ok(MadeCheckpoint { snapshot: self.snapshot })
+    }
+}
+
+/// A checkpoint that the disk has.
+pub struct MadeCheckpoint {
+    snapshot: RoTxn<'static, WithoutTls>,
+}
+
 /// Makes checkpoints.
 pub(crate) struct Keeper {
     checkpoints: Arc<Checkpoints>,
@@ -208,10 +231,19 @@ impl Keeper {
 
     /// Makes the last commit a checkpoint.
     pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
-        let (snapshot, meta) = self.newest(map)?;
-        self.checkpoints.save(meta)?;
-        self.snapshot = Some(snapshot);
+        self.end(self.next(map)?.wait()?);
         Ok(())
+    }
+
+    /// The checkpoint of the last commit.
+    pub(crate) fn next(&self, map: &Env<WithoutTls>) -> Result<Checkpoint, Failure> {
+        let (snapshot, meta) = self.newest(map)?;
+        Ok(Checkpoint { checkpoints: Arc::clone(&self.checkpoints), snapshot, meta })
+    }
+
+    /// That checkpoint counts: pages of the one before may be written over.
+    pub(crate) fn end(&mut self, made: MadeCheckpoint) {
+        self.snapshot = Some(made.snapshot);
     }
 
     /// The commit that the checkpoint is of; 0 where there is none.

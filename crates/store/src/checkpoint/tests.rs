@@ -149,6 +149,10 @@ fn a_file_that_is_written_over_and_over_grows_no_more_than_the_bound() {
     for _ in 0..50 {
         let order = Order::of(Database(0), Change::put(b"key", Value::bytes(&bytes)));
         writer.execute(&[order], 0).pop().unwrap().unwrap();
+        if writer.wants_checkpoint() {
+            let begun = writer.begin_checkpoint().unwrap().unwrap();
+            writer.end_checkpoint(begun.wait().unwrap());
+        }
     }
     let size = fs::metadata(place.path(DATA)).unwrap().len();
     // What the last two checkpoints keep.
