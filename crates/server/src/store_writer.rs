@@ -171,11 +171,9 @@ impl StoreWriter {
 
     /// Waits for the checkpoint that is under way.
     fn end_checkpoint(&mut self) -> Result<(), Failure> {
-        if let Some(thread) = self.under_way.take() {
-            let panicked = |_| Failure::Storage("a checkpoint panicked".to_owned());
-            self.writer.end_checkpoint(thread.join().map_err(panicked)??);
-        }
-        Ok(())
+        let Some(thread) = self.under_way.take() else { return Ok(()) };
+        let panicked = |_| Err(Failure::Storage("a checkpoint panicked".to_owned()));
+        self.writer.end_checkpoint(thread.join().unwrap_or_else(panicked))
     }
 
     /// A program that was killed while it read has left its place, and LMDB keeps what it saw until it is told.

@@ -234,11 +234,13 @@ impl Writer {
         self.keeper.as_ref().map(|keeper| keeper.next(&self.map)).transpose()
     }
 
-    /// Takes a checkpoint that was waited for.
-    pub fn end_checkpoint(&mut self, made: MadeCheckpoint) {
-        if let Some(keeper) = &mut self.keeper {
-            keeper.end(made);
-        }
+    /// Takes a checkpoint that was waited for, or why it was not made: unless the disk was full, nothing is written any more then, because the kernel shows
+    /// what the disk may not have. The store goes back to the last checkpoint when it is opened next.
+    ///
+    /// # Errors
+    /// What it is given.
+    pub fn end_checkpoint(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.end(made))
     }
 
     /// Whether a checkpoint should be made now, because the last one keeps too many pages.

@@ -39,7 +39,10 @@ const DATA: &str = "data.mdb";
 /// Where the kernel says the number of its start (random(4)).
 const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
 
-/// What a program wants to be.
+/// Instead of the number of a start: go back to the checkpoint in any case.
+const DISTRUSTED: [u8; BOOT] = [b'-'; BOOT];
+
+/// What a program is, or wants to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The one that makes checkpoints, if no other one is.
@@ -56,29 +59,29 @@ pub(crate) struct Checkpoints {
     /// Locked by the keeper.
     records: File,
     data: File,
-    boot: [u8; BOOT],
-    role: Role,
+    /// The start of the kernel, of the keeper.
+    boot: Option<[u8; BOOT]>,
 }
 
 impl Checkpoints {
     /// Before the map of a store is opened: puts back what a power failure has left. Makes the files where they are not there.
     pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
-        let boot = boot()?;
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
         let data = open(&directory.join(DATA))?;
-        own.sync_all()?;
-        let mut opened = Self { directory: own, records, data, boot, role: Role::Other };
-        opened.role = opened.alone(|opened| {
+        let mut opened = Self { directory: own, records, data, boot: None };
+        opened.boot = opened.alone(|opened| {
             if !opened.takes_keepers_lock()? {
-                return Ok(Role::Other);
+                return Ok(None);
             }
             opened.restore(directory)?;
             opened.end()?;
-            match role {
-                Role::Other => unlock(&opened.records)?,
-                Role::Keeper => Record::reserve(&opened.records),
+            if role == Role::Other {
+                unlock(&opened.records)?;
+                return Ok(None);
             }
-            Ok(role)
+            Record::reserve(&opened.records);
+            opened.directory.sync_all()?;
+            boot().map(Some)
         })?;
         Ok(opened)
     }
@@ -91,7 +94,7 @@ impl Checkpoints {
 
     /// What this program is.
     pub(crate) fn role(&self) -> Role {
-        self.role
+        if self.boot.is_some() { Role::Keeper } else { Role::Other }
     }
 
     /// Begins a transaction that writes.
@@ -104,7 +107,7 @@ impl Checkpoints {
 
     /// Before pages are written or snapshots freed: ends the checkpoint of a keeper that was killed.
     pub(crate) fn settle(&self) -> Result<(), Failure> {
-        if self.role == Role::Keeper || Record::newest(&self.records)?.saved.is_none() {
+        if self.boot.is_some() || Record::newest(&self.records)?.saved.is_none() {
             return Ok(());
         }
         self.alone(|own| {
@@ -149,14 +152,14 @@ impl Checkpoints {
     /// Goes back to the checkpoint, if the kernel has started since it was made.
     fn restore(&self, directory: &Path) -> Result<(), Failure> {
         let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(()) };
-        if saved.boot == self.boot {
+        if saved.boot == boot()? {
             return Ok(());
         }
         let metas = Meta::of(&self.data)?.into_iter().flatten();
         let newest = metas.map(|meta| meta.transaction()).max();
         if newest.is_none_or(|newest| newest < saved.meta.transaction()) {
             // Somebody has put another file in its place, such as a backup.
-            return Ok(());
+            return self.write_end();
         }
         if self.data.metadata()?.ino() != saved.inode {
             let directory = directory.display();
@@ -165,23 +168,43 @@ impl Checkpoints {
                  store where it was, or take a backup; delete `{RECORDS}` if you know that `{DATA}` is whole"
             )));
         }
-        Ok(saved.meta.restore(&self.data)?)
+        saved.meta.restore(&self.data)?;
+        self.write_end()
     }
 
     /// Ends the checkpoint: all that was written is on the disk, and the file is whole as it is.
     fn end(&self) -> Result<(), Failure> {
-        let newest = Record::newest(&self.records)?;
-        if newest.saved.is_some() {
-            self.data.sync_data()?;
-            Record { number: newest.number + 1, saved: None }.write(&self.records)?;
+        match Record::newest(&self.records)?.saved {
+            None => Ok(()),
+            Some(saved) if saved.boot == DISTRUSTED => Err(Failure::Storage(
+                "its disk failed: end all programs that have it open, and start them again"
+                    .to_owned(),
+            )),
+            Some(_) => {
+                self.data.sync_data()?;
+                self.write_end()
+            }
         }
-        Ok(())
     }
 
-    /// Makes that tree the checkpoint.
+    fn write_end(&self) -> Result<(), Failure> {
+        let number = Record::newest(&self.records)?.number + 1;
+        Ok(Record { number, saved: None }.write(&self.records)?)
+    }
+
+    /// The disk has failed: it may lack what came after the checkpoint, though the kernel shows it. Who opens the store next goes back.
+    fn distrust(&self) -> Result<(), Failure> {
+        let Record { number, saved } = Record::newest(&self.records)?;
+        let Some(saved) = saved else { return Ok(()) };
+        let saved = Some(Saved { boot: DISTRUSTED, ..saved });
+        Ok(Record { number: number + 1, saved }.write(&self.records)?)
+    }
+
+    /// Makes that tree the checkpoint of the keeper.
     fn save(&self, meta: Meta) -> Result<(), Failure> {
+        let Some(boot) = self.boot else { return Ok(()) };
         self.data.sync_data()?;
-        let saved = Saved { boot: self.boot, inode: self.data.metadata()?.ino(), meta };
+        let saved = Saved { boot, inode: self.data.metadata()?.ino(), meta };
         let number = Record::newest(&self.records)?.number + 1;
         Ok(Record { number, saved: Some(saved) }.write(&self.records)?)
     }
@@ -215,35 +238,59 @@ pub(crate) struct Keeper {
     checkpoints: Arc<Checkpoints>,
     /// A snapshot of the last one.
     snapshot: Option<RoTxn<'static, WithoutTls>>,
+    /// Why nothing is written any more: the disk failed.
+    broken: Option<Failure>,
 }
 
 impl Keeper {
     /// The keeper of these, if this program is.
     pub(crate) fn of(checkpoints: &Arc<Checkpoints>) -> Option<Self> {
         let checkpoints = Arc::clone(checkpoints);
-        (checkpoints.role == Role::Keeper).then_some(Self { checkpoints, snapshot: None })
+        (checkpoints.role() == Role::Keeper).then_some(Self {
+            checkpoints,
+            snapshot: None,
+            broken: None,
+        })
     }
 
     /// Makes the first checkpoint, before anything is written.
     pub(crate) fn begin(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
-        if self.snapshot.is_some() { Ok(()) } else { self.keep(map) }
+        match (&self.broken, &self.snapshot) {
+            (Some(failure), _) => Err(failure.clone()),
+            (None, Some(_)) => Ok(()),
+            (None, None) => self.keep(map),
+        }
     }
 
     /// Makes the last commit a checkpoint.
     pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
-        self.end(self.next(map)?.wait()?);
-        Ok(())
+        let made = self.next(map)?.wait();
+        self.end(made)
     }
 
     /// The checkpoint of the last commit.
     pub(crate) fn next(&self, map: &Env<WithoutTls>) -> Result<Checkpoint, Failure> {
+        if let Some(failure) = &self.broken {
+            return Err(failure.clone());
+        }
         let (snapshot, meta) = self.newest(map)?;
         Ok(Checkpoint { checkpoints: Arc::clone(&self.checkpoints), snapshot, meta })
     }
 
-    /// That checkpoint counts: pages of the one before may be written over.
-    pub(crate) fn end(&mut self, made: MadeCheckpoint) {
-        self.snapshot = Some(made.snapshot);
+    /// That checkpoint counts: pages of the one before may be written over. After a failure of the disk nothing is written any more.
+    pub(crate) fn end(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
+        match made {
+            Ok(made) => {
+                self.snapshot = Some(made.snapshot);
+                Ok(())
+            }
+            Err(Failure::DiskFull) => Err(Failure::DiskFull),
+            Err(failure) => {
+                self.broken = Some(failure.clone());
+                self.checkpoints.distrust()?;
+                Err(failure)
+            }
+        }
     }
 
     /// The commit that the checkpoint is of; 0 where there is none.
@@ -253,6 +300,9 @@ impl Keeper {
 
     /// Nothing is written any more.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        if let Some(failure) = &self.broken {
+            return Err(failure.clone());
+        }
         self.checkpoints.end()?;
         self.snapshot = None;
         Ok(())
@@ -287,9 +337,9 @@ fn open(path: &Path) -> Result<File, Failure> {
 }
 
 fn boot() -> Result<[u8; BOOT], Failure> {
-    let text = std::fs::read(BOOT_FILE)?;
+    let text = std::fs::read(BOOT_FILE).unwrap_or_default();
     let number = text.first_chunk().copied();
-    number.ok_or_else(|| Failure::Storage(format!("`{BOOT_FILE}` has no number of a start")))
+    number.ok_or_else(|| Failure::Storage(format!("`{BOOT_FILE}` does not say when the kernel started, which checkpoints need: use `sync = \"commit\"`")))
 }
 
 fn unlock(file: &impl AsFd) -> Result<(), Failure> {

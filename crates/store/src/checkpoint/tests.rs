@@ -151,11 +151,35 @@ fn a_file_that_is_written_over_and_over_grows_no_more_than_the_bound() {
         writer.execute(&[order], 0).pop().unwrap().unwrap();
         if writer.wants_checkpoint() {
             let begun = writer.begin_checkpoint().unwrap().unwrap();
-            writer.end_checkpoint(begun.wait().unwrap());
+            writer.end_checkpoint(begun.wait()).unwrap();
         }
     }
     let size = fs::metadata(place.path(DATA)).unwrap().len();
     // What the last two checkpoints keep.
     let most = 2 * CHECKPOINT_GROWTH + 2 * VALUE_SIZE as u64;
     assert!(size < most, "{size}");
+}
+
+#[test]
+fn after_a_failure_of_the_disk_nothing_is_written_and_the_store_goes_back() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    write(&mut writer, "0");
+    writer.sync().unwrap();
+    write(&mut writer, "1");
+    let full = writer.end_checkpoint(Err(Failure::DiskFull));
+    assert_eq!(full, Err(Failure::DiskFull));
+    write(&mut writer, "2");
+    let failure = Failure::Storage("it is broken".to_owned());
+    assert_eq!(writer.end_checkpoint(Err(failure.clone())), Err(failure.clone()));
+    let order = Order::of(Database(0), Change::put(b"late", Value::bytes(b"value")));
+    assert_eq!(writer.execute(&[order], 0), [Err(failure.clone())]);
+    assert_eq!(writer.sync(), Err(failure.clone()));
+    assert_eq!(writer.finish(), Err(failure));
+    let other = Checkpoints::open(&place.0.directory, Role::Other).unwrap();
+    other.settle().unwrap();
+    drop((store, writer));
+    assert!(other.settle().unwrap_err().to_string().contains("disk failed"));
+    assert_eq!(place.keys(), ["0"]);
 }
