@@ -154,7 +154,9 @@ fn last_of(left: &[(String, String)]) -> usize {
 
 /// A server with checkpoints that is recorded, with the path of the record.
 fn recorded_server(sync_interval: &str) -> (Server, String) {
-    let plan = Plan::new().argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1");
+    // What the disk of the host does meanwhile is not asked.
+    let plan = Plan::within(Directory::in_memory());
+    let plan = plan.argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1");
     let path = |name: &str| plan.directory.join(name).display().to_string();
     let (trace, store) = (path("trace"), path("store"));
     let strace = ["strace", "-D", "-f", "-y", "-xx", "-s", "100000000", "-o", &trace, "-e", CALLS];

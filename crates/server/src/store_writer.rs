@@ -141,7 +141,7 @@ impl StoreWriter {
             done = done.and(self.end_checkpoint());
         }
         if self.writer.wants_checkpoint() {
-            // What is written waits for the disk then.
+            // The next orders wait for the disk then.
             done = done.and(self.end_checkpoint());
             self.next_sync = Some(now());
         }

@@ -44,6 +44,9 @@ impl From<heed::Error> for Failure {
             heed::Error::Mdb(heed::MdbError::MapFull) => Self::Full,
             heed::Error::Mdb(heed::MdbError::ReadersFull) => Self::TooManyReaders,
             heed::Error::Io(error) => error.into(),
+            heed::Error::Mdb(heed::MdbError::Corrupted | heed::MdbError::PageNotFound) => {
+                Self::Storage(format!("{error}: its file is damaged; put a backup in its place"))
+            }
             other => Self::Storage(other.to_string()),
         }
     }

@@ -6,7 +6,7 @@
 //! counts. Never decides when one is made.
 //!
 //! Two locks (flock(2)): of the directory while a program opens the store or ends a checkpoint, and of the file with the records for as long as
-//! the keeper lives. A keeper that was killed leaves a checkpoint without a snapshot: who writes next syncs the file and ends the checkpoint first.
+//! the keeper lives. A keeper that was killed leaves a checkpoint without a snapshot: the program that writes next syncs the file and ends the checkpoint first.
 
 #![expect(
     clippy::disallowed_types,
@@ -54,7 +54,7 @@ pub(crate) enum Role {
 /// The checkpoints of an open store.
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
-    /// Locked by who opens the store or ends a checkpoint.
+    /// Locked by a program that opens the store or ends a checkpoint.
     directory: File,
     /// Locked by the keeper.
     records: File,
@@ -75,6 +75,7 @@ impl Checkpoints {
             }
             opened.restore(directory)?;
             opened.end()?;
+            opened.fill()?;
             if role == Role::Other {
                 unlock(&opened.records)?;
                 return Ok(None);
@@ -172,6 +173,17 @@ impl Checkpoints {
         self.write_end()
     }
 
+    /// Gives the file all pages of its tree. They may be missing where the power failed and nothing was waited for, and the kernel ends a program that reads beyond the
+    /// end of a file that is mapped (SIGBUS, mmap(2)). Of pages without content LMDB says that they are none.
+    fn fill(&self) -> Result<(), Failure> {
+        let metas = Meta::of(&self.data)?.into_iter().flatten();
+        let Some(newest) = metas.max_by_key(Meta::transaction) else { return Ok(()) };
+        if self.data.metadata()?.len() < newest.size() {
+            self.data.set_len(newest.size())?;
+        }
+        Ok(())
+    }
+
     /// Ends the checkpoint: all that was written is on the disk, and the file is whole as it is.
     fn end(&self) -> Result<(), Failure> {
         match Record::newest(&self.records)?.saved {
@@ -192,7 +204,7 @@ impl Checkpoints {
         Ok(Record { number, saved: None }.write(&self.records)?)
     }
 
-    /// The disk has failed: it may lack what came after the checkpoint, though the kernel shows it. Who opens the store next goes back.
+    /// The disk has failed: it may lack what came after the checkpoint, though the kernel shows it. The program that opens the store next goes back.
     fn distrust(&self) -> Result<(), Failure> {
         let Record { number, saved } = Record::newest(&self.records)?;
         let Some(saved) = saved else { return Ok(()) };

@@ -16,9 +16,10 @@ use rustix::fs::{FallocateFlags, fallocate};
 /// Bytes of LMDB's meta page that say which tree it is: a head of 16, then `MDB_meta` (mdb.c).
 const META: usize = 152;
 
-/// Where in it the magic number, the bytes of a page and the transaction are.
+/// Where in it the magic number, the bytes of a page, the last page and the transaction are.
 const META_MAGIC: usize = 16;
 const META_PAGE_SIZE: usize = 40;
+const META_LAST_PAGE: usize = 136;
 const META_TRANSACTION: usize = 144;
 
 /// What LMDB writes at the begin of its meta page.
@@ -73,6 +74,12 @@ impl Meta {
     /// The transaction that wrote it.
     pub(super) fn transaction(&self) -> u64 {
         word(&self.0, META_TRANSACTION)
+    }
+
+    /// Bytes of the file with the last page of the tree.
+    pub(super) fn size(&self) -> u64 {
+        let pages = word(&self.0, META_LAST_PAGE).saturating_add(1);
+        pages.saturating_mul(self.page_size())
     }
 
     fn page_size(&self) -> u64 {

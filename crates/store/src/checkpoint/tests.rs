@@ -183,3 +183,34 @@ fn after_a_failure_of_the_disk_nothing_is_written_and_the_store_goes_back() {
     assert!(other.settle().unwrap_err().to_string().contains("disk failed"));
     assert_eq!(place.keys(), ["0"]);
 }
+
+#[test]
+fn a_file_that_lost_its_end_is_damaged_and_ends_nobody() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    for number in 0..500 {
+        write(&mut writer, &format!("{number:0200}"));
+    }
+    writer.finish().unwrap();
+    drop((store, writer));
+    let size = fs::metadata(place.path(DATA)).unwrap().len();
+    let mut refused = 0;
+    for eighth in 1..8 {
+        let file = open(&place.path(DATA)).unwrap();
+        let whole = fs::read(place.path(DATA)).unwrap();
+        file.set_len(size / 8 * eighth).unwrap();
+        let checked = Store::open(&place.0).and_then(|store| store.writer().check(Database(0)));
+        match checked {
+            Ok(Ok(records)) => assert_eq!(records, 500),
+            Ok(Err(_)) => refused += 1,
+            Err(failure) => {
+                assert!(failure.to_string().contains("put a backup in its place"), "{failure}");
+                refused += 1;
+            }
+        }
+        fs::write(place.path(DATA), whole).unwrap();
+    }
+    assert!(refused > 0);
+    assert_eq!(place.open().writer().check(Database(0)), Ok(Ok(500)));
+}
