@@ -1,4 +1,4 @@
-//! What is written of a checkpoint: where in its file, in which form.
+//! The records of checkpoints: their form, and their places in the file `checkpoint`.
 //!
 //! Owns the form of a record, and of LMDB's meta page as far as it is needed. Never writes into the store's file.
 
