@@ -1,6 +1,6 @@
 //! The records of checkpoints: their form, and their places in the file `checkpoint`.
 //!
-//! Owns the form of a record, and of LMDB's meta page as far as it is needed. Never writes into the store's file.
+//! Owns the form of a record, and of LMDB's meta page as far as it is needed. Writes nothing into the store's file but its meta pages, to put them back.
 
 #![expect(
     clippy::disallowed_types,
