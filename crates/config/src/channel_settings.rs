@@ -43,16 +43,14 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Sites whose pages may use the channels, and the WebSockets of modules, from a browser, beside those of the server itself: \
-             `\"https://example.org\"`, or `\"*\"` for all. The browser of a page of another site is answered 403.",
+            text: "Other sites whose pages may use the channels, and the WebSockets of modules, from a browser: `\"https://example.org\"`, or `\"*\"` for all. Pages of sites that are not listed get 403.",
         },
         Key {
             name: "compress",
             value: Value::Boolean(|config| &mut config.channel_settings.compress),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Whether messages of 128 bytes and more are compressed for [WebSockets](channels.md#websocket) whose clients offer it (permessage-deflate, RFC 7692), \
-             those of [modules](modules.md#websockets) included. Each is compressed by itself, a message of a channel once for all.",
+            text: "Whether messages of 128 bytes or more are compressed for [WebSockets](channels.md#websocket) whose clients offer it (permessage-deflate, RFC 7692), including those of [modules](modules.md#websockets). Each message is compressed separately, a channel message once for all subscribers.",
         },
         Key {
             name: "token_keys",
@@ -66,8 +64,7 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("no token is good"),
             change: Change::Reload,
-            text: "A text file outside of what is served, with what [tokens](channels.md#tokens) are signed with: each line a secret \
-             of at least 32 bytes (HS256), or public keys of Ed25519 in PEM (EdDSA). Any of them will do.",
+            text: "The keys that sign [tokens](channels.md#tokens): a text file outside the served directories, each line a secret of at least 32 bytes (HS256), or Ed25519 public keys in PEM (EdDSA). A token may be signed with any of them.",
         },
         Key {
             name: "api_keys",
@@ -81,8 +78,7 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("no key is good"),
             change: Change::Reload,
-            text: "A text file outside of what is served, each line a key of at least 32 bytes. A program that shows one may subscribe and \
-             publish to every channel, whatever its rules say.",
+            text: "API keys: a text file outside the served directories, each line a key of at least 32 bytes. A program with one may subscribe and publish to every channel, regardless of its rules.",
         },
     ],
     shared: &[],

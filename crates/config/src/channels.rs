@@ -170,9 +170,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("must be given"),
             change: Change::Reload,
-            text: "The names of channels that this section is for: `\"news\"`; `\"chat.*\"` for every name that \
-             begins so. `*` stands for any characters, `?` for one, `[a-z]` for one of these, as in Redis. The first \
-             section that fits a name counts. Clients of HTTP reach channels with a section alone.",
+            text: "The channel names of this section: `\"news\"`; `\"chat.*\"` for every name that begins with `chat.`. `*` matches any characters, `?` one, `[a-z]` one of these, as in Redis. The first section that matches a name applies. HTTP clients can use only channels with a section.",
         },
         Key {
             name: "subscribe",
@@ -210,7 +208,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "How many of the last messages are kept, so that a client that comes back gets what it missed.",
+            text: "The number of recent messages to keep, so that a client that reconnects receives what it missed.",
         },
         Key {
             name: "history_size",
@@ -220,7 +218,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "How many bytes of messages are kept of a channel. All channels of a scheduler keep 64 MiB together.",
+            text: "The size of the history of a channel. All histories of a scheduler together are limited to 64 MiB.",
         },
         Key {
             name: "history_age",
@@ -234,8 +232,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             value: Value::Boolean(|config| &mut rules(config).presence),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Whether subscribers see which users subscribe: those whose token has a `sub`. They are told of each that comes and leaves, \
-             and may [ask for all](channels.md#presence).",
+            text: "Whether subscribers see which users are subscribed (those whose token has a `sub`). They are notified of users that join and leave, and can [request the list](channels.md#presence).",
         },
         Key {
             name: "slow",
@@ -249,8 +246,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "What happens to a subscriber for which more than `behind` waits: its connection ends (a WebSocket with \
-             close code 4008), or it gets the messages that the history still has when it can follow again, or the latest alone.",
+            text: "What happens to a subscriber with more than `behind` bytes waiting: its connection is closed (a WebSocket with code 4008), or it later receives the messages that the history still has, or only the latest one.",
         },
         Key {
             name: "behind",
@@ -270,7 +266,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "How many bytes a message may have; a longer one is refused.",
+            text: "The maximum size of a message; a longer one is refused.",
         },
         Key {
             name: "rate",
@@ -284,9 +280,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("any number"),
             change: Change::Reload,
-            text: "How many messages a second a publisher may publish on a scheduler, and as many at once: a user of a token, or all clients \
-             of an address without one (IPv6: of a /64 network). One more is refused, by HTTP with 429. Pages and programs with a key may publish as they like, \
-             and so may clients of a Unix socket that show no token.",
+            text: "How many messages per second, and in a burst, a publisher may publish on one scheduler. A publisher is the user of a token, or all clients of an address (IPv6: a /64 network) without a token. Further messages are refused, over HTTP with 429. Pages, programs with an API key, and clients of a Unix socket without a token are not limited.",
         },
         Key {
             name: "module",
@@ -300,8 +294,7 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "The [app module](channels.md#ask-a-module) that is asked about each subscription and each message of a client: `\"rooms\"` is \
-             `app/rooms.lua`. What it does not allow is refused. Pages and programs with a key may do everything anyway.",
+            text: "The [app module](channels.md#authorise-in-a-module) that authorises each subscription and each message of a client: `\"rooms\"` is `app/rooms.lua`. What it does not allow is refused. It is not asked about pages and programs with an API key.",
         },
     ],
     shared: &[],

@@ -19,7 +19,7 @@ static SHARED: &[Key] = &[
         value: Value::Boolean(|config| &mut config.default_host.files.listing),
         absent: Absent::Default,
         change: Change::Reload,
-        text: "A directory without an index is answered with a list of its files instead of 404.",
+        text: "Answers a directory without an index with a list of its files instead of 404.",
     },
     Key {
         name: "index",
@@ -33,14 +33,14 @@ static SHARED: &[Key] = &[
         },
         absent: Absent::Default,
         change: Change::Reload,
-        text: "The files tried for a directory, in order.",
+        text: "Index files of a directory, in order of preference.",
     },
     Key {
         name: "hidden",
         value: Value::Boolean(|config| &mut config.default_host.files.hidden),
         absent: Absent::Default,
         change: Change::Reload,
-        text: "Serves files whose name begins with a dot. `/.well-known/` is served in any case.",
+        text: "Serves files whose name begins with a dot. `/.well-known/` is always served.",
     },
     Key {
         name: "hide",
@@ -54,41 +54,35 @@ static SHARED: &[Key] = &[
         },
         absent: Absent::Default,
         change: Change::Reload,
-        text: "Files that are not there for a client: a name (`\"*.bak\"`) or a whole path \
-             (`\"/private/*\"`), where `*` stands for any run of characters. What begins with \
-             `velodrome.toml` (copies that editors make included), the source of \
-             [pages](pages.md), `*.page.*` and `*.page`, and the directory of [app \
-             modules](modules.md) are always hidden.",
+        text: "Files hidden from clients: a name (`\"*.bak\"`) or a whole path (`\"/private/*\"`), where `*` matches any characters. Always hidden: names that begin with `velodrome.toml` (including copies that editors make), the sources of [pages](pages.md), `*.page.*` and `*.page`, and the directory of [app modules](modules.md).",
     },
     Key {
         name: "symlinks",
         value: Value::Boolean(|config| &mut config.default_host.files.symlinks),
         absent: Absent::Default,
         change: Change::Reload,
-        text: "Follows symbolic links, as far as they stay below the root.",
+        text: "Follows symbolic links that stay below the root.",
     },
     Key {
         name: "precompressed",
         value: Value::Boolean(|config| &mut config.default_host.files.precompressed),
         absent: Absent::Default,
         change: Change::Reload,
-        text: "Sends `a.css.zst`, `a.css.br` or `a.css.gz` in place of `a.css` to clients that take \
-             it, unless it is older.",
+        text: "Sends `a.css.zst`, `a.css.br` or `a.css.gz` instead of `a.css` to clients that accept it, unless it is older.",
     },
     Key {
         name: "compress",
         value: Value::Boolean(|config| &mut config.default_host.files.compress),
         absent: Absent::Default,
         change: Change::Reload,
-        text: "Compresses texts when they are asked for, and keeps the result. It is for files; \
-             [`[pages] compress`](#pages) is for what pages and modules make.",
+        text: "Compresses text files on request and caches the result. For pages and modules use [`[pages] compress`](#pages).",
     },
     Key {
         name: "compress_from",
         value: Value::Size(|config| &mut config.default_host.files.compress_from, ANY_SIZE),
         absent: Absent::Default,
         change: Change::Reload,
-        text: "Shorter files are sent as they are.",
+        text: "Shorter files are not compressed.",
     },
 ];
 
@@ -100,22 +94,21 @@ pub(super) static FILES: SectionKeys = SectionKeys {
             value: Value::Size(|config| &mut config.file_cache.size, ANY_SIZE),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Memory for file content, for each scheduler; files not used lately leave. `0` holds \
-             none.",
+            text: "Memory for file content, per scheduler; the least recently used files are evicted. `0` turns the cache off.",
         },
         Key {
             name: "cache_file_size",
             value: Value::Size(|config| &mut config.file_cache.file_size, ANY_SIZE),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Longer files are never held in memory but sent from the disk cache of the kernel.",
+            text: "Longer files are not cached but sent from the kernel's page cache.",
         },
         Key {
             name: "cache_control",
             value: Value::Section { takes: "sections `[[files.cache_control]]`" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "The Cache-Control by file; the first that fits counts.",
+            text: "The Cache-Control by file; the first match applies.",
         },
     ],
     shared: SHARED,
@@ -130,16 +123,14 @@ pub(super) static ROUTE_FILES: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "path of a directory" },
             absent: Absent::Words("the host's"),
             change: Change::Reload,
-            text: "Where the files are. With a root of its own the route leaves its prefix off: with \
-             `prefix = \"/static/\"` and `root = \"assets\"` the path `/static/a.css` is the file \
-             `assets/a.css`. Without one, and with `path` or `glob`, the whole path counts.",
+            text: "The directory of the files. With `root`, the prefix is removed: with `prefix = \"/static/\"` and `root = \"assets\"` the path `/static/a.css` is the file `assets/a.css`. Without `root`, and with `path` or `glob`, the whole path is used.",
         },
         Key {
             name: "cache_control",
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("the rules of `[files]`"),
             change: Change::Reload,
-            text: "The Cache-Control of all of them.",
+            text: "The Cache-Control of all these files.",
         },
     ],
     shared: SHARED,
@@ -154,8 +145,7 @@ pub(super) static CACHE_CONTROL: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "pattern" },
             absent: Absent::Words("must be given"),
             change: Change::Reload,
-            text: "Without a `/` the name of a file (`\"*.css\"`), with one its whole path below the \
-             root (`\"/assets/*\"`). `*` stands for any run of characters, slashes too.",
+            text: "Without a `/` a file name (`\"*.css\"`), with one the whole path below the root (`\"/assets/*\"`). `*` matches any characters, including slashes.",
         },
         Key {
             name: "value",

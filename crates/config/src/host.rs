@@ -23,15 +23,14 @@ pub(super) static HOST: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "list of names" },
             absent: Absent::Words("must be given"),
             change: Change::Reload,
-            text: "`\"example.org\"`; `\"*.example.org\"` for all names with at least one label more. \
-             Ports and upper case make no difference.",
+            text: "`\"example.org\"`; `\"*.example.org\"` for all names with at least one more label. Ports and case are ignored.",
         },
         Key {
             name: "root",
             value: Value::Apart { takes: "path of a directory" },
             absent: Absent::Words("the default host's"),
             change: Change::Reload,
-            text: "What the host serves.",
+            text: "The directory that the host serves.",
         },
         Key {
             name: "route",
@@ -45,7 +44,7 @@ pub(super) static HOST: SectionKeys = SectionKeys {
             value: Value::Section { takes: "table of fields" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "Fields added to its answers: `[host.headers]`.",
+            text: "Header fields added to its answers: `[host.headers]`.",
         },
         Key {
             name: "error_pages",

@@ -90,8 +90,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             value: Value::Size(|config| &mut config.limits.head_size, HEAD_PART),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Request line and fields together; above: 431, and the connection is closed. Parts \
-             that are not written below are never more than this.",
+            text: "Request line and header fields together; above: 431, closed. It also limits each part, where no smaller limit is set below.",
         },
         Key {
             name: "field_count",
@@ -101,21 +100,21 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Fields of a request; above: 431, closed.",
+            text: "Header fields of a request; above: 431, closed.",
         },
         Key {
             name: "field_size",
             value: Value::Size(|config| &mut config.limits.field_size, HEAD_PART),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "One field, name and value; above: 431, closed.",
+            text: "One header field, name and value; above: 431, closed.",
         },
         Key {
             name: "field_name_size",
             value: Value::Size(|config| &mut config.limits.field_name_size, HEAD_PART),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "One field's name; above: 431, closed.",
+            text: "The name of a header field; above: 431, closed.",
         },
         Key {
             name: "target_size",
@@ -129,8 +128,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             value: Value::Size(|config| &mut config.limits.body_size, ANY_SIZE),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "The body of a request, where its route says nothing else; above: 413. It is what a \
-             page finds in `request.body`.",
+            text: "The body of a request, unless its route sets another limit; above: 413.",
         },
         Key {
             name: "chunk_extension_size",
@@ -157,53 +155,49 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             value: Value::Size(|config| &mut config.limits.unread_body_size, ANY_SIZE),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Of a body that nothing reads so much is thrown away to keep the connection; above: \
-             closed.",
+            text: "How much of an unread body is discarded to keep the connection; above: closed.",
         },
         Key {
             name: "header_deadline",
             value: Value::Deadline(|config| &mut config.limits.header_deadline),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "From the start of a request to the end of its fields, however they trickle in; late: \
-             408, or closed without a word when nothing came. At most 2 s while the server \
-             drains.",
+            text: "From the start of a request to the end of its header fields, no matter how slowly they arrive; then 408, or a plain close if nothing arrived. At most 2 s while the server drains.",
         },
         Key {
             name: "body_idle",
             value: Value::Deadline(|config| &mut config.limits.body_idle),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Without a byte of an announced body; then 408, closed.",
+            text: "Time without a byte of an announced body; then 408, closed.",
         },
         Key {
             name: "body_rate",
             value: Value::Rate(|config| &mut config.limits.body_rate),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Clients that send a body slower on the average: 408, closed. `0` for no such bound.",
+            text: "Minimum average rate at which a client sends a body; below: 408, closed. `0` turns it off.",
         },
         Key {
             name: "unread_body_deadline",
             value: Value::Duration(|config| &mut config.limits.unread_body_deadline, ANY_DURATION),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "To throw away a body that nothing reads; then closed.",
+            text: "Time to discard an unread body; then closed.",
         },
         Key {
             name: "send_idle",
             value: Value::Deadline(|config| &mut config.limits.send_idle),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "In which a client acknowledges nothing of an answer (its kernel does, as it \
-             receives); then the connection is reset, at most an eighth of this time later.",
+            text: "Time in which a client's kernel acknowledges nothing of an answer; then the connection is reset, at most an eighth of this time later.",
         },
         Key {
             name: "send_rate",
             value: Value::Rate(|config| &mut config.limits.send_rate),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Clients that take an answer slower on the average are reset. `0` for no such bound.",
+            text: "Minimum average rate at which a client reads an answer; below: reset. `0` turns it off.",
         },
         Key {
             name: "keep_alive",
@@ -224,8 +218,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Between two requests of a connection; then closed. `\"forever\"` leaves it to TCP to \
-             notice dead peers.",
+            text: "Time between two requests of a connection; then closed. With `\"forever\"` only TCP detects dead peers.",
         },
         Key {
             name: "requests_per_connection",
@@ -246,7 +239,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "So many requests, then the connection is closed after the answer.",
+            text: "After this many requests the connection is closed.",
         },
         Key {
             name: "connections",
@@ -256,13 +249,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Of the whole server. Above, one is closed for each new one: the oldest whose request \
-             has begun and is not complete, else the one that is idle for longest. When all are \
-             at work, accepting pauses, and new ones wait in the kernel's queue until one of them \
-             ends. An eighth of a scheduler's descriptors, 24 to 256, is kept for other things \
-             than connections; with fewer than 64 the server does not start. Each scheduler has \
-             its share of the number. When requests and answers hold more memory than a scheduler \
-             has for them (256 MiB), new connections are answered 503.",
+            text: "Connections of the whole server, divided among the schedulers. Above, one is closed for each new one: the oldest with an incomplete request, else the one idle for longest. If all are busy, accepting pauses and new connections wait in the kernel's queue. An eighth of a scheduler's descriptors (24 to 256) is reserved for other uses; with fewer than 64 the server does not start. If requests and answers hold more memory than a scheduler has for them (256 MiB), new connections are answered 503.",
         },
     ],
     shared: &[],

@@ -133,9 +133,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("must be given"),
             change: Change::Restart,
-            text: "`\"127.0.0.1:8080\"`, `\"[::1]:8080\"`, `\"0.0.0.0:80\"` for all IPv4 addresses; \
-             `\"unix:/run/velodrome.sock\"`; `\"systemd:NAME\"` for the socket of that name that \
-             systemd opened, `\"systemd\"` for all of them. Names of hosts are not looked up.",
+            text: "`\"127.0.0.1:8080\"`, `\"[::1]:8080\"`, `\"0.0.0.0:80\"` for all IPv4 addresses; `\"unix:/run/velodrome.sock\"`; `\"systemd:NAME\"` for a socket opened by systemd under that name, `\"systemd\"` for all of them. Host names are not resolved.",
         },
         Key {
             name: "protocol",
@@ -154,8 +152,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The protocol of its connections: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for clients of Redis, which reach \
-             [channels](channels.md) there.",
+            text: "The protocol: HTTP/1.1 and HTTP/1.0, or RESP2 and RESP3 for Redis clients, which can use [channels](channels.md) and the [store](store.md).",
         },
         Key {
             name: "authenticate",
@@ -176,7 +173,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Whether clients of RESP have to show one of `api_keys` or a token (`AUTH`) before anything else. For `protocol = \"resp\"` only.",
+            text: "Whether RESP clients must first send `AUTH` with one of `api_keys` or a token. Only for `protocol = \"resp\"`.",
         },
         Key {
             name: "proxy_protocol_from",
@@ -190,9 +187,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "Connections to this listener must come from one of these networks and begin with a \
-             PROXY header (version 1 or 2), which tells the client's address. All others are \
-             closed. Not for `unix:`.",
+            text: "Connections to this listener must come from one of these networks and begin with a PROXY header (version 1 or 2), which contains the client's address. All others are closed. Not for `unix:`.",
         },
         Key {
             name: "backlog",
@@ -206,8 +201,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Connections waiting to be accepted on one socket; the kernel drops handshakes above. \
-             The kernel's `net.core.somaxconn` bounds it too.",
+            text: "The accept queue of one socket; the kernel drops further handshakes. `net.core.somaxconn` of the kernel also limits it.",
         },
         Key {
             name: "defer_accept",
@@ -221,9 +215,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The kernel hands a connection over when its first byte is there, or after this time. \
-             The kernel takes the next of 1, 3, 7, 15, 31, 63 and 127 seconds, and beyond that of \
-             steps of two minutes. `\"0s\"` hands it over at once. Not for `unix:`.",
+            text: "The kernel delivers a connection when its first byte has arrived, or after this time. The kernel rounds up to 1, 3, 7, 15, 31, 63 or 127 seconds, and beyond that in steps of two minutes. `\"0s\"` delivers it at once. Not for `unix:`.",
         },
         Key {
             name: "mode",

@@ -98,9 +98,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Where a line for each request goes. Off unless configured: a log of every request \
-             costs time and disk, and holds addresses of people. A full disk loses lines and \
-             counts them; it never holds up a request.",
+            text: "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, lines are lost and counted; requests are never delayed.",
         },
         Key {
             name: "format",
@@ -114,7 +112,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The shape of such a line.",
+            text: "The format of such a line.",
         },
         Key {
             name: "level",
@@ -128,12 +126,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "The least level of the server's own lines, which go to standard error as `velodrome: \
-             LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it \
-             could; `info`: reloads, drains and reopened logs; `debug`: signals and what was \
-             found at the start. Requests are the access log's. nginx's `notice` is `info` here, \
-             its `crit`, `alert` and `emerg` are `error`. Why a server does not start is told at \
-             every level. A reload changes it.",
+            text: "The minimum level of the server's own messages, which go to standard error as `velodrome: LEVEL: ...`. `error`: something does not work; `warn`: something works worse than it could; `info`: reloads, drains and reopened logs; `debug`: signals and what was found at the start. Requests are in the access log. nginx's `notice` is `info` here, its `crit`, `alert` and `emerg` are `error`. The reason why a server does not start is printed at every level.",
         },
     ],
     shared: &[],
@@ -157,8 +150,7 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
                 "named after the port, in `/run/velodrome` for root, else in `$XDG_RUNTIME_DIR/velodrome`",
             ),
             change: Change::Restart,
-            text: "The socket `velodrome ctl` talks to. It finds the default one by itself; another is \
-             named with `--socket`.",
+            text: "The socket for `velodrome ctl`, which finds the default one by itself; name another with `--socket`.",
         },
         Key {
             name: "metrics",
@@ -172,8 +164,7 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("none"),
             change: Change::Restart,
-            text: "Serves [metrics](metrics.md) for Prometheus at `/metrics` there. Not open to the \
-             world, please.",
+            text: "Serves [metrics](metrics.md) for Prometheus at `/metrics` on this address. There is no access control: do not expose it to the public.",
         },
     ],
     shared: &[],

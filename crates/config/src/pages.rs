@@ -92,8 +92,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             value: Value::Boolean(|config| &mut config.pages.enabled),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Whether pages and modules are run. With `false` there are none; `*.page.*` stay \
-             hidden.",
+            text: "Whether pages and modules run. With `false` there are none; `*.page.*` remain hidden.",
         },
         Key {
             name: "app",
@@ -108,10 +107,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("`app` beside the file"),
             change: Change::Reload,
-            text: "Where [app modules](modules.md) are. Nothing in it is served as a file. A directory \
-             that is named has to be there, and so has the default one when a route has a \
-             `module`; otherwise that one is for modules when it has a `main.lua`, and a \
-             directory like others when it has none.",
+            text: "The directory of [app modules](modules.md). Files in it are not served. A directory named here must exist, and so must the default one if a route has a `module`. Otherwise the default directory is used for modules if it contains a `main.lua`, and is an ordinary directory if not.",
         },
         Key {
             name: "native",
@@ -126,8 +122,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Compiles hot code of pages to native code. With `false` all of it is interpreted, \
-             which is several times slower.",
+            text: "Compiles hot code of pages to native code. With `false` all code is interpreted, which is several times slower.",
         },
         Key {
             name: "slice",
@@ -137,8 +132,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "How long a page may run before other requests of its scheduler get their turn; it \
-             goes on after them.",
+            text: "How long a page may run before other requests of its scheduler get their turn; it continues after them.",
         },
         Key {
             name: "cpu_budget",
@@ -148,18 +142,14 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "CPU time that one run of a page may use: then it is ended, 503. A page that \
-             [streams](pages.md#streams) has it once in each `deadline`; the processes that it \
-             [spawned](pages.md#processes-and-messages) have it all together once more, anew in \
-             ten times that time. Not less than `slice`.",
+            text: "CPU time of one run of a page; above, it is ended with 503. A page that [streams](pages.md#streams) gets it once per `deadline`. The processes that it [spawned](pages.md#processes-and-messages) share the same amount again, refilled over ten times that time. Not less than `slice`.",
         },
         Key {
             name: "deadline",
             value: Value::Deadline(|config| &mut config.pages.deadline),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "From the start of a page to its end, waits included: then it is ended, 503. Of one \
-             that [streams](pages.md#streams): from the last part that its client took.",
+            text: "Duration of a page, waits included; above, it is ended with 503. For a page that [streams](pages.md#streams), it counts from the last part that its client has read.",
         },
         Key {
             name: "memory",
@@ -169,9 +159,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "For all pages of one scheduler that answer requests, with their code. When it is \
-             short, the request that holds most is ended, 503; the others go on. [How that \
-             works](pages.md#memory).",
+            text: "Memory of all requests of one scheduler, including page code. When it is short, the request that holds most is ended with 503; the others continue. [How that works](pages.md#memory).",
         },
         Key {
             name: "memory_per_request",
@@ -181,7 +169,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Words("half of `memory`"),
             change: Change::Restart,
-            text: "Of it for one request. A request that holds more is ended, 503; the others go on.",
+            text: "Memory of one request. A request that holds more is ended with 503; the others continue.",
         },
         Key {
             name: "process_memory",
@@ -191,12 +179,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "For all [processes](pages.md#processes-and-messages) of one scheduler that pages \
-             spawned; a process that waits takes some 2.5 KB. Beyond five eighths of it `spawn` \
-             gives `nil, \"full\"`. When processes that are there need more than there is, those \
-             of the request that hold most are ended. The garbage collector stops a scheduler for \
-             about a microsecond per process, once in each of its cycles: ten times the memory \
-             means pauses of up to 100 ms.",
+            text: "Memory of all spawned [processes](pages.md#processes-and-messages) of one scheduler; a waiting process takes about 2.5 KB. Above five eighths of it `spawn` returns `nil, \"full\"`. If existing processes need more than there is, those of the request that holds most are ended. The garbage collector stops a scheduler for about a microsecond per process, once per cycle: ten times the memory means pauses of up to 100 ms.",
         },
         Key {
             name: "table_size",
@@ -206,10 +189,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The largest block of memory that one Lua table may take: 3 MiB are 131,072 fields by \
-             name or 262,145 elements. A page that lets a table grow further is ended with an \
-             error, 500. A table is copied as a whole when it grows, which nothing interrupts: \
-             that takes some 5 ms at the default size.",
+            text: "The largest memory block of one Lua table: 3 MiB are 131,072 named fields or 262,145 elements. A page whose table grows further fails with 500. A table that grows is copied as a whole, and nothing can interrupt that: it takes about 5 ms at the default size.",
         },
         Key {
             name: "fetch",
@@ -223,13 +203,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Which targets pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` \
-             allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such \
-             an address, whatever its name. Link-local addresses (169.254.0.0/16 and fe80::/10, \
-             also within an IPv6 address) are allowed only where a listed network contains them, \
-             because clouds keep the credentials of a machine there. The address is checked after \
-             the name was resolved. A page that fetches URLs which come from its users reaches \
-             everything else that this host can reach: list the names that it needs.",
+            text: "The targets that pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such an address, whatever its name. Link-local addresses (169.254.0.0/16 and fe80::/10, also embedded in an IPv6 address) are allowed only if a listed network contains them, because cloud providers serve machine credentials there. The address is checked after the name is resolved. A page that fetches URLs from its users can reach everything else that this host can reach: list the names that it needs.",
         },
         Key {
             name: "secret_file",
@@ -245,11 +219,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("a secret drawn at the start"),
             change: Change::Restart,
-            text: "What [cookies of pages](pages.md#signed-cookies) are signed with: a text file \
-             outside of what is served, each line a secret of at least 32 bytes. The first one \
-             signs, all of them verify. A reload reads it again; what is wrong with it refuses \
-             the start or the reload. Without it, cookies signed before a restart are no longer \
-             good after it.",
+            text: "The secrets that [sign cookies of pages](pages.md#signed-cookies): a text file outside the served directories, each line a secret of at least 32 bytes. The first one signs, all of them verify. A reload reads it again. If it is invalid, the start or the reload is refused. Without it, a restart invalidates signed cookies.",
         },
         Key {
             name: "sessions",
@@ -263,8 +233,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Where [sessions](pages.md#sessions) are kept: in a signed cookie, which the client can read, or in the [store](store.md), where they can \
-             be ended by the server.",
+            text: "Where [sessions](pages.md#sessions) are kept: in a signed cookie, which the client can read, or in the [store](store.md), where the server can revoke them.",
         },
         Key {
             name: "session_age",
@@ -274,27 +243,21 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "How long a session of pages is good after it was sent last, and a signed cookie \
-             without a `max_age`.",
+            text: "How long a session is valid after it was last sent, and a signed cookie without a `max_age`.",
         },
         Key {
             name: "secure_cookies",
             value: Value::Boolean(|config| &mut config.pages.secure_cookies),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Adds `Secure` to the cookies of pages, sessions included, unless a page says \
-             otherwise: browsers send them over TLS only. For servers that are reached through \
-             something that does TLS.",
+            text: "Adds `Secure` to the cookies of pages, including sessions, unless a page says otherwise, so that browsers send them only over TLS. For servers behind a TLS proxy.",
         },
         Key {
             name: "compress",
             value: Value::Boolean(|config| &mut config.pages.compress),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Compresses [what pages and modules make](pages.md#compressed-answers), for clients \
-             that take it. A page that shows a secret beside what its visitor chose tells the \
-             secret by its length then (the BREACH attack): it says `Cache-Control: \
-             no-transform`.",
+            text: "Compresses [the output of pages and modules](pages.md#compressed-answers) for clients that accept it. With compression, the length of a page that contains a secret and input from a client can reveal the secret (the BREACH attack). Such a page must set `Cache-Control: no-transform`.",
         },
         Key {
             name: "uploads",
@@ -308,17 +271,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("none"),
             change: Change::Restart,
-            text: "Where files of forms are written, and kept by pages that [save](pages.md#uploads) \
-             them. The server's user has to be able to write there; nobody else needs to. What \
-             pages save never takes the place of what the server reads: a directory that is \
-             served, that has pages, the app modules, this file or the secrets in it (also \
-             further down), or that lies in `app`, is refused. One below a served directory may \
-             be it when no page lies in it; what is saved there is served to all. Under systemd \
-             with `ProtectSystem=strict` a `StateDirectory=` is such a place. Without it a form \
-             with a file is answered 415. Files that a server left in the middle of a form are \
-             removed when the next one starts. A directory that was taken away and made anew is \
-             used from then on; where Landlock is in force (`ctl status` says so) the server has \
-             to be restarted for that.",
+            text: "The directory for files of forms, which pages can [save](pages.md#uploads). Only the server's user needs to be able to write there. Saved files must not replace anything that the server reads: a directory is refused if it is served as a whole, contains pages, the app modules, this file or the secrets (at any depth), or is in `app`. A subdirectory of a served one without pages is allowed; everybody can request what is saved there. Under systemd with `ProtectSystem=strict` use a `StateDirectory=`. Without an upload directory a form with a file is answered 415. Files left over by a server that was killed are removed at the next start. If the directory is deleted and created again, the new one is used; with Landlock (see `ctl status`) that needs a restart.",
         },
         Key {
             name: "upload_size",
@@ -328,8 +281,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "A form with files, where there is a directory for them; above: 413. Its fields and \
-             names have `body_size` in memory.",
+            text: "The size of a form with files; above: 413. Its fields and names are kept in memory, up to `body_size`.",
         },
         Key {
             name: "uploads_size",
@@ -339,10 +291,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "All files of forms together that no page has saved: what comes, and what pages look \
-             at. The form that brings more is answered 503 with `Retry-After`, and the log says \
-             so. Not less than `upload_size`. Files that pages save are not counted: they are \
-             yours to bound.",
+            text: "The size of all uploaded files that no page has saved yet. A form that exceeds it is answered 503 with `Retry-After`, and the log says so. Not less than `upload_size`. Saved files do not count: limiting them is up to you.",
         },
     ],
     shared: &[],

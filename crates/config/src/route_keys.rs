@@ -10,32 +10,28 @@ static SHARED: &[Key] = &[
         value: Value::Apart { takes: "path of a request" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Takes this path alone.",
+        text: "Matches only this path.",
     },
     Key {
         name: "prefix",
         value: Value::Apart { takes: "path of a request" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Takes this path and all below it. `/a/` takes `/a/` and `/a/b`; `/a` takes `/a`, \
-             `/a/` and `/a/b`, but not `/ab`.",
+        text: "Matches this path and everything below it. `/a/` matches `/a/` and `/a/b`; `/a` matches `/a`, `/a/` and `/a/b`, but not `/ab`.",
     },
     Key {
         name: "glob",
         value: Value::Apart { takes: "pattern" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Takes the paths that fit: `*` stands for any run of characters within a segment, \
-             also none; `**` for whole segments, any number of them, or at least one at the end. \
-             `/img/*.png`, `/docs/**`, `/**/*.css`. At most 9 wildcards.",
+        text: "Matches a pattern: `*` matches any characters within a segment, including none; `**` matches any number of whole segments, at the end at least one. `/img/*.png`, `/docs/**`, `/**/*.css`. At most 9 wildcards.",
     },
     Key {
         name: "methods",
         value: Value::Apart { takes: "list of methods" },
         absent: Absent::Words("all"),
         change: Change::Reload,
-        text: "Takes these methods only; GET stands for HEAD too. When routes take the path but \
-             none the method, the answer is 405 with the methods they take.",
+        text: "Matches only these methods; GET includes HEAD. If routes match the path but none the method, the answer is 405 with the methods they match.",
     },
     Key {
         name: "files",
@@ -49,22 +45,21 @@ static SHARED: &[Key] = &[
         value: Value::Section { takes: "table, see below" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Sends the client elsewhere.",
+        text: "Redirects the client.",
     },
     Key {
         name: "rewrite",
         value: Value::Section { takes: "table, see below" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Goes on with another path and the routes after this one. At most 8 times for a \
-             request, then 500.",
+        text: "Continues with another path and the routes after this one. At most 8 times per request, then 500.",
     },
     Key {
         name: "respond",
         value: Value::Section { takes: "table, see below" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Answers with a fixed text.",
+        text: "Answers with fixed text.",
     },
     Key {
         name: "json",
@@ -78,31 +73,28 @@ static SHARED: &[Key] = &[
         value: Value::Apart { takes: "name" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Has an [app module](modules.md) answer: `\"api\"` is `app/api.lua`, \
-             `\"shop.basket\"` is `app/shop/basket.lua`. Its own routes are compared with what \
-             follows `prefix`.",
+        text: "Answers with an [app module](modules.md): `\"api\"` is `app/api.lua`, `\"shop.basket\"` is `app/shop/basket.lua`. Its own routes match the part of the path after `prefix`.",
     },
     Key {
         name: "headers",
         value: Value::Section { takes: "table of fields" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "Fields added to the answers.",
+        text: "Header fields added to the answers.",
     },
     Key {
         name: "body_size",
         value: Value::Apart { takes: "size" },
         absent: Absent::Words("that of `[limits]`"),
         change: Change::Reload,
-        text: "The largest request body the route takes; 413 above.",
+        text: "The largest request body; 413 above.",
     },
     Key {
         name: "cache_control",
         value: Value::Apart { takes: "text" },
         absent: Absent::Words("none"),
         change: Change::Reload,
-        text: "The Cache-Control of the answers. For files it goes before \
-             `[[files.cache_control]]`. A page sets its own: neither is for pages.",
+        text: "The Cache-Control of the answers. For files it takes precedence over `[[files.cache_control]]`. Neither applies to pages, which set their own.",
     },
 ];
 
@@ -113,8 +105,7 @@ pub(super) static ROUTE: SectionKeys = SectionKeys {
         value: Value::Apart { takes: "name" },
         absent: Absent::Words("all"),
         change: Change::Reload,
-        text: "Takes requests for this name only; `*.` as for a host. Only for names that have no \
-             `[[host]]`.",
+        text: "Matches only requests for this host name; `*.` as for a host. Only for names without a `[[host]]`.",
     }],
     shared: SHARED,
     shared_in: "[[route]]",
@@ -131,18 +122,14 @@ pub(super) static REDIRECT: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("must be given"),
             change: Change::Reload,
-            text: "Where to: a path, or `https://` and a host. In it stand `$path` for the path of the \
-             request, `$query` for its query with the `?` (nothing when there is none), `$1` to \
-             `$9` for what the wildcards of `glob` stood for, `$1` for the rest behind `prefix`, \
-             `$$` for a dollar sign. What comes from the request is percent-encoded, and never \
-             leads to another host.",
+            text: "The target: a path, or `https://` and a host. Variables: `$path` is the path of the request, `$query` its query with the `?` (empty without a query), `$1` to `$9` are the matches of the wildcards of `glob`, `$1` is the part after `prefix`, `$$` is a dollar sign. Values from the request are percent-encoded and cannot lead to another host.",
         },
         Key {
             name: "status",
             value: Value::Apart { takes: "301, 302, 303, 307 or 308" },
             absent: Absent::Words("`302`"),
             change: Change::Reload,
-            text: "301 and 308 are remembered by clients for ever; 307 and 308 keep the method.",
+            text: "Clients cache 301 and 308 permanently; 307 and 308 keep the method.",
         },
     ],
     shared: &[],
@@ -156,7 +143,7 @@ pub(super) static REWRITE: SectionKeys = SectionKeys {
         value: Value::Apart { takes: "text" },
         absent: Absent::Words("must be given"),
         change: Change::Reload,
-        text: "The new path, with `$path` and `$1` to `$9` as in a redirect. The query stays.",
+        text: "The new path, with `$path` and `$1` to `$9` as in a redirect. The query is kept.",
     }],
     shared: &[],
     shared_in: "",
@@ -177,7 +164,7 @@ pub(super) static RESPOND: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("`\"\"`"),
             change: Change::Reload,
-            text: "The content.",
+            text: "The body.",
         },
         Key {
             name: "content_type",

@@ -178,7 +178,7 @@ pub(super) static STORE: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("there is no store"),
             change: Change::Restart,
-            text: "The directory of the [store](store.md), outside of what is served. It is made where it is not there, for the server's user alone.",
+            text: "The directory of the [store](store.md), outside the served directories. It is created if missing, readable only by the server's user.",
         },
         Key {
             name: "databases",
@@ -198,7 +198,7 @@ pub(super) static STORE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The names of databases, such as `[\"cards\"]`. Those with the names `0` to `15` are always there.",
+            text: "Names of databases, such as `[\"cards\"]`. Databases `0` to `15` always exist.",
         },
         Key {
             name: "size",
@@ -208,8 +208,7 @@ pub(super) static STORE: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "How large the file of the store may become; so much address space is reserved, and no disk. A write for which there is no room is \
-             answered with an error; reading and deleting go on.",
+            text: "The maximum size of the store's file. This reserves address space but no disk space. A write that does not fit returns an error; reading and deleting continue.",
         },
         Key {
             name: "sync",
@@ -223,15 +222,14 @@ pub(super) static STORE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "When a write is on the disk: before it is answered, within `sync_interval`, or when the kernel likes. The end of the server loses \
-             nothing with any of them, not even `kill -9`. [What a power failure loses](store.md#durability).",
+            text: "When a write is on disk: before it is answered, within `sync_interval`, or whenever the kernel writes it. No setting loses anything when the server ends, not even with `kill -9`. [What a power failure loses](store.md#durability).",
         },
         Key {
             name: "sync_interval",
             value: Value::Deadline(|config| &mut config.store.sync_interval),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The time between two writes to the disk with `sync = \"interval\"`.",
+            text: "The time between two checkpoints with `sync = \"interval\"`.",
         },
     ],
     shared: &[],
@@ -253,8 +251,7 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("must be given"),
             change: Change::Reload,
-            text: "The database that this section is for: one of `databases` in `[store]`, or `\"0\"` to `\"15\"`. Every client of RESP may read and \
-             write a database without a section.",
+            text: "The database of this section: one of `databases` in `[store]`, or `\"0\"` to `\"15\"`. Every RESP client may read and write a database without a section.",
         },
         Key {
             name: "read",
@@ -268,7 +265,7 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Which clients may read: every one, those with a [token](store.md#who-may-read-and-write) that names the database, those that show a key of `api_keys` in `[channels]`, or none.",
+            text: "Which clients may read: all, those with a [token](store.md#access-control) that names the database, those with one of `api_keys` in `[channels]`, or none.",
         },
         Key {
             name: "write",
@@ -282,14 +279,14 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Which clients may write: every one, those with a token that names the database, those that show a key of `api_keys` in `[channels]`, or none.",
+            text: "Which clients may write: all, those with a token that names the database, those with one of `api_keys` in `[channels]`, or none.",
         },
         Key {
             name: "http",
             value: Value::Boolean(|config| &mut rules(config).http),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Whether clients of HTTP [reach it](store.md#http) at `/store/NAME`, as `read` and `write` allow.",
+            text: "Whether HTTP clients [can access it](store.md#http) at `/store/NAME`, as `read` and `write` allow.",
         },
     ],
     shared: &[],

@@ -27,16 +27,14 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("one for each core the process may use"),
             change: Change::Restart,
-            text: "How many schedulers run, each a thread with its own sockets, connections and caches. \
-             More than cores only costs.",
+            text: "The number of schedulers. Each is a thread with its own sockets, connections and caches. More schedulers than cores cost CPU and gain nothing.",
         },
         Key {
             name: "pin",
             value: Value::Boolean(|config| &mut config.pin),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Binds each scheduler to one core. Switch it off where other busy programs share the \
-             cores.",
+            text: "Binds each scheduler to one core. Turn it off if other busy programs share the cores.",
         },
         Key {
             name: "user",
@@ -50,26 +48,21 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("the user it was started as"),
             change: Change::Restart,
-            text: "The user to become once all listeners are open. For a server started as root to \
-             reach ports below 1024.",
+            text: "The user to switch to after all listeners are open. For servers started as root to use ports below 1024.",
         },
         Key {
             name: "spin",
             value: Value::Duration(|config| &mut config.spin, Duration::ZERO..=SPIN_MAX),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "How long a scheduler looks for work before it sleeps. Longer answers a few \
-             connections sooner and uses more of the core; `\"0us\"` never spins. An idle server \
-             sleeps in any case.",
+            text: "How long a scheduler polls for work before it sleeps. A longer time answers a few connections sooner and uses more of the core; `\"0us\"` turns polling off. An idle server sleeps in any case.",
         },
         Key {
             name: "busy_poll",
             value: Value::Duration(|config| &mut config.busy_poll, Duration::ZERO..=BUSY_POLL_MAX),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "How long a scheduler that waits has the kernel poll the network device before it \
-             sleeps (Linux 6.9). It spares interrupts where each scheduler has a queue of the device \
-             of its own, and uses more of the core; loopback has no device to poll.",
+            text: "How long the kernel polls the network device for a waiting scheduler before it sleeps (Linux 6.9). This avoids interrupts if each scheduler has its own device queue, and uses more of the core. Loopback has no device to poll.",
         },
         Key {
             name: "descriptor_tables",
@@ -83,16 +76,14 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "With private ones each scheduler has its own table of open files, and the limit of \
-             open files holds for each of them. Where the kernel refuses, the shared one is used.",
+            text: "With `\"private\"`, each scheduler has its own table of open files, so the limit of open files applies per scheduler. If the kernel refuses, the table is shared.",
         },
         Key {
             name: "drain_deadline",
             value: Value::Deadline(|config| &mut config.drain_deadline),
             absent: Absent::Default,
             change: Change::Reload,
-            text: "How long running requests may take when the server stops or is drained. What still \
-             runs then is closed.",
+            text: "How long running requests may take when the server stops or drains. After that they are closed.",
         },
         Key {
             name: "reuseport_cpu",
@@ -106,8 +97,7 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Gives a new connection to the scheduler of the core that received it. Pays where \
-             network card queues are bound to cores; otherwise the load becomes uneven.",
+            text: "Assigns a new connection to the scheduler of the core that received it. Useful if the queues of the network device are bound to cores; otherwise the load becomes uneven.",
         },
         Key {
             name: "root",
@@ -121,14 +111,14 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("the directory of the command"),
             change: Change::Reload,
-            text: "What the default host serves.",
+            text: "The directory that the default host serves.",
         },
         Key {
             name: "listener",
             value: Value::Section { takes: "sections `[[listener]]`" },
             absent: Absent::Words("`127.0.0.1:8080`"),
             change: Change::Reload,
-            text: "Where connections come in.",
+            text: "The addresses to listen on.",
         },
         Key {
             name: "host",
@@ -149,22 +139,14 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             value: Value::Section { takes: "table of fields" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "Fields added to every answer of every host: `[headers]` with lines such as \
-             `X-Frame-Options = \"DENY\"`. A host's or a route's field of the same name replaces \
-             it, and so does one that a page or module sets (but for `Set-Cookie`). What is \
-             refused before its route is known (400, 408, 414, 431, 501, 505, and 405 to TRACE \
-             and CONNECT), and while its body comes (a chunked one that is too large, 413), has \
-             none of them.",
+            text: "Header fields added to every answer of every host: `[headers]` with lines such as `X-Frame-Options = \"DENY\"`. A field of the same name from a host, a route, a page or a module replaces it (except `Set-Cookie`). Requests that are refused before their route is known (400, 408, 414, 431, 501, 505, and 405 for TRACE and CONNECT), or while their body arrives (413 for a chunked body that is too large), get none of them.",
         },
         Key {
             name: "error_pages",
             value: Value::Section { takes: "table of paths" },
             absent: Absent::Words("built-in texts"),
             change: Change::Reload,
-            text: "Pages of the default host sent with a status from 400 to 599: `[error_pages]` with \
-             lines such as `404 = \"/404.html\"`. The path is one of the host's files, sent as it \
-             is: one that is a [page](pages.md), with code in it, is refused. A page that is not \
-             there is replaced by the built-in text.",
+            text: "Files of the default host to send with a status from 400 to 599: `[error_pages]` with lines such as `404 = \"/404.html\"`. The file is sent unchanged; a [page](pages.md) with code is refused. If the file does not exist, the built-in text is sent.",
         },
         Key {
             name: "files",
@@ -178,29 +160,28 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             value: Value::Section { takes: "table of media types" },
             absent: Absent::Words("the usual ones"),
             change: Change::Reload,
-            text: "`[mime]` with lines such as `log = \"text/plain; charset=utf-8\"`: the Content-Type \
-             by extension.",
+            text: "The Content-Type by extension: `[mime]` with lines such as `log = \"text/plain; charset=utf-8\"`.",
         },
         Key {
             name: "pages",
             value: Value::Section { takes: "section `[pages]`" },
             absent: Absent::Words("see below"),
             change: Change::Reload,
-            text: "Pages with code in them.",
+            text: "Pages with code.",
         },
         Key {
             name: "channel",
             value: Value::Section { takes: "sections `[[channel]]`" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "Which [channels](channels.md) there are for clients.",
+            text: "The [channels](channels.md) that clients may use.",
         },
         Key {
             name: "channels",
             value: Value::Section { takes: "section `[channels]`" },
             absent: Absent::Words("see below"),
             change: Change::Reload,
-            text: "What holds for all channels.",
+            text: "Settings for all channels.",
         },
         Key {
             name: "store",
@@ -214,21 +195,21 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             value: Value::Section { takes: "sections `[[database]]`" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "The access of clients to the databases of the store.",
+            text: "Access of clients to the databases of the store.",
         },
         Key {
             name: "process",
             value: Value::Section { takes: "sections `[[process]]`" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "[Processes of the site](modules.md#processes-of-the-site): they run without any request.",
+            text: "[Background processes](modules.md#background-processes), which run without a request.",
         },
         Key {
             name: "limits",
             value: Value::Section { takes: "section `[limits]`" },
             absent: Absent::Words("see below"),
             change: Change::Reload,
-            text: "Bounds and deadlines.",
+            text: "Limits and deadlines.",
         },
         Key {
             name: "log",

@@ -31,7 +31,7 @@ server      8.00 us of CPU per request (user 2.00 us, system 6.00 us), busiest t
 generator   5.00 us of CPU per request, busiest thread 2.0 % of its core
 host        Linux 6.18.0, Example 9000, 2 cores to use, 0.2 % stolen
 
-VALID: nothing speaks against these figures
+VALID: no reason to doubt these figures
 ";
 
 #[test]

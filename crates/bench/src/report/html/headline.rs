@@ -64,7 +64,7 @@ pub(crate) fn plan_in_words(plan: &PlanReport, often: String) -> String {
 pub(super) fn write_verdict(report: &Report, page: &mut Page) {
     let verdict = &report.verdict;
     let (word, words) = match verdict.state {
-        State::Valid => ("VALID", "nothing speaks against these figures"),
+        State::Valid => ("VALID", "no reason to doubt these figures"),
         State::Invalid => ("INVALID", "do not trust these figures"),
     };
     write_state(verdict.state, page, |page| {

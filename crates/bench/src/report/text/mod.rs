@@ -251,7 +251,7 @@ fn verdict(verdict: &Verdict, runs: usize, out: &mut impl Write) -> fmt::Result 
         writeln!(out, "note: {}", of_run(note))?;
     }
     if verdict.state == State::Valid {
-        return writeln!(out, "VALID: nothing speaks against these figures");
+        return writeln!(out, "VALID: no reason to doubt these figures");
     }
     writeln!(out, "INVALID: do not trust these figures")?;
     for reason in &verdict.reasons {
