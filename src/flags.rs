@@ -12,7 +12,7 @@ use crate::profile::{self, Profile};
 use crate::store::{self, Store};
 use crate::tune::{self, Tune};
 
-/// An application server that takes one Linux machine to its network limit and shows what stands in the way.
+/// An application server for Linux, with a load generator, a profiler and a host tuner.
 #[derive(Debug, Parser)]
 #[command(name = "velodrome", version, max_term_width = 100)]
 pub(crate) struct Flags {
@@ -25,42 +25,42 @@ pub(crate) enum Verb {
     /// Serve a directory.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),
-    /// Validate configuration and pages, and say what they mean. Of app modules the outermost level runs, as it does at a start; nothing is served.
+    /// Validate the configuration, pages and modules without serving. The top level of app modules runs, as at a start.
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
     /// Talk to a running server over its control socket.
     #[command(after_help = ctl::EXAMPLES)]
     Ctl(Ctl),
-    /// Load servers and judge them.
+    /// Measure servers under load.
     Bench(Bench),
-    /// Work on a store: fill it, read it, copy it. A server may have it open.
+    /// Import, export, copy and check a store, also while a server has it open.
     #[command(after_help = store::EXAMPLES)]
     Store(Store),
-    /// Say what this host costs a server, and what would mend it.
+    /// Find what on this host costs a server performance, and change it.
     #[command(after_help = tune::EXAMPLES)]
     Tune(Tune),
-    /// Say where the time of a running program goes, and draw it.
+    /// Show where the time of a running program goes, as a table and a flame graph.
     #[command(after_help = profile::EXAMPLES)]
     Profile(Profile),
 }
 
 const SERVE_EXAMPLES: &str = "Examples:
   velodrome serve                              serve the current directory at http://127.0.0.1:8080
-  velodrome serve site --listen 0.0.0.0:80     serve another one to everybody
+  velodrome serve site --listen 0.0.0.0:80     serve another directory on all addresses
   velodrome serve --config /etc/velodrome.toml
-  velodrome serve site --dev                   show the errors of pages in the browser
+  velodrome serve site --dev                   show errors of pages in the browser
 
-Signals: TERM, INT and QUIT drain and exit, HUP reads the configuration again, USR1 reopens the access log.
-Exit status: 0 drained, 1 failed, 2 wrong use.";
+Signals: TERM, INT and QUIT drain and exit, HUP reloads the configuration, USR1 reopens the access log.
+Exit status: 0 drained, 1 failed, 2 wrong usage.";
 
 const CHECK_EXAMPLES: &str = "Examples:
-  velodrome check site                         are site/velodrome.toml and the pages of site right?
-  velodrome check site --explain /img/logo.png which rule does this path meet, and why?
+  velodrome check site                         check site/velodrome.toml and the pages of site
+  velodrome check site --explain /img/logo.png which route matches this path, and why?
   velodrome check site --explain /a --host example.org --method POST
-  velodrome check --defaults > velodrome.toml   every key with its documentation, all commented out
+  velodrome check --defaults > velodrome.toml   every setting with its documentation, all commented out
   velodrome check --definitions > velodrome.d.lua   for the Lua language server of an editor
 
-Exit status: 0 right, 1 wrong, 2 wrong use.";
+Exit status: 0 valid, 1 invalid, 2 wrong usage.";
 
 fn schedulers() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=SCHEDULERS_MAX)
@@ -72,17 +72,17 @@ pub(crate) struct Source {
     /// The directory to serve.
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// The configuration file [default: velodrome.toml in DIR, when it is there].
+    /// The configuration file [default: velodrome.toml in DIR, if it exists].
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
-/// Whose table of open files a scheduler uses.
+/// The table of open files that a scheduler uses.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Tables {
-    /// Its own.
+    /// A separate one per scheduler.
     Private,
-    /// The process's.
+    /// The one of the process.
     Shared,
 }
 
@@ -90,44 +90,44 @@ pub(crate) enum Tables {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Listen here instead of what is configured: ADDRESS:PORT, unix:PATH, systemd or systemd:NAME. May be repeated
+    /// Listen here instead of the configured addresses: ADDRESS:PORT, unix:PATH, systemd or systemd:NAME. May be repeated
     /// [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
-    /// Listen here as well, for clients of Redis: they publish to channels and subscribe to them. May be repeated.
+    /// Also listen here for Redis clients, which use channels and the store. May be repeated.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen_resp: Vec<String>,
-    /// Keep a key/value store in this directory, which clients of Redis read and write at --listen-resp.
+    /// Keep a key/value store in this directory, for pages and for Redis clients at --listen-resp.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// How many schedulers [default: one for each CPU that affinity and cgroup quota allow].
+    /// The number of schedulers [default: one per CPU that affinity and cgroup quota allow].
     #[arg(long, value_name = "N", value_parser = schedulers())]
     pub(crate) schedulers: Option<usize>,
     /// Do not bind schedulers to CPUs.
     #[arg(long, overrides_with = "pin")]
     pub(crate) no_pin: bool,
-    /// Bind schedulers to CPUs, also where --no-pin was said before.
+    /// Bind schedulers to CPUs; overrides an earlier --no-pin.
     #[arg(long, overrides_with = "no_pin")]
     pub(crate) pin: bool,
-    /// How long a scheduler polls before it sleeps: 50us, or 0 for never.
+    /// How long a scheduler polls before it sleeps: 50us, or 0 to turn polling off.
     #[arg(long, value_name = "TIME")]
     pub(crate) spin: Option<String>,
-    /// How long a scheduler that waits polls the network device before it sleeps: 50us (Linux 6.9).
+    /// How long the kernel polls the network device for a waiting scheduler before it sleeps: 50us (Linux 6.9).
     #[arg(long, value_name = "TIME")]
     pub(crate) busy_poll: Option<String>,
-    /// Whether each scheduler has a table of open files of its own.
+    /// Whether each scheduler has its own table of open files.
     #[arg(long, value_name = "WHOSE")]
     pub(crate) descriptor_tables: Option<Tables>,
-    /// Give a new connection to the scheduler of the core that received it.
+    /// Assign a new connection to the scheduler of the core that received it.
     #[arg(long)]
     pub(crate) reuseport_cpu: bool,
-    /// How long the kernel keeps a new connection until its first byte: 1s; 0s for not at all.
+    /// How long the kernel holds a new connection until its first byte arrives: 1s, or 0s to turn it off.
     #[arg(long, value_name = "TIME")]
     pub(crate) defer_accept: Option<String>,
-    /// For development: a page that fails shows why in the browser, with its source. Not for servers that others reach.
+    /// For development: show errors of pages, with their source, in the browser. Not for public servers.
     #[arg(long)]
     pub(crate) dev: bool,
-    /// Where the control socket is made [default: a socket named after the port, below /run/velodrome for root].
+    /// Path of the control socket [default: named after the port, in /run/velodrome for root].
     #[arg(long, value_name = "PATH")]
     pub(crate) admin_socket: Option<PathBuf>,
 }
@@ -136,16 +136,16 @@ pub(crate) struct Serve {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) source: Source,
-    /// Say which rule a path meets, step by step.
+    /// Show step by step which route matches a path.
     #[arg(long, value_name = "PATH")]
     pub(crate) explain: Option<String>,
     /// The host of the request to explain.
     #[arg(long, value_name = "NAME", requires = "explain")]
     pub(crate) host: Option<String>,
-    /// Print a velodrome.toml with every key, its documentation and its default, all commented out.
+    /// Print a velodrome.toml with every setting, its documentation and its default, all commented out.
     #[arg(long, conflicts_with_all = ["explain", "definitions"])]
     pub(crate) defaults: bool,
-    /// Print what pages may use, for the Lua language server of an editor.
+    /// Print the definitions of what pages may use, for the Lua language server of an editor.
     #[arg(long, conflicts_with = "explain")]
     pub(crate) definitions: bool,
     /// The method of the request to explain.

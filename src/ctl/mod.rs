@@ -18,10 +18,10 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl status
   velodrome ctl stats --json
   velodrome ctl reload
-  velodrome ctl perf-map                        name the native code of pages for profilers
+  velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl --socket /run/velodrome/8080.sock drain
 
-Without --socket the one server of this user is taken. Exit status: 0 done, 1 failed or refused, 2 wrong use.";
+Without --socket, the only server of this user is used. Exit status: 0 done, 1 failed or refused, 2 wrong usage.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Ctl {
@@ -32,51 +32,51 @@ pub(crate) struct Ctl {
     command: CtlCommand,
 }
 
-/// What the rows are sorted by: the largest first.
+/// Sort order of the rows, largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
-    /// CPU time, of processes too.
+    /// CPU time, including processes.
     Cpu,
     /// Requests.
     Requests,
     /// Requests and processes that failed.
     Failures,
-    /// Most memory that a request held.
+    /// Peak memory of a request.
     Memory,
-    /// Memory that processes hold.
+    /// Memory held by processes.
     Processes,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 enum CtlCommand {
-    /// What an operator looks at first.
+    /// Show the state of the server.
     Status(Format),
-    /// Everything that is counted, by scheduler, and a table of what pages use.
+    /// Show all counters by scheduler, and a table of what pages use.
     Stats(Stats),
-    /// Read the configuration again; a bad one is refused and the old one stays.
+    /// Reload the configuration; an invalid one is refused and the old one stays.
     Reload(Format),
-    /// Write where the native code of pages lies, by page and line, for `velodrome profile` and `perf`.
+    /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
-    /// Stop accepting, finish what runs, exit.
+    /// Stop accepting connections, finish running requests, exit.
     Drain,
 }
 
 #[derive(Clone, Debug, Args)]
 struct PerfMap {
-    /// Write it here [default: /tmp/perf-PID.map, where profilers look for it].
+    /// The file to write [default: /tmp/perf-PID.map, where profilers look for it].
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Args)]
 struct Stats {
-    /// Only the table, and in it only pages with this in their names.
+    /// Show only the table, for pages whose names contain PART.
     #[arg(long, value_name = "PART")]
     page: Option<String>,
-    /// What the table of pages is sorted by, the largest first.
+    /// Sort order of the table of pages, largest first.
     #[arg(long, value_name = "COLUMN", default_value = "cpu")]
     sort: Order,
-    /// How many pages the table has.
+    /// Number of rows of the table of pages.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     #[command(flatten)]

@@ -24,79 +24,79 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome profile --url http://127.0.0.1:8080       the server that listens there
   velodrome profile -o flame.html -- ./server --port 80
   velodrome profile --pid 812 --pages /run/velodrome/8080.sock     with the lines of pages
-  velodrome profile --pid 812 --off-cpu -o waits.html what its threads wait for
+  velodrome profile --pid 812 --off-cpu -o waits.html what threads wait for
   velodrome profile --pid 812 --locks                 which locks, where, how long
   velodrome profile --pid 812 --locks --tries -d 2s   and how often each was taken
   velodrome profile --pid 812 --syscalls --requests 50000
   velodrome profile --pid 812 --sched                 wake-ups, migrations, waits for a CPU, steal
-  velodrome profile --pid 812 --folded before.txt     keep the stacks; later:
+  velodrome profile --pid 812 --folded before.txt     write the stacks; later:
   velodrome profile --from before.txt -o flame.html
   velodrome profile --diff before.txt after.txt -o difference.html
   velodrome profile --from before.txt --firefox profile.json --pprof profile.pb.gz
 
-As root, or for programs of your own; --sched needs no rights. Exit status: 0 done, 1 failed, 2 wrong use.";
+Needs root, or your own program; --sched needs no special rights. Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("view").args(["off_cpu", "locks", "syscalls", "sched"]))]
 pub(crate) struct Profile {
-    /// The program to look at.
+    /// The program to profile.
     #[arg(long, conflicts_with_all = ["from", "command", "diff"])]
     pid: Option<u32>,
     /// The server that listens at this address of this host: http://HOST:PORT or HOST:PORT.
     #[arg(long, value_name = "URL", conflicts_with_all = ["pid", "from", "command", "diff"])]
     url: Option<Url>,
-    /// Open stacks that were kept by --folded.
+    /// Read stacks written by --folded instead of profiling.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "view", "diff"])]
     from: Option<PathBuf>,
-    /// Compare kept stacks: what has more of the time in the second file, and what less.
+    /// Compare two files written by --folded.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["command", "view"])]
     diff: Vec<PathBuf>,
-    /// What its threads wait for, and how long.
+    /// Show what threads wait for, and how long.
     #[arg(long)]
     off_cpu: bool,
-    /// Waits for locks: which kind, where, how often, how long.
+    /// Show waits for locks: which kind, where, how often, how long.
     #[arg(long)]
     locks: bool,
-    /// Count, too, how often each lock is taken. Each call of a function that takes one costs the program some microseconds meanwhile.
+    /// Also count how often each lock is taken. Slows every call of a lock function by some microseconds.
     #[arg(long, requires = "locks")]
     tries: bool,
-    /// System calls: which, how often, how long.
+    /// Show system calls: which, how often, how long.
     #[arg(long)]
     syscalls: bool,
-    /// How its threads get their CPUs: wake-ups, migrations, waits, steal.
+    /// Show how threads are scheduled: wake-ups, migrations, waits, steal.
     #[arg(long)]
     sched: bool,
-    /// Ask this Velodrome server, by its control socket, for the lines of its pages at the end of the look.
+    /// Resolve lines of pages, through the control socket of this Velodrome server.
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["from", "diff", "syscalls", "sched"])]
     pages: Option<PathBuf>,
-    /// Look for debug files of stripped programs in this directory, too, besides /usr/lib/debug.
+    /// Also search debug files of stripped programs in this directory, in addition to /usr/lib/debug.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["from", "diff", "syscalls", "sched"])]
     debug_files: Vec<PathBuf>,
-    /// Requests that the server answers in a second, as bench says: calls for each of them are shown.
+    /// The server's requests per second, as shown by bench, to show calls per request.
     #[arg(long, value_name = "N", requires = "syscalls")]
     requests: Option<f64>,
-    /// How long to look.
+    /// Duration of the profile.
     #[arg(short = 'd', long = "duration", value_name = "TIME", default_value = "10s", value_parser = duration)]
     duration: Duration,
-    /// Samples in a second of each thread's CPU time.
+    /// Samples per second of each thread's CPU time.
     #[arg(short = 'F', long = "frequency", value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     hertz: u64,
-    /// Write a flame graph here, a page of HTML.
+    /// Write a flame graph, as an HTML page.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the stacks here, folded: a line for each, with its count.
+    /// Write folded stacks: one per line, with its count.
     #[arg(long, value_name = "FILE")]
     folded: Option<PathBuf>,
-    /// Write a profile for profiler.firefox.com here.
+    /// Write a profile for profiler.firefox.com.
     #[arg(long, value_name = "FILE")]
     firefox: Option<PathBuf>,
-    /// Write a profile for pprof here.
+    /// Write a profile for pprof.
     #[arg(long, value_name = "FILE")]
     pprof: Option<PathBuf>,
     /// Rows of the table.
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
-    /// A program that is started, looked at, and ended.
+    /// A program to start, profile and stop.
     #[arg(last = true)]
     command: Vec<String>,
 }

@@ -24,18 +24,18 @@ use crate::Failure;
 pub(super) struct Import {
     /// The file; `-` for standard input.
     file: PathBuf,
-    /// The directory of the store; it is made where it is not there.
+    /// The directory of the store; created if missing.
     directory: PathBuf,
-    /// Into which database.
+    /// The database to import into.
     #[arg(long, default_value = "0")]
     database: String,
-    /// The form of the file [default: by its name].
+    /// The format of the file [default: by its name].
     #[arg(long)]
     form: Option<Form>,
-    /// The column that is the key [default: the first of CSV and TSV, `key` of JSON].
+    /// The column of the key [default: the first in CSV and TSV, `key` in JSON].
     #[arg(long, value_name = "COLUMN")]
     key: Option<String>,
-    /// The column that is the value [default: all others, as a JSON object].
+    /// The column of the value [default: all others, as a JSON object].
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
 }

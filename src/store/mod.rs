@@ -18,15 +18,15 @@ use serde_json::json;
 use crate::Failure;
 
 pub(crate) const EXAMPLES: &str = "Examples:
-  velodrome store sample 1000000 > cards.csv         a million records to try with
+  velodrome store sample 1000000 > cards.csv         a million sample records
   velodrome store import cards.csv data --database cards
   velodrome store stat data                          databases, keys, size
   velodrome store export data --database cards > cards.ndjson
-  velodrome store backup data /mnt/backup/monday     a copy of a live store, as it is at one moment
-  velodrome store compact data                       give the free room of a store back to the disk
-  velodrome store check data                         can all records be read?
+  velodrome store backup data /mnt/backup/monday     a snapshot of a live store
+  velodrome store compact data                       return free space to the file system
+  velodrome store check data                         check all records
 
-Exit status: 0 done, 1 failed or damaged, 2 wrong use.";
+Exit status: 0 done, 1 failed or damaged, 2 wrong usage.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Store {
@@ -36,7 +36,7 @@ pub(crate) struct Store {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Databases, how many keys each has, how large the file is, and which programs read it.
+    /// Show databases with their number of keys, the size of the file, and the programs that read it.
     Stat {
         /// The directory of the store.
         directory: PathBuf,
@@ -44,50 +44,50 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Load the rows of a file, all of them or none.
+    /// Import the rows of a file, all or none.
     Import(import::Import),
-    /// Print all records of a database as lines of JSON, as they are at one moment.
+    /// Print a snapshot of a database, one JSON object per line.
     Export {
         /// The directory of the store.
         directory: PathBuf,
-        /// Which database.
+        /// The database.
         #[arg(long, default_value = "0")]
         database: String,
     },
-    /// Copy the store as it is at one moment into another directory, without its free room.
+    /// Copy a snapshot of the store to another directory, without free space.
     Backup {
         /// The directory of the store.
         directory: PathBuf,
-        /// Where to; without a store in it.
+        /// The destination, without a store in it.
         to: PathBuf,
     },
-    /// Make the file as small as it can be. Not while a server has it open.
+    /// Remove the free space from the file. Not while a server has it open.
     Compact {
         /// The directory of the store.
         directory: PathBuf,
     },
-    /// Read all records, and see whether what is known of them agrees. Writes wait meanwhile.
+    /// Read all records and check their consistency. Writes wait meanwhile.
     Check {
         /// The directory of the store.
         directory: PathBuf,
     },
-    /// Print so many made-up records as CSV: a number, a name, a birthday, a city.
+    /// Print generated records as CSV: a number, a name, a birthday, a city.
     Sample {
-        /// How many.
+        /// Number of records.
         records: u64,
     },
 }
 
-/// The form of a file of rows.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// Fields with commas between them; the first row names them.
+    /// Fields separated by commas; the first row names them.
     Csv,
-    /// The same with tabs.
+    /// Fields separated by tabs; the first row names them.
     Tsv,
-    /// A JSON object in each line.
+    /// One JSON object per line.
     Ndjson,
-    /// Commands of Redis that set strings, as `redis-cli --pipe` takes them.
+    /// Redis commands that set strings, as for `redis-cli --pipe`.
     Resp,
 }
 

@@ -18,12 +18,12 @@ use super::{Looked, look, way_back};
 use crate::Failure;
 use crate::output::print_line;
 
-/// Which mends are wanted.
+/// The fixes to include.
 #[derive(Debug, Args)]
 pub(super) struct Wanted {
     #[command(flatten)]
     looked: Looked,
-    /// Also mends that may interrupt traffic (3), weaken security (4), need a reboot (5): each is allowed by itself, several with commas; 0 or 1 for less than the usual 2.
+    /// Also include fixes that may interrupt traffic (3), weaken security (4), need a reboot (5). Name each level; separate several with commas. 0 or 1 allow less than the default, 2.
     #[arg(long, value_name = "RISK", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=5))]
     allow: Vec<u8>,
     /// Print JSON.
@@ -42,27 +42,27 @@ impl Wanted {
 
 #[derive(Debug, Args)]
 pub(super) struct Apply {
-    /// The checks whose mends are written [default: all of the plan].
+    /// The steps to apply [default: all of the plan].
     steps: Vec<String>,
     #[command(flatten)]
     wanted: Wanted,
-    /// The directory of the journal; with --root below that.
+    /// The directory of the journal; relative to --root.
     #[arg(long, value_name = "DIR", default_value = STATE)]
     state: PathBuf,
-    /// Have sysctls set at the next start of the host, too, by a file of our own.
+    /// Also write sysctls to a file of our own, so that they are set at every boot.
     #[arg(long)]
     persist: bool,
-    /// Put all of it back by itself after this time, unless `velodrome tune confirm` is typed before [default: 60s where a step may interrupt traffic, else never].
+    /// Revert everything after this time unless `velodrome tune confirm` is run before [default: 60s if a step may interrupt traffic, otherwise never].
     #[arg(long, value_name = "TIME", value_parser = config::parse_duration, conflicts_with = "again")]
     confirm: Option<Duration>,
-    /// Write again what stood before the last start of the host, and nothing else: what the unit of `tune unit` does.
+    /// Only apply again what was applied before the last boot, as the unit of `tune unit` does.
     #[arg(long, conflicts_with_all = ["steps", "persist", "load", "pid", "allow"])]
     again: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Revert {
-    /// A check, or `all`.
+    /// A step, or `all`.
     step: String,
     #[command(flatten)]
     place: Place,

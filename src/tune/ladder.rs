@@ -30,11 +30,11 @@ const EXAMPLES: &str = "Examples:
   velodrome tune ladder 127.0.0.1:80 --server \"nginx -g 'daemon off;'\" --only stack.netfilter
   velodrome tune ladder 127.0.0.1:8080 --server './server' --step 'pinned: taskset -c 0 {}' --no-host
 
-A step NAME: FLAGS is put into the server's command line: `--name=value` takes the place of the same flag, others are
-appended; with {} among the words, the command so far goes there. Steps of the command come first, then those of the
-host in the order of `tune plan`. What shows no gain is taken back before the next step. At the end the host is as it
-was, unless --keep. After `kill -9`: velodrome tune revert all.
-Exit status: 0 done, 1 failed, 2 wrong use, 3 no run of the baseline is valid, or it was stopped.";
+A step NAME: FLAGS changes the server's command line: `--name=value` replaces the same flag, other words are
+appended; {} stands for the command so far. Steps of the command come first, then those of the
+host in the order of `tune plan`. A step without a gain is reverted before the next one. At the end the host is
+restored, unless --keep. After `kill -9`: velodrome tune revert all.
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 no run of the baseline is valid, or stopped.";
 
 /// How long a run lasts unless it is said.
 const DURATION: Duration = Duration::from_secs(2);
@@ -45,33 +45,33 @@ const REASONS: usize = 5;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Ladder {
-    /// What to ask for.
+    /// The URL to request.
     url: String,
-    /// The server's command line, with the quotation marks of a shell; it is started for each run, and has to stay in the foreground.
+    /// The server's command line, quoted as for a shell. It is started for each run and must stay in the foreground.
     #[arg(long, value_name = "COMMAND")]
     server: String,
-    /// A step of the server's command line. May be repeated.
+    /// A change of the server's command line, as a step. May be repeated.
     #[arg(long = "step", value_name = "NAME: FLAGS")]
     steps: Vec<String>,
-    /// Of the host, only the step for this check. May be repeated.
+    /// Of the steps of the host, only this one. May be repeated.
     #[arg(long, value_name = "CHECK", conflicts_with = "no_host")]
     only: Vec<String>,
-    /// No step of the host.
+    /// Try no steps of the host.
     #[arg(long)]
     no_host: bool,
-    /// Also steps of the host that may interrupt traffic (3) or weaken security (4): each is allowed by itself, both with a comma.
+    /// Also try steps of the host that may interrupt traffic (3) or weaken security (4). Name each level; separate both with a comma.
     #[arg(long, value_name = "RISK", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=4))]
     allow: Vec<u8>,
-    /// Runs of each side of each comparison.
+    /// Runs per side of each comparison.
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: u32,
-    /// Leave what was kept as it is; `velodrome tune revert all` puts it back.
+    /// Leave kept steps in place; `velodrome tune revert all` reverts them.
     #[arg(long)]
     keep: bool,
     /// The directory of the journal.
     #[arg(long, value_name = "DIR", default_value = STATE)]
     state: PathBuf,
-    /// Requests per second, as `bench http` takes them [default: as fast as answers come].
+    /// Requests per second, as in `bench http` [default: as fast as answers arrive].
     #[arg(long, value_name = "R[:B][@TIME,...]", help_heading = "Load")]
     rate: Option<RateFlag>,
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub(super) struct Ladder {
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Write a page with the staircase.
+    /// Write an HTML page with the staircase.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The verb `tune`: what the host costs a server, and what would mend it.
+//! The verb `tune`: what the host costs a server, and what would fix it.
 //!
 //! Owns the flags of `audit`. The checks are in the crate `tune`, the verbs that change the host in `changing`.
 
@@ -19,19 +19,19 @@ use crate::Failure;
 use crate::output::{print, print_line};
 
 pub(crate) const EXAMPLES: &str = "Examples:
-  velodrome tune audit                           what this host costs a server with many requests
-  velodrome tune audit --for latency --pid 812   with the evidence of a running server
-  velodrome tune audit --explain stack.netfilter why it costs, what its mend risks, what to type
-  velodrome tune audit --root copy               another machine's /proc and /sys, copied
-  velodrome tune record -o host.tar              copy what an audit sees of this machine
-  velodrome tune plan                            what would be written, with the values before and after
-  velodrome tune apply stack.somaxconn           write one step of it
-  velodrome tune status                          what is changed now, and what has drifted since
-  velodrome tune revert all                      put everything back
+  velodrome tune audit                           what costs a server with many requests
+  velodrome tune audit --for latency --pid 812   with evidence from a running server
+  velodrome tune audit --explain stack.netfilter why it costs, what the fix risks, what to type
+  velodrome tune audit --root copy               another machine, from a copy of its /proc and /sys
+  velodrome tune record -o host.tar              copy the files that an audit reads
+  velodrome tune plan                            what apply would write, with old and new values
+  velodrome tune apply stack.somaxconn           apply one step
+  velodrome tune status                          current changes, and what has drifted
+  velodrome tune revert all                      revert everything
   velodrome tune ladder --help                   measure steps one by one
 
-Only apply, revert and ladder change anything; only ladder starts a program, the server; no module is loaded. Exit status: 0 done, 1 failed or refused,
-2 wrong use, 5 status and verify: something has drifted.";
+Only apply, revert and ladder change anything. Only ladder starts a program, the server. No kernel module is loaded. Exit status: 0 done, 1 failed or refused,
+2 wrong usage, 5 status and verify: something has drifted.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
@@ -41,28 +41,28 @@ pub(crate) struct Tune {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// What costs on this host, sorted by what its mend may be worth.
+    /// List what on this host costs performance, sorted by what a fix may gain.
     Audit(Audit),
-    /// What would be written to mend what costs, in its order; nothing is.
+    /// Show what `apply` would write, in order, without writing it.
     Plan(changing::Wanted),
-    /// Write steps of the plan: those that are named, or all.
+    /// Apply steps of the plan: the named ones, or all.
     Apply(changing::Apply),
-    /// Put back what was written, the last first.
+    /// Restore the old values, in reverse order.
     Revert(changing::Revert),
-    /// Say what of the changes does not stand any more: somebody else has changed it, or the host was started anew.
+    /// List changes that no longer hold, because somebody changed them or the host was rebooted.
     Verify(place::Place),
-    /// Have what was applied with --confirm stay.
+    /// Keep what was applied with --confirm.
     Confirm(place::Place),
     /// Puts unconfirmed changes back: apply --confirm starts it.
     #[command(hide = true)]
     WayBack(way_back::WayBack),
-    /// Print a unit of systemd that writes what stands now again at each start of the host.
+    /// Print a systemd unit that applies the current changes again at every boot.
     Unit(place::Place),
-    /// Copy what an audit looks at into an archive, for `--root` on another machine.
+    /// Copy the files that an audit reads into an archive, for `--root` on another machine.
     Record(Record),
-    /// Measure steps one after the other, each in turn with the state before it, and draw the staircase.
+    /// Measure steps one after the other, each against the previous state, and draw the result as a staircase.
     Ladder(Box<ladder::Ladder>),
-    /// The changes that stand now, and those that have drifted since.
+    /// List current changes, and which have drifted.
     Status(place::Place),
 }
 
@@ -70,23 +70,23 @@ enum Verb {
 struct Audit {
     #[command(flatten)]
     looked: Looked,
-    /// Tell all about one check.
+    /// Explain one check.
     #[arg(long, value_name = "NAME")]
     explain: Option<String>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Write a page of HTML.
+    /// Write an HTML page.
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     html: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 struct Record {
-    /// The archive.
+    /// The archive to write.
     #[arg(short = 'o', long = "output", value_name = "FILE.tar")]
     output: PathBuf,
-    /// The server, whose threads, limits and control group are recorded as well.
+    /// Also record the threads, limits and control group of this server.
     #[arg(long)]
     pid: Option<u32>,
 }
@@ -94,29 +94,29 @@ struct Record {
 /// How a host is looked at.
 #[derive(Debug, Args)]
 struct Looked {
-    /// What the host is to be good at.
+    /// What the host is used for.
     #[arg(long = "for", value_name = "LOAD", default_value = "throughput")]
     load: LoadName,
-    /// The server, whose threads, limits and control group are looked at as well.
+    /// Also inspect the threads, limits, control group and sockets of this server.
     #[arg(long)]
     pid: Option<u32>,
-    /// Seconds between the two looks at counters; 0 for one look, with counters since the start of the host.
+    /// Seconds between two readings of counters; 0 reads once and uses counters since boot.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(0..=3600))]
     seconds: u64,
-    /// The files of another machine, which are below this directory; looked at once.
+    /// A directory with the files of another machine; they are read once.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LoadName {
-    /// Requests a second.
+    /// Requests per second.
     Throughput,
-    /// The time to an answer.
+    /// Response times.
     Latency,
-    /// Very many connections that stand.
+    /// Very many open connections.
     Connections,
-    /// Much else on the same machine.
+    /// Many other programs on the same machine.
     Density,
 }
 

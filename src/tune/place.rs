@@ -15,10 +15,10 @@ pub(super) const STATE: &str = "/var/lib/velodrome/tune";
 /// The host that is changed, and the journal of its changes.
 #[derive(Debug, Args)]
 pub(super) struct Place {
-    /// The directory of the journal; with --root below that.
+    /// The directory of the journal; relative to --root.
     #[arg(long, value_name = "DIR", default_value = STATE)]
     pub(super) state: PathBuf,
-    /// The files of another machine, which are below this directory.
+    /// A directory with the files of another machine.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Print JSON.

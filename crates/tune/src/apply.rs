@@ -248,7 +248,7 @@ pub fn is_persisted(root: &Path) -> bool {
     root.join(PERSISTED.trim_start_matches('/')).exists()
 }
 
-/// Whether the mend of a check may cut the way to the host, so that it is put back unless it is confirmed.
+/// Whether the fix of a check may cut the way to the host, so that it is put back unless it is confirmed.
 #[must_use]
 pub fn may_cut(check: &Check) -> bool {
     check.risk == Risk::Interruption

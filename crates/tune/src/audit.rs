@@ -1,4 +1,4 @@
-//! An audit: all checks on one host, in the order of what their mends are worth.
+//! An audit: all checks on one host, in the order of what their fixes may gain.
 
 use crate::changes::changes_of;
 use crate::check::{Check, Load};
@@ -13,12 +13,12 @@ pub struct Audited {
     pub check: &'static Check,
     /// What it found.
     pub finding: Finding,
-    /// Where it costs: why its mend cannot be written here.
+    /// Where it costs: why its fix cannot be written here.
     pub hindrance: Option<String>,
 }
 
 impl Audited {
-    /// Percent that the mend may be worth here.
+    /// Percent that the fix may gain here.
     #[must_use]
     pub fn worth(&self, load: Load) -> f64 {
         match &self.finding {

@@ -1,6 +1,6 @@
-//! The files of `/proc/sys` and `/sys` and the settings of devices that mend a check, each with its new value.
+//! The files of `/proc/sys` and `/sys` and the settings of devices that fix a check, each with its new value.
 //!
-//! Owns the values. A check whose mend is no such thing has none: it is for the operator to type. Writes nothing.
+//! Owns the values. A check whose fix is no such thing has none: it is for the operator to type. Writes nothing.
 
 use crate::counters::named;
 use crate::host::Host;
@@ -24,7 +24,7 @@ pub struct Change {
     pub new: String,
 }
 
-/// The changes that mend a check on a host; those that are so already are left out.
+/// The changes that fix a check on a host; those that are so already are left out.
 #[must_use]
 pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
     let cpus = host.now.cpus.len().max(1);

@@ -1,4 +1,4 @@
-//! A check: what is looked at, what it can cost, and what the mend risks.
+//! A check: what is looked at, what it can cost, and what the fix risks.
 //!
 //! Owns the words and numbers of a check, which are the same for every host.
 
@@ -19,7 +19,7 @@ pub enum Load {
     Density,
 }
 
-/// What the mend of a check risks, from least to most.
+/// What the fix of a check risks, from least to most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
     /// The server's own process alone.
@@ -36,7 +36,7 @@ pub enum Risk {
     Reboot,
 }
 
-/// The risks that mends may have.
+/// The risks that fixes may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed(Vec<Risk>);
 
@@ -59,7 +59,7 @@ impl Allowed {
         Self(Risk::ALL.into_iter().filter(is_allowed).collect())
     }
 
-    /// Whether a mend may have this risk.
+    /// Whether a fix may have this risk.
     #[must_use]
     pub fn has(&self, risk: Risk) -> bool {
         self.0.contains(&risk)
@@ -97,7 +97,7 @@ impl Risk {
     }
 }
 
-/// Percent that the mend may be worth, for each load; 0 where it is not known to help.
+/// Percent that the fix may gain, for each load; 0 where it is not known to help.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gain {
     /// For [`Load::Throughput`].
@@ -136,18 +136,18 @@ pub struct Check {
     pub id: &'static str,
     /// The thing that is looked at, in a few words.
     pub title: &'static str,
-    /// What the mend may be worth.
+    /// What the fix may gain.
     pub gain: Gain,
     /// The gain in words, as its source has it.
     pub expected: &'static str,
-    /// What the mend risks.
+    /// What the fix risks.
     pub risk: Risk,
-    /// The loss that comes with the mend.
+    /// The loss that comes with the fix.
     pub lost: &'static str,
     /// Why it costs, and when.
     pub why: &'static str,
     /// What one would type.
-    pub mend: &'static str,
+    pub fix: &'static str,
     /// Where this is from.
     pub source: &'static str,
     /// Looks at a host.

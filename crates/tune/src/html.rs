@@ -44,7 +44,7 @@ fn costs(report: &Report, page: &mut Page) {
     });
     let rows: Vec<Vec<String>> = rows.collect();
     if rows.is_empty() {
-        page.leaf("p", &[], "Nothing that was looked at costs anything.");
+        page.leaf("p", &[], "No check found a cost.");
     } else {
         write_table(page, &["check", "worth", "risk", "evidence", "what was found"], rows);
     }
@@ -64,8 +64,8 @@ fn explain(audited: &Audited, page: &mut Page) {
     for text in [
         format!("{}: {}.", check.title, audited.finding.text()),
         check.why.to_owned(),
-        format!("What the mend is worth: {}.", check.expected),
-        check.mend.to_owned(),
+        format!("Expected gain: {}.", check.expected),
+        check.fix.to_owned(),
         format!("Risk {} of 5: {}. Lost: {}.", check.risk.class(), check.risk.name(), check.lost),
         format!("Source: {}", check.source),
     ] {

@@ -44,7 +44,7 @@ pub fn explanation_to_json(check: &Check, found: &Finding) -> Value {
         "state": state(found),
         "found": found.text(),
         "why": check.why,
-        "mend": check.mend,
+        "fix": check.fix,
         "expected": check.expected,
         "gain_percent": {
             "throughput": gain(Load::Throughput),

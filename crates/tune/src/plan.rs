@@ -1,6 +1,6 @@
 //! A plan: what would be changed, in which order, with the bytes before and after.
 //!
-//! Owns which checks are in it: those that cost, and whose mend is a file of the kernel with a risk that is allowed.
+//! Owns which checks are in it: those that cost, and whose fix is a file of the kernel with a risk that is allowed.
 
 use crate::audit::Report;
 use crate::changes::{Change, changes_of};
@@ -10,7 +10,7 @@ use crate::interrupts::interrupts_of;
 use crate::owners::{Owner, filter_maker, owners_of};
 use crate::settings::device_of;
 
-/// One step: the mend of one check.
+/// One step: the fix of one check.
 #[derive(Debug)]
 pub struct Step {
     /// The check.
@@ -32,7 +32,7 @@ pub struct Plan {
     pub left_out: Vec<(&'static Check, String)>,
 }
 
-/// The plan for what a report has found, with mends whose risk is allowed.
+/// The plan for what a report has found, with fixes whose risk is allowed.
 #[must_use]
 pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
@@ -93,7 +93,7 @@ fn leave_growing_devices(
     });
 }
 
-/// Why the operator has to type the mend of a check, and which program would undo it.
+/// Why the operator has to type the fix of a check, and which program would undo it.
 fn typed(host: &Host, check: &Check) -> String {
     let maker = match check.id {
         "stack.netfilter" | "stack.notrack" | "stack.docker" => filter_maker(host),

@@ -25,7 +25,7 @@ pub fn to_text(report: &Report) -> String {
     let mut text = format!("{}, for {}\n", report.host, report.load.name());
     let costs: Vec<&Audited> = report.costs().collect();
     if costs.is_empty() {
-        text.push_str("\nNothing that was looked at costs anything.\n");
+        text.push_str("\nNo check found a cost.\n");
     } else {
         let width = costs.iter().map(|audited| audited.check.id.len()).max().unwrap_or(0);
         text.push('\n');
@@ -44,7 +44,7 @@ pub fn to_text(report: &Report) -> String {
     let rest = report.findings.len() - costs.len() - unknown.len();
     let _endless = write!(
         text,
-        "\n{} checks: {} cost something, {rest} do not, {} cannot be judged.\nvelodrome tune audit --explain NAME says why, what it risks, and what to type.\n",
+        "\n{} checks: {} cost something, {rest} do not, {} cannot be judged.\nvelodrome tune audit --explain NAME shows the reason, the risk and the commands.\n",
         report.findings.len(),
         costs.len(),
         unknown.len(),
@@ -70,25 +70,24 @@ fn push_cost(text: &mut String, audited: &Audited, load: Load, width: usize) {
         audited.finding.text(),
     );
     if let Some(why) = &audited.hindrance {
-        let _endless = writeln!(text, "      its mend cannot be written here: {why}");
+        let _endless = writeln!(text, "      the fix cannot be written here: {why}");
     }
 }
 
-/// All that is known of a check: why it costs, what the mend is worth and risks, what one would type.
+/// All that is known of a check: why it costs, what the fix may gain and risks, the commands to type.
 #[must_use]
 pub fn explanation(check: &Check, found: &Finding) -> String {
-    let Check { id, title, why, mend, expected, risk, lost, source, .. } = check;
+    let Check { id, title, why, fix, expected, risk, lost, source, .. } = check;
     let state = match found {
-        Finding::Costs(Evidence::Seen, ..) => "costs, as counters show",
-        Finding::Costs(Evidence::Set, ..) => "set so that it may cost",
-        Finding::Good(_) => "right",
+        Finding::Costs(Evidence::Seen, ..) => "costs, according to counters",
+        Finding::Costs(Evidence::Set, ..) => "set to a value that may cost",
+        Finding::Good(_) => "ok",
         Finding::NotHere(_) => "not on this host",
         Finding::Unknown(_) => "cannot be judged",
     };
-    let reboot =
-        if *risk == Risk::Reboot { " Only from the next start of the host on." } else { "" };
+    let reboot = if *risk == Risk::Reboot { " Takes effect after a reboot." } else { "" };
     format!(
-        "{id}: {title}\nhere: {state}: {}\n\n{why} What the mend is worth: {expected}.\n\n{mend}{reboot}\nRisk {} of 5: {}. Lost: {lost}.\n\nSource: {source}\n",
+        "{id}: {title}\nhere: {state}: {}\n\n{why} Expected gain: {expected}.\n\n{fix}{reboot}\nRisk {} of 5: {}. Lost: {lost}.\n\nSource: {source}\n",
         found.text(),
         risk.class(),
         risk.name(),

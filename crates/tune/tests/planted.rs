@@ -357,7 +357,7 @@ fn threads_that_wait_for_others_are_not_too_few() {
 fn every_check_is_told_wholly_and_has_a_cause() {
     let planted: Vec<&str> = causes().iter().map(|cause| cause.check).collect();
     for check in tune::ALL.iter().flat_map(|checks| checks.iter()) {
-        for text in [check.title, check.expected, check.lost, check.why, check.mend, check.source] {
+        for text in [check.title, check.expected, check.lost, check.why, check.fix, check.source] {
             assert!(!text.is_empty(), "{}", check.id);
         }
         // It is outside of what files can show here.

@@ -9,37 +9,37 @@ use super::super::timing::time;
 use super::{Form, Surroundings};
 
 const CHANNEL_EXAMPLES: &str = "Examples:
-  velodrome bench channel 127.0.0.1:8080/channels/news                 1,000 subscribers, a message when the last has come
-  velodrome bench channel 127.0.0.1:8080/channels/news -c 20000 -n 1   how long until the last of 20,000 has one message?
+  velodrome bench channel 127.0.0.1:8080/channels/news                 1,000 subscribers, one message at a time
+  velodrome bench channel 127.0.0.1:8080/channels/news -c 20000 -n 1   how long until the last of 20,000 receives a message?
   velodrome bench channel 127.0.0.1:8080/channels/news --rate 40 -d 30s
   velodrome bench channel 127.0.0.1:8080/channels/news --at-once 16
 
-Subscribers are WebSockets, and what one of them sends goes to all of them. Times are from when a message was due, which it carries.
+Subscribers are WebSockets; a message that one of them sends goes to all. Times count from when a message was due.
 
-Exit status: 0 done, 1 failed, 2 wrong use, 3 the result is not valid.";
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CHANNEL_EXAMPLES)]
 pub(crate) struct Channel {
-    /// The channel: http://HOST:PORT/PATH, HOST:PORT/PATH or unix:SOCKET:/PATH, where a WebSocket gets what others send.
+    /// The channel: http://HOST:PORT/PATH, HOST:PORT/PATH or unix:SOCKET:/PATH, a WebSocket that delivers what others send.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Subscribers.
     #[arg(short, long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true)]
     pub(crate) connections: u32,
-    /// How long messages are published.
+    /// How long to publish messages.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
     pub(crate) duration: Duration,
-    /// Messages per second, whether or not others have arrived [default: the next when the last has come].
+    /// Messages per second, sent on schedule [default: the next one after the last has arrived].
     #[arg(long, value_name = "R", conflicts_with = "at_once")]
     pub(crate) rate: Option<f64>,
-    /// Messages at once, where no rate is given.
+    /// Messages in flight, without a rate.
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) at_once: NonZeroU32,
-    /// End after N messages, at the latest when -d is over.
+    /// End after N messages, or when -d is over.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) messages: Option<NonZeroU64>,
-    /// Bytes of a message.
+    /// Size of a message in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 100)]
     pub(crate) size: usize,
     #[command(flatten)]

@@ -8,15 +8,15 @@ use super::{ArrivalsFlag, Output, Surroundings};
 use crate::bench::timing::{RateFlag, time};
 
 const EXAMPLES: &str = "Examples:
-  velodrome bench store 127.0.0.1:6379 --fill            a million keys are written, then read at random
+  velodrome bench store 127.0.0.1:6379 --fill            write a million keys, then read at random
   velodrome bench store 127.0.0.1:6379 --sets 10 --dist zipf:0.99 -c 1000
   velodrome bench store 127.0.0.1:6379 --rate 100k --pipeline 16
   velodrome bench store memcached://127.0.0.1:11211 --fill --keys 10000 --value 1000
 
-A key is `key:` and twelve digits, as redis-benchmark has them; its value begins with these digits, and each value that is read is held against
-that. Keys that are not there are counted.
+A key is `key:` and twelve digits, as in redis-benchmark. Its value begins with these digits, and every value that is read
+is checked. Missing keys are counted.
 
-Exit status: 0 done, 1 failed, 2 wrong use, 3 the result is not valid.";
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -24,22 +24,22 @@ pub(crate) struct Store {
     /// The store: HOST:PORT or redis://HOST:PORT, or memcached://HOST:PORT.
     #[arg(value_name = "ADDR")]
     pub(crate) address: String,
-    /// How many keys there are.
+    /// Number of keys.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Keys")]
     pub(crate) keys: u64,
-    /// Which of them are asked for: uniform, zipf:S (the k-th in proportion to k^-S) or hot:N:SHARE (a SHARE, 0 to 1, of all requests for the first N).
+    /// Distribution of keys: uniform, zipf:S (the k-th in proportion to k^-S) or hot:N:SHARE (a SHARE, 0 to 1, of all requests for the first N).
     #[arg(long, value_name = "HOW", default_value = "uniform", help_heading = "Keys")]
     pub(crate) dist: String,
-    /// Bytes of each value.
+    /// Size of each value in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 100, help_heading = "Keys")]
     pub(crate) value: usize,
-    /// Percent of the requests that write.
+    /// Percentage of requests that write.
     #[arg(long, value_name = "PERCENT", default_value_t = 0, help_heading = "Keys")]
     pub(crate) sets: u32,
-    /// Write every key first, once; that is not measured.
+    /// First write every key once, unmeasured.
     #[arg(long, help_heading = "Keys")]
     pub(crate) fill: bool,
-    /// Take any value for right: of keys that something else has written.
+    /// Accept any value, for keys written by another program.
     #[arg(long, conflicts_with = "fill", help_heading = "Keys")]
     pub(crate) unchecked: bool,
     /// Connections.
@@ -52,25 +52,25 @@ pub(crate) struct Store {
         help_heading = "Load"
     )]
     pub(crate) connections: u32,
-    /// Open all connections first and hold them through the run; one that ends is not opened again.
+    /// Open all connections first and hold them for the whole run; one that ends is not replaced.
     #[arg(long, requires = "rate", help_heading = "Load")]
     pub(crate) hold: bool,
-    /// How long is measured: 10s, 500ms, 2m; a number alone is seconds.
+    /// Duration of a run: 10s, 500ms, 2m; a plain number is seconds.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time, help_heading = "Load")]
     pub(crate) duration: Duration,
-    /// How long is asked before that, uncounted.
+    /// Time before each run that is not measured.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time, help_heading = "Load")]
     pub(crate) warmup: Duration,
-    /// How often all of it is done; the median is shown, and the spread.
+    /// Number of runs; the result is their median and spread.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
     pub(crate) runs: u32,
-    /// End after N requests, at the latest when -d is over.
+    /// End after N requests, or when -d is over.
     #[arg(short = 'n', long, value_name = "N", help_heading = "Load")]
     pub(crate) requests: Option<std::num::NonZeroU64>,
-    /// Requests on their way at one time over one connection.
+    /// Requests in flight per connection.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
     pub(crate) pipeline: u32,
-    /// Requests per second, due whether or not others are answered, as `bench http` takes them [default: as fast as answers come].
+    /// Requests per second, sent on schedule, as in `bench http` [default: as fast as answers arrive].
     #[arg(
         long,
         value_name = "R[:B][@TIME,...]",
@@ -78,7 +78,7 @@ pub(crate) struct Store {
         help_heading = "Load"
     )]
     pub(crate) rate: Option<RateFlag>,
-    /// How requests follow each other at that rate.
+    /// How requests are spaced at that rate.
     #[arg(
         long,
         value_name = "HOW",
@@ -87,7 +87,7 @@ pub(crate) struct Store {
         help_heading = "Load"
     )]
     pub(crate) arrivals: ArrivalsFlag,
-    /// Where random numbers come from: the same seed asks for the same keys.
+    /// Seed of random numbers: the same seed requests the same keys.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
     pub(crate) seed: u64,
     #[command(flatten)]

@@ -9,63 +9,61 @@ use crate::host::Host;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "app.reuseport",
-        title: "packets that arrive on the CPU of their thread",
+        title: "packets that arrive on another CPU than the server's thread",
         gain: Gain::of(20.0, 25.0, 3.0, 0.0),
-        expected: "2 % alone; 30 %, and 40 % less p99, once each socket of the group belonged to the thread of its CPU",
+        expected: "2 % alone; 30 %, and a p99 40 % lower, once each socket of the group belonged to the thread of its CPU",
         risk: Risk::Process,
-        lost: "an even spread, where the device does not spread packets evenly itself",
-        why: "A connection belongs to one thread, on one CPU. When its packets come to another CPU they have to be handed over, by a wake-up and through the caches of both.",
-        mend: "First the device (net.queues, net.irq, net.xps), then the server: `velodrome serve --pin --reuseport-cpu`; in others SO_ATTACH_REUSEPORT_CBPF or, from Linux 6.2 on, \
-               SO_INCOMING_CPU, with the sockets opened in the order of the CPUs.",
+        lost: "an even spread, unless the device spreads packets evenly itself",
+        why: "A connection belongs to one thread on one CPU. Packets that arrive on another CPU cost a wake-up and cache transfers between the two.",
+        fix: "First fix the device (net.queues, net.irq, net.xps), then the server: `velodrome serve --pin --reuseport-cpu`; in other servers SO_ATTACH_REUSEPORT_CBPF or, from Linux 6.2, SO_INCOMING_CPU, with the sockets opened in the order of the CPUs.",
         source: "libreactor issue 9; talawah.io, step 5",
         judge: elsewhere,
     },
     Check {
         id: "app.nodelay",
-        title: "small pieces that wait for an answer",
+        title: "small writes delayed by Nagle's algorithm",
         gain: Gain::of(1.0, 20.0, 0.0, 0.0),
-        expected: "up to 40 ms for an answer that is sent in several pieces",
+        expected: "up to 40 ms for an answer sent in several pieces",
         risk: Risk::Process,
         lost: "some fuller packets",
-        why: "Without TCP_NODELAY a piece that fills no packet waits until the pieces before it are acknowledged, and the peer delays its acknowledgement, too.",
-        mend: "TCP_NODELAY on the server's connections: `tcp_nodelay on` in nginx; Velodrome sets it.",
+        why: "Without TCP_NODELAY, a piece that does not fill a packet waits until earlier data is acknowledged, and the peer delays its acknowledgement as well.",
+        fix: "TCP_NODELAY on the server's connections: `tcp_nodelay on` in nginx; Velodrome sets it.",
         source: "RFC 9293 section 3.7.4 (Nagle); tcp(7)",
         judge: waiting,
     },
     Check {
         id: "app.backlog",
-        title: "the server's own queue of connections",
+        title: "the accept queue of the server",
         gain: Gain::of(1.0, 10.0, 15.0, 0.0),
-        expected: "no connections dropped in bursts; nothing else",
+        expected: "no dropped connections in bursts; nothing else",
         risk: Risk::Process,
         lost: "nothing",
-        why: "The queue is as long as the server asks for in listen(2), and never longer than net.core.somaxconn. A burst beyond it is dropped, and its clients try again after a second.",
-        mend: "A longer one in the server's configuration: `backlog=` of nginx's `listen`, `backlog` of a Velodrome `[[listener]]`; then start it anew.",
+        why: "The queue is as long as the server requests in listen(2), but never longer than net.core.somaxconn. Connections beyond it are dropped, and their clients retry after a second.",
+        fix: "Raise it in the server's configuration: `backlog=` of nginx's `listen`, `backlog` of a Velodrome `[[listener]]`; then restart the server.",
         source: "listen(2)",
         judge: backlog,
     },
     Check {
         id: "app.wakeups",
-        title: "threads that sleep and are woken all the time",
+        title: "threads that sleep and wake up all the time",
         gain: Gain::of(10.0, 10.0, 0.0, 3.0),
-        expected: "a microsecond or two of CPU for each; a part of the 28 % of fewer interrupts",
+        expected: "one or two microseconds of CPU each; a part of the 28 % of fewer interrupts",
         risk: Risk::Process,
-        lost: "CPU time while it waits",
-        why: "A thread that has nothing to do for some microseconds sleeps, is woken by the next packet, and pays for both each time.",
-        mend: "A server that looks for work before it sleeps: `velodrome serve --spin 50us`, and `--busy-poll 50us` where each scheduler has a queue of the device.",
+        lost: "CPU time spent polling",
+        why: "A thread without work for some microseconds sleeps and is woken by the next packet, and pays for both each time.",
+        fix: "Use a server that polls before it sleeps: `velodrome serve --spin 50us`, and `--busy-poll 50us` if each scheduler has its own device queue.",
         source: "docs.kernel.org, napi; sched(7)",
         judge: wake_ups,
     },
     Check {
         id: "app.irq-suspend",
-        title: "interrupts of a device that a server polls",
+        title: "interrupts of a device that the server polls",
         gain: Gain::of(5.0, 5.0, 0.0, 0.0),
-        expected: "the throughput of polling without the CPU time of interrupts in between; up to 30 % less power at best",
+        expected: "the throughput of polling without the CPU time of interrupts; up to 30 % less power at best",
         risk: Risk::Reversible,
-        lost: "packets wait for at most that time when the server stops polling",
-        why: "A server that polls its devices is interrupted by them all the same. From Linux 6.13 on a device keeps its interrupts off for as long as epoll finds packets.",
-        mend: "`ynl --family netdev --do napi-set --json '{\"id\": N, \"irq-suspend-timeout\": 20000000}'` for each of `--dump napi-get`, with a short gro_flush_timeout and napi_defer_hard_irqs, and \
-               polling that is preferred (EPIOCSPARAMS).",
+        lost: "packets wait at most that time after the server stops polling",
+        why: "A device interrupts even a server that polls it. From Linux 6.13, a device can suspend its interrupts as long as epoll finds packets.",
+        fix: "`ynl --family netdev --do napi-set --json '{\"id\": N, \"irq-suspend-timeout\": 20000000}'` for each entry of `--dump napi-get`, with a short gro_flush_timeout and napi_defer_hard_irqs, and preferred polling (EPIOCSPARAMS).",
         source: "docs.kernel.org, napi",
         judge: interrupted,
     },
@@ -83,7 +81,7 @@ fn sockets(host: &Host) -> Result<Sockets, Finding> {
     }
     host.sockets().ok_or_else(|| {
         Finding::unknown(
-            "its sockets cannot be asked: it takes root, and threads that wait in epoll",
+            "its sockets cannot be inspected: needs root, and threads that wait in epoll",
         )
     })
 }
@@ -141,7 +139,7 @@ fn wake_ups(host: &Host) -> Finding {
         return Finding::unknown(super::NO_PROCESS);
     }
     let Some(seconds) = host.seconds else {
-        return Finding::unknown("it takes two looks at the server");
+        return Finding::unknown("needs two readings of the server");
     };
     let rate = |(thread, now): (&u32, &u64)| {
         let before = host.before.wake_ups.get(thread).copied().unwrap_or(*now);

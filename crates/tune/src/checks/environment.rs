@@ -9,37 +9,37 @@ use crate::processes::Process;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "env.quota",
-        title: "a quota of CPU time",
+        title: "a CPU quota",
         gain: Gain::of(40.0, 60.0, 20.0, 0.0),
-        expected: "pauses of up to a whole period, 100 ms, end",
+        expected: "no pauses of up to a whole period, 100 ms",
         risk: Risk::Process,
-        lost: "nothing; the quota itself is for whoever runs the machine to change",
-        why: "When a control group has used its quota all its threads stand still until the next period. With more threads than the quota has CPUs that comes early.",
-        mend: "As many workers as the quota has whole CPUs; or ask for CPUs instead of a quota (cpuset, the static CPU manager of Kubernetes).",
+        lost: "nothing; only the administrator of the machine can change the quota",
+        why: "When a control group has used its quota, all its threads stop until the next period. With more threads than the quota has CPUs, that happens early.",
+        fix: "As many workers as the quota has whole CPUs; or request CPUs instead of a quota (cpuset, the static CPU manager of Kubernetes).",
         source: "docs.kernel.org, cgroup-v2; kubernetes issue 67577",
         judge: quota,
     },
     Check {
         id: "env.steal",
-        title: "time that the hypervisor took",
+        title: "time taken by the hypervisor",
         gain: Gain::of(20.0, 30.0, 5.0, 0.0),
-        expected: "as much as it took; a measurement with more than 1 % of it is worth nothing",
+        expected: "as much as it took; a measurement with more than 1 % of it is worthless",
         risk: Risk::Interruption,
         lost: "nothing",
-        why: "The CPU of a virtual machine belonged to another one while this one wanted to work.",
-        mend: "Another machine, or a kind with CPUs of its own.",
+        why: "The hypervisor gave the CPU to another virtual machine while this one wanted to run.",
+        fix: "Another machine, or a type with dedicated CPUs.",
         source: "proc_stat(5)",
         judge: steal,
     },
     Check {
         id: "env.neighbours",
-        title: "other programs that use the CPUs",
+        title: "other programs on the same CPUs",
         gain: Gain::of(30.0, 30.0, 5.0, 0.0),
         expected: "as much as they use",
         risk: Risk::Host,
         lost: "what they do",
-        why: "A server that is bound to a CPU cannot move away from a program that uses it as well.",
-        mend: "Stop them, or bind them elsewhere: `taskset`, `CPUAffinity=` of their unit.",
+        why: "A server bound to a CPU cannot move away from another program on it.",
+        fix: "Stop them, or bind them elsewhere: `taskset`, `CPUAffinity=` of their unit.",
         source: "proc_pid_stat(5)",
         judge: neighbours,
     },
@@ -47,11 +47,11 @@ pub(super) const CHECKS: &[Check] = &[
         id: "env.pressure",
         title: "programs that wait for a CPU",
         gain: Gain::of(10.0, 25.0, 5.0, 0.0),
-        expected: "the time in which they wait",
+        expected: "the time they wait",
         risk: Risk::Host,
         lost: "nothing",
         why: "More threads want to run than there are CPUs.",
-        mend: "Fewer workers or fewer neighbours; `velodrome tune audit --pid` says which of both.",
+        fix: "Fewer workers or fewer other programs; `velodrome tune audit --pid` shows which.",
         source: "docs.kernel.org, psi",
         judge: pressure,
     },
@@ -102,7 +102,9 @@ fn steal(host: &Host) -> Finding {
 const BUSY: f64 = 0.1;
 
 fn neighbours(host: &Host) -> Finding {
-    let Some(seconds) = host.seconds else { return Finding::unknown("it takes two looks") };
+    let Some(seconds) = host.seconds else {
+        return Finding::unknown("needs two readings of counters");
+    };
     let own = std::process::id();
     let mut busy: Vec<(f64, u32)> = Vec::new();
     for (process, now) in &host.now.programs {
@@ -145,6 +147,6 @@ fn pressure(host: &Host) -> Finding {
             share / 100.0,
         ),
         Some(_) => Finding::good("hardly any"),
-        None => Finding::unknown("/proc/pressure/cpu has another form"),
+        None => Finding::unknown("/proc/pressure/cpu has an unknown format"),
     }
 }

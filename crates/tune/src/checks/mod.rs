@@ -14,7 +14,7 @@ mod stack;
 use crate::check::Check;
 
 /// Why a check of the server cannot be judged.
-const NO_PROCESS: &str = "say which server with --pid";
+const NO_PROCESS: &str = "needs --pid";
 
 /// All checks.
 pub const ALL: [&[Check]; 10] = [

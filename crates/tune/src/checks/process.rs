@@ -11,100 +11,97 @@ use super::NO_PROCESS;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "app.workers",
-        title: "as many busy threads as CPUs",
+        title: "the number of busy threads",
         gain: Gain::of(25.0, 10.0, 10.0, 0.0),
         expected: "25 to 27 % where half of four vCPUs was used",
         risk: Risk::Process,
         lost: "nothing",
-        why: "A server with fewer worker threads than CPUs leaves some of them idle; one with more has its threads wait for each other. It shows when its \
-              threads are busy nearly all of the time, and other CPUs it may use are not.",
-        mend: "Start it with one worker for each CPU it may use: `velodrome serve --schedulers N`, `worker_processes auto` in nginx.",
+        why: "A server with fewer worker threads than CPUs leaves CPUs idle; with more, its threads wait for each other. It shows when its threads are busy nearly all the time and other CPUs that it may use are not.",
+        fix: "One worker per CPU that it may use: `velodrome serve --schedulers N`, `worker_processes auto` in nginx.",
         source: "talawah.io, Extreme HTTP Performance Tuning, step 1",
         judge: workers,
     },
     Check {
         id: "app.pin",
-        title: "busy threads bound to a CPU each",
+        title: "busy threads that are not bound to a CPU",
         gain: Gain::of(10.0, 15.0, 5.0, 0.0),
         expected: "a part of the 38 % of perfect locality",
         risk: Risk::Process,
-        lost: "the kernel's freedom to move threads away from a CPU that others use",
-        why: "A thread that the kernel moves to another CPU finds nothing in that one's caches, and packets of its connections still arrive where it was. \
-              With several busy workers each belongs to one CPU.",
-        mend: "`velodrome serve` binds its schedulers unless it is told --no-pin; `worker_cpu_affinity auto` in nginx; else `taskset -p -c N THREAD`.",
+        lost: "the kernel's freedom to move threads away from busy CPUs",
+        why: "A thread that moves to another CPU finds cold caches, and packets of its connections still arrive at the old CPU. With several busy workers, bind each to one CPU.",
+        fix: "`velodrome serve` binds its schedulers unless --no-pin is given; `worker_cpu_affinity auto` in nginx; otherwise `taskset -p -c N THREAD`.",
         source: "talawah.io, step 5",
         judge: pin,
     },
     Check {
         id: "app.nofile",
-        title: "descriptors that the process may open",
+        title: "the limit of open files of the process",
         gain: Gain::of(0.0, 0.0, 100.0, 0.0),
         expected: "no connections beyond the limit without it",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Each connection is a descriptor. A limit of 1024, which many systems have as the soft one, ends a server's growth there: it cannot accept any more.",
-        mend: "`LimitNOFILE=1048576` in the unit of the service, or `ulimit -n` before its start. Beyond 1,048,576 raise `fs.nr_open` first.",
+        why: "Each connection is a descriptor. With a limit of 1024, the soft limit of many systems, the server cannot accept more.",
+        fix: "`LimitNOFILE=1048576` in the unit of the service, or `ulimit -n` before its start. Beyond 1,048,576 raise `fs.nr_open` first.",
         source: "getrlimit(2)",
         judge: nofile,
     },
     Check {
         id: "app.seccomp",
-        title: "a filter of system calls",
+        title: "a seccomp filter",
         gain: Gain::of(6.0, 4.0, 0.0, 0.0),
-        expected: "a part of 11 %; little since Linux 5.11, whose bitmap knows calls that are always allowed",
+        expected: "a part of 11 %; little since Linux 5.11, which skips the filter for calls that are always allowed",
         risk: Risk::Security,
-        lost: "the filter: what breaks into the server may use every call",
-        why: "Each system call runs the program of the filter first. A long filter before Linux 5.11 cost up to a fifth; newer kernels skip it for calls that it \
-              always allows.",
-        mend: "A container: `--security-opt seccomp=unconfined`, or a smaller profile; a unit: without `SystemCallFilter=`.",
+        lost: "the filter: an attacker who takes over the server may use every call",
+        why: "Each system call first runs the filter program. A long filter cost up to a fifth before Linux 5.11; newer kernels skip it for calls that it always allows.",
+        fix: "For a container: `--security-opt seccomp=unconfined`, or a smaller profile; for a unit: no `SystemCallFilter=`.",
         source: "talawah.io, step 3; Linux commit f9d480b6ffbe",
         judge: seccomp,
     },
     Check {
         id: "app.ssbd",
-        title: "speculative stores switched off for the process",
+        title: "speculative store bypass disabled for the process",
         gain: Gain::of(15.0, 8.0, 0.0, 0.0),
-        expected: "one case that was bound by the CPU took 50 % longer",
+        expected: "one CPU-bound case took 50 % longer",
         risk: Risk::Security,
         lost: "protection of the process against code that runs within it",
-        why: "Kernels before 5.16 switched speculative store bypass off for every process with a seccomp filter. All its code is slower, not its calls alone.",
-        mend: "A kernel from 5.16 on, or a filter that is installed with SECCOMP_FILTER_FLAG_SPEC_ALLOW.",
+        why: "Kernels before 5.16 disabled speculative store bypass for every process with a seccomp filter. That slows all of its code, not only its system calls.",
+        fix: "Linux 5.16 or later, or a filter installed with SECCOMP_FILTER_FLAG_SPEC_ALLOW.",
         source: "moby issue 42619",
         judge: ssbd,
     },
     Check {
         id: "app.nopool",
-        title: "threads of the server that do nothing",
+        title: "idle threads of the server",
         gain: Gain::of(2.5, 1.0, 0.0, 3.0),
-        expected: "2 to 3 % where a pool for names was left out",
+        expected: "2 to 3 % where a name resolution pool was removed",
         risk: Risk::Process,
-        lost: "what the pool is for: files, names, work that would hold up others",
-        why: "A pool that is larger than its work costs memory, and wakes threads in turn that find nothing in the caches of their CPU.",
-        mend: "Its own setting: `UV_THREADPOOL_SIZE` of node, `thread_pool` of nginx, `GOMAXPROCS` of Go.",
+        lost: "the purpose of the pool: files, names, work that would block others",
+        why: "A pool larger than its work costs memory, and wakes threads in turn that find cold caches.",
+        fix: "The server's own setting: `UV_THREADPOOL_SIZE` of node, `thread_pool` of nginx, `GOMAXPROCS` of Go.",
         source: "talawah.io, step 1",
         judge: idle_threads,
     },
     Check {
         id: "app.sched",
-        title: "the server behind other programs",
+        title: "a low scheduling priority of the server",
         gain: Gain::of(10.0, 25.0, 2.0, 0.0),
-        expected: "the time that it waits for programs that go before it",
+        expected: "the time that it waits for programs with higher priority",
         risk: Risk::Process,
-        lost: "the others go less often",
-        why: "A positive nice value, or the policies batch and idle, let other programs go first whenever the CPU is wanted by both.",
-        mend: "`Nice=0` and `CPUSchedulingPolicy=other` in the unit; `renice 0 -p PID`, `chrt -o -p 0 PID`. SCHED_FIFO is no mend: a thread that spins in it starves the host.",
+        lost: "CPU time of the other programs",
+        why: "A positive nice value, or the policies batch and idle, give other programs priority when both want the CPU.",
+        fix: "`Nice=0` and `CPUSchedulingPolicy=other` in the unit; `renice 0 -p PID`, `chrt -o -p 0 PID`. SCHED_FIFO is no solution: a thread that spins in it starves the host.",
         source: "sched(7)",
         judge: politeness,
     },
     Check {
         id: "app.thp",
-        title: "huge pages of the server's own memory",
+        title: "transparent huge pages of the server",
         gain: Gain::of(0.0, 2.0, 5.0, 8.0),
-        expected: "memory that was freed in part goes back; a large heap that is mostly read loses by it",
+        expected: "partly freed memory is returned; a large heap that is mostly read becomes slower",
         risk: Risk::Process,
-        lost: "fewer misses of the TLB for large heaps",
-        why: "A huge page of which some bytes are used takes 2 MiB. An allocator that frees in small pieces keeps many of them.",
-        mend: "For the server alone: `MemoryTHP=disable` of newer systemd, or prctl(PR_SET_THP_DISABLE) before it starts; for the host see vm.thp.",
+        lost: "fewer TLB misses for large heaps",
+        why: "A huge page takes 2 MiB even if only some bytes are used. An allocator that frees in small pieces keeps many of them.",
+        fix: "For the server alone: `MemoryTHP=disable` of newer systemd, or prctl(PR_SET_THP_DISABLE) before it starts; for the host see vm.thp.",
         source: "prctl(2); DigitalOcean, transparent huge pages and alternative memory allocators",
         judge: huge_pages,
     },
@@ -116,7 +113,7 @@ pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
         return Err(Finding::unknown(NO_PROCESS));
     }
     let Some(seconds) = host.seconds else {
-        return Err(Finding::unknown("it takes two looks at the server"));
+        return Err(Finding::unknown("needs two readings of the server"));
     };
     let worked = |thread: &u32, now: u64| {
         let before = host.before.threads.get(thread).copied().unwrap_or(now);
@@ -135,7 +132,7 @@ fn idle_threads(host: &Host) -> Finding {
         return Finding::unknown(NO_PROCESS);
     }
     if host.seconds.is_none() {
-        return Finding::unknown("it takes two looks at the server");
+        return Finding::unknown("needs two readings of the server");
     }
     let has_rested = |(thread, now): &(&u32, &u64)| host.before.threads.get(thread) == Some(now);
     let resting = host.now.threads.iter().filter(has_rested).count();
@@ -282,7 +279,7 @@ const MUCH_KIB: u64 = 256 << 10;
 fn huge_pages(host: &Host) -> Finding {
     let Some(process) = host.process else { return Finding::unknown(NO_PROCESS) };
     let Some(text) = host.text(&format!("/proc/{process}/smaps_rollup")) else {
-        return Finding::unknown("its memory may not be looked at");
+        return Finding::unknown("its memory may not be inspected");
     };
     let kib = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -10,85 +10,85 @@ use crate::settings::place;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "net.softirq",
-        title: "one CPU that receives for all",
+        title: "one CPU that receives everything",
         gain: Gain::of(25.0, 25.0, 5.0, 0.0),
-        expected: "the part of 38 % that comes from interrupts on CPUs of their own",
+        expected: "the part of the 38 % that comes from interrupts on separate CPUs",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "The kernel handles packets on the CPU that was interrupted. Where that is one for all queues, it is busy with packets while the others wait for it.",
-        mend: "A queue for each CPU (net.queues) and its interrupt there (net.irq); with one queue alone rps_cpus (net.rps).",
+        why: "The kernel handles packets on the CPU that was interrupted. If that is one CPU for all queues, it is busy with packets while the others wait for it.",
+        fix: "A queue per CPU (net.queues) with its interrupt there (net.irq); with a single queue, rps_cpus (net.rps).",
         source: "docs.kernel.org, scaling; talawah.io, step 5",
         judge: one_cpu,
     },
     Check {
         id: "net.rss",
-        title: "queues that get more than others",
+        title: "uneven load of the queues",
         gain: Gain::of(10.0, 12.0, 2.0, 0.0),
-        expected: "the load of the busiest queue comes down to that of the others",
+        expected: "the load of the busiest queue falls to the average",
         risk: Risk::Reversible,
-        lost: "the table of whoever has set it",
-        why: "A device spreads connections over its queues by a table. Where the table is uneven so are the CPUs, and a server with a thread for each CPU is as slow as its busiest one.",
-        mend: "ethtool -X DEVICE equal N; few connections are never spread evenly.",
+        lost: "the current table",
+        why: "A device spreads connections over its queues by a table. If the table is uneven, so is the load of the CPUs, and a server with a thread per CPU is as slow as its busiest one.",
+        fix: "ethtool -X DEVICE equal N; a few connections are never spread evenly.",
         source: "docs.kernel.org, scaling; AWS, ENA best practices",
         judge: uneven,
     },
     Check {
         id: "net.allowance",
-        title: "packets that the cloud has held back",
+        title: "packets limited by the cloud",
         gain: Gain::of(30.0, 30.0, 10.0, 0.0),
-        expected: "a plateau that no setting of this machine removes",
+        expected: "removes a plateau that no setting of this machine can",
         risk: Risk::Interruption,
-        lost: "nothing; it is for the cloud to give more",
-        why: "A cloud gives each kind of machine so many packets, bytes and tracked connections a second. Packets beyond that are queued or dropped outside of this machine.",
-        mend: "A larger kind of machine; security groups whose rules need no tracking.",
+        lost: "nothing; only the cloud provider can raise it",
+        why: "A cloud limits each machine type to a number of packets, bytes and tracked connections per second. Packets beyond that are queued or dropped outside this machine.",
+        fix: "A larger machine type; security groups whose rules need no connection tracking.",
         source: "AWS, ENA best practices; AWS, security group connection tracking",
         judge: allowance,
     },
     Check {
         id: "net.threaded",
-        title: "threads of the kernel that receive",
+        title: "kernel threads that receive packets",
         gain: Gain::of(3.0, 4.0, 0.0, 0.0),
-        expected: "a switch of threads for each batch of packets",
+        expected: "a context switch per batch of packets",
         risk: Risk::Host,
-        lost: "priorities for receiving, and CPUs of its own",
-        why: "With `threaded` packets are handled by a thread that the scheduler places, instead of at once on the CPU that was interrupted.",
-        mend: "echo 0 > /sys/class/net/DEVICE/threaded",
+        lost: "priorities and separate CPUs for receiving",
+        why: "With `threaded`, a scheduled thread handles packets instead of the interrupted CPU itself.",
+        fix: "echo 0 > /sys/class/net/DEVICE/threaded",
         source: "docs.kernel.org, napi",
         judge: threaded,
     },
     Check {
         id: "net.rfs",
-        title: "steering to the thread, half set",
+        title: "receive flow steering, half configured",
         gain: Gain::of(2.0, 2.0, 0.0, 0.0),
-        expected: "what half of the setting costs; a server whose threads are bound needs none of it",
+        expected: "the cost of the half; a server with bound threads needs none of it",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Receive flow steering needs the table of all flows and one for each queue. With one of both alone the kernel keeps a table that it never uses.",
-        mend: "sysctl net.core.rps_sock_flow_entries=32768 and 32768 / queues in each rps_flow_cnt; or 0 in all of them.",
+        why: "Receive flow steering needs the global table and one per queue. With only one of them the kernel maintains a table that it never uses.",
+        fix: "sysctl net.core.rps_sock_flow_entries=32768 and 32768 / queues in each rps_flow_cnt; or 0 in all of them.",
         source: "docs.kernel.org, scaling",
         judge: half_set,
     },
     Check {
         id: "net.arfs",
-        title: "steering to the thread, by the kernel alone",
+        title: "receive flow steering without the device",
         gain: Gain::of(3.0, 3.0, 0.0, 0.0),
-        expected: "the way from one CPU to another for each packet",
+        expected: "the transfer from one CPU to another for each packet",
         risk: Risk::Reversible,
-        lost: "room of the device for other filters; it is written for each new flow",
-        why: "With receive flow steering the kernel hands each packet to the CPU of its thread. A device that can filter flows receives it there at once.",
-        mend: "ethtool -K DEVICE ntuple on",
+        lost: "filter entries of the device; one is written for each new flow",
+        why: "With receive flow steering the kernel moves each packet to the CPU of its thread. A device that can filter flows delivers it there directly.",
+        fix: "ethtool -K DEVICE ntuple on",
         source: "docs.kernel.org, scaling",
         judge: by_kernel,
     },
     Check {
         id: "net.defer",
-        title: "packets that wait for others",
+        title: "deferred receive processing",
         gain: Gain::of(0.0, 8.0, 0.0, 0.0),
-        expected: "as much time as they wait",
+        expected: "the time that packets wait",
         risk: Risk::Reversible,
         lost: "fewer interrupts under load",
-        why: "The kernel keeps a packet back for `gro_flush_timeout`, so that others may come. A request at low load waits that long.",
-        mend: "echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout, in nanoseconds; 0 with napi_defer_hard_irqs 0 waits for nothing.",
+        why: "The kernel holds a packet back for `gro_flush_timeout`, so that more may arrive. At low load a request waits that long.",
+        fix: "echo 20000 > /sys/class/net/DEVICE/gro_flush_timeout, in nanoseconds; 0 with napi_defer_hard_irqs 0 waits for nothing.",
         source: "docs.kernel.org, napi",
         judge: kept_back,
     },
@@ -99,7 +99,7 @@ const BURDEN: f64 = 0.25;
 
 fn one_cpu(host: &Host) -> Finding {
     if host.seconds.is_none() {
-        return Finding::unknown("it takes two looks");
+        return Finding::unknown("needs two readings of counters");
     }
     let (before, now) = (&host.before.cpus, &host.now.cpus);
     if now.len() < 2 || before.len() != now.len() {
@@ -158,7 +158,7 @@ fn uneven(host: &Host) -> Finding {
         }
     }
     match judged {
-        0 => Finding::unknown("no device tells of several queues, or too few packets came"),
+        0 => Finding::unknown("no device reports several queues, or too few packets came"),
         _ => Finding::good("spread evenly"),
     }
 }
@@ -183,7 +183,7 @@ fn moved(
 fn allowance(host: &Host) -> Finding {
     let counts = moved(host, |name| name.ends_with("_allowance_exceeded").then_some(()));
     if counts.is_empty() {
-        return Finding::not_here("no device tells of allowances");
+        return Finding::not_here("no device reports allowances");
     }
     let exceeded = counts.into_values().flatten().find(|(_, count)| *count > 0);
     match exceeded {

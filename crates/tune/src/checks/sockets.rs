@@ -8,49 +8,49 @@ use crate::host::Host;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "stack.somaxconn",
-        title: "the queue of connections that wait to be accepted",
+        title: "the accept queue limit",
         gain: Gain::of(3.0, 15.0, 20.0, 0.0),
-        expected: "no connections dropped in bursts; nothing else",
+        expected: "no dropped connections in bursts; nothing else",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "A connection that comes while the queue is full is dropped, and its client tries again after a second.",
-        mend: "sysctl net.core.somaxconn=4096, and a backlog as large in the server; then start it anew.",
+        why: "A connection that arrives while the queue is full is dropped, and its client retries after a second.",
+        fix: "sysctl net.core.somaxconn=4096, and an equal backlog in the server; then restart the server.",
         source: "Seastar, perftune.py; tuned",
         judge: somaxconn,
     },
     Check {
         id: "stack.synbacklog",
-        title: "the queue of handshakes",
+        title: "the handshake queue",
         gain: Gain::of(2.0, 10.0, 15.0, 0.0),
-        expected: "no handshakes dropped in bursts",
+        expected: "no dropped handshakes in bursts",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Handshakes beyond it are dropped or answered with a cookie, which forgets options.",
-        mend: "sysctl net.ipv4.tcp_max_syn_backlog=4096",
+        why: "Handshakes beyond it are dropped, or answered with a cookie that loses TCP options.",
+        fix: "sysctl net.ipv4.tcp_max_syn_backlog=4096",
         source: "Seastar, perftune.py",
         judge: handshakes,
     },
     Check {
         id: "stack.ports",
-        title: "ports for connections that are made",
+        title: "local ports for outgoing connections",
         gain: Gain::of(5.0, 10.0, 30.0, 0.0),
         expected: "twice as many; for clients, proxies and load generators, never for a listener",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Each connection to the same address and port needs a port of its own here. A closed one keeps its port for a minute.",
-        mend: "sysctl net.ipv4.ip_local_port_range='10240 65535'",
+        why: "Each connection to the same address and port needs its own local port. A closed connection keeps its port for a minute.",
+        fix: "sysctl net.ipv4.ip_local_port_range='10240 65535'",
         source: "docs.kernel.org, ip-sysctl; Netflix 2017",
         judge: ports,
     },
     Check {
         id: "stack.tw",
-        title: "ports of connections that have ended",
+        title: "ports of closed connections",
         gain: Gain::of(3.0, 5.0, 10.0, 0.0),
-        expected: "none for a listener; ports again for a client",
+        expected: "none for a listener; free ports for a client",
         risk: Risk::Host,
-        lost: "certainty that a late packet of an old connection is not taken for one of the new",
-        why: "When the table of ended connections is full they are forgotten too early.",
-        mend: "sysctl net.ipv4.tcp_max_tw_buckets=262144; connections that stay open need neither.",
+        lost: "certainty that a late packet of an old connection is not taken for one of a new connection",
+        why: "When the table of closed connections is full, they are forgotten too early.",
+        fix: "sysctl net.ipv4.tcp_max_tw_buckets=262144; persistent connections need neither.",
         source: "docs.kernel.org, ip-sysctl",
         judge: ended,
     },
@@ -60,57 +60,57 @@ pub(super) const CHECKS: &[Check] = &[
         gain: Gain::of(5.0, 20.0, 50.0, 10.0),
         expected: "no stalls; room for very many connections",
         risk: Risk::Host,
-        lost: "memory for other things",
-        why: "Beyond the second number of `tcp_mem` windows shrink, beyond the third packets are dropped.",
-        mend: "sysctl net.ipv4.tcp_mem='…', in pages: a fifth, a quarter and a third of the memory.",
+        lost: "memory for other purposes",
+        why: "Above the second number of `tcp_mem` windows shrink, above the third packets are dropped.",
+        fix: "sysctl net.ipv4.tcp_mem='…', in pages: a fifth, a quarter and a third of the memory.",
         source: "docs.kernel.org, ip-sysctl; Seastar, perftune.py",
         judge: memory,
     },
     Check {
         id: "stack.file",
-        title: "descriptors of all programs",
+        title: "the limit of open files of the system",
         gain: Gain::of(0.0, 5.0, 80.0, 0.0),
-        expected: "no connections beyond the bound without it",
+        expected: "no connections beyond the limit without it",
         risk: Risk::Reversible,
         lost: "nothing",
-        why: "Each socket is a file of the whole system; one program may have `fs.nr_open` at most.",
-        mend: "sysctl fs.file-max=4194304 fs.nr_open=2097152",
+        why: "Each socket counts as an open file of the system; a single program may have at most `fs.nr_open`.",
+        fix: "sysctl fs.file-max=4194304 fs.nr_open=2097152",
         source: "docs.kernel.org, sysctl/fs",
         judge: files,
     },
     Check {
         id: "app.fastopen",
-        title: "requests in the first packet of a connection",
+        title: "TCP fast open",
         gain: Gain::of(0.0, 4.0, 0.0, 0.0),
-        expected: "one round trip for each new connection of a client that was there before; nothing for connections that are kept",
+        expected: "one round trip per new connection of a returning client; nothing for persistent connections",
         risk: Risk::Host,
         lost: "a request may be delivered twice; some networks drop such packets",
-        why: "A client that was there before may send its request with the first packet, if the kernel and the server's listener allow it.",
-        mend: "sysctl net.ipv4.tcp_fastopen=3, and TCP_FASTOPEN on the listener: `fastopen=256` of nginx's `listen`. Velodrome does not set it, as a request could be repeated.",
+        why: "A returning client may send its request in the first packet, if the kernel and the listener allow it.",
+        fix: "sysctl net.ipv4.tcp_fastopen=3, and TCP_FASTOPEN on the listener: `fastopen=256` of nginx's `listen`. Velodrome does not set it, because a request could be repeated.",
         source: "RFC 7413; docs.kernel.org, ip-sysctl",
         judge: first_packet,
     },
     Check {
         id: "stack.notsent",
-        title: "what a connection may keep unsent",
+        title: "unsent data per connection",
         gain: Gain::of(0.0, 2.0, 8.0, 3.0),
-        expected: "memory of large answers to slow clients; the last piece is the newest",
+        expected: "memory of large answers to slow clients; fresher data at the end",
         risk: Risk::Reversible,
-        lost: "some wake-ups more for each large answer",
-        why: "Without a bound a server gives the kernel as much of an answer as its buffer takes, for each slow client.",
-        mend: "sysctl net.ipv4.tcp_notsent_lowat=131072; Velodrome sets it for its own connections.",
+        lost: "a few more wake-ups per large answer",
+        why: "Without a limit, a server hands the kernel as much of an answer as the socket buffer accepts, for each slow client.",
+        fix: "sysctl net.ipv4.tcp_notsent_lowat=131072; Velodrome sets it for its own connections.",
         source: "tuned, network-throughput; docs.kernel.org, ip-sysctl",
         judge: unsent,
     },
     Check {
         id: "stack.rwmem",
-        title: "buffers of connections",
+        title: "socket buffers",
         gain: Gain::of(2.0, 2.0, 20.0, 8.0),
-        expected: "memory of very many connections; the speed of large answers over long ways where buffers are short",
+        expected: "memory of very many connections; speed of large answers over long distances, if buffers are small",
         risk: Risk::Host,
         lost: "some speed at the beginning of a connection",
-        why: "Each connection begins with the second number of tcp_rmem and tcp_wmem, and may have the third. The product of both with the connections is memory; a way of 100 ms with 1 Gbit/s holds 12 MiB.",
-        mend: "sysctl net.ipv4.tcp_rmem='4096 131072 16777216' net.ipv4.tcp_wmem='4096 16384 16777216'",
+        why: "Each connection starts with the second number of tcp_rmem and tcp_wmem and may grow to the third. Multiplied by the number of connections, that is memory; a path of 100 ms at 1 Gbit/s holds 12 MiB.",
+        fix: "sysctl net.ipv4.tcp_rmem='4096 131072 16777216' net.ipv4.tcp_wmem='4096 16384 16777216'",
         source: "docs.kernel.org, ip-sysctl; tuned, network-throughput",
         judge: buffers,
     },
@@ -163,7 +163,7 @@ fn ports(host: &Host) -> Finding {
         return Finding::unknown("net.ipv4.ip_local_port_range cannot be read");
     };
     let ends: Vec<u64> = range.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [first, last] = *ends else { return Finding::unknown("the range has another form") };
+    let [first, last] = *ends else { return Finding::unknown("the range has an unknown format") };
     let count = last.saturating_sub(first) + 1;
     let failed = host.moved(|counters| counters.network("TcpExt.TCPTimeWaitOverflow")).unwrap_or(0);
     let ended = sockets(host).and_then(|line| line.get("tw").copied()).unwrap_or(0);
@@ -194,7 +194,9 @@ fn memory(host: &Host) -> Finding {
         return Finding::unknown("net.ipv4.tcp_mem cannot be read here");
     };
     let bounds: Vec<u64> = bounds.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [_, pressure, most] = *bounds else { return Finding::unknown("tcp_mem has another form") };
+    let [_, pressure, most] = *bounds else {
+        return Finding::unknown("tcp_mem has an unknown format");
+    };
     let used = sockets(host).and_then(|line| line.get("mem").copied()).unwrap_or(0);
     let times = host.moved(|counters| counters.network("TcpExt.TCPMemoryPressures")).unwrap_or(0);
     let text = format!("{used} pages of {pressure} (shrinks) and {most} (drops)");
@@ -209,7 +211,9 @@ fn files(host: &Host) -> Finding {
         return Finding::unknown("fs.file-nr cannot be read");
     };
     let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [used, _, most] = *numbers else { return Finding::unknown("fs.file-nr has another form") };
+    let [used, _, most] = *numbers else {
+        return Finding::unknown("fs.file-nr has an unknown format");
+    };
     let each = host.sysctl("fs.nr_open").unwrap_or(0);
     if used as f64 > most as f64 * 0.8 {
         return Finding::seen(format!("{used} of {most} are open"), 1.0);
@@ -256,7 +260,7 @@ fn buffers(host: &Host) -> Finding {
     };
     let (receive, send) = (numbers("tcp_rmem"), numbers("tcp_wmem"));
     let ([_, begin, most], [_, send_begin, send_most]) = (&*receive, &*send) else {
-        return Finding::unknown("tcp_rmem or tcp_wmem cannot be read, or has another form");
+        return Finding::unknown("tcp_rmem or tcp_wmem cannot be read, or has an unknown format");
     };
     let both = begin + send_begin;
     if both > BEGINNING {

@@ -1,4 +1,4 @@
-//! A host with much to mend, its steps, and its files.
+//! A host with much to fix, its steps, and its files.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::Fake;
 
 pub(crate) const BOOT: &str = "kernel/random/boot_id";
 
-/// A host with much to mend.
+/// A host with much to fix.
 pub(crate) fn poor() -> Fake {
     let fake = Fake::new();
     fake.sysctl(BOOT, "first");
