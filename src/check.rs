@@ -1,4 +1,4 @@
-//! The verb `check`: is the configuration right, and what does it do with a path?
+//! The verb `check`: whether the configuration is valid, and what it does with a path.
 
 use config::Overrides;
 use pages::{Before, PageProblem};
@@ -41,10 +41,13 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     let problems = pages::problems(&data.page_roots, &data.pages);
     // What is said first is true of all that is looked at.
     let missing = missing_error_pages(&data);
-    let is_right =
-        if problems.is_empty() && missing.is_empty() { "right" } else { "no problem in itself" };
+    let state = if problems.is_empty() && missing.is_empty() {
+        "valid"
+    } else {
+        "valid, with the problems below"
+    };
     let (routes, hosts) = (count(routes, "route"), count(hosts, "virtual host"));
-    println!("{config}: {is_right} ({routes}, {hosts})");
+    println!("{config}: {state} ({routes}, {hosts})");
     let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
     roots.sort_unstable();
     roots.dedup();

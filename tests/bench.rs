@@ -78,7 +78,7 @@ fn nothing_tried_is_no_success() {
     let server = Plan::new().start();
     let output = conformance(server.address(), &["--only=host"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(errors_of(&output).contains("nothing was tried"), "{}", errors_of(&output));
+    assert!(errors_of(&output).contains("nothing was tested"), "{}", errors_of(&output));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn an_interrupted_search_tells_the_steps_until_then() {
 fn what_is_no_objective_is_told() {
     for (word, told) in [
         ("--slo=p99", "write p99=5ms"),
-        ("--slo=p98=5ms", "`p98` is no percentile"),
+        ("--slo=p98=5ms", "`p98` is not a percentile"),
         ("--slo=p99=soon", "--slo p99=soon"),
     ] {
         let output = run(Command::new(PROGRAM).args(["bench", "knee", "127.0.0.1:1", word]));

@@ -175,7 +175,7 @@ fn what_was_wrong_is_told_with_its_mend() {
     let not_found = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").0;
     for (address, told) in [
         (nobody, "no connection could be opened; see that a server listens there"),
-        (answering(b"garbage").0, "see that this is the plain port of an HTTP server"),
+        (answering(b"garbage").0, "check that this is a plain HTTP port"),
         (not_found, "say with --expect-status which statuses are right"),
         (silent, "0 failed, 2 had no answer yet when it ended: see that the server answers"),
     ] {
@@ -229,7 +229,7 @@ fn what_cannot_be_asked_is_said_before_the_run() {
     for (words, status, told) in [
         ("http http://no-such-name.invalid/", 1, "`no-such-name.invalid` cannot be resolved"),
         ("http unix:/no/such.sock", 1, "`/no/such.sock` cannot be asked"),
-        ("http unix:/etc/passwd", 1, "`/etc/passwd` cannot be asked (it is no socket)"),
+        ("http unix:/etc/passwd", 1, "`/etc/passwd` cannot be asked (it is not a socket)"),
         ("http 127.0.0.1 --server-pid 0", 1, "--server-pid 0: this process cannot be seen"),
         ("http 127.0.0.1 --body-file /no/such", 1, "--body-file /no/such: cannot be read"),
         ("http ", 2, "a URL is empty"),

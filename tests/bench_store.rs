@@ -81,7 +81,7 @@ fn a_store_is_filled_and_every_value_is_what_was_written() {
     assert_eq!(found.as_u64().unwrap() + missing.as_u64().unwrap(), 2000);
     assert!((800..1200).contains(&found.as_u64().unwrap()), "{found}");
     let text = printed_by(&bench(&address, &format!("{FEW} 100 --keys 500 --value 40")));
-    assert!(text.contains("keys        100 found, 0 not there: 100.0 %"), "{text}");
+    assert!(text.contains("keys        100 found, 0 missing: 100.0 %"), "{text}");
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn redis_and_memcached_are_asked_as_well() {
 #[test]
 fn words_that_are_wrong_are_told_with_their_mend() {
     for (address, words, expected) in [
-        ("127.0.0.1", "", "is no address of a store; write HOST:PORT"),
-        ("127.0.0.1:9", "--dist hot", "is no distribution of keys"),
+        ("127.0.0.1", "", "is not the address of a store; write HOST:PORT"),
+        ("127.0.0.1:9", "--dist hot", "is not a distribution of keys"),
         ("127.0.0.1:9", "--value 5", "say 12 at least"),
         ("127.0.0.1:9", "--sets 101", "say 0 to 100"),
         ("127.0.0.1:9", "--hold", "--rate"),

@@ -94,9 +94,9 @@ fn a_message_by_post_is_allowed_or_refused_with_the_text_of_the_module() {
         ("room.query?q=1", &nobody, "x", 400, "{\"error\":\"{\\\"error\\\":\\\"no\\\"}\"}"),
         ("room.peer", &nobody, "x", 200, "\"receivers\":0"),
         ("room.fails", &nobody, "x", 500, "the module of this channel has failed"),
-        ("room.flushes", &nobody, "x", 500, "it cannot be told whether that is allowed"),
+        ("room.flushes", &nobody, "x", 500, "the module could not decide whether that is allowed"),
         ("half", &nobody, "x", 200, "\"receivers\":0"),
-        ("signed", &nobody, "x", 401, "the channel asks for a token"),
+        ("signed", &nobody, "x", 401, "the channel requires a token"),
     ] {
         let answer = post(&server, name, fields, body);
         assert_eq!(answer.status, status, "{name} {body}");

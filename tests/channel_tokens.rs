@@ -72,8 +72,8 @@ fn a_socket_shows_a_token_and_later_another_one() {
     let mut told = |order: &str, part: &str| {
         say(&mut socket, &frame(order), part.as_bytes());
     };
-    told("{\"subscribe\":\"chat.a\"}", "\"error\":\"the channel asks for a token\"");
-    told("{\"token\":\"no\",\"id\":1}", "\"error\":\"the token is no signed JWT\",\"id\":1}");
+    told("{\"subscribe\":\"chat.a\"}", "\"error\":\"the channel requires a token\"");
+    told("{\"token\":\"no\",\"id\":1}", "\"error\":\"the token is not a signed JWT\",\"id\":1}");
     let order = format!("{{\"token\":\"{}\",\"id\":2}}", token(CLAIMS, 3600));
     told(&order, "{\"authorized\":\"ann\",\"expires_in\":3600,\"id\":2}");
     told("{\"subscribe\":\"chat.a\"}", "{\"subscribed\":\"chat.a\"");

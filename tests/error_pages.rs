@@ -55,7 +55,7 @@ fn an_error_page_that_is_not_there_is_told_by_check() {
             .arg(format!("--config={}", plan.directory.join("velodrome.toml").display())))
     };
     let told = errors_of(&check());
-    assert!(told.contains("404 is \"/404.html\", and there is no file"), "{told}");
+    assert!(told.contains("404 is \"/404.html\", but there is no file"), "{told}");
     assert!(!told.contains("500.html"), "{told}");
     plan.directory.write("site/404.html", "404");
     let checked = check();

@@ -273,9 +273,9 @@ fn what_is_asked_wrongly_is_refused() {
     place.write("bad.txt", "a;b 1\nnothing\n");
     let bad = place.join("bad.txt").display().to_string();
     for (words, status, why) in [
-        (&[][..], 2, "what is to be looked at?"),
+        (&[][..], 2, "nothing to profile"),
         (&["--pid", "4194305"], 2, "there is no process 4194305"),
-        (&["--pid", "1", "-d", "soon"], 2, "`soon` is no time; write 10s or 500ms"),
+        (&["--pid", "1", "-d", "soon"], 2, "`soon` is not a time; write 10s or 500ms"),
         (&["--from", &bad], 1, "bad.txt:2: no stack with its count"),
         (&["--", "/nowhere/program"], 1, "/nowhere/program: "),
         (&["--pid", "1", "--sched", "-o", "x.html"], 2, "have tables alone"),

@@ -210,7 +210,7 @@ fn a_reload_names_the_keys_of_pages_that_cannot_change_and_what_is_wrong_with_pa
     let taken = server.ctl_json(&["reload"]);
     assert_eq!(taken["state"], "in force", "{taken}");
     let problem = &taken["page_problems"][0];
-    assert_eq!(problem["problem"], "is not there, and a route names it", "{taken}");
+    assert_eq!(problem["problem"], "does not exist, but a route names it", "{taken}");
     assert!(problem["file"].as_str().unwrap().ends_with("/app/b.lua"), "{taken}");
     assert_eq!(problem["served"], "it is answered 500");
 }

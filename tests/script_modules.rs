@@ -248,7 +248,7 @@ fn modules_broken_at_the_start_are_told_and_answered_500() {
         "app/api.lua:1: not the name of a module: ../x; it is answered 500",
         "app/lib/bad.lua:2: unexpected symbol near '='; it is answered 500",
         "app/lib/tail.lua:2: lib/fails.lua:1: no; it is answered 500",
-        "app/none.lua: is not there, and a route names it; it is answered 500",
+        "app/none.lua: does not exist, but a route names it; it is answered 500",
     ];
     for problem in problems {
         assert!(told.contains(problem), "{problem}: {told}");

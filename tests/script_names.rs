@@ -117,11 +117,11 @@ fn parts_and_modules_that_are_not_there_are_told_by_check() {
     let told = errors_of(&output);
     assert!(!output.status.success(), "{told}");
     for expected in [
-        "a/index.page.html:2:15: there is no part 'a/_none.html': it would be the file a/_none.page.html",
+        "a/index.page.html:2:15: there is no part 'a/_none.html' (file a/_none.page.html)",
         "a/index.page.html:3:",
-        "there is no module 'sub.none': it would be the file sub/none.lua",
-        "there is no part 'no/such.html': it would be the file no/such.page.html",
-        "main.lua:1:27: there is no part 'gone.html': it would be the file gone.page.html; it is served, and fails there",
+        "there is no module 'sub.none' (file sub/none.lua)",
+        "there is no part 'no/such.html' (file no/such.page.html)",
+        "main.lua:1:27: there is no part 'gone.html' (file gone.page.html); it is served, and fails there",
     ] {
         assert!(told.contains(expected), "{expected} in {told}");
     }

@@ -291,7 +291,7 @@ fn broken_pages_are_named_by_check() {
     };
     let good = check();
     assert!(good.status.success(), "{good:?}");
-    assert!(printed_by(&good).contains("velodrome.toml: right ("), "{good:?}");
+    assert!(printed_by(&good).contains("velodrome.toml: valid ("), "{good:?}");
     let plan_with = |name: &str, text: &str| plan.directory.write(&format!("site/{name}"), text);
     plan_with("a.page.txt", "\n<% for i = 1 do %>");
     plan_with("b.page.txt", "<% never closed");

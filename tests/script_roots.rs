@@ -131,7 +131,7 @@ fn pages_of_a_directory_that_is_closed_stay_and_are_told() {
     let (site, inner, closed) = (place("site"), place("site/in"), place("site/closed"));
     set_mode(&closed, 0o000);
     let server = plan.start();
-    told(&server, "/site/closed: cannot be looked through: Permission denied");
+    told(&server, "/site/closed: cannot be read: Permission denied");
     assert_eq!(text(&server.get("/a")), "one");
     assert_eq!(server.get("/closed/c").status, 404);
     // It may list the names, and open none of them.

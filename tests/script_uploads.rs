@@ -150,7 +150,9 @@ fn without_a_directory_files_are_refused_and_fields_are_not() {
     assert_eq!(post(&server, "/list", TYPE, &file).status, 415);
     let told = server.printed_errors();
     assert!(
-        told.contains("/list: the upload is refused: it has a file, and there is no directory"),
+        told.contains(
+            "/list: the upload is refused: it has a file, but there is no upload directory"
+        ),
         "{told}"
     );
 }

@@ -344,7 +344,7 @@ fn check_explains_what_answers_a_path() {
     is(
         "GET",
         "/none",
-        &["the module `main`: ", "as there is no file: there is nothing of that name"],
+        &["the module `main`: ", "because there is no file: there is nothing of that name"],
     );
     is("GET", "/_nav", &["`_nav.page.html` is a part"]);
     is("GET", "/feed.page.xml", &["the source of a page is not served"]);

@@ -112,7 +112,7 @@ fn a_module_that_is_not_there_and_a_zone_that_is_not_known_are_told() {
     server.directory.write("app/main.lua", "return function() return 404 end");
     let server = server.start();
     let told = server.printed_troubles();
-    assert!(told.contains("gone.lua: is not there, and [[process]] names it"), "{told}");
+    assert!(told.contains("gone.lua: does not exist, but [[process]] names it"), "{told}");
     // It begins when it is there.
     let source = "return function() register('gone') receive() end";
     server.directory().write("app/gone.lua", source);

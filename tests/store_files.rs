@@ -90,7 +90,7 @@ fn rows_of_each_form_are_imported() {
         done(&["export", &place.data, "--database", "lines"]),
         "{\"key\":\"7\",\"value\":{\"id\":7,\"name\":\"Ada\"}}\n{\"key\":\"8\",\"value\":{\"id\":\"8\"}}\n"
     );
-    assert!(done(&["check", &place.data]).contains("names    3 records are right"));
+    assert!(done(&["check", &place.data]).contains("names    3 records are consistent"));
     let stat: serde_json::Value =
         serde_json::from_str(&done(&["stat", &place.data, "--json"])).unwrap();
     assert_eq!(stat["keys"], serde_json::json!({"0": 2, "lines": 2, "names": 3, "tabs": 1}));
@@ -114,11 +114,14 @@ fn commands_of_redis_are_imported_and_others_are_refused_by_their_number() {
     let told = done(&["import", &place.file("many.resp", &many), &place.data, "--database", "1"]);
     assert!(told.starts_with("50000 rows are in database 1"), "{told}");
     for (commands, expected) in [
-        ("SET a 1\r\nLPUSH l 1\r\n", "command 2: LPUSH is no row; SET, SETEX, PSETEX and MSET are"),
-        ("SET a 1 NX\r\n", "command 1: SET with 3 arguments is no row"),
-        ("SET a 1 KEEPTTL 1\r\n", "command 1: SET with `KEEPTTL` is no row"),
-        ("SET a 1 EX soon\r\n", "command 1: `soon` is no time"),
-        ("MSET a\r\n", "command 1: MSET with 1 arguments is no row"),
+        (
+            "SET a 1\r\nLPUSH l 1\r\n",
+            "command 2: LPUSH is not a row; use SET, SETEX, PSETEX or MSET",
+        ),
+        ("SET a 1 NX\r\n", "command 1: SET with 3 arguments is not a row"),
+        ("SET a 1 KEEPTTL 1\r\n", "command 1: SET with `KEEPTTL` is not a row"),
+        ("SET a 1 EX soon\r\n", "command 1: `soon` is not a time"),
+        ("MSET a\r\n", "command 1: MSET with 1 arguments is not a row"),
         ("SET a 1\r\n*2\r\n$3\r\nGET", "command 2: it breaks off"),
         ("*2\r\n:3\r\n", "command 1: "),
     ] {
@@ -149,9 +152,9 @@ fn what_is_wrong_leaves_nothing() {
     for (words, told) in [
         (
             vec!["import", &good, &place.data, "--key", "x"],
-            "there is no column `x`; there are k, v",
+            "there is no column `x`; known are k, v",
         ),
-        (vec!["export", &place.data, "--database", "x"], "there is no database `x`; there are 0"),
+        (vec!["export", &place.data, "--database", "x"], "there is no database `x`; known are 0"),
     ] {
         let (status, errors) = refused(&words);
         assert!(status == 2 && errors.contains(told), "{errors}");
@@ -195,7 +198,7 @@ fn a_live_store_is_read_filled_and_copied() {
         heard.starts_with("*4\r\n$1\r\n1\r\n$1\r\n2\r\n$1\r\n1\r\n$1\r\n1\r\n:1000\r\n"),
         "{heard}"
     );
-    assert!(done(&["check", &copy]).contains("3 records are right"));
+    assert!(done(&["check", &copy]).contains("3 records are consistent"));
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
     // The transaction of the dead holds no lock that others wait for.
     let more = place.file("more.csv", "k,v\nb,2\n");
     done(&["import", &more, &place.data]);
-    assert!(done(&["check", &place.data]).contains("2 records are right"));
+    assert!(done(&["check", &place.data]).contains("2 records are consistent"));
 }
 
 /// What a verb prints of the programs that read the store.
@@ -316,5 +319,5 @@ fn programs_that_open_a_store_while_it_is_made_small_find_it_whole() {
         compacted
     });
     assert_eq!(compacted, 10);
-    assert!(done(&["check", &place.data]).contains(" 31 records are right"));
+    assert!(done(&["check", &place.data]).contains(" 31 records are consistent"));
 }

@@ -93,7 +93,7 @@ fn clients_that_do_not_take_large_values_hold_no_memory() {
         client.set_nonblocking(false).unwrap();
         assert_eq!(client.peek(&mut [0]).unwrap(), 1);
     }
-    // Those that were there before are served, and the value is another one now.
+    // Those that were there before are served, and the value has changed now.
     assert_eq!(say(&mut other, b"SET v short\r\nGET v\r\n", b"short\r\n").len(), 16);
     let memory = memory(&server);
     assert!(memory < 150 * 1024 * 1024, "{} MiB", memory >> 20);

@@ -149,7 +149,7 @@ fn a_token_opens_the_databases_that_it_names() {
     let nothing = server.get("/store/log/a");
     assert_eq!(
         (nothing.status, text(&nothing)),
-        (401, "{\"error\":\"this database asks for a token\"}")
+        (401, "{\"error\":\"this database requires a token\"}")
     );
     assert_eq!((put(&reads), put(&other), put("x.y.z")), (403, 403, 401));
     assert_eq!((put(&writes), put(API_KEY)), (204, 204));

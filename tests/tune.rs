@@ -38,7 +38,7 @@ fn this_host_is_looked_at_twice() {
     assert!(report["host"].as_str().unwrap().ends_with("counters in 1 s"), "{}", report["host"]);
     let text = printed_by(&audit(&["--seconds", "0", "--for", "latency"]));
     assert!(text.contains("for latency") && text.contains(" checks: "), "{text}");
-    assert!(text.contains("app.workers: say which server with --pid"), "{text}");
+    assert!(text.contains("app.workers: needs --pid"), "{text}");
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn a_plan_says_what_cannot_be_written_in_a_container() {
     let why = "it is mounted read-only, as in a container: it is for the host to write";
     for line in [
         format!("   it cannot be written here: {why}\n"),
-        format!("      its mend cannot be written here: {why}\n"),
+        format!("      the fix cannot be written here: {why}\n"),
         "stack.somaxconn  /proc/sys/net/core/somaxconn: refused: Read-only file system".to_owned(),
         "status 1\n".to_owned(),
     ] {

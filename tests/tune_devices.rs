@@ -181,6 +181,6 @@ fn a_program_behind_a_device_is_named() {
         );
         return;
     }
-    let expected = "0\n      programs of others at a device (XDP, tc): one at one\n";
+    let expected = "0\n      BPF programs at a device (XDP, tc): one at one\n";
     assert_eq!(printed_by(&output), expected, "{}", errors_of(&output));
 }

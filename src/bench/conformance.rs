@@ -20,7 +20,7 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     print_line(&text.to_string())?;
     let counts = report.counts;
     if counts.passed + counts.failed == 0 {
-        let text = "nothing was tried; does it answer, and what does it offer? (--offers file=/PATH, see --help)";
+        let text = "nothing was tested; does it answer, and what does it offer? (--offers file=/PATH, see --help)";
         return Err(Failure::Failed(format!("{}: {text}", flags.address)));
     }
     if counts.failed > 0 {
@@ -44,7 +44,7 @@ fn target(flags: &Conformance) -> Result<Target, Failure> {
     let wrong = |text: String| Failure::WrongUse(format!("{}: {text}", flags.address));
     let url: Url = flags.address.parse().map_err(|error| wrong(format!("{error}")))?;
     if url.path_and_query != "/" {
-        return Err(wrong("an address has no path; say with --offers what is there".to_owned()));
+        return Err(wrong("an address has no path; name paths with --offers".to_owned()));
     }
     let ownership = if flags.i_own_this_host { Ownership::Declared } else { Ownership::Unsaid };
     let address = match resolve(&url.place, ownership) {

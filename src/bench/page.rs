@@ -15,7 +15,7 @@ pub(crate) fn check(flag: &str, path: &Path) -> Result<(), Failure> {
         return Err(wrong("this is a directory; name a file"));
     }
     if !folder(path).is_dir() {
-        return Err(wrong("there is no such directory to put it in"));
+        return Err(wrong("its directory does not exist"));
     }
     Ok(())
 }

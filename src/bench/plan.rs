@@ -145,8 +145,9 @@ fn plan(
     let request = request(&load.asking)?;
     let aim = Aim::at(urls, &load.weight, &request, ownership).map_err(aim_failure)?;
     let room = Room::read();
-    let cpus = Cpus::read()
-        .map_err(|error| Failure::Failed(format!("the kernel does not tell the CPUs: {error}")))?;
+    let cpus = Cpus::read().map_err(|error| {
+        Failure::Failed(format!("the kernel does not report the CPUs: {error}"))
+    })?;
     let default = || cpus.threads_by_default(&aim.peers, load.connections, &room);
     let pin = pin(place.pin.as_deref())?;
     let threads = match (place.threads, &pin) {
@@ -237,8 +238,9 @@ fn request(flags: &Asking) -> Result<Request, Failure> {
 /// The URLs of a file, a line each.
 fn urls_of(file: &Path) -> Result<Vec<String>, Failure> {
     let bytes = content("--urls-file", file)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::WrongUse(format!("--urls-file {}: it is no text", file.display())))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::WrongUse(format!("--urls-file {}: it is not text", file.display()))
+    })?;
     let lines = text.lines().map(str::trim);
     let urls = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     Ok(urls.map(str::to_owned).collect())

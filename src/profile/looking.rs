@@ -37,7 +37,7 @@ impl Program {
                 Ok(Self { process: child.id(), child: Some(child) })
             }
             (None, None) => {
-                let text = "what is to be looked at? --pid PID, --url URL, --from FILE, --diff BEFORE AFTER, or -- COMMAND";
+                let text = "nothing to profile: give --pid PID, --url URL, --from FILE, --diff BEFORE AFTER, or -- COMMAND";
                 Err(Failure::WrongUse(text.to_owned()))
             }
         }
@@ -178,7 +178,7 @@ pub(super) fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let folded = names.fold(taken.stacks.iter().map(|(stack, count)| (stack, *count)));
     note_lost(taken.lost, &mut taken.remarks);
     if folded.total() == 0 {
-        taken.remarks.push("no samples: the program did nothing".to_owned());
+        taken.remarks.push("no samples: the program was idle".to_owned());
     }
     let title = title(process, seconds, &format!(" at {} Hz", asked.hertz));
     Ok(Told { remarks: taken.remarks, ..Told::of(folded, Unit::Samples, title) })
@@ -199,7 +199,7 @@ pub(super) fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
 
 pub(super) fn note_lost(lost: u64, remarks: &mut Vec<String>) {
     if lost > 0 {
-        remarks.push(format!("{lost} records had no room: what is told is less than there was"));
+        remarks.push(format!("{lost} records were lost: the figures are too low"));
     }
 }
 

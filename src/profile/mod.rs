@@ -102,7 +102,7 @@ pub(crate) struct Profile {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time; write 10s or 500ms");
+    let wrong = || format!("`{text}` is not a time; write 10s or 500ms");
     let (number, unit) = match text.strip_suffix("ms") {
         Some(number) => (number, 1),
         None => (text.strip_suffix('s').ok_or_else(wrong)?, 1000),

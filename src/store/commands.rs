@@ -108,15 +108,15 @@ fn rows_of(command: &Command<'_>, now_ms: u64) -> Result<Vec<Row>, String> {
             Ok((1..length).step_by(2).map(|key| row(key, key + 1, None)).collect())
         }
         ("SET" | "SETEX" | "PSETEX" | "MSET", length) => {
-            Err(format!("{name} with {} arguments is no row", length - 1))
+            Err(format!("{name} with {} arguments is not a row", length - 1))
         }
-        _ => Err(format!("{name} is no row; SET, SETEX, PSETEX and MSET are")),
+        _ => Err(format!("{name} is not a row; use SET, SETEX, PSETEX or MSET")),
     }
 }
 
 /// When a value ends, in milliseconds since 1970.
 fn expiry(option: &[u8], time: &[u8], now_ms: u64) -> Result<u64, String> {
-    let wrong = || format!("`{}` is no time", String::from_utf8_lossy(time));
+    let wrong = || format!("`{}` is not a time", String::from_utf8_lossy(time));
     let time: u64 =
         str::from_utf8(time).ok().and_then(|text| text.parse().ok()).ok_or_else(wrong)?;
     match &*option.to_ascii_uppercase() {
@@ -125,7 +125,7 @@ fn expiry(option: &[u8], time: &[u8], now_ms: u64) -> Result<u64, String> {
         b"EXAT" => Ok(time.saturating_mul(1000)),
         b"PXAT" => Ok(time),
         other => Err(format!(
-            "SET with `{}` is no row; EX, PX, EXAT and PXAT are known",
+            "SET with `{}` is not a row; EX, PX, EXAT and PXAT are known",
             String::from_utf8_lossy(other)
         )),
     }

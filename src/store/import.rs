@@ -115,7 +115,7 @@ fn separated(source: Counted, delimiter: u8, import: &Import) -> Result<Rows, Fa
         let place = names.iter().position(|name| name == column);
         place.map(Some).ok_or_else(|| {
             let known = names.join(", ");
-            Failure::WrongUse(format!("there is no column `{column}`; there are {known}"))
+            Failure::WrongUse(format!("there is no column `{column}`; known are {known}"))
         })
     };
     let (key, value) = (place(&import.key)?.unwrap_or(0), place(&import.value)?);

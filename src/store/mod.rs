@@ -123,7 +123,7 @@ fn number_of(database: &str, databases: &[String]) -> Result<Database, Failure> 
     let number = place.and_then(|place| u8::try_from(place).ok());
     number.map(Database).ok_or_else(|| {
         let known = databases.join(", ");
-        Failure::WrongUse(format!("there is no database `{database}`; there are {known}"))
+        Failure::WrongUse(format!("there is no database `{database}`; known are {known}"))
     })
 }
 
@@ -198,7 +198,7 @@ fn check(directory: &Path) -> Result<(), Failure> {
         let checked = writer.check(number_of(name, &databases)?);
         match checked.map_err(|failure| failed(directory, &failure))? {
             Ok(0) => {}
-            Ok(count) => println!("{name:<8} {count} records are right"),
+            Ok(count) => println!("{name:<8} {count} records are consistent"),
             Err(damage) => damages.push(format!("database {name}: {damage}")),
         }
     }

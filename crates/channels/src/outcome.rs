@@ -29,7 +29,7 @@ impl Refusal {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Denied => "the channel's rules do not allow it",
-            Self::NoToken => "the channel asks for a token",
+            Self::NoToken => "the channel requires a token",
             Self::TooLarge => "the message is larger than the channel's `message_size`",
             Self::TooOften => "too many messages; see the channel's `rate`",
             Self::Full => "there are too many channels or subscriptions",

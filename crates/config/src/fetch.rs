@@ -141,7 +141,7 @@ fn rule(text: &str) -> Result<FetchRule, String> {
         // What has a slash was meant as a network.
         Err(error) if text.contains('/') => Err(error.to_string()),
         Err(_) if text.contains(':') => {
-            Err("a name has no port; what is allowed is allowed at every port".to_owned())
+            Err("a name has no port; an allowed host is allowed at every port".to_owned())
         }
         Err(_) => HostName::parse(text).map(FetchRule::Host).map_err(ToOwned::to_owned),
     }

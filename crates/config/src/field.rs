@@ -51,7 +51,7 @@ pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Hea
 fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err(format!(
-            "`{}` is no name of a field; use letters, digits and hyphens",
+            "`{}` is not a field name; use letters, digits and hyphens",
             shown(name)
         ));
     }
@@ -72,7 +72,7 @@ pub(super) fn value(item: &Item<'_>) -> Result<String, String> {
     let text = text(item)?;
     let wrong = text.chars().find(|character| !matches!(character, '\t' | ' '..='~'));
     if let Some(character) = wrong {
-        let why = format!("`{}` cannot stand in a field", character.escape_default());
+        let why = format!("`{}` is not allowed in a field", character.escape_default());
         return Err(cannot_be(item, &text, &why));
     }
     if text.trim() != text {

@@ -235,7 +235,7 @@ pub(super) fn media_types(top: &Section<'_>, problems: &mut Problems) -> Vec<Med
             continue;
         }
         if extension.is_empty() || extension.contains(['/', '.', '\0']) {
-            let message = format!("`{}` is no extension of a file name", shown(item.key));
+            let message = format!("`{}` is not a file name extension", shown(item.key));
             problems.at(item.key_offset, message);
             continue;
         }

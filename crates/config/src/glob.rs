@@ -60,8 +60,9 @@ impl fmt::Display for GlobError {
             Self::NoPath(why) => out.write_str(why),
             Self::TooLong => write!(out, "it must be at most {GLOB_SIZE_MAX} bytes long"),
             Self::TooManyWildcards => write!(out, "it must have at most {WILDCARDS_MAX} wildcards"),
-            Self::DoubleStarWithin => out
-                .write_str("`**` stands for whole segments, as in \"/docs/**\" and \"/**/*.png\""),
+            Self::DoubleStarWithin => {
+                out.write_str("`**` matches whole segments, as in \"/docs/**\" and \"/**/*.png\"")
+            }
             Self::DoubleStarTwice => out.write_str("`**/**` means no more than `**`"),
             Self::Meaningless(character) => {
                 write!(out, "`{character}` has no meaning here; only `*` and `**` have")

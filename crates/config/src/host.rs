@@ -123,10 +123,8 @@ fn error_pages(section: &Section<'_>, problems: &mut Problems) -> Vec<ErrorPage>
     for item in section.entries("error_pages", problems) {
         let status = item.key.parse().ok().filter(|status| (400..=599).contains(status));
         let Some(status) = status.filter(|_| item.key.len() == 3) else {
-            let message = format!(
-                "`{}` is no status of an error; write one from 400 to 599",
-                shown(item.key)
-            );
+            let message =
+                format!("`{}` is not an error status; write one from 400 to 599", shown(item.key));
             problems.at(item.key_offset, message);
             continue;
         };

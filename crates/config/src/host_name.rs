@@ -36,7 +36,7 @@ impl HostName {
             return Ok(Self::Exact(name.to_owned()));
         }
         if name.parse::<std::net::Ipv6Addr>().is_ok() {
-            return Err("an IPv6 address stands in brackets, as in \"[::1]\"");
+            return Err("an IPv6 address needs brackets, as in \"[::1]\"");
         }
         if name.contains(':') {
             return Err("a name has no port; the listeners say which ports there are");
@@ -69,7 +69,7 @@ fn labels(name: &str) -> Result<(), &'static str> {
         return Ok(());
     }
     if name.contains('*') {
-        return Err("`*` stands at the beginning and for whole labels, as in \"*.example.org\"");
+        return Err("`*` is allowed at the beginning, for whole labels, as in \"*.example.org\"");
     }
     Err("write a host name such as \"example.org\" or \"*.example.org\"")
 }

@@ -50,7 +50,7 @@ pub(super) fn unknown(section: &SectionKeys, key: &str) -> String {
 
 fn hint(section: &SectionKeys, key: &str) -> String {
     if section.name == HOST_ROUTE.name && key == "host" {
-        return "the [[host]] around it says the names".to_owned();
+        return "the names are those of its [[host]]".to_owned();
     }
     // A key of the top level below the header of a section is the classic mistake of TOML.
     if let Some(known) = TOP.keys().find(|known| known.name == key) {

@@ -245,7 +245,7 @@ fn check_kind(section: &Section<'_>, listener: &Listener, problems: &mut Problem
         (
             "proxy_protocol_from",
             !is_unix,
-            "is not for `unix:` addresses, whose peers have no address to be trusted by",
+            "is not for `unix:` addresses, because their peers have no IP address",
         ),
         (
             "authenticate",
@@ -272,7 +272,7 @@ fn address(item: &Item<'_>) -> Result<Address, String> {
 
 fn networks(item: &Item<'_>, problems: &mut Problems) -> Result<Vec<Network>, String> {
     if item.is_empty_list() {
-        return Err("`proxy_protocol_from` has no network, so nobody could connect; leave it out for plain connections".to_owned());
+        return Err("`proxy_protocol_from` has no network, so no client could connect; leave it out for plain connections".to_owned());
     }
     item.list(problems, network)
 }

@@ -65,10 +65,10 @@ fn read_one(section: &Section<'_>, problems: &mut Problems) -> Option<SiteProces
         problems.at(offset, why);
     };
     if section.has("every") && section.has("at") {
-        refuse("every", "`every` and `at` are two ways to say when; give one");
+        refuse("every", "`every` and `at` exclude each other; set one");
     }
     if section.has("zone") && !section.has("at") {
-        refuse("zone", "`zone` says what `at` means, and there is none");
+        refuse("zone", "`zone` applies to `at`, which is not set");
     }
     let begins = match (every, minute) {
         (Some(every), _) => ProcessBegin::Every(every),

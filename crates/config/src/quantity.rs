@@ -58,11 +58,11 @@ impl fmt::Display for QuantityError {
                 write!(out, "it has no unit; write \"{number}s\" (known are us, ms, s, m, h and d)")
             }
             Self::UnknownDurationUnit(unit) => {
-                write!(out, "`{}` is no unit; known are us, ms, s, m, h and d", shown(unit))
+                write!(out, "`{}` is not a unit; known are us, ms, s, m, h and d", shown(unit))
             }
             Self::UnknownSizeUnit(unit) => write!(
                 out,
-                "`{}` is no unit; known are B, KiB, MiB, GiB, TiB (by 1024) and kB, MB, GB, TB (by 1000)",
+                "`{}` is not a unit; known are B, KiB, MiB, GiB, TiB (by 1024) and kB, MB, GB, TB (by 1000)",
                 shown(unit)
             ),
             Self::DurationTooLong => out.write_str("it is more than 365 days"),

@@ -11,7 +11,7 @@ pub(super) fn check(path: &str) -> Result<(), &'static str> {
         return Err("it must not contain control characters");
     }
     if path.contains('?') {
-        return Err("the query, from `?` on, is no part of it");
+        return Err("it does not include the query, from `?` on");
     }
     if has_escape(path) {
         return Err("it is compared with the decoded path: write the character itself for `%..`");

@@ -56,7 +56,7 @@ impl Target {
         check_characters(text)?;
         let parts = parse(text, captures)?;
         if parts.contains(&Part::Query) {
-            return Err("the query of a rewritten request stays as it is".to_owned());
+            return Err("the query of a rewritten request does not change".to_owned());
         }
         if !matches!(parts.first(), Some(Part::Path(_))) {
             request_path::check(text)?;
@@ -193,7 +193,7 @@ fn check_query(parts: &[Part]) -> Result<(), String> {
     let (before, after) = parts.split_at_checked(index).unwrap_or((parts, &[]));
     let has = |part: &Part, mark: char| matches!(part, Part::Literal(text) if text.contains(mark));
     if before.iter().any(|part| has(part, '#')) {
-        return Err("`$query` must stand before `#`".to_owned());
+        return Err("`$query` must be before `#`".to_owned());
     }
     if before.iter().any(|part| has(part, '?')) {
         return Err("`$query` brings its own `?`; leave that out".to_owned());
@@ -201,7 +201,7 @@ fn check_query(parts: &[Part]) -> Result<(), String> {
     match after.get(1) {
         None => Ok(()),
         Some(Part::Literal(text)) if text.starts_with('#') => Ok(()),
-        Some(_) => Err("`$query` must stand at the end".to_owned()),
+        Some(_) => Err("`$query` must be at the end".to_owned()),
     }
 }
 

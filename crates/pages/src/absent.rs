@@ -58,7 +58,7 @@ impl<'s> Present<'s> {
     fn missing_module(&self, name: &str) -> Option<String> {
         let file = || format!("{}.lua", name.replace('.', "/"));
         (!self.modules.contains(name))
-            .then(|| format!("there is no module '{name}': it would be the file {}", file()))
+            .then(|| format!("there is no module '{name}' (file {})", file()))
     }
 }
 
@@ -85,6 +85,5 @@ fn missing_part(known: &HashSet<&str>, directory: &str, target: &str) -> Option<
         || format!("{name}.page.html"),
         |(stem, extension)| format!("{stem}.page.{extension}"),
     );
-    (!known.contains(name.as_str()))
-        .then(|| format!("there is no part '{name}': it would be the file {file}"))
+    (!known.contains(name.as_str())).then(|| format!("there is no part '{name}' (file {file})"))
 }

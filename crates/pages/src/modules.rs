@@ -235,7 +235,7 @@ impl Tried {
     }
 
     fn missing(module: &NamedModule) -> Self {
-        let what = format!("is not there, and {} names it", module.by.as_str());
+        let what = format!("does not exist, but {} names it", module.by.as_str());
         let problem = Problem { line: 0, column: 0, what };
         let name = PageName::of_missing_module(&module.name);
         let newest = Newest { name, text: Err(problem.clone()) };

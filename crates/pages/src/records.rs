@@ -9,7 +9,8 @@ use std::rc::Rc;
 use script::engine::{self, Answer, RecordParts};
 use store::{Database, Kind, Outcome, PageOf, Query, TurnStore, With};
 
-const NO_STORE: &str = "there is no store: give the server one with --store DIRECTORY, or with [store] in its configuration";
+const NO_STORE: &str =
+    "there is no store: start the server with --store DIRECTORY, or configure [store]";
 
 /// The store of this scheduler, if there is one.
 #[derive(Debug, Default)]

@@ -133,7 +133,7 @@ impl Runner {
             };
             let code = std::mem::take(&mut known.code);
             shortage.count += 1;
-            let what = "there is no memory for the app modules; those before stay in force, until an edit or a reload";
+            let what = "no memory for the app modules; the previous ones stay in use until an edit or a reload";
             self.failures
                 .push((page, Box::new(ScriptError { message: what.to_owned(), ..*error })));
             return Loaded::new(&known.set, site, code);
@@ -163,7 +163,7 @@ impl Runner {
         provide(&mut self.engine, set)?;
         self.renew_processes();
         if let Err((page, mut error)) = self.nursery.take_over(set) {
-            let told = "there is no memory for the app modules in the engine of processes; those before stay in force there";
+            let told = "no memory for the app modules in the engine of processes; the previous ones stay in use there";
             told.clone_into(&mut error.message);
             self.failures.push((page, error));
         }

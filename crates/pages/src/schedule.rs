@@ -46,7 +46,7 @@ impl fmt::Display for UnknownZone {
             ),
             None => write!(
                 out,
-                "the time zone of this machine cannot be told: {}; say what `at` means with `zone = \"UTC\"`",
+                "the time zone of this machine is unknown: {}; set it with `zone = \"UTC\"`",
                 self.why
             ),
         }

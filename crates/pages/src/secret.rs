@@ -35,7 +35,7 @@ pub enum SecretError {
 impl fmt::Display for SecretError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Random => formatter.write_str("the operating system gives no random bytes"),
+            Self::Random => formatter.write_str("the operating system provides no random bytes"),
             Self::File { path, fault } => {
                 write!(formatter, "the secret_file `{}` of [pages] {fault}", path.display())
             }

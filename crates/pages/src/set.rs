@@ -364,7 +364,7 @@ fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
 /// What is said of a directory that this user may not look into.
 pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, Problem) {
     let what = format!(
-        "cannot be looked through: {error}; let the server's user list it and open what is in it"
+        "cannot be read: {error}; allow the server's user to list it and to open its files"
     );
     (directory, Problem { line: 0, column: 0, what })
 }

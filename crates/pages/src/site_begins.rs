@@ -77,8 +77,7 @@ impl Runner {
             entry.standing = Standing::Runs { key, since_ns: moment.now_ns };
             return;
         }
-        let message =
-            format!("there is no room for its process{}", again(entry.put_off(moment.now_ns)));
+        let message = format!("no room for its process{}", again(entry.put_off(moment.now_ns)));
         let (name, traceback) = (page.name.file.to_string(), Vec::new());
         let error = ScriptError { fault: Fault::Memory, page: name, line: 0, message, traceback };
         self.failures.push((page, Box::new(error)));

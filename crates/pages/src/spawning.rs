@@ -22,7 +22,7 @@ impl Runner {
         }
         let sets = self.roots.iter().map(|loaded| &loaded.set);
         let Ok(engine) = self.nursery.open(sets) else {
-            return Delivery::Failed("there is no memory for an engine that runs processes");
+            return Delivery::Failed("no memory for an engine that runs processes");
         };
         let first = || Member::first(moment.now_ns, engine.open_account());
         let family = parent.family.get_or_insert_with(first);

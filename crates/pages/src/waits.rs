@@ -236,7 +236,7 @@ pub(super) fn word_due_ns(moment: Moment) -> u64 {
 const CLOSED: &str = "the answer is closed";
 
 /// What a process is told that does what it has nothing to do it with: `spawn` copies no request, no response and no files.
-const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only what answers a request can do that");
+const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only code that answers a request can do that");
 
 /// What the sender of a message is told.
 fn said_of(outcome: Result<(), Undelivered>) -> Delivery {

@@ -31,7 +31,7 @@ pub fn flame_graph(folded: &Folded, unit: Unit, title: &str, remarks: &[String])
 /// The flame graph of a profile, in which red has more of the time than in the profile before, and blue less.
 #[must_use]
 pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String {
-    let colours = "red has more of the time than before, blue less; what has none any more is in the table alone";
+    let colours = "red frames take a larger share of the time than before, blue ones a smaller share; functions that disappeared are only in the table";
     let total = before.total().max(1) as f64;
     page(&tree(after, Some(before)), Unit::Samples, title, &[], colours, Some(total))
 }

@@ -82,7 +82,7 @@ impl Sampling {
 fn remarks(source: &Source, modes: Modes) -> Vec<String> {
     let by = match source {
         Source::Cycles => "by cycles of the processor",
-        _ => "by the kernel's clock: the processor's counters are not there",
+        _ => "sampled by the kernel's CPU clock, because hardware counters are not available",
     };
     let missing = "without the kernel's frames: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, allows them";
     let missing = (modes == Modes::User).then_some(missing);

@@ -132,7 +132,7 @@ impl fmt::Display for LoadError {
             ),
             Self::Uploads { path } => write!(
                 formatter,
-                "`uploads` in [pages]: `{}` is no directory; make it, for the server's user to write to",
+                "`uploads` in [pages]: `{}` is not a directory; create it, writable for the server's user",
                 path.display()
             ),
             Self::UploadsTaken { path, taken } => write!(
@@ -330,7 +330,7 @@ pub fn missing_error_pages(data: &SiteData) -> Vec<String> {
         let (status, path) = (page.status, &page.path);
         (!file.is_file()).then(|| {
             format!(
-                "`error_pages`: {status} is \"{path}\", and there is no file {}: write it, or leave {status} out",
+                "`error_pages`: {status} is \"{path}\", but there is no file {}: create it, or remove {status}",
                 file.display()
             )
         })

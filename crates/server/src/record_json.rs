@@ -59,20 +59,20 @@ pub fn of_json(record: &Map<String, Value>) -> Result<Row, String> {
     };
     let expiry_ms = match record.get("expires_at_ms") {
         None => None,
-        Some(time) => Some(time.as_u64().ok_or("`expires_at_ms` is no time")?),
+        Some(time) => Some(time.as_u64().ok_or("`expires_at_ms` is not a time")?),
     };
     Ok(Row { key: key.into(), value, expiry_ms })
 }
 
 fn bytes_of(name: &str, record: &Map<String, Value>) -> Result<Option<Vec<u8>>, String> {
     if let Some(value) = record.get(name) {
-        let text = value.as_str().ok_or_else(|| format!("`{name}` is no text"))?;
+        let text = value.as_str().ok_or_else(|| format!("`{name}` is not a string"))?;
         return Ok(Some(text.as_bytes().to_vec()));
     }
     let encoded = format!("{name}_base64");
     let Some(value) = record.get(&encoded) else { return Ok(None) };
     let decoded = value.as_str().and_then(|text| STANDARD.decode(text).ok());
-    decoded.map(Some).ok_or_else(|| format!("`{encoded}` is no base64"))
+    decoded.map(Some).ok_or_else(|| format!("`{encoded}` is not base64"))
 }
 
 #[cfg(test)]

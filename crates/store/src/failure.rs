@@ -45,7 +45,7 @@ impl From<heed::Error> for Failure {
             heed::Error::Mdb(heed::MdbError::ReadersFull) => Self::TooManyReaders,
             heed::Error::Io(error) => error.into(),
             heed::Error::Mdb(heed::MdbError::Corrupted | heed::MdbError::PageNotFound) => {
-                Self::Storage(format!("{error}: its file is damaged; put a backup in its place"))
+                Self::Storage(format!("{error}: its file is damaged; restore a backup"))
             }
             other => Self::Storage(other.to_string()),
         }

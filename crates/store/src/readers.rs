@@ -69,7 +69,10 @@ impl LockFile {
         let mut head = [0; HEAD];
         self.0.read_exact_at(&mut head, 0)?;
         if word(&head, 0) != MAGIC {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no lock file of LMDB"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is not a lock file of LMDB",
+            ));
         }
         let places = usize::try_from(word(&head, USED)).unwrap_or(0).min(MOST);
         let mut table = vec![0; places * PLACE];

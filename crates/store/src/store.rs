@@ -104,7 +104,7 @@ impl Store {
     pub fn open(settings: &Settings) -> Result<Self, Failure> {
         if let Some(name) = settings.databases.iter().find(|name| !is_name(name)) {
             let text = format!(
-                "`{name}` is no name of a database: 1 to {DATABASE_NAME_SIZE} letters, digits, `-`, `_` and `.`"
+                "`{name}` is not a database name: 1 to {DATABASE_NAME_SIZE} letters, digits, `-`, `_` and `.`"
             );
             return Err(Failure::Storage(text));
         }

@@ -216,11 +216,11 @@ impl fmt::Display for CredentialsError {
         match self {
             Self::NoSuchUser { name } => write!(
                 formatter,
-                "user {name:?} does not exist: create it (useradd --system {name:?}) or name another one"
+                "user {name:?} does not exist: create it (useradd --system {name:?}) or set another one"
             ),
             Self::UserDatabase { name, source } => write!(
                 formatter,
-                "user {name:?} could not be looked up: {source}; mend the user database (getent passwd {name:?})"
+                "user {name:?} could not be looked up: {source}; check the user database (getent passwd {name:?})"
             ),
             Self::IsRoot { name } => write!(
                 formatter,

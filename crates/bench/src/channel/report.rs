@@ -53,7 +53,7 @@ pub struct ChannelReport {
     pub server_cpu_ns_per_delivery: Option<f64>,
     /// Share of its core that the busiest thread of the server used.
     pub server_busy: Option<f64>,
-    /// Memory that the server had more once the subscribers stood, for each.
+    /// Memory that the server had more once the subscribers were connected, for each.
     pub server_bytes_per_subscriber: Option<f64>,
     /// Share of its core that the busiest thread of the generator used.
     pub generator_busy: f64,
@@ -237,7 +237,7 @@ fn reasons(measured: &Measured<'_>, generator_busy: f64, server_busy: Option<f64
         reasons.push("it was ended early".to_owned());
     }
     if measured.opened < wanted {
-        reasons.push(format!("{} of {wanted} subscribers stood", measured.opened));
+        reasons.push(format!("{} of {wanted} subscribers were connected", measured.opened));
     }
     if measured.tally.received == 0 {
         reasons.push("nothing was received".to_owned());

@@ -71,7 +71,7 @@ fn conclusion(overall: Judgement) -> &'static str {
         Judgement::Mixed => {
             "MIXED: B is significantly better than A in one figure and worse in another"
         }
-        Judgement::NoDifference => "NO SIGNIFICANT DIFFERENCE: what is seen may be chance",
+        Judgement::NoDifference => "NO SIGNIFICANT DIFFERENCE: the difference may be chance",
         Judgement::TooFewRuns => "NOTHING CAN BE SAID: there are too few runs",
     }
 }

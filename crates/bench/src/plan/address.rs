@@ -165,7 +165,7 @@ fn choose(addresses: &[SocketAddr]) -> Option<SocketAddr> {
 
 fn unix(path: &std::path::Path) -> Result<Address, AddressError> {
     let is_socket = std::fs::metadata(path).and_then(|found| {
-        let strange = || io::Error::other("it is no socket");
+        let strange = || io::Error::other("it is not a socket");
         found.file_type().is_socket().then_some(()).ok_or_else(strange)
     });
     match is_socket {
@@ -310,7 +310,7 @@ mod tests {
         let error = resolved("unix:/no/such/socket", Ownership::Unsaid).unwrap_err();
         assert!(error.to_string().contains("`/no/such/socket`"), "{error}");
         let error = resolved("unix:/etc/passwd", Ownership::Unsaid).unwrap_err();
-        assert!(error.to_string().contains("`/etc/passwd` cannot be asked (it is no socket)"));
+        assert!(error.to_string().contains("`/etc/passwd` cannot be asked (it is not a socket)"));
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl fmt::Display for PlanError {
             }
             Self::NoDuration => formatter.write_str("nothing is measured in no time; say -d 10s"),
             Self::NoRate => formatter.write_str(
-                "nothing is asked at a rate of 0; say how many a second, as in --rate 10k",
+                "nothing is asked at a rate of 0; give requests per second, as in --rate 10k",
             ),
             Self::NoTimeout => {
                 formatter.write_str("nothing is answered in no time; say --timeout 5s")
@@ -89,7 +89,7 @@ impl fmt::Display for PlanError {
                 "{cpus} CPUs for {threads} threads; name one for each thread, as in -t 2 --pin=2,3"
             ),
             Self::PinTwice(cpu) => {
-                write!(formatter, "CPU {cpu} is named twice; name another one for each thread")
+                write!(formatter, "CPU {cpu} is named twice; name a different one for each thread")
             }
             Self::SourceFamily { source, peer } => write!(
                 formatter,

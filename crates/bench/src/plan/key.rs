@@ -46,7 +46,7 @@ impl fmt::Display for KeyError {
         match self {
             Self::Form(text) => write!(
                 formatter,
-                "`{text}` is no distribution of keys; write uniform:N, zipf:N:S or hot:N:HOT:SHARE"
+                "`{text}` is not a distribution of keys; write uniform:N, zipf:N:S or hot:N:HOT:SHARE"
             ),
             Self::Count(text) => {
                 write!(

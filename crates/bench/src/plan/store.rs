@@ -1,7 +1,8 @@
-//! What a key/value store is asked for: its keys, its values, and how that is written in the dialects of stores.
+//! Requests to a key/value store: keys, values, and their encoding in the dialects of stores.
 //!
-//! Owns the form of keys and values, which is the same for every store, so that an answer can be checked: a key is `key:` and twelve digits, as
-//! redis-benchmark has them, and its value begins with these digits. Never reads an answer.
+//! Owns the form of keys and values, which is the same for every store, so that an answer can be
+//! checked: a key is `key:` and twelve digits, as in redis-benchmark, and its value begins with
+//! these digits. Never reads an answer.
 
 use std::fmt;
 
@@ -95,7 +96,7 @@ impl fmt::Display for StoreAskError {
         match self {
             Self::Address(text) => write!(
                 out,
-                "`{text}` is no address of a store; write HOST:PORT, redis://HOST:PORT or memcached://HOST:PORT"
+                "`{text}` is not the address of a store; write HOST:PORT, redis://HOST:PORT or memcached://HOST:PORT"
             ),
             Self::Aim(error) => error.fmt(out),
             Self::Key(error) => error.fmt(out),
@@ -292,10 +293,14 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_mend() {
         for (text, ask, expected) in [
-            ("127.0.0.1", ask("uniform:9", 100, 0), "`127.0.0.1` is no address of a store"),
-            ("http://127.0.0.1:1", ask("uniform:9", 100, 0), "`http://127.0.0.1:1` is no address"),
-            ("127.0.0.1:1/x", ask("uniform:9", 100, 0), "`127.0.0.1:1/x` is no address"),
-            ("127.0.0.1:1", ask("9", 100, 0), "`9` is no distribution"),
+            ("127.0.0.1", ask("uniform:9", 100, 0), "`127.0.0.1` is not the address of a store"),
+            (
+                "http://127.0.0.1:1",
+                ask("uniform:9", 100, 0),
+                "`http://127.0.0.1:1` is not the address",
+            ),
+            ("127.0.0.1:1/x", ask("uniform:9", 100, 0), "`127.0.0.1:1/x` is not the address"),
+            ("127.0.0.1:1", ask("9", 100, 0), "`9` is not a distribution"),
             ("127.0.0.1:1", ask("uniform:9", 11, 0), "values of 11 bytes have no room"),
             ("127.0.0.1:1", ask("uniform:9", 100, 101), "101 % of the requests"),
             ("8.8.8.8:1", ask("uniform:9", 100, 0), "8.8.8.8:1 is outside this host"),

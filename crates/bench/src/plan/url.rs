@@ -113,7 +113,7 @@ impl fmt::Display for UrlError {
             Self::Fragment => "what follows `#` is never sent to a server; leave it out or write %23",
             Self::Character(character) => {
                 let mut bytes = [0; 4];
-                write!(formatter, "{character:?} cannot stand in a URL; write ")?;
+                write!(formatter, "{character:?} is not allowed in a URL; write ")?;
                 for byte in character.encode_utf8(&mut bytes).bytes() {
                     write!(formatter, "%{byte:02X}")?;
                 }

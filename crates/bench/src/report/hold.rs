@@ -40,10 +40,7 @@ impl HoldReport {
         let each = |figure: Option<f64>| figure.map_or_else(|| "unknown".to_owned(), bytes);
         let known = self.server_bytes_per_connection.or(self.server_bytes_per_connection_end);
         if known.is_none() {
-            write!(
-                out,
-                "server unknown (not to be seen, or it used again what it had: start it anew); "
-            )?;
+            write!(out, "server unknown (not visible, or it reused memory: restart it); ")?;
             return writeln!(
                 out,
                 "generator {} per connection",

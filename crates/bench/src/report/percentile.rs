@@ -107,7 +107,7 @@ impl fmt::Display for NoPercentile {
         let text = &self.0;
         write!(
             formatter,
-            "`{text}` is no percentile; write p50, p90, p95, p99, p99.9, p99.99 or max"
+            "`{text}` is not a percentile; write p50, p90, p95, p99, p99.9, p99.99 or max"
         )
     }
 }

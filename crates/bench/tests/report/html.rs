@@ -173,7 +173,7 @@ fn without_an_answer_no_time_is_shown() {
     run.tally.fail(FailureKind::Status, 1000);
     let page = write_html(&Report::of(of(open_plan(), vec![run])));
     tags(&page);
-    assert!(page.contains("so there is no time to draw"), "{page}");
+    assert!(page.contains("so there are no times to plot"), "{page}");
     assert!(!page.contains(">0 ns<") && !page.contains("p99 of each second"), "{page}");
 }
 

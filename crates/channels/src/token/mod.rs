@@ -106,7 +106,7 @@ impl fmt::Display for TokenProblem {
         out.write_str(match self {
             Self::NoKeys => "this server has no key for tokens; see `token_keys`",
             Self::TooLong => return write!(out, "the token has more than {TOKEN_SIZE} bytes"),
-            Self::Malformed => "the token is no signed JWT",
+            Self::Malformed => "the token is not a signed JWT",
             Self::Algorithm => {
                 "the token is not signed by HS256 or EdDSA, as the server's keys are"
             }
@@ -255,7 +255,7 @@ fn problem_of(kind: &ErrorKind) -> TokenProblem {
 fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, TokenProblem> {
     let wrong = |problem: String| Err(TokenProblem::Claim(problem));
     let Some(exp) = claims.exp.filter(|exp| *exp >= 0.0) else {
-        return wrong("`exp` has to be there, in seconds since 1970".to_owned());
+        return wrong("`exp` is required, in seconds since 1970".to_owned());
     };
     // A fraction of the last second is not given: a number beyond the largest never ends.
     let expires = exp as u64;

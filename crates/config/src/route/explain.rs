@@ -79,10 +79,10 @@ impl Story<'_> {
             Seen::Rule(verdict) => {
                 self.say(id, |rule, story| why_not(rule, verdict, story.method, &story.path));
             }
-            Seen::NoPath => self.lead(id, "yes, but what it makes is no path"),
+            Seen::NoPath => self.lead(id, "yes, but the result is not a path"),
             Seen::TooMany => self.lead(id, "yes, but there were too many rewrites already"),
             Seen::Rewritten(next) => {
-                self.lead(id, &format!("yes, goes on as `{next}`"));
+                self.lead(id, &format!("yes, continues as `{next}`"));
                 self.path = next.to_owned();
             }
         }

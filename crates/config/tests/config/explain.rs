@@ -46,7 +46,7 @@ fn a_rewrite_and_the_file_behind_it() {
         "no host is named: the default host\n\
          velodrome.toml:2:1 path `/health` (respond): no, `/old/a/b` does not fit\n\
          velodrome.toml:6:1 prefix `/api/` (json): no, it is for the host `api.example.org`\n\
-         velodrome.toml:12:1 glob `/old/**` (rewrite): yes, goes on as `/new/a/b`\n\
+         velodrome.toml:12:1 glob `/old/**` (rewrite): yes, continues as `/new/a/b`\n\
          velodrome.toml:16:1 prefix `/new` (files): yes\n\
          result: the file `/a/b` below /srv"
     );

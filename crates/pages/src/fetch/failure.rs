@@ -84,7 +84,7 @@ impl fmt::Display for Failure {
             Self::UserInformation => {
                 "not a URL: it names a user; set the header 'authorization' instead"
             }
-            Self::Port => "not a URL: its port is no number from 1 to 65535",
+            Self::Port => "not a URL: its port is not a number from 1 to 65535",
             Self::HostName => "not a URL: its host is neither a name nor an address",
             Self::Method => "not a method",
             Self::Field => "not a header",

@@ -49,12 +49,12 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(error) => write!(out, "it is no form: {error}"),
+            Self::Malformed(error) => write!(out, "it is not a form: {error}"),
             Self::Cut => out.write_str("it ends before its last delimiter"),
             Self::FieldsTooLarge => out.write_str("its fields are larger than `body_size`"),
-            Self::NoDirectory => {
-                out.write_str("it has a file, and there is no directory for files: name one with `uploads` in [pages]")
-            }
+            Self::NoDirectory => out.write_str(
+                "it has a file, but there is no upload directory: set `uploads` in [pages]",
+            ),
             Self::NoRoom => out.write_str(
                 "files of forms that no page has saved take all of `uploads_size` in [pages]",
             ),

@@ -103,7 +103,7 @@ impl State {
         }
         if !coroutine.stack.is_function_at(2) {
             self.lua.drop_coroutine(coroutine);
-            return Err(report::plain(Fault::Compile, name, "it gives no function"));
+            return Err(report::plain(Fault::Compile, name, "it does not return a function"));
         }
         coroutine.stack.truncate(2);
         let kept = self.lua.keep(&coroutine);

@@ -130,13 +130,13 @@ impl fmt::Display for Problem {
             Problem::PrintedWithin { opener, opened_on } => {
                 return write!(
                     formatter,
-                    "text cannot stand within the `{opener}` of line {opened_on}: close that first"
+                    "text is not allowed inside the `{opener}` of line {opened_on}: close that first"
                 );
             }
             Problem::NotUtf8 => "the page is not UTF-8: save it in that encoding",
             Problem::UnclosedTag => "the tag is not closed: add `%>`",
             Problem::TagWithinCode => "`<%` within code: close the tag before it with `%>`",
-            Problem::EmptyValue => "there is no value to print: write one, or `<% %>` for code",
+            Problem::EmptyValue => "there is no value to print: write one, or use `<% %>` for code",
             Problem::StatementAsValue => {
                 "a statement where a value is printed: write the value alone, or `<% %>` for code"
             }

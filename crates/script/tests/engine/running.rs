@@ -146,7 +146,10 @@ fn byte_code_gives_the_same() {
 fn a_text_that_gives_no_function_is_no_page() {
     let mut stage = Stage::new();
     let error = stage.state.load(0, "a", "return 1").err().unwrap();
-    assert_eq!((error.fault, error.message.as_str()), (Fault::Compile, "it gives no function"));
+    assert_eq!(
+        (error.fault, error.message.as_str()),
+        (Fault::Compile, "it does not return a function")
+    );
     let error = stage.state.load(0, "a", "\x1bLJ\x02").err().unwrap();
     assert_eq!(error.fault, Fault::Compile);
     let error = stage.state.load(0, "a", "error('top')").err().unwrap();

@@ -105,12 +105,12 @@ fn launch(error: &LaunchError, formatter: &mut fmt::Formatter<'_>) -> fmt::Resul
     };
     let mend = match cause.kind() {
         io::ErrorKind::AddrInUse => {
-            "another process listens there: stop it, or give another --listen"
+            "another process listens there: stop it, or choose another --listen"
         }
         io::ErrorKind::PermissionDenied => {
-            "ports below 1024 want root or CAP_NET_BIND_SERVICE: give another --listen, or start as root with `user` set"
+            "ports below 1024 need root or CAP_NET_BIND_SERVICE: choose another --listen, or start as root with `user` set"
         }
-        io::ErrorKind::AddrNotAvailable => "no interface has this address: give another --listen",
+        io::ErrorKind::AddrNotAvailable => "no interface has this address: choose another --listen",
         _ => "give another --listen",
     };
     write!(formatter, "cannot listen on {address}: {cause}; {mend}")

@@ -112,7 +112,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     if let Err(error) = outlet::open() {
         diagnostic::write(
             Level::Warn,
-            format_args!("schedulers wait while nobody reads standard error: {error}"),
+            format_args!("schedulers may wait for the reader of standard error: {error}"),
         );
     }
     launched.start();

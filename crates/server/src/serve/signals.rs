@@ -147,7 +147,7 @@ fn drain(
     let deadline_ms = milliseconds(data.config.drain_deadline);
     diagnostic::write(
         Level::Info,
-        format_args!("draining: what runs has {:?} to end", data.config.drain_deadline),
+        format_args!("draining: running requests have {:?} to finish", data.config.drain_deadline),
     );
     post.tell_control(ToControl::Draining);
     let idle_grace_ms = milliseconds(http::limits::DRAIN_IDLE_GRACE);

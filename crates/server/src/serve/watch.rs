@@ -65,13 +65,13 @@ impl Watch {
                     diagnostic::write(
                         Level::Error,
                         format_args!(
-                            "scheduler {number} has not finished a turn for {lasts} s, and answers nobody: {work}"
+                            "scheduler {number} has not finished a turn for {lasts} s and answers no requests: {work}"
                         ),
                     );
                 }
                 News::GoesOn => diagnostic::write(
                     Level::Info,
-                    format_args!("scheduler {number} has finished that turn, and goes on"),
+                    format_args!("scheduler {number} has finished that turn and continues"),
                 ),
             }
         }
@@ -127,7 +127,7 @@ fn work_of(at_work: &AtWork, sets: &[Arc<PageSet>]) -> String {
     let mut pages = sets.iter().flat_map(|set| &set.pages);
     match pages.find(|page| at_work.is(page)) {
         Some(page) => format!(
-            "it runs the page {}, which is ended, with its line in the log, where it can be interrupted",
+            "it runs the page {}, which will be ended, with its line in the log, as soon as it can be interrupted",
             page.name.file
         ),
         None if at_work.is_any() => "it runs a page that was replaced since".to_owned(),

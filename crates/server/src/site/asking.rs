@@ -76,7 +76,7 @@ impl Site {
         let failed = || {
             Verdict::No(Veto::new(
                 Status::INTERNAL_SERVER_ERROR,
-                "it cannot be told whether that is allowed",
+                "the module could not decide whether that is allowed",
             ))
         };
         let Some(place) = self.module_at(module, process) else { return failed() };

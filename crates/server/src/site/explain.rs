@@ -101,7 +101,7 @@ impl SiteData {
         let rules = self.rules.get(usize::from(root.0))?;
         let why = why_missing(missing, relative, rules, self.pages.get(usize::from(set.0))?);
         Some(match main {
-            Some(main) => format!("{main}, as there is no file: {why}"),
+            Some(main) => format!("{main}, because there is no file: {why}"),
             None => format!("404: {why}"),
         })
     }
@@ -146,12 +146,10 @@ fn why_missing(absence: Absence, relative: &str, rules: &FileRules, pages: &Page
             None => "there is nothing of that name".to_owned(),
         },
         Absence::Hidden => why_hidden(relative, rules).to_owned(),
-        Absence::Outside => {
-            "it is a link out of the root, or `symlinks` says that none is followed".to_owned()
-        }
+        Absence::Outside => "it is a link out of the root, or `symlinks` is false".to_owned(),
         Absence::Forbidden => "this user may not read it".to_owned(),
         Absence::NotRegular => {
-            "it is no file, or a directory without an index that is not listed".to_owned()
+            "it is not a file, or it is a directory without index and listing".to_owned()
         }
     }
 }

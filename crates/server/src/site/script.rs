@@ -200,7 +200,7 @@ impl Site {
         set: SetIndex,
     ) -> (Status, Option<Vec<u8>>) {
         let Some(error) = error else {
-            self.tell_at(Level::Error, page, "there is no good version of it: it is not run");
+            self.tell_at(Level::Error, page, "it has no good version, so it does not run");
             let status = Status::INTERNAL_SERVER_ERROR;
             return (status, self.shown(&FaultReport::of_text(page), status, set));
         };

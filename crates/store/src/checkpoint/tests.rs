@@ -205,7 +205,7 @@ fn a_file_that_lost_its_end_is_damaged_and_ends_nobody() {
             Ok(Ok(records)) => assert_eq!(records, 500),
             Ok(Err(_)) => refused += 1,
             Err(failure) => {
-                assert!(failure.to_string().contains("put a backup in its place"), "{failure}");
+                assert!(failure.to_string().contains("restore a backup"), "{failure}");
                 refused += 1;
             }
         }

@@ -82,7 +82,7 @@ fn names_that_are_none_are_refused() {
         std::fs::create_dir_all(&place.settings.directory).unwrap();
         place.settings.databases = vec![name.to_owned()];
         let failure = Store::open(&place.settings).map(drop).unwrap_err();
-        assert!(failure.to_string().contains("is no name of a database"), "{failure}");
+        assert!(failure.to_string().contains("is not a database name"), "{failure}");
     }
 }
 

@@ -145,7 +145,7 @@ impl fmt::Display for AuthorityError {
             Self::UserInformation => "there is a user before the host",
             Self::Host => "the host is neither a name nor an address",
             Self::Ipv6 => "the brackets hold no IPv6 address",
-            Self::BareIpv6 => "an IPv6 address stands in brackets",
+            Self::BareIpv6 => "an IPv6 address needs brackets",
             Self::Port => "the port is not a number from 1 to 65535",
         })
     }

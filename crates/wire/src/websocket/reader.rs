@@ -93,7 +93,7 @@ impl Failure {
         match self {
             Self::Protocol(reason) | Self::TooBig(reason) => reason,
             Self::NotUtf8 => "text is not UTF-8",
-            Self::NotDeflated => "message is not compressed as it says",
+            Self::NotDeflated => "message is not validly compressed",
         }
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn draw(report: &Report, page: &mut Page) {
     .draw(page);
     let times = lines(&runs, &[P99]);
     if heights(&times).next().is_none() {
-        page.leaf("p", &[], "Nothing was answered, so there is no time to draw.");
+        page.leaf("p", &[], "Nothing was answered, so there are no times to plot.");
         return;
     }
     Plot {
@@ -97,7 +97,7 @@ fn caption(runs: usize, together: usize) -> String {
         caption.push_str("Thin: each run. Bold: the median of the runs at each moment. ");
     }
     if together > 1 {
-        let text = format!("A point stands for {together} s: mean rates, and the highest p99. ");
+        let text = format!("A point covers {together} s: mean rates, and the highest p99. ");
         caption.push_str(&text);
     }
     caption.push_str(

@@ -173,7 +173,7 @@ fn requests(report: &Report, out: &mut impl Write) -> fmt::Result {
     if found + missing > 0 {
         name(out, "keys")?;
         let share = percent(found as f64 / (found + missing) as f64);
-        writeln!(out, "{} found, {} not there: {share}", count(found), count(missing))?;
+        writeln!(out, "{} found, {} missing: {share}", count(found), count(missing))?;
     }
     name(out, "failed by")?;
     for (at, kind) in FailureKind::ALL.into_iter().enumerate() {

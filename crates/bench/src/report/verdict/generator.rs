@@ -58,13 +58,13 @@ pub(super) fn starved(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     }
     let text = if waited_ns as f64 > wall_ns * GENERATOR_STARVED_MAXIMUM {
         format!(
-            "a generator thread waited {} of the time for its core, which others used (at most {})",
+            "a generator thread waited {} of the time for its core, which other threads used (at most {})",
             percent(waited_ns as f64 / wall_ns),
             percent(GENERATOR_STARVED_MAXIMUM),
         )
     } else if longest_ns as f64 > wall_ns * GENERATOR_STRETCH_MAXIMUM {
         format!(
-            "a generator thread waited {} for its core at a stretch (at most {}, a hundredth of the run: p99 would not be what it says)",
+            "a generator thread waited {} for its core without a break (at most {}, a hundredth of the run, or the p99 would be wrong)",
             duration(longest_ns as f64),
             duration(wall_ns * GENERATOR_STRETCH_MAXIMUM),
         )

@@ -163,7 +163,7 @@ fn nothing_answered(run: &RunReport) -> Option<Finding> {
     let mut text = format!("no request was answered, {} failed", count(requests.failed));
     if requests.in_flight_end > 0 {
         let left = count(requests.in_flight_end);
-        text.push_str(&format!(", {left} had no answer yet when it ended"));
+        text.push_str(&format!(", {left} had no answer at the end"));
     }
     if let Some(mend) = mend(requests) {
         text.push_str(": ");
@@ -188,12 +188,10 @@ fn mend(requests: &Requests) -> Option<&'static str> {
         }
         FailureKind::Timeout => "see that the server answers at all, or wait longer with --timeout",
         FailureKind::Status => {
-            "say with --expect-status which statuses are right, or ask for another path"
+            "name the expected statuses with --expect-status, or request another path"
         }
         FailureKind::Check => "no body was as expected; see what the server sends",
-        FailureKind::Garbage => {
-            "what came was not HTTP; see that this is the plain port of an HTTP server"
-        }
+        FailureKind::Garbage => "the answers were not HTTP; check that this is a plain HTTP port",
     })
 }
 
@@ -260,7 +258,7 @@ fn littles_law(run: &RunReport) -> Option<Finding> {
 fn server_waited(run: &RunReport) -> Option<Finding> {
     let share = run.server.as_ref()?.waited_share;
     let text = format!(
-        "a thread of the server was ready and had no core for {} of the time: others used it",
+        "a thread of the server was runnable without a core for {} of the time: others used it",
         percent(share),
     );
     (share > SERVER_WAITING_MAXIMUM).then_some((ReasonCode::ServerWaited, text))
@@ -297,7 +295,7 @@ fn clamped(run: &RunReport) -> Option<Finding> {
     let latencies = [&run.service, &run.response, &run.connect, &run.late];
     let clamped = latencies.iter().map(|latency| latency.clamped).max()?;
     let text = format!(
-        "{} times were longer than {} and stand in the percentiles as that",
+        "{} times were longer than {} and count as that in the percentiles",
         count(clamped),
         duration(LATENCY_MAXIMUM_NS as f64),
     );

@@ -80,7 +80,7 @@ fn read(
             false
         }
         None => {
-            answer.text(b"nobody can be asked here");
+            answer.text(b"no scheduler can be asked here");
             false
         }
     }

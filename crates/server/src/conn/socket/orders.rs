@@ -78,7 +78,7 @@ impl Socket {
             (None, None, None, Some(token), None) => self.take_token(&token, id, site, context),
             (None, None, None, None, Some(name)) => self.ask_members(&name, id, site, context),
             _ => {
-                let problem = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token` and `members` is to be there";
+                let problem = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token` and `members` is required";
                 refuse(problem, None, id, context);
             }
         }

@@ -50,7 +50,7 @@ impl Site {
             }
             let is_full = order.is_question() && batch.answers.len() > PROGRAM_ANSWER_BYTES;
             let answer = if is_full {
-                Some(wrong("there is no room in this answer; ask in another request"))
+                Some(wrong("no room in this answer; ask in another request"))
             } else {
                 self.obey_program(order, context)
             };

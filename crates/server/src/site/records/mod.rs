@@ -66,8 +66,8 @@ impl Refused {
     fn text(&self) -> String {
         match self {
             Self::Token(problem) => problem.to_string(),
-            Self::Access(NoAccess::NoKey) => "this database asks for one of `api_keys`".to_owned(),
-            Self::Access(NoAccess::NoToken) => "this database asks for a token".to_owned(),
+            Self::Access(NoAccess::NoKey) => "this database requires one of `api_keys`".to_owned(),
+            Self::Access(NoAccess::NoToken) => "this database requires a token".to_owned(),
             Self::Access(NoAccess::Denied) => {
                 "the rules of this database do not allow it".to_owned()
             }
@@ -75,7 +75,7 @@ impl Refused {
             Self::Misuse(misuse) => misuse.to_string(),
             Self::Query(problem) => problem.clone(),
             Self::Json(problem) => format!("the body is not JSON: {problem}"),
-            Self::Condition => "the value is another one".to_owned(),
+            Self::Condition => "the value has changed".to_owned(),
             Self::Failure(failure) => failure.to_string(),
         }
     }
@@ -170,7 +170,7 @@ fn argument(query: Option<&[u8]>, name: &[u8]) -> Option<Vec<u8>> {
 fn number<T: std::str::FromStr>(query: Option<&[u8]>, name: &str) -> Result<Option<T>, Refused> {
     let Some(value) = argument(query, name.as_bytes()) else { return Ok(None) };
     let number = str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
-    number.map(Some).ok_or_else(|| Refused::Query(format!("`{name}` is no whole number")))
+    number.map(Some).ok_or_else(|| Refused::Query(format!("`{name}` is not an integer")))
 }
 
 fn outcome_of(executed: Result<Executed, Failure>) -> Result<store::Outcome, Refused> {
