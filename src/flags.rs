@@ -1,4 +1,4 @@
-//! The command line: what may be said, with help and examples. Parsing only.
+//! The command line, with help and examples. Parsing only.
 
 use std::path::PathBuf;
 

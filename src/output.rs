@@ -1,6 +1,6 @@
-//! Printing what a verb has to say.
+//! Prints the output of a verb.
 //!
-//! Owns that a reader which has seen enough and closed (`| head`) is no error.
+//! Owns that a reader that has seen enough and closed (`| head`) is no error.
 
 use std::io::{ErrorKind, Write};
 

@@ -1,4 +1,4 @@
-//! The verb `bench channel`: subscribers, a publisher, and the report of how messages reached them.
+//! The verb `bench channel`: subscribers, a publisher, and the report of their deliveries.
 
 use std::io::{IsTerminal, Write};
 

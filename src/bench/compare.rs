@@ -1,6 +1,8 @@
-//! The verb `bench compare`: two results, or two servers or commands in turn, and whether they differ.
+//! The verb `bench compare`: two results, or two alternating servers or commands, and whether they
+//! differ.
 //!
-//! Owns what the words A and B mean, and the order of the runs. What is concluded is the library's.
+//! Owns the meaning of the words A and B, and the order of the runs. The library draws the
+//! conclusion.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The flags of `velodrome bench`: what may be said, with help and examples. Parsing only.
+//! The flags of `velodrome bench`, with help and examples. Parsing only.
 
 mod channel;
 mod store;

@@ -1,4 +1,4 @@
-//! The verb `bench http`: a plan carried out, and its report to whoever asked for it.
+//! The verb `bench http`: executes a plan and prints the report.
 
 use bench::report::{Condition, Report, State, csv, hgrm, write_html, write_text};
 use config::parse_duration;

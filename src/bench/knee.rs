@@ -1,4 +1,4 @@
-//! The verb `bench knee`: steps of one rate each, until it is known where an objective breaks.
+//! The verb `bench knee`: steps of one rate each, until the knee is found.
 
 use bench::knee::{KneeReport, KneeStep, Objective, search, write_html, write_text};
 use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};

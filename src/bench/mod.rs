@@ -1,4 +1,4 @@
-//! The verb `bench`: words to a plan, and what came of it to the terminal.
+//! The verb `bench`: from words to a plan, and from the result to the terminal.
 
 mod channel;
 mod compare;

@@ -1,6 +1,6 @@
-//! What is made of a report, in its file: a page, or the form of another tool.
+//! Writes a report to a file: an HTML page, or the format of another tool.
 //!
-//! Owns that the file is there whole or not at all. Never replaces what is no regular file.
+//! Owns that the file is complete or does not exist. Never replaces anything but a regular file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
-//! From flags to a plan, and what is wrong with them.
+//! From flags to a plan, and the errors in them.
 //!
-//! Owns what flags that were left out mean on this host. Asks the host nothing itself: that is the library's.
+//! Owns the defaults of omitted flags on this host. Asks the host nothing itself: the library does.
 
 use std::fmt::Display;
 use std::path::Path;

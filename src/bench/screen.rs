@@ -1,7 +1,7 @@
-//! What is seen while a measurement runs: one line on a terminal, and nothing elsewhere.
+//! The progress line of a measurement on a terminal; nothing elsewhere.
 //!
-//! Owns that line: a bar, the rate of the last second, and how the 99th percentile went. It is no longer than the
-//! terminal is wide, and has no colour.
+//! Owns that line: a bar, the rate of the last second, and a plot of the p99. It is no longer than
+//! the terminal is wide, and has no colour.
 
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};

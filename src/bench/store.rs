@@ -1,4 +1,4 @@
-//! The verb `bench store`: a store is filled where that is wanted, then asked, and the report goes to whoever asked for it.
+//! The verb `bench store`: fills a store if requested, measures it, and prints the report.
 
 use std::num::NonZeroU64;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The verb `ctl`: what may be asked, one request over the control socket, and its answer for people or programs.
+//! The verb `ctl`: one request over the control socket, and its answer for people or programs.
 
 pub(crate) mod pages;
 

@@ -1,6 +1,6 @@
-//! What pages use, as a table: one row for each page, over all schedulers.
+//! What pages use, as a table: one row per page, over all schedulers.
 //!
-//! Owns its columns, their order and which rows are shown. Counts nothing: the server has.
+//! Owns its columns, their order and which rows are shown. Counts nothing: the server does.
 
 use std::collections::BTreeMap;
 

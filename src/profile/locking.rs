@@ -1,6 +1,8 @@
-//! Locks of a program: how often each was taken, how often it was not free, how long threads waited for it.
+//! Locks of a program: how often each was taken, how often it was not free, how long threads waited
+//! for it.
 //!
-//! Owns what is asked of the kernel for that, in which order, and the words for what it refuses. What a lock is belongs to the crate `profile`.
+//! Owns what is requested from the kernel for that, in which order, and the texts for refusals. The
+//! crate `profile` knows what a lock is.
 
 use std::io;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Looking at a program for a while, in one of the ways `profile` has.
+//! Profiles a program for a while, in one of the modes of `profile`.
 //!
-//! Owns how often records are fetched from the kernel, and the words of the report.
+//! Owns how often records are fetched from the kernel, and the text of the report.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! The verb `profile`: where the time of a running program goes.
 //!
-//! Owns the flags and where the result goes. How long and what is looked at is in `looking`; how it is recorded and drawn in the crate `profile`.
+//! Owns the flags and the destination of the result. `looking` decides how long and what is
+//! recorded; the crate `profile` records and draws.
 
 mod locking;
 mod looking;

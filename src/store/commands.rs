@@ -1,6 +1,7 @@
-//! The rows of a file of Redis commands, as `redis-cli --pipe` takes them.
+//! The rows of a file of Redis commands, as for `redis-cli --pipe`.
 //!
-//! Owns which commands are rows: those that set strings. Any other one is refused, because what it does would be lost.
+//! Owns which commands are rows: those that set strings. Any other one is refused, because its
+//! effect would be lost.
 
 use std::collections::VecDeque;
 use std::io::Read;

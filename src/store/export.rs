@@ -1,4 +1,4 @@
-//! `store export`: all records of a database as lines of JSON.
+//! `store export`: all records of a database as NDJSON.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! `store import`: the rows of a file.
 //!
-//! Owns what a row of each form is. All rows are one transaction: when it ends early, whatever the reason, the store is as it was.
+//! Owns what a row of each format is. All rows are one transaction: if it ends early for any
+//! reason, the store does not change.
 
 #![expect(clippy::disallowed_types, reason = "a command has files of its own")]
 

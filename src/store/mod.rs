@@ -1,7 +1,7 @@
-//! The verb `store`: what is done with a store besides serving it.
+//! The verb `store`: everything that is done with a store besides serving it.
 //!
-//! Owns the flags and what is printed. Each verb but `compact` works beside a server that has the store open: LMDB lets one transaction of all programs
-//! write at a time.
+//! Owns the flags and the output. Each verb except `compact` works while a server has the store
+//! open: LMDB allows one write transaction at a time among all programs.
 
 mod commands;
 mod export;

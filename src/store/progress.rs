@@ -1,6 +1,6 @@
-//! How far an import is, as a line on a terminal that is written over.
+//! The progress of an import, as a line on a terminal.
 //!
-//! Owns the line. Prints nothing where the error output is no terminal.
+//! Owns the line. Prints nothing if standard error is not a terminal.
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal};

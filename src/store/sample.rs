@@ -1,6 +1,6 @@
-//! `store sample`: made-up records of an identity-card register.
+//! `store sample`: generated records of an identity-card register.
 //!
-//! Owns that the same number gives the same records in each run.
+//! Owns that the same number produces the same records in each run.
 
 use std::io::{self, BufWriter, Write};
 

@@ -1,6 +1,7 @@
-//! `tune plan`, `apply`, `revert` and `status`: what is written into a host, and put back.
+//! `tune plan`, `apply`, `revert` and `status`: what is written to a host, and reverted.
 //!
-//! Owns their flags and what is printed. The order of writing, and what belongs to somebody else, is in the crate `tune`.
+//! Owns their flags and their output. The crate `tune` owns the order of writing, and what belongs
+//! to somebody else.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

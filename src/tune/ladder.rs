@@ -1,6 +1,7 @@
 //! `tune ladder`: steps of the host and of a server's command line, measured one by one.
 //!
-//! Owns its flags, and what is shown while it measures. The order of things is in the crate `tune`, the measurement is `bench`'s.
+//! Owns its flags, and its progress output. The crate `tune` owns the order of steps; `bench`
+//! measures.
 
 use std::path::PathBuf;
 use std::time::Duration;

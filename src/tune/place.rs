@@ -1,4 +1,4 @@
-//! The host that is changed, and where the journal of its changes is.
+//! The host to change, and where the journal of its changes is.
 //!
 //! Owns their flags, which several verbs have. Changes nothing itself.
 

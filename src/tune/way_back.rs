@@ -1,6 +1,7 @@
-//! The way back: a process that puts changes back unless they are confirmed in time.
+//! The way back: a process that reverts changes unless they are confirmed in time.
 //!
-//! Owns that process. It lives on when the terminal goes that `apply` was typed into: what was changed may have cut it.
+//! Owns that process. It survives the terminal in which `apply` was typed, because the changes may
+//! have cut it off.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The load generator: cheaper than the server, exact about time, and honest.
 //!
-//! Owns the plan of a run, the clients that carry it out, what they measured, and what may be concluded from it. Never
-//! imports the server: it has to be able to contradict it.
+//! Owns the plan of a run, the clients that execute it, their measurements, and the conclusions.
+//! Never imports the server, because it must be able to contradict it.
 
 pub mod channel;
 pub mod client;

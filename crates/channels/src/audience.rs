@@ -1,7 +1,8 @@
-//! The subscribers of one channel that get the same bytes.
+//! The subscribers of one channel that receive the same bytes.
 //!
-//! Owns their seats and the bytes of this turn: messages are joined, so that each subscriber gets one piece. A subscriber that
-//! came in the middle of a turn gets what was put in behind its coming. Never knows a channel's rules.
+//! Owns their seats and the bytes of this turn: messages are joined, so each subscriber gets one
+//! piece. A subscriber that joins in the middle of a turn gets what is added afterwards. Never
+//! knows a channel's rules.
 
 use std::rc::Rc;
 

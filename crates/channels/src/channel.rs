@@ -1,7 +1,8 @@
 //! One channel as one scheduler knows it.
 //!
-//! Owns its numbers, its history and its audiences. Its home numbers the messages; elsewhere there is a copy of the history, as long as
-//! there are subscribers. Never sends: bytes are put into audiences, and `hub` sends them at the end of the turn.
+//! Owns its numbers, its history and its audiences. The home numbers the messages; other schedulers
+//! with subscribers have a copy of the history. Never sends: bytes are added to audiences, and
+//! `hub` sends them at the end of the turn.
 
 use std::sync::Arc;
 

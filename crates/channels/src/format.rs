@@ -1,4 +1,4 @@
-//! How a message is written for subscribers of each protocol.
+//! How a message is encoded for subscribers of each protocol.
 //!
 //! Owns the encodings. A message is encoded once for all subscribers of one format.
 

@@ -1,7 +1,8 @@
-//! Patterns of channel names, as Redis writes them: `*` any run, `?` any one byte, `[a-z]` and `[^a-z]`, `\` for the next as it is.
+//! Patterns of channel names, as in Redis: `*` any characters, `?` any byte, `[a-z]` and `[^a-z]`,
+//! `\` escapes the next byte.
 //!
-//! Owns the comparison. A star that turns out to be too short is only ever made longer, so a comparison looks at most at every
-//! byte of the name for every byte of the pattern.
+//! Owns the comparison. Backtracking only ever extends the last star, so the cost is at most the
+//! length of the name times the length of the pattern.
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]

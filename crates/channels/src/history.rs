@@ -1,6 +1,7 @@
-//! The last messages of a channel.
+//! The recent messages of a channel.
 //!
-//! Owns their numbers, which have no gaps, and how many are kept. Never reads a clock: time is an argument.
+//! Owns their numbers, which have no gaps, and how many are kept. Never reads a clock: time is an
+//! argument.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
-//! What crosses schedulers for the sake of channels.
+//! What crosses schedulers for channels.
 //!
-//! Owns the closed set of it. All that a turn has for another scheduler goes in one letter.
+//! Owns the closed set of it. Everything that a turn has for another scheduler goes in one letter.
 
 use std::sync::Arc;
 

@@ -1,10 +1,12 @@
 //! Channels: one message to very many subscribers.
 //!
-//! Owns names, rules, histories and the table of subscribers of one scheduler, and what crosses schedulers for their sake
-//! ([`Letter`]). Never sees a socket or a protocol's session: bytes for subscribers are queued to processes.
+//! Owns names, rules, histories and the table of subscribers of one scheduler, and the messages
+//! between schedulers ([`Letter`]). Never sees a socket or a protocol's session: bytes for
+//! subscribers are queued to processes.
 //!
-//! Every channel has a home: the scheduler that its name hashes to. A published message goes there first, is numbered, and goes on
-//! to the schedulers that have subscribers. So all subscribers see one order, and the history is dense.
+//! Every channel has a home: the scheduler that its name hashes to. A published message goes there
+//! first, gets its number, and goes on to the schedulers that have subscribers. So all subscribers
+//! see one order, and the history has no gaps.
 
 mod audience;
 mod channel;

@@ -1,4 +1,4 @@
-//! The bounds of channels: a name, a number with its unit, and what happens beyond it.
+//! The limits of channels: name, number, unit and consequence.
 
 /// Bytes of a channel's name. Beyond: refused.
 pub const NAME_SIZE: usize = 255;

@@ -1,6 +1,7 @@
 //! The users that subscribe to a channel.
 //!
-//! Owns who is there: on this scheduler by how many subscriptions, at the channel's home on which schedulers.
+//! Owns who is present: on this scheduler by number of subscriptions, at the channel's home by
+//! scheduler.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

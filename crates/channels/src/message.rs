@@ -1,6 +1,6 @@
-//! A message: what was published.
+//! A published message.
 //!
-//! Owns its bytes, which all schedulers share. Never its number: the channel's home gives it.
+//! Owns its bytes, which all schedulers share. Never its number: the channel's home assigns it.
 
 use std::sync::Arc;
 

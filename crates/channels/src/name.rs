@@ -1,6 +1,7 @@
 //! Names of channels.
 //!
-//! Owns what a name may be: text without spaces and control characters, because it stands in paths, logs and protocols of lines.
+//! Owns what a name may be: text without spaces and control characters, because it appears in
+//! paths, logs and line-based protocols.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What becomes of a message or a subscription.
+//! The outcome of a message or a subscription.
 //!
 //! Owns the words for it.
 

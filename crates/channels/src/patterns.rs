@@ -1,6 +1,7 @@
 //! Subscriptions to patterns of names.
 //!
-//! Owns which patterns have subscribers, here and on other schedulers. Each message is compared with all of them, so they are few.
+//! Owns which patterns have subscribers, here and on other schedulers. Each message is compared
+//! with all of them, so their number is limited.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Places in the messages of a channel.
+//! Positions in the messages of a channel.
 //!
-//! Owns how one is written. Never knows which messages there are.
+//! Owns their text form. Never knows which messages exist.
 
 use std::fmt;
 use std::str::FromStr;

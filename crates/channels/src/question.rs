@@ -1,4 +1,4 @@
-//! Questions about subscribers of all schedulers, and what all are to do.
+//! Queries about subscribers of all schedulers, and orders to all.
 //!
 //! Owns what can be asked, and the shape of answers.
 

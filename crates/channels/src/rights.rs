@@ -1,6 +1,6 @@
 //! What a client may do.
 //!
-//! Owns the decision: what a channel's rules ask for, and what the client has.
+//! Owns the decision, from the rules of a channel and the rights of the client.
 
 use std::net::IpAddr;
 use std::sync::Arc;

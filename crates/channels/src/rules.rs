@@ -1,6 +1,6 @@
-//! What a configuration says of channels.
+//! The configured rules of channels.
 //!
-//! Owns which rules a name has: those of the first pattern that fits. Never reads a file.
+//! Owns which rules a name has: those of the first matching pattern. Never reads a file.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the channels of one scheduler counted.
+//! The counters of the channels of one scheduler.
 
 metric::counted! {
     /// What the channels of one scheduler counted.

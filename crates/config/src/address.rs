@@ -1,6 +1,6 @@
-//! Where a listener listens, as it is written: `127.0.0.1:8080`, `unix:/run/x.sock`, `systemd:web`.
+//! The address of a listener, as text: `127.0.0.1:8080`, `unix:/run/x.sock`, `systemd:web`.
 //!
-//! Owns that little language. Never looks up a name and never opens a socket.
+//! Owns that syntax. Never resolves a name and never opens a socket.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
-//! `[channels]`: what holds for all channels.
+//! `[channels]`: settings for all channels.
 //!
-//! Owns the keys of that section. Never reads a file of keys.
+//! Owns the keys of that section. Never reads a key file.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `[[channel]]`: which channels there are for clients, and what may be done with them.
+//! `[[channel]]`: the channels for clients, and their rules.
 //!
 //! Owns the keys of that section. Never compares a name with a pattern.
 

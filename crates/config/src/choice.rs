@@ -1,6 +1,6 @@
 //! Keys whose value is one of a few words.
 //!
-//! Owns the hint for a word that is none of them. Never knows what the words mean.
+//! Owns the hint for an unknown word. Never knows what the words mean.
 
 use super::item::Item;
 use super::value::{borrowed_text, cannot_be};

@@ -1,7 +1,7 @@
-//! Fields the user adds to answers, and the values of fields the user gives.
+//! Header fields that the user adds to answers, and their values.
 //!
-//! Owns what may stand in a field (RFC 9110 §5) and which fields are the server's own. A checked field cannot
-//! break a head in two.
+//! Owns what is allowed in a field (RFC 9110 §5) and which fields are the server's own. A checked
+//! field cannot split a head.
 
 use super::Header;
 use super::Problems;

@@ -1,11 +1,11 @@
 //! Patterns of paths: `/img/*.png`, `/docs/**`, `/**/*.css`.
 //!
-//! Owns their syntax and the comparison. `*` stands for any run of characters within a segment, also of none.
-//! `**` stands for whole segments: for any number of them, or for at least one at the end of a pattern.
+//! Owns their syntax and the comparison. `*` matches any characters within a segment, including
+//! none. `**` matches whole segments: any number of them, or at least one at the end of a pattern.
 //!
-//! Nothing is tried twice: every piece between two wildcards is taken as early as it can be, which is right
-//! because the wildcard before the next piece takes whatever follows. A comparison looks at each segment
-//! of the path at most once for each segment of the pattern, whatever the path.
+//! There is no backtracking: every piece between two wildcards is matched as early as possible,
+//! which is correct because the wildcard before the next piece matches whatever follows. A
+//! comparison visits each segment of the path at most once per segment of the pattern.
 
 use std::fmt;
 use std::ops::Range;

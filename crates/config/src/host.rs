@@ -1,6 +1,7 @@
-//! The default host and `[[host]]`: names, root, routes, fields, error pages.
+//! The default host and `[[host]]`: names, root, routes, header fields, error pages.
 //!
-//! Owns the keys that the top level and `[[host]]` share. Never decides which host a request is for.
+//! Owns the keys that the top level and `[[host]]` share. Never decides which host a request is
+//! for.
 
 use std::path::Path;
 

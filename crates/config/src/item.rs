@@ -1,6 +1,6 @@
-//! A value of the file with its key and its place.
+//! A value of the file with its key and its position.
 //!
-//! Owns the way from an array to its parts. Never decides what a value means.
+//! Owns the step from an array to its elements. Never decides what a value means.
 
 use toml::Spanned;
 use toml::de::DeValue;

@@ -1,7 +1,7 @@
-//! A value of the file as JSON text, keys in the order they are written.
+//! A value of the file as JSON text, with keys in the order of the file.
 //!
-//! Owns the translation. Done once when the file is read; requests send the finished text. The TOML parser
-//! bounds how deep values nest.
+//! Owns the translation, which happens once when the file is read; requests send the finished text.
+//! The TOML parser limits how deep values nest.
 
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use toml::de::DeValue;

@@ -1,8 +1,9 @@
-//! A configuration key is one row: its name, its value with the bounds, what holds without it, whether a reload
-//! changes it, and its documentation.
+//! A configuration key is one row: its name, its value with limits, its default, whether a reload
+//! can change it, and its documentation.
 //!
-//! Owns the shape of a row, and how a plain value is read and written. The rows stand in the files of their sections;
-//! reading, hints, the reload check, `velodrome check --defaults` and the tables of docs/configuration.md come from them.
+//! Owns the shape of a row, and how a plain value is read and written. The rows are in the files of
+//! their sections. Reading, hints, the reload check, `velodrome check --defaults` and the tables of
+//! docs/configuration.md are derived from them.
 
 use std::ops::RangeInclusive;
 use std::path::Path;

@@ -1,6 +1,7 @@
-//! The list of all sections, and the answer to a key that its section does not have.
+//! The list of all sections, and the error for a key that its section does not have.
 //!
-//! Owns the order of the sections and the search for what a wrong key was meant to be. Each section's rows are in its file.
+//! Owns the order of the sections and the search for the intended key. Each section's rows are in
+//! its file.
 
 use super::channel_settings::CHANNELS;
 use super::channels::CHANNEL;

@@ -1,12 +1,11 @@
-//! The configuration: the text of `velodrome.toml` and the command line's words, turned into plain data.
+//! The configuration: the text of `velodrome.toml` and the command line as plain data.
 //!
-//! Owns every key, its type, its default and its check, and the text of what is wrong with a value. All
-//! checks are made here, before the server starts, and all problems are told together. Never opens a
-//! file, never looks up a user or a host name, never reads a clock: the caller reads the text, and what
-//! the operating system must be asked is asked by the caller.
+//! Owns every key, its type, its default and its check, and the text of errors. All checks happen
+//! here, before the server starts, and all problems are reported together. Never opens a file,
+//! never looks up a user or a host name, never reads a clock: the caller does.
 //!
-//! Called by `velodrome serve`, by `velodrome check` and at reload. [`route`] compiles the result. Knows no runtime, no
-//! page and no protocol: other crates decide what a key does.
+//! Used by `velodrome serve`, `velodrome check` and reloads. [`route`] compiles the result. Knows
+//! no runtime, no page and no protocol: other crates decide what a key does.
 
 mod address;
 mod channel_settings;

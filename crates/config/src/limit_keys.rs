@@ -1,6 +1,6 @@
-//! `[limits]`: the bounds and deadlines of requests and connections.
+//! `[limits]`: the limits and deadlines of requests and connections.
 //!
-//! Owns the keys of that section. The defaults and the bounds of the bounds are in [`crate::limits`].
+//! Owns the keys of that section. Defaults and allowed ranges are in [`crate::limits`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Every bound of the configuration: its name, its number and unit, and what happens when it is reached.
+//! Every limit of the configuration: name, number, unit and consequence.
 //!
-//! Owns the numbers alone. The first part is the default of a key; the second part is what a configuration may ask
-//! for. Those of pages equal `script::limits`, those of connections `http::limits`: the server, which knows both, holds them
-//! against each other.
+//! Owns only the numbers. The first part has the defaults of keys, the second part the ranges that
+//! a configuration may use. Those of pages equal `script::limits`, those of connections
+//! `http::limits`; the server, which knows both, compares them.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

@@ -1,6 +1,7 @@
-//! `[[listener]]`: where connections come in.
+//! `[[listener]]`: the addresses to listen on.
 //!
-//! Owns the keys of that section and the check that no two listeners want the same. Never opens a socket.
+//! Owns the keys of that section and the check that no two listeners use the same address. Never
+//! opens a socket.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The methods that a route can ask for.
+//! The methods that a route can match.
 //!
 //! Owns their names and their order in an Allow field.
 

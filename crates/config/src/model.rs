@@ -1,6 +1,7 @@
-//! The configuration as meant: plain data, defaults filled in, every value checked.
+//! The configuration as plain data, with defaults filled in and every value checked.
 //!
-//! Owns the shape. Never reads text (the files beside it do) and decides nothing about a request (`route` does).
+//! Owns the shape. Never reads text (the other files do) and decides nothing about a request
+//! (`route` does).
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
-//! The app modules that a configuration names, and what for.
+//! The app modules that a configuration names, and their uses.
 //!
-//! Owns that list, and what naming one asks of the rest of the configuration. Never looks for a module.
+//! Owns that list, and what naming one requires of the rest of the configuration. Never searches
+//! for a module.
 
 use super::{AppPresence, Config, Place, Problems, RouteAction};
 

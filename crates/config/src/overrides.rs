@@ -1,6 +1,6 @@
-//! What the command line says of a configuration.
+//! The configuration given on the command line.
 //!
-//! Owns the shape. How it goes before the file is in `read`.
+//! Owns the shape. `read` gives it precedence over the file.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What pages may be: the choices of `[pages]`.
+//! The choices of `[pages]`.
 //!
 //! Owns their names in the configuration.
 

@@ -1,6 +1,6 @@
 //! Which file is a page and which a module, and which paths a page answers.
 //!
-//! Owns the rule for names, for those who look for pages and those who ask for one. Never looks at a directory.
+//! Owns the rule for names, for the search for pages and for requests. Never looks at a directory.
 
 /// What a module's name ends with.
 const MODULE: &str = ".lua";

@@ -1,6 +1,6 @@
-//! `[pages]`: whether pages are run, how, and what one may use.
+//! `[pages]`: whether pages run, how, and what each may use.
 //!
-//! Owns the keys of that section. The defaults and the bounds of the bounds are in [`crate::limits`].
+//! Owns the keys of that section. Defaults and allowed ranges are in [`crate::limits`].
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! What is wrong with a configuration, and where.
+//! Problems of a configuration, with their positions.
 //!
-//! Owns places, problems and their one-line text. Never stops at a problem: they are collected.
+//! Owns positions, problems and their one-line text. Never stops at a problem: they are collected.
 
 use std::fmt;
 

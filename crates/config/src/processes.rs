@@ -1,6 +1,6 @@
-//! `[[process]]`: processes that the site has without any request.
+//! `[[process]]`: background processes, which run without a request.
 //!
-//! Owns the keys of that section. Never looks for a time zone: which there are the operating system knows.
+//! Owns the keys of that section. Never looks up a time zone: the operating system knows them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Durations and sizes as people write them: `"75s"`, `"16 KiB"`.
+//! Durations and sizes as text: `"75s"`, `"16 KiB"`.
 //!
 //! Owns the units. Never knows which key the text belongs to.
 

@@ -1,6 +1,7 @@
-//! The whole file: the keys of the top level, the order of reading, and what spans several sections.
+//! The whole file: the keys of the top level, the order of reading, and checks across sections.
 //!
-//! Owns the order in which sections are read, and the command line's precedence over the file. Each section has a file of its own.
+//! Owns the order in which sections are read, and the precedence of the command line. Each section
+//! has its own file.
 
 use std::num::NonZeroUsize;
 use std::path::Path;

@@ -1,6 +1,8 @@
-//! Paths of requests as the file names them: decoded and normalised, like those they are compared with.
+//! Request paths in the configuration: decoded and normalised, like the paths they are compared
+//! with.
 //!
-//! Owns what such a path may look like. A path that no request can have would be a rule that never matches.
+//! Owns what such a path may look like. A path that no request can have would be a rule that never
+//! matches.
 
 /// Checks a path; what is wrong is the rest of a sentence.
 pub(super) fn check(path: &str) -> Result<(), &'static str> {

@@ -1,6 +1,7 @@
 //! Which keys a reload cannot change.
 //!
-//! Owns the comparison of two configurations, row by row. A row says itself whether a reload changes its key.
+//! Owns the comparison of two configurations, row by row. Each row says whether a reload can change
+//! it.
 
 use super::Config;
 use super::key::{Change, Key, SectionKeys};

@@ -1,6 +1,6 @@
 //! The keys of `[[route]]` and `[[host.route]]`, and of the tables of their actions.
 //!
-//! Owns the rows. `routes` reads them, because one decides what another means.
+//! Owns the rows. `routes` reads them, because the meaning of one depends on others.
 
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 

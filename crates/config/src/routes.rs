@@ -1,6 +1,7 @@
-//! `[[route]]` and `[[host.route]]`: which requests a route takes, and what it does with them.
+//! `[[route]]` and `[[host.route]]`: which requests a route matches, and its action.
 //!
-//! Owns how the keys of these sections go together; their rows are in `route_keys`. Never compares a request: `route` does.
+//! Owns how the keys of these sections combine; their rows are in `route_keys`. Never compares a
+//! request: `route` does.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! One table of the file, read key by key.
 //!
-//! Owns the walk over the parsed TOML with its places. Never decides what a value means: that is the
-//! parser each key is read with.
+//! Owns the walk over the parsed TOML with positions. Never decides what a value means: the parser
+//! of each key does.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
-//! Where a redirect or a rewrite leads: a text with `$path`, `$query` and `$1` to `$9` in it.
+//! The target of a redirect or a rewrite: a text with `$path`, `$query` and `$1` to `$9` in it.
 //!
-//! Owns the syntax and the checks that make a redirect safe: it never leaves the host that is written in the
-//! file, whatever path a client asks for. `route` fills the parts in.
+//! Owns the syntax and the checks that make a redirect safe: it never leaves the host written in
+//! the file, whatever path a client requests. `route` fills the parts in.
 
 use super::request_path;
 use super::wording::nearest;

@@ -1,6 +1,6 @@
 //! The keys of the top level.
 //!
-//! Owns their rows. The precedence of the command line is in `read`.
+//! Owns their rows. `read` has the precedence of the command line.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;

@@ -1,6 +1,7 @@
-//! Values of the file as they are meant: each parser turns one [`Item`] into a value, or says what is wrong.
+//! Typed values of the file: each parser turns one [`Item`] into a value, or returns what is wrong.
 //!
-//! Owns the wording of wrong types and ranges. Never adds a problem itself: the section does, with the place.
+//! Owns the wording of wrong types and ranges. Never adds a problem itself: the section does, with
+//! the position.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The wording of messages: a text of the user in a sentence, a list of words, the word that was probably meant.
+//! The wording of messages: quoted user text, lists of words, the word that was probably meant.
 //!
 //! Owns how a word is quoted, shortened and guessed. Never knows keys or values.
 

@@ -1,6 +1,6 @@
 //! Why there is no file to answer with.
 //!
-//! Owns the two kinds: nothing for a client, and a fault of our side. Never looks for a file.
+//! Owns the two kinds: nothing for a client, and a fault on our side. Never searches for a file.
 
 /// Why there is nothing for a client. All are answered 404, so that they cannot be told apart outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Whether a client wants a listing, or an error, as HTML or as JSON (RFC 9110 section 12.5.1).
 //!
-//! Owns the `Accept` field as far as those two go. Never refuses: a client that wants neither gets HTML.
+//! Owns the `Accept` field as far as those two are concerned. Never refuses: a client that wants
+//! neither gets HTML.
 
 use super::limits;
 

@@ -1,7 +1,8 @@
-//! What a request for a file gets: status, fields and the parts of the body.
+//! The answer to a request for a file: status, header fields and the parts of the body.
 //!
-//! Owns the choice of the representation, preconditions and ranges as they apply to files. Never sends, never looks at
-//! the disk or a clock; a plain 200 of up to 16 KiB from memory allocates nothing.
+//! Owns the choice of the representation, preconditions and ranges as they apply to files. Never
+//! sends, never looks at the disk or a clock; a plain 200 of up to 16 KiB from memory allocates
+//! nothing.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,12 +1,12 @@
-//! What one scheduler knows of its files: results of look-ups, by path.
+//! What one scheduler knows about its files: lookup results, by path.
 //!
-//! Owns how long a result holds and which look-ups are under way; what is forgotten when there is too much is in
-//! `eviction`. Never touches a disk and reads no clock: `now_ms` is the time of the turn. Single-threaded, without
-//! locks.
+//! Owns how long a result is valid and which lookups are running; `eviction` decides what is
+//! forgotten when there is too much. Never touches a disk and reads no clock: `now_ms` is the time
+//! of the turn. Single-threaded, without locks.
 //!
-//! The rule of freshness, by the age of a result: below [`limits::FRESH_MS`] it is served; up to
-//! [`limits::SERVABLE_MS`] it is served while it is looked up again; past that the request waits. Its age counts from
-//! when the look-up was sent, as the disk was looked at no earlier than that.
+//! Freshness by the age of a result: below [`limits::FRESH_MS`] it is served; up to
+//! [`limits::SERVABLE_MS`] it is served while it is looked up again; after that the request waits.
+//! The age counts from when the lookup was sent, because the disk was not read before that.
 
 mod eviction;
 

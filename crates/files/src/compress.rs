@@ -1,6 +1,7 @@
-//! Compression on the fly: bytes in, fewer bytes out, on a helper thread.
+//! Compression on a helper thread.
 //!
-//! Owns the levels. Never decides whether it is worth trying (that is `disk`) and never runs on a scheduler.
+//! Owns the levels. Never decides whether it is worthwhile (`disk` does) and never runs on a
+//! scheduler.
 
 use std::io::Write;
 

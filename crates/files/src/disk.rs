@@ -1,7 +1,8 @@
-//! Looking up a path on the disk: from a [`Job`] to what is there.
+//! Looks up a path on disk: from a [`Job`] to what exists there.
 //!
-//! Runs on a helper thread and may wait. Owns which file a path means (index, redirect, listing, siblings) and
-//! whether what the cache knows still holds. Never decides what a request gets; reading the bytes is `load`.
+//! Runs on a helper thread and may wait. Owns which file a path means (index, redirect, listing,
+//! siblings) and whether the cached knowledge is still valid. Never decides what a request gets;
+//! `load` reads the bytes.
 
 use std::io;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! A result in the cache of a scheduler.
 //!
-//! Owns what a result costs and what may still be wanted of it. Never knows how old it is (that is `cache`).
+//! Owns what a result costs and what may still be needed of it. Never knows how old it is (`cache`
+//! does).
 
 use std::sync::Arc;
 

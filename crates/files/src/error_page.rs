@@ -1,7 +1,7 @@
-//! The pages that go with a refusal when a site has none of its own.
+//! The built-in error pages, for sites without their own.
 //!
-//! Owns their text, rendered once. Tells the status and nothing of the server; whether a site has a page of its own is
-//! for its configuration to say.
+//! Owns their text, rendered once. Shows the status and nothing about the server; the configuration
+//! decides whether a site has its own page.
 
 use std::sync::Arc;
 

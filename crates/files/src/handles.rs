@@ -1,7 +1,7 @@
-//! Descriptors of large files that are asked for again and again: opened once, not for each request.
+//! Descriptors of large files that are requested repeatedly: opened once, not per request.
 //!
-//! Owns how many are kept and for how long. A kept one is compared with what was looked up each time it is used, as a new one
-//! is. Never opens a file, and never waits for a disk.
+//! Owns how many are kept and for how long. Each time one is used, it is compared with the lookup
+//! result, like a new one. Never opens a file, and never waits for a disk.
 
 use std::rc::Rc;
 use std::sync::Arc;

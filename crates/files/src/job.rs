@@ -1,6 +1,6 @@
-//! What a scheduler asks of a helper thread and what it gets back: plain data, never a descriptor.
+//! Jobs of a scheduler for a helper thread, and their results: plain data, never a descriptor.
 //!
-//! Owns the shapes of [`Job`] and [`Found`]. Never does what they ask (that is `disk`).
+//! Owns the shapes of [`Job`] and [`Found`]. Never executes them (`disk` does).
 
 use std::sync::Arc;
 

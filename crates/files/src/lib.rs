@@ -1,13 +1,14 @@
 //! Static files: a scheduler never waits for a disk.
 //!
-//! A request looks into its scheduler's [`Cache`]. What is there is turned into an [`answer`](answer::answer); for
-//! what is not, a [`Job`] goes to a helper thread, whose [`Disk`] looks it up, and the request is parked until the
-//! [`Found`] comes back and is put into the cache. Then the request runs again as if it had just come. A file too
-//! large for the memory is opened by the scheduler itself with [`Roots::open_large`], which does not wait either, after
-//! a helper has brought it into the page cache ([`Warm`]).
+//! A request looks into its scheduler's [`Cache`]. A cached result becomes an
+//! [`answer`](answer::answer). Otherwise a [`Job`] goes to a helper thread, whose [`Disk`] looks it
+//! up, and the request is parked until the [`Found`] returns and is stored in the cache. Then the
+//! request runs again as if it had just arrived. A file too large for the memory is opened by the
+//! scheduler itself with [`Roots::open_large`], which does not wait either, after a helper has read
+//! it into the page cache ([`Warm`]).
 //!
-//! Owns how a file becomes an answer. Never sends and never starts a thread: its caller does. Knows no
-//! route and no connection.
+//! Owns how a file becomes an answer. Never sends and never starts a thread: its caller does. Knows
+//! no route and no connection.
 
 pub mod absence;
 mod accept;

@@ -1,4 +1,4 @@
-//! The bounds of the file engine: number, unit, consequence.
+//! The limits of the file engine: number, unit, consequence.
 
 /// 500 ms: a cached result younger than this is served without a second look.
 pub const FRESH_MS: u64 = 500;

@@ -1,7 +1,7 @@
-//! Listings of directories, as HTML for people and JSON for programs.
+//! Directory listings, as HTML for people and JSON for programs.
 //!
-//! Owns what is listed and how it looks. Runs on a helper thread, may wait for the disk. Never lists a name that could
-//! not be fetched by its link.
+//! Owns what is listed and how it looks. Runs on a helper thread, may wait for the disk. Never
+//! lists a name that could not be fetched by its link.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Reading the bytes of a file on a helper thread.
+//! Reads the bytes of a file on a helper thread.
 //!
-//! Owns what is held in memory and what is sent from a descriptor, and the races with whoever writes the file.
-//! Never decides which file.
+//! Owns what is held in memory and what is sent from a descriptor, and the races with programs that
+//! write the file. Never decides which file.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The order people expect of names: `file2` before `file10`, upper and lower case together.
+//! Natural order of names: `file2` before `file10`, case-insensitive.
 
 use std::cmp::Ordering;
 

@@ -1,6 +1,7 @@
 //! Patterns of file names, for rules: `*.bak`, `velodrome.toml`, `private/*`.
 //!
-//! Owns what `*` and `/` mean in a rule. Never sees a directory: a pattern is compared, not expanded.
+//! Owns the meaning of `*` and `/` in a rule. Never sees a directory: a pattern is compared, not
+//! expanded.
 
 use memchr::memmem;
 

@@ -1,8 +1,9 @@
-//! What the server's own pages may do in a browser: the Content-Security-Policy of listings and built-in pages.
+//! What the server's own pages may do in a browser: the Content-Security-Policy of listings and
+//! built-in pages.
 //!
-//! Owns the policies. Each lets in the one stylesheet that stands in the page, by its hash, and nothing else: no script,
-//! no picture, no form, no frame around it. A site's own policy cannot know that hash and would take the style away, so
-//! on these pages ours goes in its place; on everything else a site's policy is the site's.
+//! Owns the policies. Each allows only the stylesheet of the page, by its hash: no scripts, images,
+//! forms or frames. A site's policy cannot contain that hash and would block the style, so these
+//! pages have ours instead; everything else has the site's.
 
 /// The field they stand in.
 pub const FIELD: &str = "Content-Security-Policy";

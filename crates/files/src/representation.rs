@@ -1,6 +1,7 @@
-//! One sequence of bytes that stands for a file, and its header fields, rendered once.
+//! One sequence of bytes that represents a file, and its header fields, rendered once.
 //!
-//! Owns entity tags and the field block of an answer. Never decides which representation is sent (that is `answer`).
+//! Owns entity tags and the field block of an answer. Never decides which representation is sent
+//! (`answer` does).
 
 use std::sync::Arc;
 

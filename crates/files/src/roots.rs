@@ -1,7 +1,7 @@
 //! The roots of the server, as one thread has them open.
 //!
-//! Owns the descriptors of the roots and notices when a root was replaced. Made on the thread that uses it: on every
-//! helper, and on every scheduler for the large files it sends.
+//! Owns the descriptors of the roots and notices when a root was replaced. Created on the thread
+//! that uses it: on every helper, and on every scheduler for the large files it sends.
 
 use std::io;
 use std::path::Path;

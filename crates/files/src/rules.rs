@@ -1,6 +1,7 @@
-//! What a site wants of its files, as the configuration says it.
+//! A site's settings for its files.
 //!
-//! Owns the types of the rules and their defaults. Never reads a configuration file and never looks at the disk.
+//! Owns the types of the rules and their defaults. Never reads a configuration file and never looks
+//! at the disk.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
-//! Files of secrets: what cookies are signed with, the keys of channels.
+//! Files of secrets: those that sign cookies, and the keys of channels.
 //!
-//! Owns what is a good file. Waits for the disk; runs on the main thread. Never shows what is in the file.
+//! Owns which file is acceptable. Waits for the disk; runs on the main thread. Never reveals the
+//! content of the file.
 
 use std::fmt;
 use std::io;

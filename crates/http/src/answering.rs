@@ -1,7 +1,7 @@
 //! From a request to the application and back to its connection.
 //!
-//! Owns what every answer has in common: how it is asked for, counted and logged, and what it means for the connection. Never
-//! decides what is answered.
+//! Owns what all answers have in common: how the application is called, how answers are counted and
+//! logged, and what they mean for the connection. Never decides the answer.
 
 use runtime::output::FileRegion;
 use runtime::service::{Command, Context, ListenerIndex, Next, ServiceContext};

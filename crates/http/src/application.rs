@@ -1,7 +1,7 @@
-//! The application contract: what answers requests, whatever it is.
+//! The application contract: what answers requests.
 //!
-//! Owns the vocabulary between an HTTP connection and who answers it. An application makes no system calls; what
-//! it cannot answer at once it answers later, by being asked again.
+//! Owns the vocabulary between an HTTP connection and its application. An application makes no
+//! system calls; if it cannot answer at once, it is asked again later.
 
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;

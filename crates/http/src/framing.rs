@@ -1,4 +1,4 @@
-//! How the end of a body shows whose length is not known.
+//! How the end of a body of unknown length is marked.
 //!
 //! Owns what that means for the end of the connection. Never writes.
 

@@ -1,7 +1,7 @@
 //! A function as an application, and the shortest way to serve one.
 //!
-//! For services written against the library: each scheduler has its own function, so it may keep state without
-//! a lock.
+//! For services written against the library: each scheduler has its own function, so it may keep
+//! state without locks.
 
 use std::io;
 use std::sync::Arc;

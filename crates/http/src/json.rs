@@ -1,8 +1,9 @@
-//! A value as JSON, written straight into a reply.
+//! A value as JSON, written directly into a reply.
 //!
-//! Owns the common types: text, integers, sequences, structs, maps, enums. `serde_json` writes the rare ones (numbers with a fraction or 128
-//! bits, keys of maps, text that needs an escape), and everything is the same text as it writes. Its own writer looks at a byte of a text
-//! at a time, this one at eight.
+//! Owns the common types: text, integers, sequences, structs, maps, enums. `serde_json` writes the
+//! rare ones (numbers with a fraction or 128 bits, map keys, text that needs an escape), and the
+//! result is the same text as it writes. Its own writer processes a text byte by byte, this one
+//! eight bytes at a time.
 
 use serde::Serialize;
 use serde::ser::{self, Serializer};

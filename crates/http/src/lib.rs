@@ -1,7 +1,8 @@
 //! HTTP/1.1 connections as processes: from bytes to a request, from a reply to bytes.
 //!
-//! Owns the connection's states and deadlines and the shape of a reply. Never touches a socket or a clock, and
-//! knows nothing of files: an [`Application`] answers. [`App`] is one with routes and handlers, [`serve`] the shortest one.
+//! Owns the connection's states and deadlines and the shape of a reply. Never touches a socket or a
+//! clock, and knows nothing of files: an [`Application`] answers. [`App`] is one with routes and
+//! handlers, [`serve`] the shortest one.
 
 mod answering;
 mod app;

@@ -1,6 +1,7 @@
-//! Every bound of HTTP connections: number, unit, consequence. The bounds of codecs are in `wire::limits`.
+//! Every limit of HTTP connections: number, unit, consequence. The limits of codecs are in
+//! `wire::limits`.
 //!
-//! The first part holds the defaults of [`Settings`](crate::Settings).
+//! The first part has the defaults of [`Settings`](crate::Settings).
 
 use std::time::Duration;
 

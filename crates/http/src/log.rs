@@ -1,8 +1,8 @@
 //! Access log lines, formatted on the scheduler and handed over in batches.
 //!
-//! Owns the format and a scheduler's buffer of lines. Never writes to a file: a writer thread does, and when it
-//! cannot follow, whole batches are dropped and their lines counted. Everything a client sent is escaped, so that
-//! no line can be forged (see [`wire::escape`]).
+//! Owns the format and a scheduler's buffer of lines. Never writes to a file: a writer thread does,
+//! and if it cannot keep up, whole batches are dropped and their lines counted. Everything from a
+//! client is escaped, so that no line can be forged (see [`wire::escape`]).
 
 use runtime::clock::Now;
 use sys::socket::Peer;

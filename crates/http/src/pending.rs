@@ -1,6 +1,8 @@
-//! A request that cannot be answered yet: its body is still coming, or the application waits for something.
+//! A request that cannot be answered yet: its body is incomplete, or the application waits for
+//! something.
 //!
-//! Owns copies of the head and of a body that is collected, because the bytes they came in are lent for one call only.
+//! Owns copies of the head and of a collected body, because the bytes they came in are lent for one
+//! call only.
 
 use runtime::clock::Now;
 use runtime::slots::ProcessId;

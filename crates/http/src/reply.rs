@@ -1,8 +1,8 @@
-//! Writing a reply: status, fields, body, straight into the turn's output.
+//! Writes a reply: status, header fields, body, directly into the turn's output.
 //!
-//! Owns the head, and bodies of known length; that HEAD gets the fields of GET without the body. Bodies whose length is not
-//! known are the business of `stream`.
-//! The plain path copies a few prepared pieces and allocates nothing.
+//! Owns the head, and bodies of known length; and that HEAD gets the fields of GET without the
+//! body. `stream` handles bodies of unknown length. The plain path copies a few prepared pieces and
+//! allocates nothing.
 
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;

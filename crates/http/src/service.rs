@@ -1,6 +1,7 @@
 //! HTTP connections as the processes of a service.
 //!
-//! Owns which call each event of a connection becomes. Never keeps state: [`Http`] has what connections share.
+//! Owns which call each event of a connection becomes. Never keeps state: [`Http`] has what
+//! connections share.
 
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;

@@ -1,4 +1,4 @@
-//! The limits and deadlines a connection is held to, as configured.
+//! The configured limits and deadlines of a connection.
 
 use std::sync::Arc;
 

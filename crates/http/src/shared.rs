@@ -1,7 +1,7 @@
 //! What all HTTP connections of one scheduler share.
 //!
-//! Owns the application, the settings, the prepared reply pieces, the log and the counters. Never handles an event of a
-//! connection.
+//! Owns the application, the settings, the prepared reply pieces, the log and the counters. Never
+//! handles an event of a connection.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the HTTP service of one scheduler counted, as plain integers.
+//! The counters of the HTTP service of one scheduler, as plain integers.
 
 use wire::http::status::Status;
 

@@ -1,7 +1,8 @@
-//! Bodies whose length is not known when the head is written: in chunks, or to an HTTP/1.0 client until the close.
+//! Bodies whose length is unknown when the head is written: in chunks, or to an HTTP/1.0 client
+//! until the close.
 //!
-//! Owns the framing of such a body, written in one call ([`Stream`]) or in parts across calls ([`Reply::begin_parts`]).
-//! Never decides when a part is asked for.
+//! Owns the framing of such a body, written in one call ([`Stream`]) or in parts across calls
+//! ([`Reply::begin_parts`]). Never decides when a part is requested.
 
 use runtime::output::Output;
 use wire::http::body::{write_chunk, write_last_chunk};

@@ -1,6 +1,7 @@
-//! Parts and modules that code names in so many words and that are not there.
+//! Parts and modules that code names literally but that do not exist.
 //!
-//! Owns how such a name is looked up and the words of the problem. Never looks at names that code makes while it runs.
+//! Owns how such a name is looked up, and the text of the problem. Never looks at names computed at
+//! run time.
 
 use ahash::HashSet;
 use script::template::{Named, named};

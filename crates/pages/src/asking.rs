@@ -1,7 +1,7 @@
-//! A module is asked whether a client may subscribe or publish.
+//! A module that authorises a client's subscription or message.
 //!
-//! Owns what it sees of the question: the channel, the message, the claims of the client's token, and what the client's request said,
-//! which may be long ago. Never decides.
+//! Owns what it sees of the question: the channel, the message, the claims of the client's token,
+//! and the client's request, which may be long ago. Never decides.
 
 use std::net::IpAddr;
 use std::time::Duration;

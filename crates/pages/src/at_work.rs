@@ -1,7 +1,7 @@
-//! Which page a scheduler runs now, for another thread to see.
+//! The page that a scheduler runs now, visible to another thread.
 //!
-//! Owns that one word: the address of the page. The thread that looks never follows the address; it compares it with those of the pages in
-//! force.
+//! Owns that one word: the address of the page. The reading thread never follows the address; it
+//! compares it with those of the current pages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

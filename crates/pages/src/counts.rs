@@ -1,6 +1,6 @@
-//! What is counted of each page: plain numbers of one scheduler.
+//! The counters of each page: plain numbers of one scheduler.
 //!
-//! Owns the numbers and whose they are, which stays so when pages are loaded anew. Never runs a page.
+//! Owns the numbers and their page, which stays the same across reloads. Never runs a page.
 
 use ahash::HashMap;
 use script::engine::{Code, Fault, Step, Usage};

@@ -1,7 +1,7 @@
 //! Which runs are ended when memory is short: those that hold most.
 //!
-//! Owns that choice, among requests and among families of processes. Never decides that memory is short: the engines report that, and how
-//! many bytes are missing.
+//! Owns that choice, among requests and among families of processes. Never decides that memory is
+//! short: the engines report that, and how many bytes are missing.
 
 use std::cmp::Reverse;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What a page process waited for, when it is here.
+//! Delivers to a page process what it waited for.
 //!
 //! Owns the form in which the engine takes it. Never hands anything over.
 

@@ -1,6 +1,7 @@
 //! From the configuration to the settings of an engine.
 //!
-//! Owns the translation. Defines no default: those are the configuration's, and equal the engine's own.
+//! Owns the translation. Defines no default: those are the configuration's, and equal the engine's
+//! own.
 
 use config::{PageCode, PageSessions, Pages};
 use script::engine::{Code, Role, Sessions, Settings};

@@ -1,6 +1,6 @@
 //! Why the pages of a configuration could not be read.
 //!
-//! Owns how that reads. Never about one page: what is wrong with that is told, and the others are served.
+//! Owns the text. Never about a single page: a broken page is reported, and the others are served.
 
 use std::fmt;
 use std::io;

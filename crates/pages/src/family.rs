@@ -1,7 +1,7 @@
-//! All processes that come of one request: what it spawned, and what those spawned.
+//! All processes that descend from one request.
 //!
-//! Owns the CPU budget that the spawned ones share, the account of what they hold, and how many there may be. Never ends one: the
-//! engine does by the budget that it is told, and `crowding.rs` by the account.
+//! Owns their shared CPU budget, the account of the memory they hold, and how many there may be.
+//! Never ends one: the engine does so at its budget, and `crowding.rs` by the account.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
-//! What the author of a page that failed sees in the browser while he works on it (`serve --dev`).
+//! The page that shows the author of a failed page what happened (`serve --dev`).
 //!
-//! Owns the look of it: what happened, where, the lines around, and the way there. Everything is text, escaped; there is
-//! no script. Never decides who may see it.
+//! Owns its content: the error, its place, the surrounding lines, and the traceback. Everything is
+//! escaped text, without scripts. Never decides who may see it.
 
 use script::engine::{Fault, Frame, ScriptError};
 use wire::escape::escape_html;

@@ -1,6 +1,7 @@
-//! Which pages wait for which answers of other servers.
+//! Which pages wait for which fetches.
 //!
-//! Owns the two tables of that, and what is to be said to the client at the end of a turn. Never resumes a page.
+//! Owns the two tables for that, and what the client is told at the end of a turn. Never resumes a
+//! page.
 
 use ahash::HashMap;
 use script::engine::{BodyDelivery, Fetch};

@@ -1,7 +1,8 @@
-//! Following what is edited: which directories are watched, and when their pages are to be read again.
+//! Watches edits: which directories are watched, and when their pages are to be read again.
 //!
-//! Owns the waiting for an edit to be complete. A root, or a link on the way to it, may be replaced: the directories on that way
-//! are watched for the names it takes. Never reads a page, and never reads a clock: time is an argument.
+//! Owns the wait for an edit to be complete. A root, or a link on the path to it, may be replaced,
+//! so the directories on that path are watched for the names it uses. Never reads a page, and never
+//! reads a clock: time is an argument.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

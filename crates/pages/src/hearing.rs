@@ -1,6 +1,7 @@
-//! Pages listen to channels, and hear messages.
+//! Pages subscribe to channels and receive messages.
 //!
-//! Owns what each wait of theirs means, and the form in which a message is handed over. The tables of subscriptions are in `listening`.
+//! Owns the meaning of their waits, and the form in which a message is handed over. The tables of
+//! subscriptions are in `listening`.
 
 use channels::{Heard, Kind, ListenerNumber};
 

@@ -1,4 +1,4 @@
-//! A request as its page sees it: each part read from the head when the page looks at it.
+//! A request as its page sees it: each part is read from the head when the page uses it.
 //!
 //! Owns the reading of forms. Never keeps anything: the request is lent for one call.
 

@@ -1,7 +1,7 @@
-//! Pages and app modules: HTML with code in it, and code alone, which a scheduler runs.
+//! Pages and app modules: HTML with code in it, and code alone, run by a scheduler.
 //!
-//! Owns where pages are found, which path means which, and what becomes of a request that runs one. What the code may do
-//! is the `script` crate's to say.
+//! Owns where pages are found, which path means which page, and what happens to a request that runs
+//! one. The `script` crate decides what the code may do.
 
 mod absent;
 mod asking;

@@ -1,6 +1,7 @@
-//! The bounds of pages, their processes, fetches and forms that cannot be configured: name, number and unit, and what happens there.
+//! Limits of pages, their processes, fetches and forms that cannot be configured: name, number,
+//! unit and consequence.
 //!
-//! Owns the numbers alone. Defaults of `[pages]` are in `config::limits`.
+//! Owns only the numbers. Defaults of `[pages]` are in `config::limits`.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Which pages listen to which channels.
+//! Which pages are subscribed to which channels.
 //!
-//! Owns whose each subscription is, who waits for a message, and what is to be said to the channels at the end of a turn. Never has a
-//! message: what waits is the channels'.
+//! Owns the owner of each subscription, who waits for a message, and what the channels are told at
+//! the end of a turn. Never has a message: the channels keep the queue.
 
 use ahash::HashMap;
 use channels::ListenerNumber;

@@ -1,6 +1,6 @@
-//! Reading the pages of all roots.
+//! Reads the pages of all roots.
 //!
-//! Owns what is kept of the pages that were there before. Waits for the disk; runs on the main thread.
+//! Owns what is kept of the previous pages. Waits for the disk; runs on the main thread.
 
 use std::fmt;
 use std::sync::Arc;

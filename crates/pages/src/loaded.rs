@@ -1,6 +1,6 @@
 //! The pages and modules that an engine has loaded, by root.
 //!
-//! Owns which code is of which page. Never loads a page, and never runs one.
+//! Owns which code belongs to which page. Never loads a page, and never runs one.
 
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
-//! How much pages write to the log: so many lines and bytes of each page, and of all of a scheduler together.
+//! Rate limits of the log lines of pages: lines and bytes per page, and for all pages of a
+//! scheduler.
 //!
-//! Owns that rate, and the count of what was left out. Never reads a clock: the time is that of the turn.
+//! Owns the rates, and the count of suppressed lines. Never reads a clock: the time is that of the
+//! turn.
 
 use std::cell::{Cell, RefCell};
 

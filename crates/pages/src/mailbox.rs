@@ -1,6 +1,7 @@
 //! The mailboxes of page processes.
 //!
-//! Owns the messages that no process has taken yet, with their bounds, and which process waits for one. Never sends a message.
+//! Owns the messages not yet received, with their limits, and which process waits for one. Never
+//! sends a message.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
-//! Where in a line of a page a word stands that Lua names without its column.
+//! Finds the column of a word in a line of a page, for Lua errors without a column.
 //!
-//! Owns the search. Never guesses: of a word that stands there twice any may be meant.
+//! Owns the search. Never guesses: if a word occurs twice, there is no column.
 
 /// The column of the only place in a line where this word stands, from 1; 0 where it is not known.
 pub(super) fn column_of(source: &str, line: u32, word: &str) -> u32 {

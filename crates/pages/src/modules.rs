@@ -1,7 +1,8 @@
-//! The app modules, as all schedulers see them: which texts belong together, and whether they are taken over.
+//! The app modules, as all schedulers see them: which texts belong together, and whether they are
+//! accepted.
 //!
-//! Owns that modules are taken over all at once: they are of one mind with each other, or the set before stays in force.
-//! Never answers a request.
+//! Owns that modules are replaced all at once: they are consistent with each other, or the previous
+//! set stays. Never answers a request.
 
 use std::sync::Arc;
 

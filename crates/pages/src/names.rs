@@ -1,6 +1,7 @@
-//! Names that processes of pages give themselves, on all schedulers.
+//! Registered names of page processes, on all schedulers.
 //!
-//! Owns the names whose home this scheduler is: each hashes to one, which alone says whose it is. A name is freed when its process ends.
+//! Owns the names whose home is this scheduler: each name hashes to one scheduler, which alone
+//! assigns it. A name is released when its process ends.
 
 use ahash::{HashMap, RandomState};
 use runtime::mailbox::Endpoint;

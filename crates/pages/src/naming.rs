@@ -1,6 +1,7 @@
-//! Processes of pages take names, and look others up.
+//! Page processes register names and look them up.
 //!
-//! Owns what each wait of theirs means. Whose a name is its home says: at once where that is here, else by a letter.
+//! Owns the meaning of these waits. The home of a name answers: at once if it is here, otherwise by
+//! a letter.
 
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;

@@ -1,7 +1,8 @@
-//! The second engine of a scheduler: it runs what pages spawned, in a memory of its own.
+//! The second engine of a scheduler: it runs spawned processes, in separate memory.
 //!
-//! Owns that engine, which is made when the first process is spawned. The memory of processes is not the memory of requests, and each
-//! process belongs to the request that spawned it (`family.rs`). Never decides when a process goes on.
+//! Owns that engine, which is created with the first spawned process. The memory of processes is
+//! separate from that of requests, and each process belongs to the request that spawned it
+//! (`family.rs`). Never decides when a process continues.
 
 use std::sync::Arc;
 

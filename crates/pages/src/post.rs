@@ -1,7 +1,8 @@
-//! What page processes of two schedulers send each other.
+//! Messages between page processes of two schedulers.
 //!
-//! Owns the letters and those that wait to leave. A sender waits for its receipt; when nobody has answered for too long, or
-//! it is ended, its letter is taken back: so there is never more than one letter of each process here.
+//! Owns the letters and those that wait to be sent. A sender waits for its acknowledgement. If
+//! there is none for too long, or the sender is ended, its letter is taken back, so there is at
+//! most one letter per process here.
 
 use std::collections::VecDeque;
 

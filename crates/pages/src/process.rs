@@ -1,6 +1,6 @@
-//! A page, or a function that a page spawned, while it is under way.
+//! A running page, or a running function that a page spawned.
 //!
-//! Owns what is known of one: its deadline, its budget, what it waits for. Never runs one.
+//! Owns its state: its deadline, its budget, what it waits for. Never runs one.
 
 use std::rc::Rc;
 use std::sync::Arc;

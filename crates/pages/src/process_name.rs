@@ -1,7 +1,9 @@
-//! Names of page processes among all schedulers, as pages see them: `SCHEDULER.NUMBER.GENERATION.TOKEN`.
+//! Names of page processes among all schedulers, as pages see them:
+//! `SCHEDULER.NUMBER.GENERATION.TOKEN`.
 //!
-//! Owns the form, and the token: 128 bits that nobody can guess and no other name ever has, of this start of the server or another. A
-//! name is enough to send to its process, so whoever was not given it must not find it.
+//! Owns the format, and the token: 128 bits that nobody can guess and that are never reused, not
+//! even after a restart. A name is enough to send to its process, so only those who were given it
+//! may know it.
 
 use std::fmt;
 use std::str::FromStr;

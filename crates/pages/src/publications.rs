@@ -1,6 +1,7 @@
-//! What pages publish to channels.
+//! Messages that pages publish to channels.
 //!
-//! Owns the messages of a turn until the site takes them, and what a page is told at once. Never numbers a message: its channel does.
+//! Owns the messages of a turn until the site takes them, and the immediate result for the page.
+//! Never numbers a message: its channel does.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! Which runs go on at the end of a turn.
+//! Which runs continue at the end of a turn.
 //!
-//! Owns their order, by what each has used so far, and among those that have used as much by turns of their pages: however many runs of
-//! one page are ready, a run of another page waits for one of them. This holds for requests, and for processes. Never runs anything.
+//! Owns their order: by the time each has used so far, and among equals by turns of their pages.
+//! However many runs of one page are ready, a run of another page waits for only one of them. This
+//! applies to requests and to processes. Never runs anything.
 
 use std::collections::VecDeque;
 

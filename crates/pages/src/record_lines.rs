@@ -1,7 +1,8 @@
-//! Lines of pages that change the same keys of the store.
+//! Queues of pages that change the same keys of the store.
 //!
-//! Owns which page is the first of each. A line is a courtesy: the store refuses what is not based on its last state in any case, so a page that has waited
-//! for long goes on without being the first.
+//! Owns which page is first in each queue. A queue is advisory: the store refuses changes that are
+//! not based on its last state in any case, so a page that has waited for long continues without
+//! being first.
 
 use std::collections::VecDeque;
 

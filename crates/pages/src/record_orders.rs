@@ -1,7 +1,7 @@
-//! What pages want changed in the store.
+//! Changes of the store that pages request.
 //!
-//! Owns the reading of an order as the engine has it ([`Wait::Order`](script::engine::Wait::Order)), and which page waits for which. Never tells a page:
-//! `recording.rs` does.
+//! Owns the decoding of an order from the engine ([`Wait::Order`](script::engine::Wait::Order)),
+//! and which page waits for which. Never tells a page: `recording.rs` does.
 
 use std::rc::Rc;
 

@@ -1,6 +1,7 @@
 //! Pages that wait for the next commit of the store.
 //!
-//! Owns which pages wait, and behind which commit. Each page finds out itself which keys have changed.
+//! Owns which pages wait, and for a commit after which one. Each page finds out itself which keys
+//! have changed.
 
 use ahash::HashMap;
 

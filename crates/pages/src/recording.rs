@@ -1,6 +1,7 @@
 //! Pages read and change the store.
 //!
-//! Owns what each wait of theirs means, and the form in which an outcome is handed over. The tables are in `record_orders` and `record_lines`.
+//! Owns the meaning of their waits, and the form in which an outcome is handed over. The tables are
+//! in `record_orders` and `record_lines`.
 
 use runtime::clock::nanoseconds;
 use store::{Executed, Failure, Order, Outcome};

@@ -1,6 +1,7 @@
-//! What pages read of the store.
+//! What pages read from the store.
 //!
-//! Owns the form in which records cross. Never writes: a page orders that (`record_orders.rs`).
+//! Owns the form in which records are passed. Never writes: pages order changes
+//! (`record_orders.rs`).
 
 use std::cell::RefCell;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Putting other pages in the place of those that are loaded: at the begin, after an edit, at a reload.
+//! Replaces the loaded pages: at the start, after an edit, at a reload.
 //!
 //! Owns which code answers, before and after. Never runs a page.
 

@@ -1,6 +1,6 @@
-//! Parts of a request in the form that pages get them in.
+//! Parts of a request in the form in which pages get them.
 //!
-//! Owns the reading of queries, fields and cookies. Never keeps anything.
+//! Owns the reading of queries, header fields and cookies. Never keeps anything.
 
 use script::engine::Answer;
 

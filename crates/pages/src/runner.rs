@@ -1,6 +1,6 @@
-//! The pages of one scheduler: its engine, what is loaded, and what is under way.
+//! The pages of one scheduler: its engine, what is loaded, and what runs.
 //!
-//! Owns runs from their first step to their last. Never writes a reply, and has no clock but the one that a call lends it.
+//! Owns runs from their first step to their last. Never writes a reply; a call lends it a clock.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Looking for pages below a root, and for modules below theirs.
+//! Searches for pages below a root, and for modules below theirs.
 //!
-//! Owns the walk through its directories and the bounds of it. Waits for the disk: it runs before the schedulers do, or on
-//! a thread of its own. Never follows a link that the root does not follow, and never leaves the root. What cannot be read
-//! for a while is never taken for what is not there.
+//! Owns the walk through directories and its limits. Waits for the disk: it runs before the
+//! schedulers do, or on its own thread. Never follows a link that the root does not follow, and
+//! never leaves the root. Files that are temporarily unreadable are never treated as missing.
 
 use std::io;
 use std::path::Path;

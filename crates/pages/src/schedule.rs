@@ -1,7 +1,8 @@
-//! When the processes of a site begin.
+//! When background processes start.
 //!
-//! Owns the next time of each: so long after another, or a time of day in a zone. Never reads a clock, and begins nothing. Zones are read
-//! where a configuration is, on the main thread.
+//! Owns the next time of each: an interval after the previous one, or a time of day in a time zone.
+//! Never reads a clock, and starts nothing. Zones are read with the configuration, on the main
+//! thread.
 
 use std::fmt;
 use std::time::Duration;

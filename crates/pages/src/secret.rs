@@ -1,6 +1,6 @@
-//! The secret that cookies of pages are signed with: read from its file, or drawn at the start.
+//! The secret that signs cookies of pages: read from its file, or generated at the start.
 //!
-//! Owns which it is. Which file is good `files` says.
+//! Owns which one it is. `files` decides which file is acceptable.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
-//! The pages of one root, as all schedulers see them: Lua text, ready to be loaded, or why it is not.
+//! The pages of one root, as all schedulers see them: Lua text, ready to be loaded, or the reason
+//! why not.
 //!
-//! Owns which page answers a path, and that a page whose new text is broken keeps its last good one. Never runs a page. App
-//! modules are such a set, too (`modules.rs`).
+//! Owns which page answers a path, and that a page whose new text is broken keeps its last good
+//! one. Never runs a page. App modules are such a set, too (`modules.rs`).
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,7 @@
-//! Processes of the site begin and end.
+//! Starts and ends background processes.
 //!
-//! Owns what it takes to begin one. They run as what pages spawn does, each with a family of its own. Never knows what time it is but by the
-//! moment it is lent.
+//! Owns what is needed to start one. They run like spawned processes, each in its own family. Never
+//! knows the time except the moment it is lent.
 
 use std::sync::Arc;
 use std::time::Duration;

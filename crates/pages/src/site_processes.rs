@@ -1,6 +1,7 @@
-//! Processes that the site has without any request.
+//! Background processes, which run without a request.
 //!
-//! Owns which of them run on this scheduler, and when one begins (again). Never begins one: that is `site_begins`' business.
+//! Owns which of them run on this scheduler, and when one starts or restarts. Never starts one:
+//! `site_begins` does.
 
 use std::time::Duration;
 

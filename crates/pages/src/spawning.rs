@@ -1,6 +1,6 @@
-//! How a process begins that answers no request: what a page spawned, or a process of the site.
+//! Starts a process that answers no request: a spawned one, or a background process.
 //!
-//! Owns the room that it takes. Never runs one: it goes on in its turn.
+//! Owns the memory it needs. Never runs one: it continues in its turn.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! What the tests of page processes have in common: pages, and requests without a connection.
+//! Shared by the tests of page processes: pages, and requests without a connection.
 //!
-//! Owns how they are made. Never judges what comes of them.
+//! Owns how they are made. Never judges results.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
-//! A module talks with the client of a WebSocket.
+//! A module that talks to the client of a WebSocket.
 //!
-//! Owns how its run goes from the request to the conversation, what it waits for there, and how it ends. Frames are the connection's.
+//! Owns how its run moves from the request to the conversation, what it waits for there, and how it
+//! ends. The connection owns the frames.
 
 use std::sync::Arc;
 

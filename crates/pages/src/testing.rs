@@ -1,6 +1,6 @@
 //! Access to a runner for tests of other crates.
 //!
-//! Owns how it is made to fail. Not built for a server.
+//! Owns how it is made to fail. Not compiled into a server.
 
 use super::counts::RowIndex;
 use super::runner::Runner;

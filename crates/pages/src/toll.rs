@@ -1,7 +1,8 @@
-//! What a step of a page process takes of this server besides Lua: what is charged to one that goes on.
+//! The cost of a step of a page process outside of Lua, which is charged to the process.
 //!
-//! Owns that price, the same for all of one scheduler: what its thread used, without Lua, shared by the steps there were meanwhile.
-//! Never reads a clock: whoever has one reads it when a look is due.
+//! Owns that price, the same for all processes of one scheduler: the CPU time that its thread used
+//! outside of Lua, divided by the steps meanwhile. Never reads a clock: the caller does when a
+//! reading is due.
 
 use crate::limits::{PAGE_STEP_NS, TOLL_LOOK_STEPS, TOLL_MAX_NS, TOLL_MIN_NS, TOLL_SPAN_NS};
 

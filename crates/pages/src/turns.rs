@@ -1,7 +1,7 @@
-//! What page processes do at the end of a turn.
+//! The work of page processes at the end of a turn.
 //!
-//! Owns who goes on, and how much all of them may do until what came from outside has its turn. Never reads a clock but the one
-//! that it is lent.
+//! Owns who continues, and how much time all of them have before events get their turn. Never reads
+//! a clock except the one that it is lent.
 
 use std::rc::Rc;
 use std::sync::Arc;

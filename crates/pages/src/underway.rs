@@ -1,6 +1,6 @@
-//! What is under way on a scheduler and does not run now: how it is kept, and how it ends where it is.
+//! Suspended runs of a scheduler: how they are kept, and how they end.
 //!
-//! Owns the table of those, and what is told of it. Never runs one.
+//! Owns the table of them, and what is reported about it. Never runs one.
 
 use std::sync::Arc;
 

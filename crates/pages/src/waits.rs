@@ -1,6 +1,6 @@
-//! What pages wait for: time, messages, processes of their own, other servers.
+//! What pages wait for: time, messages, their processes, other servers.
 //!
-//! Owns what each wait means. Never resumes a request: it says who is ready.
+//! Owns the meaning of each wait. Never resumes a request: it reports who is ready.
 
 use std::time::Duration;
 

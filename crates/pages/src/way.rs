@@ -1,6 +1,7 @@
-//! The way that the path of a root takes through directories and links.
+//! The path of a root through directories and links.
 //!
-//! Owns in which directories a name decides where the path leads. Never looks at what is there in the end.
+//! Owns in which directories a name affects where the path leads. Never looks at what is at its
+//! end.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

@@ -1,6 +1,7 @@
-//! Names of a program that was stripped, from the file that its build id leads to: `/usr/lib/debug/.build-id/ab/cdef.debug`.
+//! Symbols of stripped programs, from the file that the build id leads to:
+//! `/usr/lib/debug/.build-id/ab/cdef.debug`.
 //!
-//! Owns that lookup. A file that is named within the program (`.gnu_debuglink`) is found without it.
+//! Owns that lookup. A file named within the program (`.gnu_debuglink`) is found without it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Two profiles compared: which functions have more of the time than before, and which less.
+//! Two profiles compared: which functions take a larger share of the time than before, and which a
+//! smaller one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

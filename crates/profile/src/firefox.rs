@@ -1,4 +1,5 @@
-//! A profile as the Firefox Profiler has it: profiler.firefox.com opens it from a file, without sending it anywhere.
+//! A profile in the format of the Firefox Profiler: profiler.firefox.com opens it from a file,
+//! without uploading it.
 
 use fxprof_processed_profile::{
     CategoryColor, CpuDelta, Frame as Place, FrameFlags, FrameInfo, Profile, ReferenceTimestamp,

@@ -1,4 +1,4 @@
-//! Stacks with names, equal ones counted together.
+//! Folded stacks: symbolised, with equal ones counted together.
 
 use std::collections::BTreeMap;
 

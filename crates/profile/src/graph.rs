@@ -1,6 +1,7 @@
-//! A flame graph: one page that needs nothing else.
+//! A flame graph: one self-contained page.
 //!
-//! Owns how wide each frame is, its colour (blue in the program, red in the kernel, lighter where it was inlined), and the script that searches and zooms.
+//! Owns the width of each frame, its colour (blue in the program, red in the kernel, lighter if
+//! inlined), and the script that searches and zooms.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

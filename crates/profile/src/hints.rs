@@ -1,6 +1,6 @@
 //! Frames that a check of `velodrome tune` knows.
 //!
-//! Owns which function is a sign of which check. It only points at them.
+//! Owns which function indicates which check. It only points at them.
 
 use crate::fold::Folded;
 

@@ -1,7 +1,9 @@
 //! A profile of a running program: where its time goes, in the program and in the kernel.
 //!
-//! [`Sampling`] takes stacks of all threads of a process, [`Waiting`] those at which they wait, [`Tracing`] system calls and locks of the kernel; [`Names`] gives their
-//! frames names; [`Folded`] counts equal stacks; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. The kernel's own marks tell its frames from those of the program, never their names.
+//! [`Sampling`] samples stacks of all threads of a process, [`Waiting`] those at which they wait,
+//! [`Tracing`] system calls and kernel locks; [`Names`] symbolises their frames; [`Folded`] counts
+//! equal stacks; [`flame_graph`] draws them, and [`table`] lists the frames that cost most. Kernel
+//! frames are recognised by the kernel's own markers, never by their names.
 
 mod calls;
 mod debug_files;

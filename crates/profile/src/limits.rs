@@ -1,4 +1,4 @@
-//! Every bound of a profile: its number and unit, and what happens when it is reached.
+//! Every limit of a profile: number, unit and consequence.
 
 /// Threads of a process that are sampled. Beyond: the others are not, and the report says so.
 pub const THREADS: usize = 4_096;

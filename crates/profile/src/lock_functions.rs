@@ -1,7 +1,9 @@
-//! The functions of a program that take locks, and where it has them: what is probed to count how often locks are taken.
+//! The lock functions of a program, and their addresses, which are probed to count how often locks
+//! are taken.
 //!
-//! Owns their names, and which programs may be probed. Locks that the compiler has inlined into a program, as those of Rust are, have no function to be counted.
-//! Functions of the kernel are never probed: a kernel of Debian 12 crashed of probes in its spin locks.
+//! Owns their names, and which programs may be probed. Locks inlined by the compiler, as in Rust,
+//! have no function to probe. Kernel functions are never probed: a kernel of Debian 12 crashed at
+//! probes in its spin locks.
 
 use std::collections::BTreeSet;
 use std::io;

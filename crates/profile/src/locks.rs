@@ -1,6 +1,7 @@
-//! Waits as a table: for what, where in the program, how often and how long; locks among them.
+//! Waits as a table: for what, where in the program, how often and how long; including locks.
 //!
-//! Owns which functions of the kernel wait for a lock, and which of the program only lead to a wait.
+//! Owns which kernel functions wait for a lock, and which functions of the program only lead to a
+//! wait.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,6 +1,7 @@
-//! A profile as pprof has it: `go tool pprof`, Grafana and others open it.
+//! A profile in pprof format, for `go tool pprof`, Grafana and others.
 //!
-//! Owns the form: the message `Profile` of github.com/google/pprof, proto/profile.proto, compressed by gzip.
+//! Owns the format: the message `Profile` of github.com/google/pprof, proto/profile.proto,
+//! compressed with gzip.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! Records of the kernel: samples with their stacks, and how many were lost.
 //!
-//! Owns their form (perf_event_open(2), `PERF_RECORD_*`).
+//! Owns their format (perf_event_open(2), `PERF_RECORD_*`).
 
 /// The addresses of a sample, from the innermost frame on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,6 +1,7 @@
-//! Taking samples of all threads of a process.
+//! Samples all threads of a process.
 //!
-//! Owns the order in which counters and rights are tried where the kernel lacks or refuses one, and the remark that says so.
+//! Owns the order in which counters and privileges are tried if the kernel lacks or refuses one,
+//! and the remark about it.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,5 @@
-//! How the threads of a process got their CPUs: what `/proc` counts, between two looks. Needs no rights for a program of one's own.
+//! How the threads of a process are scheduled: what `/proc` counts, between two readings. Needs no
+//! privileges for one's own programs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

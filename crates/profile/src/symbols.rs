@@ -1,6 +1,7 @@
-//! Names for addresses.
+//! Symbols for addresses.
 //!
-//! Owns what a frame is called that has no name: it is kept, because leaving it out would blame others.
+//! Owns the label of a frame without a symbol: it is kept, because leaving it out would blame
+//! others.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

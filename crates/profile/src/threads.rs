@@ -1,6 +1,6 @@
-//! The threads of a process, each with the events that are recorded of it.
+//! The threads of a process, each with its recorded events.
 //!
-//! Owns which threads those are: also those that begin meanwhile.
+//! Owns which threads those are, including new ones.
 
 use std::collections::BTreeMap;
 use std::io;

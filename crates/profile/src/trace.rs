@@ -1,6 +1,7 @@
-//! Events of the kernel that have a begin and an end: system calls, and waits for its locks.
+//! Kernel events with a begin and an end: system calls, and waits for kernel locks.
 //!
-//! Owns the numbers of these tracepoints, which tracefs has, and how their records become pairs. Mounts nothing.
+//! Owns the numbers of these tracepoints, from tracefs, and how their records become pairs. Mounts
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::io;

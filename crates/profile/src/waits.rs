@@ -1,6 +1,8 @@
-//! What a process waits for: the stacks at which its threads leave their CPUs, with the time until they are back.
+//! What a process waits for: the stacks at which its threads leave the CPU, with the time until
+//! they run again.
 //!
-//! Owns how records become waits, and which of them are within the call that takes a lock. A thread that waits from before the first look to behind the last is not seen.
+//! Owns how records become waits, and which of them are within a call that takes a lock. A thread
+//! that waits during the whole profile is not seen.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,9 @@
-//! The times at which a service has something to do for somebody, such as a request that waits.
+//! The times at which a service has something to do, for example for a waiting request.
 //!
-//! Owns their order. Never reads a clock, and never does anything: whoever has alarms looks at them at the end of a turn, and asks for a
-//! turn at the earliest ([`wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of processes are the scheduler's.
+//! Owns their order. Never reads a clock and never acts: the owner checks its alarms at the end of
+//! a turn, and requests a turn at the earliest one
+//! ([`wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of processes belong to
+//! the scheduler.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,7 @@
-//! Time, read once a turn.
+//! Time, read once per turn.
 //!
-//! Owns the turn's reading of the pollset's clock. Handlers take the time from here; nothing in a turn asks the
-//! kernel for it again. Owns also how a length of time is told in the turn's unit.
+//! Owns the turn's reading of the pollset's clock. Handlers take the time from here; nothing in a
+//! turn asks the kernel again. Also owns the conversion of durations to the turn's unit.
 
 use std::time::Duration;
 

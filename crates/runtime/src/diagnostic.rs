@@ -1,7 +1,8 @@
-//! The server's own lines on standard error: trouble that no request can be answered with, and orders carried out.
+//! The server's own messages on standard error: problems that no answer can report, and executed
+//! orders.
 //!
-//! Owns the least level that is written, one for the process as standard error is one. For the rare case, and for what
-//! pages log: whoever reports trouble counts how often, so that it cannot flood the log.
+//! Owns the minimum level, one per process because there is one standard error. For rare messages,
+//! and for the log of pages: the sender limits how often, so that it cannot flood the log.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,7 +1,7 @@
-//! A fan: processes of one scheduler that all get the same bytes.
+//! A fan: processes of one scheduler that all receive the same bytes.
 //!
-//! Owns the list of members and the messages of this turn: they are joined once, so that sixteen messages are one piece of
-//! each receiver's write. Never reads the bytes.
+//! Owns the list of members and the messages of this turn. They are concatenated once, so sixteen
+//! messages are one piece of each receiver's write. Never reads the bytes.
 
 use std::rc::Rc;
 

@@ -1,8 +1,9 @@
-//! Answers that wait for a moment, so that several leave one after the other.
+//! Answers held back briefly, so that several are sent one after the other.
 //!
-//! Owns the bytes of the processes of a group between their runs and their sends. Between two runs the kernel does no more than receive,
-//! so our code stays in the cache while it works, and the kernel's while it sends; and bytes have left the processor's store buffer
-//! when the kernel copies them. Never sends: the scheduler does.
+//! Owns the bytes of the processes of a group between their runs and their sends. Between two runs
+//! the kernel only receives, so our code stays in the instruction cache while it runs, and the
+//! kernel's while it sends; and the CPU's store buffer has drained when the kernel copies the
+//! bytes. Never sends: the scheduler does.
 
 use crate::limits::{GROUP_ANSWER_BYTES, GROUP_PROCESSES};
 use crate::output::Output;

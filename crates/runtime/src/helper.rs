@@ -1,7 +1,7 @@
-//! Helper threads: what may block, apart from the schedulers.
+//! Helper threads: blocking work, separate from the schedulers.
 //!
-//! Owns the loop of such a thread: take messages, handle them, sleep until woken. A helper hands back bytes and
-//! results, never descriptors: its table is not the scheduler's.
+//! Owns the loop of such a thread: take messages, handle them, sleep until woken. A helper returns
+//! bytes and results, never descriptors, because its descriptor table is not the scheduler's.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

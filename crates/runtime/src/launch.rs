@@ -1,7 +1,8 @@
 //! Launch: from a plan to running schedulers, each on its own thread, core and descriptor table.
 //!
-//! Owns the order in which things are opened. Tables part first, then listeners are opened in core order, one
-//! scheduler after the other; none turns before all stand, so that the caller can still drop privileges.
+//! Owns the order of opening. Descriptor tables are separated first, then listeners are opened in
+//! core order, one scheduler after the other. No scheduler turns before all are ready, so that the
+//! caller can drop privileges.
 
 use std::convert::Infallible;
 use std::fmt;

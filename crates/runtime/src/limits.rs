@@ -1,4 +1,4 @@
-//! Every bound of the runtime: its name, its number, and what happens at it.
+//! Every limit of the runtime: name, number and consequence.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
-//! Mailboxes: how endpoints talk. One bounded ring for each ordered pair, one wake-up for a sleeper.
+//! Mailboxes: how endpoints communicate. One bounded ring per ordered pair, one wake-up per
+//! sleeper.
 //!
-//! Owns the rings and the wake descriptors of one endpoint. Messages are published when they are sent; wake-ups
-//! wait for [`Mailbox::flush`] at the end of the turn, so that many messages cost one, and only a sleeping
-//! endpoint is woken. Never blocks: a full ring gives the message back.
+//! Owns the rings and the wake descriptors of one endpoint. Messages are visible when they are
+//! sent; wake-ups wait for [`Mailbox::flush`] at the end of the turn, so many messages cost one,
+//! and only a sleeping endpoint is woken. Never blocks: a full ring returns the message.
 
 use std::io;
 use std::sync::Arc;

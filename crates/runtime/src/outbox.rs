@@ -1,7 +1,7 @@
-//! What is left over of a process's output until the peer takes it.
+//! The unsent output of a process.
 //!
-//! Owns the queue of one process that has to wait: bounded, kept only while something is in it. Sends as much as
-//! one turn may, several pieces in one gather write, files from the page cache.
+//! Owns the queue of one process that has to wait: bounded, and kept only while it is not empty.
+//! Sends as much as one turn may, several pieces in one gathered write, files from the page cache.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

@@ -1,12 +1,13 @@
-//! Standard error for threads that must not wait: nobody may read what it is connected to.
+//! Standard error for threads that must not wait for its reader.
 //!
-//! Owns the lines that wait to be written, and the one thread that may wait with them. Never decides what is worth a
-//! line.
+//! Owns the lines that wait to be written, and the one thread that may wait with them. Never
+//! decides what is logged.
 //!
-//! A line is written at once where that takes no time: nothing waits before it and there is room. So it is there before
-//! whatever its thread does next, as long as somebody reads. Otherwise it goes to the thread of the outlet. Lines of one
-//! thread stay in their order. A channel of the standard library serves here, not a mailbox: any thread may have a line
-//! to write, also one that has no seat, and nobody waits for an answer.
+//! A line is written immediately if nothing waits before it and there is room. So it appears before
+//! whatever its thread does next, as long as somebody reads. Otherwise it goes to the thread of the
+//! outlet. Lines of one thread stay in order. This uses a channel of the standard library instead
+//! of a mailbox, because any thread may write a line, including threads without an endpoint, and
+//! nobody waits for an answer.
 
 use std::io::{self, IsTerminal, Write};
 // Not on a scheduler: it is set before they run, and from then on reading it is one load.

@@ -1,7 +1,8 @@
-//! What a run of a process produced, before it leaves.
+//! The output of a run of a process, before it is sent.
 //!
-//! Owns one scheduler's buffer for copied bytes, used by every process in turn, so that the plain path writes
-//! into warm memory and allocates nothing. What does not leave at once moves to the process's own outbox.
+//! Owns one scheduler's buffer for copied bytes, used by every process in turn, so that the plain
+//! path writes into cached memory and allocates nothing. What cannot be sent at once moves to the
+//! process's own outbox.
 
 use std::fmt;
 use std::rc::Rc;

@@ -1,6 +1,7 @@
-//! What a panic leaves behind: one report with its backtrace.
+//! The report of a panic, with its backtrace.
 //!
-//! Owns the process's panic hook. The scheduler that caught the panic ends the process and goes on.
+//! Owns the process's panic hook. The scheduler that caught the panic ends the process and
+//! continues.
 
 use std::backtrace::Backtrace;
 

@@ -1,7 +1,9 @@
-//! Posting: a process, or the handler of a message, appends bytes to the output of other processes. Broadcasts stand on it.
+//! Posting: a process, or the handler of a message, appends bytes to the output of other processes.
+//! Broadcasts use it.
 //!
-//! Owns how bytes get into the output queue of a process that does not run, and the bound of that queue. Bytes posted to a
-//! process leave at the end of the turn in one write, or earlier together with output of the process itself.
+//! Owns how bytes get into the output queue of a process that is not running, and the limit of that
+//! queue. Posted bytes are sent at the end of the turn in one write, or earlier together with the
+//! process's own output.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What was posted in this turn: the strings, and the processes that get some.
+//! What was posted in this turn: the strings, and their receivers.
 //!
 //! Owns both until the end of the turn. Never touches a process.
 

@@ -1,6 +1,7 @@
 //! A process as its scheduler keeps it: the connection around a service's state.
 //!
-//! Owns the layout of a slot. Idle, a process owns no buffer: inbox and outbox exist while something is in them.
+//! Owns the layout of a slot. An idle process has no buffer: inbox and outbox exist only while they
+//! are not empty.
 
 use sys::pollset::Follows;
 

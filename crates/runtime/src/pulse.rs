@@ -1,6 +1,6 @@
-//! The pulse of a scheduler: since when its turn lasts, for another thread to see.
+//! The pulse of a scheduler: when its turn began, visible to another thread.
 //!
-//! Owns that one word. Never says how long a turn may last: that is for the thread that looks.
+//! Owns that one word. Never says how long a turn may take: the reading thread does.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

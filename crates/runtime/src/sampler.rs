@@ -1,8 +1,8 @@
 //! Where the time of a turn goes.
 //!
-//! Owns the laps of the turn that is being timed. One turn in
-//! [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) is timed lap by lap; of every turn the longest run is
-//! remembered, so that a long turn can name who caused it.
+//! Owns the phases of the turn being timed. One turn in
+//! [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) is timed phase by phase; of every turn the
+//! longest run is recorded, so that the cause of a long turn is known.
 
 use sys::clock::tick_counter;
 use sys::pollset::Pollset;

@@ -1,4 +1,4 @@
-//! The shortest way to serve: one address, one scheduler for each CPU this process may use.
+//! The shortest way to serve: one address, one scheduler per CPU that this process may use.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -1,8 +1,8 @@
-//! The service contract: what an application gives a scheduler, and what it is given.
+//! The service contract: what an application provides to a scheduler, and what it is given.
 //!
-//! Handlers see no descriptors, and nothing here needs a system call of them: they borrow the bytes that came, put bytes into
-//! [`Output`](crate::output::Output), and say what is to happen next. Everything that can happen to a process is a method or an
-//! [`Event`]; the sets are closed.
+//! Handlers see no descriptors and need no system calls: they borrow the received bytes, write
+//! bytes into [`Output`](crate::output::Output), and return what happens next. Everything that can
+//! happen to a process is a method or an [`Event`]; the sets are closed.
 
 mod context;
 

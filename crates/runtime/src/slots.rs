@@ -1,8 +1,8 @@
 //! Processes in slots with generations.
 //!
-//! Owns the table of one scheduler's processes. A slot's number is used again; its generation is not, so that an
-//! event or message for a process that ended finds nobody. The table's memory is reserved once and touched only
-//! as far as it was ever used; it never moves.
+//! Owns the table of one scheduler's processes. A slot's number is reused, its generation is not,
+//! so an event or message for an ended process finds nothing. The table's memory is reserved once
+//! and touched only as far as it was ever used; it never moves.
 
 use std::fmt;
 

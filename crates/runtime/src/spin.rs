@@ -1,11 +1,11 @@
 //! Whether to poll a little before blocking.
 //!
-//! Owns the decision only. Going to sleep and being woken costs tens of microseconds on both sides; where the
-//! next request comes sooner than that, polling answers it at once. It pays only while requests come in quick
-//! succession, so it has to be earned by short sleeps; what spins in vain may cost is kept in a purse that spins with
-//! success fill; and it pauses as soon as another thread is seen waiting for the core. And it pays only while few
-//! connections are at work: with many, clients find something else to do while we are woken, and polling would only
-//! burn what a sleep saves.
+//! Owns only the decision. A sleep and a wake-up cost tens of microseconds on both sides; if the
+//! next request arrives sooner, polling answers it at once. It pays only while requests arrive in
+//! quick succession, so short sleeps must earn it. Unsuccessful polling is paid from a budget that
+//! successful polling fills, and polling pauses when another thread is seen waiting for the core.
+//! It also pays only with few active connections: with many, the clients have other work while we
+//! wake up, and polling would only burn what a sleep saves.
 
 use crate::limits::SPIN_PAUSE_NS;
 

@@ -1,7 +1,8 @@
-//! What one scheduler counted, as plain integers nobody shares.
+//! The counters of one scheduler, as plain unshared integers.
 //!
-//! Owns the numbers of the runtime; a service keeps its own. Counts are exact. Shares of time (`sampled`) come
-//! from one turn in [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) that is timed in full.
+//! Owns the numbers of the runtime; a service keeps its own. Counts are exact. Shares of time
+//! (`sampled`) come from one turn in [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) that is
+//! timed completely.
 
 use crate::close_reason::CloseReason;
 use crate::mailbox::MailCounters;

@@ -1,9 +1,9 @@
 //! The timer wheel: coarse, intrusive, without allocation per connection.
 //!
-//! Owns the buckets and the links of one scheduler's timers, never the deadlines themselves: a process stores
-//! its deadline, and only a deadline *earlier* than the one it is linked under moves it. Pushing a deadline
-//! back, which every kept-alive request does, costs one store; when the old bucket comes up, the process is
-//! put where it belongs by then.
+//! Owns the buckets and the links of one scheduler's timers, never the deadlines themselves: a
+//! process stores its deadline, and only a deadline *earlier* than the one it is linked under moves
+//! it. Moving a deadline back, which every keep-alive request does, costs one store; when the old
+//! bucket expires, the process is moved to the right one.
 
 use crate::limits::{TICK_MS, WHEEL_TICKS};
 

@@ -1,8 +1,8 @@
-//! The seam between a socket and its process, where an encrypting transport stands.
+//! The seam between a socket and its process, for an encrypting transport.
 //!
-//! Owns the interface of a transport ([`Transport`]); [`Layered`] is a pollset that puts one on the connections of some
-//! listeners. Processes, outboxes and fans see plain bytes on both. A pollset without layers pays nothing: what the
-//! scheduler asks for their sake is a constant there.
+//! Owns the interface of a transport ([`Transport`]); [`Layered`] is a pollset that adds one to the
+//! connections of some listeners. Processes, outboxes and fans see plain bytes either way. A
+//! pollset without layers pays nothing, because the scheduler's questions are constants there.
 
 mod layered;
 

@@ -1,7 +1,7 @@
-//! How a peer takes the output that waits for it: whether it does at all, and fast enough.
+//! Whether a peer reads the output that waits for it, and fast enough.
 //!
-//! Owns that judgement, by what the peer has acknowledged: bytes that only went into the kernel's buffer are no progress.
-//! Never ends a connection.
+//! Owns that judgement, by what the peer has acknowledged: bytes that only reached the kernel's
+//! buffer are not progress. Never ends a connection.
 
 /// Looks at a peer within the time in which it has to take something: it is found idle so much of that time late at most.
 const LOOKS: u64 = 8;

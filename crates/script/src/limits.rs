@@ -1,4 +1,4 @@
-//! The bounds of pages: a name, a number with its unit, and what happens beyond it.
+//! The limits of pages: name, number, unit and consequence.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! The keys of channels: those that tokens are signed with, and those of programs that may do everything.
+//! The keys of channels: those that verify tokens, and the API keys of programs.
 //!
-//! Owns what a client that shows a key or a token may do. Reads files; runs on the main thread when they are loaded.
+//! Owns what a client with a key or a token may do. Reads the key files, on the main thread.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

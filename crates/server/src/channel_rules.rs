@@ -1,4 +1,4 @@
-//! What the configuration says of channels, as rules of the crate that keeps them.
+//! The channel settings of the configuration, as rules for the crate `channels`.
 //!
 //! Owns the translation, and that both have the same defaults.
 

@@ -1,6 +1,6 @@
-//! A file helper: the thread on which looking, reading and compressing may wait for the disk.
+//! A file helper: the thread on which lookups, reads and compression may wait for the disk.
 //!
-//! Owns its own view of the roots. Hands back bytes and facts, never a descriptor.
+//! Owns its own view of the roots. Returns bytes and facts, never a descriptor.
 
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
-//! The application server: the processes and messages of all protocols, the site, admin, and the start and end of it all.
+//! The application server: the processes and messages of all protocols, the site, admin, start and
+//! shutdown.
 //!
-//! Owns which part answers a request, and connects the crates `http`, `files`, `pages` and `config` on the runtime's schedulers. A handler
-//! never blocks a turn; its only system calls are those of the file lookup.
+//! Owns which part answers a request, and connects the crates `http`, `files`, `pages` and `config`
+//! on the runtime's schedulers. A handler never blocks a turn; its only system calls are those of
+//! the file lookup.
 
 pub mod admin;
 mod channel_keys;

@@ -1,7 +1,6 @@
-//! Every bound of the server that cannot be configured: its name, its number and unit, and what happens when it is
-//! reached.
+//! Limits of the server that cannot be configured: name, number, unit and consequence.
 //!
-//! Owns the numbers alone. Configurable bounds are in `config::limits`, bounds of the protocol codecs in
+//! Owns only the numbers. Configurable limits are in `config::limits`, limits of the codecs in
 //! `wire::limits`, those of pages in `pages/limits.rs`.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! From the command's words to a compiled site: what `serve`, `check` and a reload have in common.
+//! From the command line to a compiled site, for `serve`, `check` and reloads.
 //!
-//! Owns where the configuration is looked for and the text of what is wrong with it. Runs before schedulers, or
-//! on the main thread; it may block.
+//! Owns where the configuration is searched, and the text of its errors. Runs before schedulers
+//! start, or on the main thread; it may block.
 
 mod taken;
 

@@ -1,7 +1,7 @@
-//! The log writer: the one thread that writes access log lines.
+//! The log writer: the only thread that writes access log lines.
 //!
-//! Owns the log file. Never makes a scheduler wait: what cannot be written is dropped and counted, and said once
-//! in a while on standard error.
+//! Owns the log file. Never makes a scheduler wait: lines that cannot be written are dropped and
+//! counted, and reported on standard error from time to time.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

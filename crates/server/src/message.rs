@@ -1,4 +1,4 @@
-//! Everything that crosses threads of a server: closed enums, one for each kind of receiver.
+//! Everything that crosses threads of a server: closed enums, one per kind of receiver.
 //!
 //! Plain data only: no descriptor, nothing that belongs to one thread.
 

@@ -1,8 +1,8 @@
 //! Records of the store as JSON: `{"key":"a","value":"1","expires_at_ms":1767225600000}`.
 //!
-//! Owns the form, which lists over HTTP and exported files have. Bytes that are no text are in base64, under `key_base64` and
-//! `value_base64`. A value is bytes where it is a text, a number where it is a whole number, else a table; a table that is a text or a number itself is
-//! under `json`.
+//! Owns the format of lists over HTTP and of exported files. Bytes that are not text are base64,
+//! under `key_base64` and `value_base64`. A value is a string if it is text, a number if it is an
+//! integer, else a table; a table that is itself a string or number is under `json`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

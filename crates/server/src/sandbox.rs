@@ -1,7 +1,7 @@
-//! Landlock: what the process may still touch in the file system once it runs.
+//! Landlock: which files the process may access once it runs.
 //!
-//! Owns the list of what is left open: reading what is served and configured, writing where logs and sockets go.
-//! A kernel without Landlock leaves the process as it was, and `status` says so.
+//! Owns the list of exceptions: reading what is served and configured, writing logs and sockets. On
+//! a kernel without Landlock there is no restriction, and `status` says so.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What a configuration compiles to: shared by all threads, never changed, replaced as a whole by a reload.
+//! The compiled configuration: shared by all threads, immutable, replaced as a whole by a reload.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! Programs that read the store for very long.
+//! Programs that hold a snapshot of the store for a long time.
 //!
-//! Owns which of them the operator is told of: while one looks at an old state, nothing of it can be written over, so the file grows by what is
-//! written. Such a program may hang, or its output is read by nobody. Never ends it.
+//! Owns which of them are reported. While one holds an old snapshot, its pages cannot be reused, so
+//! the file grows by everything that is written. Such a program may hang, or nobody reads its
+//! output. Never ends it.
 
 use std::time::{Duration, Instant};
 

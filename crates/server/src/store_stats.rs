@@ -1,4 +1,4 @@
-//! What a scheduler counted of its orders to the store.
+//! A scheduler's counters of its orders to the store.
 
 metric::counted! {
     /// What a scheduler counted of its orders to the store.

@@ -1,6 +1,7 @@
-//! The writer of the store: the one thread that changes it.
+//! The writer of the store: the only thread that changes it.
 //!
-//! Owns when it commits: all orders that wait, of all schedulers, are one transaction (a group commit). The wait for the disk is its own.
+//! Owns when it commits: all waiting orders of all schedulers form one transaction (group commit).
+//! Only this thread waits for the disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{self, JoinHandle};

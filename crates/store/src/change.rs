@@ -1,4 +1,4 @@
-//! Changes: what a writer can be asked to do.
+//! Changes that a writer can make.
 
 use heed::RoTxn;
 

@@ -1,6 +1,7 @@
-//! Copies of a store without the room that is free in it.
+//! Copies of a store without its free space.
 //!
-//! Owns that a copy is whole or not there. It is made in a directory of its own, and takes its place by its name at last.
+//! Owns that a copy is complete or does not exist. It is made in a separate directory and renamed
+//! at the end.
 
 #![expect(clippy::disallowed_types, reason = "files of a command, which has one descriptor table")]
 

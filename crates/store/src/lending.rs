@@ -1,7 +1,8 @@
-//! Values that are lent for longer than a turn, to connections that take them slowly.
+//! Values lent for longer than a turn, to connections that read slowly.
 //!
-//! Owns how long. A value that is lent stays as it is in the file, and with it all that its snapshot sees: the file grows by what is written
-//! meanwhile. So loans share snapshots, end after some time, and end at once when the store is full.
+//! Owns how long. A lent value stays in the file, and so does everything that its snapshot sees, so
+//! the file grows by what is written meanwhile. Therefore loans share snapshots, end after some
+//! time, and end at once when the store is full.
 
 use std::cell::Cell;
 use std::fmt;

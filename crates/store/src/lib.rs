@@ -1,11 +1,13 @@
 //! A key/value store in one file that many threads read without locks and one thread writes.
 //!
-//! The engine is LMDB (<http://www.lmdb.tech/doc/>): a B+ tree in a memory map, copied on write. A reader takes a [`Snapshot`] and sees
-//! the store as the last commit left it. All changes go to one [`Writer`], which executes the [`Order`]s of many clients in one
-//! transaction (a group commit), because the cost of a commit is the wait for the disk.
+//! The engine is LMDB (<http://www.lmdb.tech/doc/>): a copy-on-write B+ tree in a memory map. A
+//! reader takes a [`Snapshot`] and sees the store as of the last commit. All changes go to one
+//! [`Writer`], which executes the [`Order`]s of many clients in one transaction (group commit),
+//! because most of the cost of a commit is waiting for the disk.
 //!
-//! Shapes and units: a key has 1 to 503 bytes, a value up to 16 MiB. Times are milliseconds since 1970 and always arguments: nothing here
-//! reads a clock. Databases are named when the store is opened; each has keys of its own.
+//! Shapes and units: a key has 1 to 503 bytes, a value at most 16 MiB. Times are milliseconds since
+//! 1970 and always arguments: nothing here reads a clock. Databases are named when the store is
+//! opened; each has its own keys.
 //!
 //! ```
 //! use store::{Change, Database, Order, Outcome, Query, Store, Sync, Settings, Value};

@@ -1,4 +1,4 @@
-//! Every bound of the store: its number and unit, and what happens when it is reached.
+//! Every limit of the store: number, unit and consequence.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
-//! Loading many rows at once.
+//! Loads many rows at once.
 //!
-//! Owns that all rows are there afterwards or none: they are one transaction. Rows are sorted in pieces of memory before they are written, because
-//! keys that come in their order go to pages that are already in memory, and behind the last key to new ones without a search.
+//! Owns that all rows are loaded or none: they are one transaction. Rows are sorted in memory, in
+//! runs, before they are written, because sorted keys go to pages that are already in memory, and
+//! keys after the last one are appended without a search.
 
 use heed::RwTxn;
 

@@ -1,4 +1,4 @@
-//! What is asked of the store, and what it answers.
+//! Requests to the store, and their answers.
 
 use heed::RoTxn;
 

@@ -1,4 +1,4 @@
-//! What a step has given.
+//! The result of a step.
 
 use crate::failure::Misuse;
 use crate::page::Page;

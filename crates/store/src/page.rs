@@ -1,6 +1,6 @@
-//! Pages of a scan: some keys in their order, and where the next page begins.
+//! Pages of a scan: some keys in order, and where the next page begins.
 //!
-//! Owns the bounds of a page. A scan is a row of pages; each may be of another snapshot.
+//! Owns the limits of a page. A scan is a sequence of pages; each may come from another snapshot.
 
 use std::ops::Bound;
 

@@ -1,6 +1,6 @@
 //! Queries: what is read.
 //!
-//! Owns how each is answered, from a snapshot as from within the writer's transaction.
+//! Owns how each is answered, both from a snapshot and within the writer's transaction.
 
 use heed::RoTxn;
 

@@ -1,6 +1,7 @@
 //! The programs that read a store: the table of readers in its lock file.
 //!
-//! Owns the form of that table, which is LMDB's: two cache lines of 64 bytes, then one for each snapshot. Only looks.
+//! Owns the format of that table, which is LMDB's: two cache lines of 64 bytes, then one per
+//! snapshot. Only reads.
 
 #![expect(
     clippy::disallowed_types,

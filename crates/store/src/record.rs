@@ -1,7 +1,8 @@
-//! A value with what is known of it, as the file has it.
+//! A value with its metadata, as stored in the file.
 //!
-//! Owns the encoding: one byte with the kind and whether there is an expiry, eight with the version, eight with the expiry where there is
-//! one (both big-endian), then the bytes. It is part of the format of the file and does not change.
+//! Owns the encoding: one byte with the kind and whether there is an expiry, eight with the
+//! version, eight with the expiry if there is one (both big-endian), then the bytes. It is part of
+//! the file format and does not change.
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

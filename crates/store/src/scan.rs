@@ -1,7 +1,7 @@
-//! Scans by number: where each of them is.
+//! Scans by cursor number.
 //!
-//! Owns the numbers, which mean a key for as long as they are known. Clients of Redis hand a number back on any connection, so the writer keeps
-//! them for all.
+//! Owns the numbers; each refers to a key as long as it is remembered. Redis clients may pass a
+//! number back on any connection, so the writer keeps them for all.
 
 use std::collections::BTreeMap;
 

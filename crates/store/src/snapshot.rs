@@ -1,6 +1,7 @@
-//! Snapshots: the store as a commit left it.
+//! Snapshots: the store as of a commit.
 //!
-//! Owns a read transaction. While it lives, LMDB keeps the pages it can see, so one that lives long lets the file grow.
+//! Owns a read transaction. While it lives, LMDB keeps the pages it can see, so a long-lived one
+//! makes the file grow.
 
 use std::fmt;
 use std::sync::Arc;

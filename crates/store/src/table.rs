@@ -1,6 +1,7 @@
-//! One database in the file: a tree of records, and a tree of the times at which keys end.
+//! One database in the file: a tree of records, and a tree of expiry times.
 //!
-//! Owns that both agree. The second tree has keys of eight bytes of time and the key, and no values.
+//! Owns that both agree. A key of the second tree is eight bytes of time and the key; it has no
+//! values.
 
 use std::ops::Bound;
 

@@ -1,6 +1,7 @@
 //! The store as one thread reads it for a turn.
 //!
-//! Owns the thread's only snapshot, from the first look at it to the end of the turn. All who read on the thread share it, so that they see the same.
+//! Owns the thread's only snapshot, from the first read to the end of the turn. All readers on the
+//! thread share it, so they see the same state.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::fmt;

@@ -1,6 +1,8 @@
-//! The versions of values: numbers of which none is used twice in the life of a store, its copies included.
+//! The versions of values: numbers that are never reused in the life of a store, including its
+//! copies.
 //!
-//! Owns how they are made. A transaction's number alone will not do, because the transactions of a copy are counted from 1 again.
+//! Owns how they are made. The number of a transaction alone is not enough, because a copy counts
+//! transactions from 1 again.
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Env, WithoutTls};

@@ -1,6 +1,6 @@
 //! A transaction that is being filled: what each step does.
 //!
-//! Owns the meaning of changes. When it is committed, and what becomes of a failure, is the writer's.
+//! Owns the meaning of changes. The writer decides when to commit, and handles failures.
 
 use heed::RwTxn;
 

@@ -1,6 +1,7 @@
 //! The writer: many orders in one transaction.
 //!
-//! Owns when it is committed, and what becomes of a failure. The version of a change is the number of its transaction and its own in it.
+//! Owns when it commits, and how it handles failures. The version of a change is the number of its
+//! transaction and its position in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,8 @@
-//! What the kernel says only when it is asked: filters on the way of packets, queues in front of devices.
+//! Facts that the kernel provides only by query: packet filters, device queues.
 //!
-//! Owns the questions, and the form of the answers as text: they are read as files below `/velodrome`, so that a recorded host has them, too. Nothing is
-//! changed, and no module is loaded: what a question would load is not asked.
+//! Owns the queries, and the text form of the answers: they are read as files below `/velodrome`,
+//! so that a recorded host has them, too. Changes nothing and loads no module: a query that would
+//! load one is skipped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

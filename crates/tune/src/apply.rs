@@ -1,6 +1,8 @@
-//! Changes a host, and puts it back: the one file here that writes into `/proc` and `/sys`, and has devices told.
+//! Changes a host, and reverts the changes: the only file here that writes to `/proc` and `/sys`
+//! and changes device settings.
 //!
-//! Owns the order: the journal first, then the file, then what it reads behind. What somebody else has changed since is theirs, and stays.
+//! Owns the order: first the journal, then the file, then it reads the file back. A value that
+//! somebody else has changed since is left alone.
 
 use std::fs;
 use std::io;

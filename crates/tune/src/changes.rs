@@ -1,6 +1,8 @@
-//! The files of `/proc/sys` and `/sys` and the settings of devices that fix a check, each with its new value.
+//! The changes that fix a check: files of `/proc/sys` and `/sys` and device settings, each with its
+//! new value.
 //!
-//! Owns the values. A check whose fix is no such thing has none: it is for the operator to type. Writes nothing.
+//! Owns the values. A check without such a fix has none: the operator has to type it. Writes
+//! nothing.
 
 use crate::counters::named;
 use crate::host::Host;

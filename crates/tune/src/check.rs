@@ -1,6 +1,6 @@
-//! A check: what is looked at, what it can cost, and what the fix risks.
+//! A check: what it inspects, what it can cost, and what the fix risks.
 //!
-//! Owns the words and numbers of a check, which are the same for every host.
+//! Owns the texts and numbers of a check, which are the same for every host.
 
 use crate::finding::Finding;
 use crate::host::Host;

@@ -1,6 +1,8 @@
-//! What the sockets of a running server say: on which CPU packets of its connections arrive, how long the queues of its listeners are.
+//! The sockets of a running server: on which CPU the packets of its connections arrive, and how
+//! long the queues of its listeners are.
 //!
-//! Owns how a thread's sockets are found: by the epoll that it waits in. A sample of them is asked, through copies that are closed at once. Sends and sets nothing.
+//! Owns how a thread's sockets are found: through the epoll that it waits in. A sample of them is
+//! inspected, through duplicates that are closed at once. Sends and sets nothing.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! What a host counts: CPU time, packets, overflows, throttling.
+//! The counters of a host: CPU time, packets, overflows, throttling.
 //!
-//! Owns the forms of those files. Knows nothing of what a count means for a server.
+//! Owns the formats of those files. Knows nothing of what a count means for a server.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! The files of a host.
 //!
-//! Owns that all reading goes through one directory, `/` or the copy of another machine, that nothing is ever written, and what was looked at: that is what a copy
-//! needs. A file that is not there, or may not be read, is an answer and no error.
+//! Owns that all reading goes through one directory, `/` or the copy of another machine, that
+//! nothing is ever written, and the list of what was read, which a copy needs. A missing or
+//! unreadable file is a result, not an error.
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 

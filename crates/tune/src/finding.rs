@@ -1,4 +1,4 @@
-//! What a check has found on a host.
+//! The finding of a check on a host.
 
 /// How sure it is that something costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

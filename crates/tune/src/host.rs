@@ -1,4 +1,4 @@
-//! A host: its files, how its counters have moved, and the server that is asked about.
+//! A host: its files, how its counters have changed, and the server in question.
 
 use std::ops::Deref;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! An audit as one page.
+//! An audit as an HTML page.
 
 use bench::report::html::{Page, document, section, write_table};
 

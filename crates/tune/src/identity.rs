@@ -1,6 +1,7 @@
-//! Which device a file belongs to: another one may have its name, or its interrupt, later.
+//! The device that a file belongs to, because another one may have its name, or its interrupt,
+//! later.
 //!
-//! Owns what tells devices apart. A file of no device has nothing of that.
+//! Owns how devices are identified. A file without a device has no identity.
 
 use crate::files::Files;
 use crate::settings;

@@ -1,6 +1,7 @@
-//! Interrupts of the queues of a network device, as the kernel tells them, else by `/proc/interrupts`.
+//! Interrupts of the queues of a network device, from the kernel, or else from `/proc/interrupts`.
 //!
-//! Owns the names by which drivers tell a queue's interrupt from others of the device, and which queue it is (Seastar, perftune.py, has the same list).
+//! Owns the names by which drivers distinguish a queue's interrupt from others of the device, and
+//! which queue it is (Seastar's perftune.py has the same list).
 
 use crate::answers::{HANDOVERS, number_of};
 use crate::host::Host;

@@ -1,6 +1,7 @@
-//! The journal of changes: what was written where, and what was there before.
+//! The journal of changes: what was written where, and the value before.
 //!
-//! Owns that nothing is changed that could not be put back: an entry is on the disk before its file is written. A line that breaks off was never acted upon.
+//! Owns that nothing is changed that could not be reverted: an entry is on disk before its file is
+//! written. An incomplete line was never acted upon.
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 

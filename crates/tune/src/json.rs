@@ -1,4 +1,4 @@
-//! A report that a program reads.
+//! A report for programs.
 
 use serde_json::{Value, json};
 

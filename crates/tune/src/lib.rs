@@ -1,8 +1,9 @@
 //! What a Linux host costs a network server.
 //!
-//! A [`Host`] is read through one directory: `/`, or the copy of another machine's files. Each [`Check`] reads what it needs and gives a
-//! [`Finding`]; [`audit`] puts them in the order of what they are worth for a load, and [`plan`] says what would be written. [`apply`] alone changes the host, and puts
-//! it back. What cannot be read is a finding of its own, never an error.
+//! A [`Host`] is read through one directory: `/`, or a copy of another machine's files. Each
+//! [`Check`] reads what it needs and returns a [`Finding`]; [`audit`] sorts them by their worth for
+//! a load, and [`plan`] says what would be written. Only [`apply`] changes the host, and reverts
+//! the changes. What cannot be read is a finding, never an error.
 //!
 //! ```
 //! use tune::{Host, Load, audit};

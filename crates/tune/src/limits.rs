@@ -1,4 +1,4 @@
-//! Every bound of the audit and of ladders: its number and unit, and what happens when it is reached.
+//! Every limit of the audit and of ladders: number, unit and consequence.
 
 use std::time::Duration;
 

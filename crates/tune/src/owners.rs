@@ -1,6 +1,7 @@
-//! Others that set a file of the kernel: files of sysctls, a profile of tuned, irqbalance; and the programs that make rules of packet filters.
+//! Others that set a kernel file: sysctl files, a tuned profile, irqbalance; and programs that
+//! create packet filter rules.
 //!
-//! Owns the forms of their files. Changes none of them.
+//! Owns the formats of their files. Changes none of them.
 
 use crate::files::Files;
 use crate::processes::Process;

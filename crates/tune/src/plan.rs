@@ -1,6 +1,7 @@
-//! A plan: what would be changed, in which order, with the bytes before and after.
+//! A plan: what would be changed, in which order, with the old and new bytes.
 //!
-//! Owns which checks are in it: those that cost, and whose fix is a file of the kernel with a risk that is allowed.
+//! Owns which checks are in it: those that cost, and whose fix is a kernel file or device setting
+//! with an allowed risk.
 
 use crate::audit::Report;
 use crate::changes::{Change, changes_of};

@@ -1,4 +1,4 @@
-//! Programs of a host, by `/proc`.
+//! Programs of a host, from `/proc`.
 
 use std::collections::BTreeMap;
 

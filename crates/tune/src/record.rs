@@ -1,6 +1,7 @@
-//! A copy of a host: the files that an audit and a plan look at, and no others.
+//! A copy of a host: the files that an audit and a plan read, and no others.
 //!
-//! Owns the form: an archive of tar, which `tar xf` unpacks and `--root` takes. Names of programs and their command lines are among them.
+//! Owns the format: a tar archive, for `tar xf` and `--root`. It contains names and command lines
+//! of programs.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -1,6 +1,7 @@
-//! Settings of network devices, each as a file of its own: `/velodrome/ethtool/eth0/queues`.
+//! Settings of network devices, each as a file: `/velodrome/ethtool/eth0/queues`.
 //!
-//! Owns which settings there are, and where each is in what the kernel answers. A fake host and a recorded one have them as files indeed. Only `apply` has one written.
+//! Owns which settings there are, and where each is in the kernel's answer. A fake host and a
+//! recorded one have real files. Only `apply` writes one.
 
 use std::io;
 

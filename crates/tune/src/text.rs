@@ -1,4 +1,4 @@
-//! A report that a person likes to read.
+//! A report as text for a terminal.
 
 use std::fmt::Write;
 

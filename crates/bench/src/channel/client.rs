@@ -1,6 +1,7 @@
 //! The subscribers of one thread, one of which may publish.
 //!
-//! Owns their way: connect, become a WebSocket, read. Speaks the codec of `wire` and knows no server.
+//! Owns their steps: connect, upgrade to a WebSocket, read. Uses the codec of `wire` and knows no
+//! server.
 
 mod publisher;
 

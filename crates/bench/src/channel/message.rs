@@ -1,4 +1,4 @@
-//! A message: when it was due, its number, and bytes that make it as long as it is to be.
+//! A message: its due time, its number, and padding.
 //!
 //! Owns its text, which is UTF-8.
 

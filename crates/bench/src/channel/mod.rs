@@ -1,7 +1,7 @@
-//! Subscribers of a channel, a publisher, and how its messages reach them.
+//! Subscribers of a channel, a publisher, and the delivery of its messages.
 //!
-//! Owns the order of a run: subscribers are opened, messages are published, and what was published last is waited for. `client` is one
-//! thread, `report` what came of it. Prints nothing.
+//! Owns the order of a run: open subscribers, publish messages, wait for the last ones. `client` is
+//! one thread, `report` the result. Prints nothing.
 
 mod client;
 mod message;

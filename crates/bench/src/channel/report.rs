@@ -1,4 +1,4 @@
-//! What a run came to: figures, and whether they are to be trusted.
+//! The result of a run: figures, and whether they can be trusted.
 //!
 //! Owns the report and its text. Never measures.
 

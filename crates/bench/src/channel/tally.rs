@@ -1,6 +1,6 @@
 //! What subscribers received.
 //!
-//! Owns the counts of one thread, and how those of threads are added up.
+//! Owns the counters of one thread, and how those of all threads are added up.
 
 use std::collections::BTreeMap;
 

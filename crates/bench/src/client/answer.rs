@@ -1,6 +1,7 @@
-//! Reading answers and judging them.
+//! Reads answers and checks them.
 //!
-//! Owns the way from received bytes to an answered or failed request. What is right is said by the plan's check.
+//! Owns the steps from received bytes to an answered or failed request. The plan's check says what
+//! is expected.
 
 use runtime::service::{Context, Next, Progress};
 use wire::http::received::Then;

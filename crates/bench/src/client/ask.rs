@@ -1,6 +1,6 @@
-//! Asking, and giving up.
+//! Sends requests, and gives up.
 //!
-//! Owns what a connection sends next, and what counts as failed when it cannot go on.
+//! Owns what a connection sends next, and what counts as failed when it cannot continue.
 
 use runtime::service::Context;
 

@@ -1,7 +1,7 @@
-//! One connection of the generator, between two runs of it.
+//! One connection of the generator, between two of its runs.
 //!
-//! Owns what a connection remembers: the requests on their way, the answer that is being read, and since when it has been
-//! free. Never decides what is asked next.
+//! Owns the state of a connection: the requests in flight, the answer being read, and since when it
+//! has been free. Never decides what is sent next.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
-//! What a thread tells about itself while it runs, for a live screen.
+//! The progress of a running thread, for a live display.
 //!
-//! Owns a few counters that one thread stores to some ten times a second and another reads.
+//! Owns a few counters that one thread stores about ten times per second and another reads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,7 +1,8 @@
-//! The generator: a service of one scheduler whose processes are connections to the servers of a plan.
+//! The generator: a service of one scheduler whose processes are connections to the servers of a
+//! plan.
 //!
-//! Owns what is asked when, and what becomes of it. Decides nothing about threads and knows no report: it counts into a
-//! [`Tally`] and hands that over at the end.
+//! Owns what is sent when, and its outcome. Decides nothing about threads and knows no report: it
+//! counts into a [`Tally`] and returns that at the end.
 
 mod answer;
 mod ask;

@@ -1,7 +1,7 @@
 //! When requests are due in an open loop, and which of them wait for a connection.
 //!
-//! Owns the queue of what is due and the list of who is free. A request that is due stays so until a connection takes it:
-//! that it had to wait is the server's doing, and counts.
+//! Owns the queue of due requests and the list of free connections. A due request waits until a
+//! connection takes it. The server causes that wait, so it counts.
 
 use std::collections::VecDeque;
 

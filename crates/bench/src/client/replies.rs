@@ -1,7 +1,8 @@
-//! Reading what a store answers.
+//! Reads the replies of a store.
 //!
-//! Owns the grammar of the replies to reads and writes, in each dialect, and the comparison of a value with what its key says it is. A value is read
-//! piece by piece and never kept. Never counts.
+//! Owns the grammar of the replies to reads and writes, in each dialect, and the comparison of a
+//! value with the one that belongs to its key. A value is read in pieces and never kept. Never
+//! counts.
 
 use crate::plan::{Dialect, FILLER, KEY_DIGITS, RightValues, StorePlan};
 

@@ -1,6 +1,6 @@
-//! Judging the replies of a store.
+//! Checks the replies of a store.
 //!
-//! Owns the way from received bytes to an answered or failed request, as `answer` does for HTTP.
+//! Owns the steps from received bytes to an answered or failed request, as `answer` does for HTTP.
 
 use runtime::service::{Context, Next, Progress};
 

@@ -1,6 +1,6 @@
-//! The generator as a service: what the scheduler tells it, and what it does at the end of a turn.
+//! The generator as a service: the scheduler's events, and its work at the end of a turn.
 //!
-//! Owns the way through a run: connecting, counting, the end.
+//! Owns the phases of a run: connecting, counting, the end.
 
 use std::io;
 

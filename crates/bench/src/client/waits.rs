@@ -1,6 +1,6 @@
-//! How long a generator thread waited for its core at a stretch.
+//! How long a generator thread waited for its core without a break.
 //!
-//! Owns the sum of looks that follow one another. Reads nothing: the counts of the scheduler are arguments.
+//! Owns the sum over consecutive samples. Reads nothing: the scheduler's counters are arguments.
 
 /// Waiting for a core, look by look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

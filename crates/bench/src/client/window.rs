@@ -1,6 +1,6 @@
-//! The time that counts.
+//! The measured time.
 //!
-//! Owns the borders of a run: warm-up, counting, end. Never reads a clock.
+//! Owns the boundaries of a run: warm-up, measurement, end. Never reads a clock.
 
 /// From when to when a run counts, in nanoseconds of the monotonic clock, the same for all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Whether two results differ: intervals by bootstrap, and a rank test.
 //!
-//! Owns what is compared and what is concluded. Never concludes from too few runs, nor from results that are not to be
-//! trusted, nor from a difference that the host makes by itself.
+//! Owns what is compared and the conclusion. Never concludes from too few runs, from results that
+//! cannot be trusted, or from a difference within the host's noise.
 
 mod bootstrap;
 mod figure;

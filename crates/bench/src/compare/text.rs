@@ -1,4 +1,4 @@
-//! A comparison for a person at a terminal.
+//! A comparison as text for a terminal.
 
 use std::fmt::{self, Write};
 

@@ -1,7 +1,7 @@
-//! How much memory a process has in RAM, to the page.
+//! The resident memory of a process, to the page.
 //!
-//! Owns one reading. The figure in /proc/PID/status is kept by CPU and may be some hundred kilobytes off, which is much
-//! for a few thousand connections.
+//! Owns one reading. The figure in /proc/PID/status is kept per CPU and may be some hundred
+//! kilobytes off, which is a lot for a few thousand connections.
 
 use std::fs::read_to_string;
 

@@ -1,7 +1,8 @@
-//! What the kernel tells about this host: its facts, who listens, who used how much of which core.
+//! Facts of this host from the kernel: its properties, who listens, who used how much of which
+//! core.
 //!
-//! Owns the reading of /proc and /sys. Every text is understood by a pure function; what is missing or not understood
-//! is left out, never guessed. Never changes anything on the host.
+//! Owns the reading of /proc and /sys. Every text is parsed by a pure function; what is missing or
+//! not understood is left out, never guessed. Never changes anything on the host.
 
 mod facts;
 mod listener;

@@ -1,4 +1,4 @@
-//! What the hypervisor gave to others while this host wanted to run.
+//! Time that the hypervisor took while this host wanted to run.
 //!
 //! Owns the reading of /proc/stat, core by core. Never judges how much is too much.
 

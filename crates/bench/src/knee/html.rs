@@ -1,6 +1,6 @@
-//! A search for a knee as a page: what was found, latency against load, and the steps.
+//! A search for a knee as an HTML page: the result, latency against load, and the steps.
 //!
-//! Owns the order of its parts. What they look like is the report's, whose pages these resemble.
+//! Owns the order of its parts. The report's elements are used for their looks.
 
 use super::text::word;
 use super::{KneeFound, KneeReport, KneeStep};

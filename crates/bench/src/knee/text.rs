@@ -1,4 +1,5 @@
-//! A search for a knee for a person at a terminal: the table of its steps, latency against load, and what was found.
+//! A search for a knee as text for a terminal: the table of its steps, latency against load, and
+//! the result.
 
 use std::fmt::{self, Write};
 

@@ -1,7 +1,7 @@
-//! From a place to an address, and whether it may be loaded.
+//! From a host name to an address, and whether it may be loaded.
 //!
-//! Owns the only name look-up of a run (`getaddrinfo`) and the rule that strangers' hosts are not loaded by mistake.
-//! Never opens a connection that stays.
+//! Owns the only name lookup of a run (`getaddrinfo`) and the rule that other people's hosts are
+//! not loaded by mistake. Never opens a connection that stays.
 
 use std::fmt;
 use std::io;

@@ -1,6 +1,7 @@
-//! What is right in an answer.
+//! The expected answer.
 //!
-//! Owns the comparison of bodies, also of bodies that come in pieces. Never reads an answer's head.
+//! Owns the comparison of bodies, including bodies that arrive in pieces. Never reads an answer's
+//! head.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
-//! Which of N keys is asked for.
+//! Which of N keys is requested.
 //!
-//! Owns the distributions and their notation: `uniform:N`, `zipf:N:S`, `hot:N:HOT:SHARE`. Keys are the numbers from 0
-//! to N - 1; the lower, the hotter.
+//! Owns the distributions and their notation: `uniform:N`, `zipf:N:S`, `hot:N:HOT:SHARE`. Keys are
+//! the numbers from 0 to N - 1; lower ones are hotter.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
-//! What is asked of a run: where, how fast, how many, for how long.
+//! The plan of a run: where, how fast, how many, for how long.
 //!
-//! Owns the plan as it is meant, complete and checked: requests are bytes, names are addresses, every bound holds.
-//! Never opens a connection and never reads a clock. Whoever reads words (a command line) fills a [`Plan`]; threads
-//! carry out a [`Share`] of it.
+//! Owns the plan, complete and checked: requests are bytes, names are addresses, every limit holds.
+//! Never opens a connection and never reads a clock. The command line fills a [`Plan`]; threads
+//! execute a [`Share`] of it.
 
 mod address;
 mod aim;

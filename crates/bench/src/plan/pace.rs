@@ -1,7 +1,7 @@
-//! How fast: as fast as answers come, or at a rate of our own.
+//! The pace: as fast as answers arrive, or at a fixed rate.
 //!
-//! Owns the notation `R` and `A:B` of rates, and what a rate in stages is. When each request is due is in
-//! [`super::schedule`].
+//! Owns the notation `R` and `A:B` of rates, and rates in stages. [`super::schedule`] computes when
+//! each request is due.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,7 @@
-//! Random numbers that come again: one stream for each thread and purpose, all from the seed of the plan.
+//! Reproducible random numbers: one stream per thread and purpose, all from the seed of the plan.
 //!
-//! Owns how streams are told apart. The numbers themselves are `fastrand`'s (wyrand), which is not for secrets.
+//! Owns how streams are separated. The numbers themselves are `fastrand`'s (wyrand), which is not
+//! for secrets.
 
 /// What random numbers are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

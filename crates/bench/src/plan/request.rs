@@ -1,7 +1,7 @@
-//! One request as it is wanted, and its compilation.
+//! One request as specified, and its compilation.
 //!
-//! Owns which fields a request has: `Host` first, what the user gave, and what the body needs. Refuses fields that
-//! would contradict the generator. Never sends anything.
+//! Owns which header fields a request has: `Host` first, those of the user, and those that the body
+//! needs. Refuses fields that would contradict the generator. Never sends anything.
 
 use std::fmt;
 

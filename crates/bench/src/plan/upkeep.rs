@@ -1,4 +1,4 @@
-//! What connections are there for.
+//! The purpose of connections.
 //!
 //! Owns that choice and nothing else.
 

@@ -1,6 +1,7 @@
-//! Reports in the forms of other tools: percentiles as HdrHistogram's tools write them, and the series of a run as CSV.
+//! Reports in the formats of other tools: percentiles in the format of HdrHistogram's tools, and
+//! the time series of a run as CSV.
 //!
-//! Owns these two notations. Never computes a figure that the report does not have.
+//! Owns these two formats. Never computes a figure that the report does not have.
 
 use std::fmt::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What holding connections came to.
+//! The results of held connections.
 //!
 //! Owns the figures that only `hold` has, and their lines of the text. Never computes them.
 

@@ -1,6 +1,6 @@
-//! What a report is made of.
+//! The input of a report.
 //!
-//! Owns the shape of the input. Never computes: every figure here was read somewhere or asked for.
+//! Owns its shape. Never computes: every figure here was read somewhere or given.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
-//! What a run came to, as text, JSON and a page.
+//! The result of a run, as text, JSON and HTML.
 //!
-//! Owns the report, its schema and what is concluded. Never measures: [`Measured`] is all it knows.
+//! Owns the report, its schema and the conclusions. Never measures: [`Measured`] is all it knows.
 
 mod build;
 mod condition;

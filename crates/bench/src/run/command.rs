@@ -1,6 +1,7 @@
 //! A result that another program measures and prints.
 //!
-//! Owns that program while it runs, and its end when the measurement is to end early. Never judges what it printed.
+//! Owns that program while it runs, and its termination if the measurement ends early. Never judges
+//! what it printed.
 
 use std::fmt;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! A plan as a report tells it.
+//! A plan as a report shows it.
 
 use crate::plan::{
     Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, RightValues, Stage, StatusSet, Url,

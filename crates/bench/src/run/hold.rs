@@ -1,7 +1,7 @@
-//! Holding connections: they are opened first, and what is asked of them begins when they stand.
+//! Held connections: they are opened first, and requests begin when they are established.
 //!
-//! Owns the order of that, and the memory that connections take on both sides. How the connections are asked is the
-//! clients'.
+//! Owns that order, and the memory that connections take on both sides. The clients send the
+//! requests.
 
 use std::sync::Arc;
 use std::time::Duration;

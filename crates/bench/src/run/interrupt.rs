@@ -1,6 +1,7 @@
-//! The wish to end a measurement early.
+//! The request to end a measurement early.
 //!
-//! Owns the signals that say so: Ctrl-C, a manager of services, a terminal that is closed. They are waited for, never handled: nothing happens in the middle of anything.
+//! Owns the signals for that: Ctrl-C, a service manager, a closed terminal. They are waited for,
+//! never handled asynchronously.
 
 use std::io;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! A measurement from its plan to its report: runs, one after the other.
 //!
-//! Owns the order of things and the reading of everything that is read beside the clients: clocks, processors, the
-//! server. Prints nothing; whoever calls is told ten times a second how it goes, and may end it.
+//! Owns the order of steps, and all readings besides those of the clients: clocks, processors, the
+//! server. Prints nothing; the caller is told the progress ten times per second, and may end the
+//! measurement.
 
 mod command;
 mod describe;

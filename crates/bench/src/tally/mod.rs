@@ -1,7 +1,7 @@
-//! What one thread measured, and how the measurements of all are put together.
+//! The measurements of one thread, and how those of all threads are combined.
 //!
-//! Owns the counters and histograms of a thread. Never reads a clock, never allocates once it is built, and knows
-//! nothing of sockets: times and sizes are arguments.
+//! Owns the counters and histograms of a thread. Never reads a clock, never allocates after
+//! construction, and knows nothing of sockets: times and sizes are arguments.
 
 mod blob;
 mod failure;

@@ -1,7 +1,8 @@
-//! What schedulers tell each other about channels.
+//! Channel messages between schedulers.
 //!
-//! Owns the order of these things: all that goes from one scheduler to another keeps its order, so that a message is never given to
-//! a subscriber that has it from the history already, and none is left out between the two.
+//! Owns their order: everything from one scheduler to another stays in order, so a message is never
+//! delivered to a subscriber that already has it from the history, and none is lost between the
+//! two.
 
 use std::sync::Arc;
 

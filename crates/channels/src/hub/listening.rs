@@ -1,6 +1,8 @@
-//! Subscribers within the server, such as pages: they get messages themselves, not bytes for a client.
+//! Subscribers within the server, such as pages: they receive messages instead of bytes for a
+//! client.
 //!
-//! Owns what waits for each of them, with its bounds: one that does not take its messages loses the oldest, and is told how many.
+//! Owns the queue of each, with its limits: one that does not take its messages loses the oldest,
+//! and is told how many.
 
 use std::collections::VecDeque;
 

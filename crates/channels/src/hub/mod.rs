@@ -1,10 +1,10 @@
 //! The channels of one scheduler: who subscribes, who publishes.
 //!
-//! Owns the table of channels, and what each of them costs. `subscribing` and `publishing` are for clients, `exchange` talks to other schedulers, `sending` ends a turn, `polling`
-//! is for requests that wait for the next message, `surveys` counts subscribers,
-//! `users` knows those with tokens, `repeats` messages that come twice, `rates` how often
-//! each client publishes,
-//! `listening` subscribers within the server.
+//! Owns the table of channels and their cost. `subscribing` and `publishing` serve clients,
+//! `exchange` talks to other schedulers, `sending` ends a turn, `polling` serves requests that wait
+//! for the next message, `surveys` counts subscribers, `users` knows those with tokens, `repeats`
+//! messages that arrive twice, `rates` how often each client publishes, `listening` subscribers
+//! within the server.
 
 mod exchange;
 mod listening;

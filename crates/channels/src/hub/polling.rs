@@ -1,6 +1,7 @@
 //! Requests that wait for the next message of a channel (long polling).
 //!
-//! Owns which requests wait and until when. An answer is an object in JSON, with the position to ask from next.
+//! Owns which requests wait and until when. An answer is a JSON object with the position for the
+//! next request.
 
 use std::collections::BTreeMap;
 

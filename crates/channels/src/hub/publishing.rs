@@ -1,6 +1,6 @@
-//! Messages are published.
+//! Publishes messages.
 //!
-//! Owns the way of a message to its home, and from there into audiences and letters.
+//! Owns the path of a message to its home, and from there into audiences and letters.
 
 use std::sync::Arc;
 

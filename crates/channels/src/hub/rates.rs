@@ -1,7 +1,8 @@
-//! How often each publisher publishes.
+//! Rate limits of publishers.
 //!
-//! Owns the account of each publisher for each section of rules: a user by its name, others by the address of their client. It is a time
-//! from which on the next message is within the rate (the generic cell rate algorithm, ITU-T I.371), with a second's worth at once.
+//! Owns the account of each publisher per rule section: a user by name, others by the address of
+//! their client. It is the time at which the next message conforms to the rate (the generic cell
+//! rate algorithm, ITU-T I.371), with a burst of one second.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;

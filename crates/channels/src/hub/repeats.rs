@@ -1,6 +1,7 @@
-//! Messages that their publishers may send twice: a publisher that heard nothing gives the same key again.
+//! Messages that a publisher may send twice with the same key, because it got no answer.
 //!
-//! Owns the keys of the last messages, by channel, at the channel's home. Where one has come before, what became of its message is told again.
+//! Owns the recent keys of each channel, at the channel's home. For a repeated key the first answer
+//! is repeated.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

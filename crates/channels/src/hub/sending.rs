@@ -1,4 +1,4 @@
-//! The end of a turn: what was put into audiences is queued for their subscribers.
+//! The end of a turn: the bytes of audiences are queued for their subscribers.
 //!
 //! Owns what happens to subscribers that are too slow, and which channels are forgotten.
 

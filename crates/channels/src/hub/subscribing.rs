@@ -1,6 +1,6 @@
-//! Subscribers come, leave, and take what waited for them.
+//! Subscribers join, leave, and fetch what waited for them.
 //!
-//! Owns who may come. What they get is put into audiences by `publishing`, and queued by `sending`.
+//! Owns who may join. `publishing` adds their messages to audiences, `sending` queues them.
 
 use super::{Channels, Subscribed, Subscriber, Subscription};
 use crate::audience::Audience;

@@ -1,6 +1,8 @@
-//! Questions that all schedulers have to answer: which channels have subscribers, how many, and whether a user has been sent away.
+//! Queries that all schedulers answer: which channels have subscribers, how many, and whether a
+//! user has been disconnected.
 //!
-//! Owns the questions under way. Each scheduler tells of its own subscribers, and the numbers are added up.
+//! Owns the pending queries. Each scheduler reports its own subscribers, and the numbers are added
+//! up.
 
 use std::sync::Arc;
 

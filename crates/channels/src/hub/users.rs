@@ -1,6 +1,7 @@
-//! The users of tokens: which of them subscribe, to what, and those that a program sends away.
+//! The users of tokens: their subscriptions, and those that a program disconnects.
 //!
-//! Owns presence and its events, and the processes of each user. An event is no message: it has no number and stands in no history.
+//! Owns presence and its events, and the processes of each user. An event is not a message: it has
+//! no number and is not in the history.
 
 use std::sync::Arc;
 

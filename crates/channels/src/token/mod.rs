@@ -1,6 +1,6 @@
-//! Tokens: what a client may do, signed by somebody whose key this server has (JWT, RFC 7519).
+//! Tokens: what a client may do, signed with a key that this server knows (JWT, RFC 7519).
 //!
-//! Owns which tokens are good, and what one says. Never knows the time by itself.
+//! Owns which tokens are valid, and their content. Never reads a clock.
 
 mod provider;
 

@@ -1,4 +1,5 @@
-//! The two ways of signing that `jsonwebtoken` is to know, from the cryptography that this server has already.
+//! The two signature algorithms for `jsonwebtoken`, based on cryptography that this server already
+//! has.
 //!
 //! Owns the bridge between the two: nothing is computed here.
 

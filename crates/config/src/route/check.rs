@@ -1,6 +1,6 @@
-//! What can only be wrong with several routes together.
+//! Mistakes that involve several routes.
 //!
-//! Owns these checks. Each finds what is certain, whatever the requests: no check guesses.
+//! Owns these checks. Each finds only what is certain for all requests.
 
 use super::compile::{HostTable, Table};
 use super::find::Start;

@@ -1,7 +1,8 @@
 //! The targets of redirects and rewrites, filled in for a request.
 //!
-//! Owns percent-encoding. A filled-in redirect is visible ASCII and nothing else, and one that is written as a path
-//! stays a path of this host: `//` at its beginning would name another (RFC 3986 §4.2).
+//! Owns percent-encoding. A filled-in redirect contains only visible ASCII, and one that is written
+//! as a path stays a path of this host: `//` at its beginning would name another host (RFC 3986
+//! §4.2).
 
 use crate::{Captures, Part, Spot, Target};
 

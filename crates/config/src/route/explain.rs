@@ -1,6 +1,7 @@
-//! Why a request gets what it gets: each rule that was looked at, and the result.
+//! Why a request gets its answer: each rule that was compared, and the result.
 //!
-//! Owns the text of `velodrome check --explain`. It watches the walk of [`Table::find`] and decides nothing.
+//! Owns the text of `velodrome check --explain`. It observes the walk of [`Table::find`] and
+//! decides nothing.
 
 use std::fmt;
 

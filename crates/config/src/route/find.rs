@@ -1,7 +1,7 @@
-//! The way of a request through the table.
+//! The walk of a request through the table.
 //!
-//! Owns the order: the rules of the host as they stand in the file, then its files. Exact paths are looked up, the
-//! others tried in turn; both lists are merged so that the order is that of the file.
+//! Owns the order: the rules of the host in the order of the file, then its files. Exact paths are
+//! looked up, the others compared in turn; both lists are merged in the order of the file.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Which host a request is for, by the name it gives.
 //!
-//! Owns the form in which names are compared, and the order: the exact name, then the longest wildcard, then the
-//! default host. Allocates nothing for a request.
+//! Owns the form in which names are compared, and the order: the exact name, then the longest
+//! wildcard, then the default host. Allocates nothing per request.
 
 use ahash::HashMap;
 

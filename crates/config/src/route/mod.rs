@@ -1,8 +1,8 @@
-//! The route table: which answer a request gets, found from its host, method and path.
+//! The route table: which answer a request gets, by host, method and path.
 //!
-//! Owns matching, redirect targets and rewrites. Never touches a file, a socket or a clock: it says what is
-//! to be done, and `http` does it. [`Table::find`] allocates nothing unless the request meets a redirect
-//! or a rewrite.
+//! Owns matching, redirect targets and rewrites. Never touches a file, a socket or a clock: it
+//! returns what to do, and `http` does it. [`Table::find`] allocates nothing unless the request
+//! meets a redirect or a rewrite.
 
 mod check;
 mod compile;

@@ -1,6 +1,6 @@
-//! One rule of the table: which requests it takes, and what they get.
+//! One rule of the table: which requests it matches, and its action.
 //!
-//! Owns the comparison of a request with one rule. Never knows of other rules.
+//! Owns the comparison of a request with one rule. Never knows other rules.
 
 use std::borrow::Cow;
 

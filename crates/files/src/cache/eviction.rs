@@ -1,6 +1,8 @@
-//! What the cache forgets: for want of room, for too many negative results, and jobs that nobody waits for.
+//! What the cache forgets: for lack of room, because of too many negative results, and jobs that
+//! nobody waits for.
 //!
-//! Owns which slot goes next. Never judges how old a result is and never sends a job (that is `cache`).
+//! Owns which slot is evicted next. Never judges how old a result is and never sends a job (`cache`
+//! does).
 
 use super::{Cache, UseMark};
 use crate::entry::Sign;

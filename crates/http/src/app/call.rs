@@ -1,6 +1,7 @@
 //! One request as its handler sees it.
 //!
-//! Owns the way to the request, the state, and the waits of handlers. How a wait ends is in `waiting`. Never writes an answer.
+//! Owns access to the request, the state, and the waits of handlers. `waiting` ends a wait. Never
+//! writes an answer.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};

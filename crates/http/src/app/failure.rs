@@ -1,7 +1,7 @@
 //! Why a handler has no answer, and what its client and its operator see of that.
 //!
-//! Owns the two messages: the client gets the status and a text that is meant for it, the log gets the cause. Never shows a
-//! cause to a client.
+//! Owns the two messages: the client gets the status and a text meant for it, the log gets the
+//! cause. Never shows a cause to a client.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What schedulers of an app tell each other.
+//! Messages between the schedulers of an app.
 //!
 //! Owns the closed set of messages. Never sends one.
 

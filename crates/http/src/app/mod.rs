@@ -1,7 +1,8 @@
-//! HTTP services by routes: a handler for each method and path, with state of its scheduler.
+//! HTTP services by routes: a handler per method and path, with state per scheduler.
 //!
-//! Owns the list of routes and how a request finds its handler. Each scheduler has its own `App`, so handlers keep state without
-//! a lock. Never reads a clock and never blocks: a handler that waits says what follows the wait.
+//! Owns the list of routes and how a request finds its handler. Each scheduler has its own `App`,
+//! so handlers keep state without locks. Never reads a clock and never blocks: a handler that waits
+//! says what follows the wait.
 
 mod call;
 mod failure;

@@ -1,6 +1,6 @@
 //! The answer of a handler.
 //!
-//! Owns status, fields and body. Never writes: `run` does.
+//! Owns status, header fields and body. Never writes: `run` does.
 
 use std::borrow::Cow;
 use std::fmt;

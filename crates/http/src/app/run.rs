@@ -1,6 +1,7 @@
-//! An app answers: from the request to its handler, from the outcome to the reply.
+//! How an app answers: from the request to its handler, from the outcome to the reply.
 //!
-//! Owns what is answered without a handler: 404, 405, OPTIONS and malformed paths. Routes and handlers are the app's.
+//! Owns the answers without a handler: 404, 405, OPTIONS and malformed paths. Routes and handlers
+//! belong to the app.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;

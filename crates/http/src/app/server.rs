@@ -1,6 +1,7 @@
-//! Serving an app: addresses, schedulers, and the end.
+//! Serves an app: addresses, schedulers, and shutdown.
 //!
-//! Owns the start and the stop of the schedulers' threads, with a thread that sends the order to stop. Never answers a request.
+//! Owns the start and the stop of the scheduler threads, and a thread that sends the order to stop.
+//! Never answers a request.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The calls that wait: for a time, or for results of other schedulers.
+//! Calls that wait: for a time, or for results of other schedulers.
 //!
 //! Owns when a wait is over, and messages that found no room. Never runs a closure.
 

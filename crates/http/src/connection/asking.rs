@@ -1,6 +1,8 @@
-//! A request that the application is asked about more than once: it waits, or its answer is sent in parts.
+//! A request for which the application is called more than once: it waits, or its answer is sent in
+//! parts.
 //!
-//! Owns the way from one call to the next, and what an end before the last one means. Never writes a reply.
+//! Owns the steps from one call to the next, and the meaning of an end before the last one. Never
+//! writes a reply.
 
 use runtime::service::{CloseReason, Context, Next, Progress};
 use wire::http::head::{self, FieldSlots, Head};

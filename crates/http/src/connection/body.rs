@@ -1,7 +1,7 @@
-//! The body of a request: whether it is read, kept until it is whole, or left unread.
+//! The body of a request: whether it is read, collected, or left unread.
 //!
-//! Owns the way from a head that announces a body to the answer; `handover` has that of a body the application is given
-//! piece by piece. Never interprets body bytes.
+//! Owns the steps from a head that announces a body to the answer; `handover` handles bodies that
+//! the application receives in pieces. Never interprets body bytes.
 
 use runtime::service::{Context, Next, Progress};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};

@@ -1,7 +1,7 @@
-//! A body that the application is given as it comes.
+//! A body that the application receives as it arrives.
 //!
-//! Owns when it is given more: as long as it says so. A connection whose application pauses reads nothing, so the
-//! sender is held up by the kernel; what is kept of the body is at most the rest of one receive.
+//! Owns when it gets more: as long as it wants. A connection whose application pauses does not
+//! read, so the kernel slows the sender down; at most the rest of one receive is kept.
 
 use runtime::service::{Context, Next, Progress};
 use wire::http::body::{BodyDecoder, Piece};

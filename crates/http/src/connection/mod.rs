@@ -1,8 +1,8 @@
-//! An HTTP/1.1 connection: its states, and the way of a request through them.
+//! An HTTP/1.1 connection: its states, and the path of a request through them.
 //!
-//! Owns what one connection remembers between turns, which is little: an idle one holds no buffer and no head.
-//! `Http` (the service) owns what all connections of a scheduler share. Never looks into a request beyond its
-//! framing; the application answers.
+//! Owns what one connection keeps between turns, which is little: an idle one has no buffer and no
+//! head. `Http` (the service) owns what all connections of a scheduler share. Never looks into a
+//! request beyond its framing; the application answers.
 
 mod asking;
 mod body;

@@ -1,9 +1,10 @@
-//! Whether a client that has ended its side is still there.
+//! Detects whether a client that has shut down its sending side is still there.
 //!
-//! Owns the bytes that find out. TCP does not tell a client that sends no more, and wants its answer, from one that has closed:
-//! both send a FIN. Only what is sent to them tells: who has closed resets it. So the beginning that every answer has is sent
-//! ahead of the rest, or in a chunked body a zero before the next size; who reads the whole sees no difference. Never decides
-//! when to ask.
+//! Owns the bytes for that. TCP does not distinguish a client that sends no more but wants its
+//! answer from one that has closed: both send a FIN. Only sending something tells, because a closed
+//! client answers with a reset. So the server sends ahead the bytes with which every answer begins,
+//! or in a chunked body a leading zero of the next size; a reader of the whole sees no difference.
+//! Never decides when to probe.
 
 use runtime::service::{Context, Next};
 

@@ -1,6 +1,7 @@
-//! Answers that a connection gives by itself: to what is no request, or comes too late, or cannot go on.
+//! Answers of the connection itself: to invalid, late or unanswerable requests.
 //!
-//! Owns what such an answer means for the connection: it is the last one. Never writes it; that is `answering`.
+//! Owns what such an answer means for the connection: it is the last one. Never writes it;
+//! `answering` does.
 
 use runtime::service::{Context, Next, Progress};
 use wire::http::status::Status;

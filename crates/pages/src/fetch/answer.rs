@@ -1,6 +1,6 @@
-//! Answers: from bytes to status, fields and body.
+//! Answers: from bytes to status, header fields and body.
 //!
-//! Owns what is kept of an answer, and the bounds of it. Where an answer ends is said by `wire`'s reader.
+//! Owns what is kept of an answer, and its limits. `wire`'s reader decides where an answer ends.
 
 use wire::http::method::Method;
 use wire::http::received::{Problem, ResponseReader, Then};

@@ -1,7 +1,7 @@
-//! The fetches of one scheduler, from what was asked to what came of it.
+//! The fetches of one scheduler, from request to outcome.
 //!
-//! Owns what is under way and its bounds, and which connection works for whom. What it wants of the scheduler it says at the
-//! end of a turn; outcomes are fetched from it there, too.
+//! Owns the running fetches and their limits, and which connection serves which fetch. Its requests
+//! to the scheduler, and the outcomes of fetches, are taken at the end of a turn.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

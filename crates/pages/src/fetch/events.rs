@@ -1,4 +1,4 @@
-//! What an event of a connection to another server means for the fetch that it works for.
+//! What an event of an outgoing connection means for its fetch.
 //!
 //! Owns this choice. Never changes a fetch itself: the client does.
 

@@ -1,6 +1,7 @@
-//! Why a fetch came to nothing, in the words that a page gets.
+//! Why a fetch failed, in the words that a page gets.
 //!
-//! Owns one variant for each reason. All are of the other server, the network or the URL; none is a fault of this server.
+//! Owns one variant per reason. All concern the other server, the network or the URL; none is a
+//! fault of this server.
 
 use std::fmt;
 use std::io::ErrorKind;

@@ -1,6 +1,6 @@
-//! A name helper: the thread on which names of hosts are looked up, which may take many seconds.
+//! A name helper: the thread that resolves host names, which may take many seconds.
 //!
-//! Owns nothing. Apart from the file helpers, so that no file waits for a name.
+//! Owns nothing. Separate from the file helpers, so that no file waits for a name.
 
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};

@@ -1,8 +1,8 @@
 //! Requests to other servers: HTTP/1.1 over connections that a scheduler opens and keeps.
 //!
-//! Owns a fetch from its URL to its answer or its failure: names, the pool of idle connections, deadlines. Knows nothing of
-//! pages; whoever asks has a number of his own and gets the outcome at the end of a turn. Makes no system call: names are
-//! looked up by a helper, connections begun by the runtime.
+//! Owns a fetch from its URL to its answer or failure: names, the pool of idle connections,
+//! deadlines. Knows nothing of pages; the caller has its own number and takes the outcome at the
+//! end of a turn. Makes no system call: a helper resolves names, and the runtime opens connections.
 
 mod answer;
 mod client;

@@ -1,7 +1,8 @@
-//! Names of hosts and their addresses, for as long as they are believed.
+//! The cache of host names and their addresses.
 //!
-//! Owns what is known, who waits for what, and which questions are to be asked. A helper thread answers them
-//! ([`resolve`]); never asks by itself. An answer can be lost: a helper gives up a scheduler that takes no mail for long.
+//! Owns what is known, who waits for what, and which queries are needed. A helper thread answers
+//! them ([`resolve`]); never resolves itself. An answer can be lost, because a helper gives up on a
+//! scheduler that takes no messages for long.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! A connection to another server, as a process.
 //!
-//! Owns what one connection remembers. The fetch it works for is the client's; `events` says which event means what.
+//! Owns the state of one connection. Its fetch belongs to the client; `events` says which event
+//! means what.
 
 use std::net::SocketAddr;
 

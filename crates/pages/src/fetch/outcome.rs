@@ -1,6 +1,6 @@
-//! What came of a fetch, and the number by which whoever asked knows it.
+//! The outcome of a fetch, and the number by which its caller knows it.
 //!
-//! Owns these words. Never fetches.
+//! Owns these types. Never fetches.
 
 use super::answer::Answer;
 use super::failure::Failure;

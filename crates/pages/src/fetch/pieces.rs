@@ -1,4 +1,4 @@
-//! Handing an answer to its page piece by piece.
+//! Hands an answer to its page piece by piece.
 //!
 //! Owns that a connection is read no faster than its page reads. Never reads a connection itself.
 

@@ -1,6 +1,7 @@
-//! Connections that stand and do nothing, to be used again.
+//! Idle connections, to be reused.
 //!
-//! Owns which there are and how many may be. They close themselves when they were idle for too long; never closes one.
+//! Owns which there are and how many are allowed. They close themselves after too long an idle
+//! time; the pool never closes one.
 
 use std::net::SocketAddr;
 

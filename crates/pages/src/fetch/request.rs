@@ -1,6 +1,7 @@
-//! Requests as they go out.
+//! Outgoing requests.
 //!
-//! Owns the head of a request, and that nothing in it changes where the request ends or who gets it.
+//! Owns the head of a request, and that nothing in it changes where the request ends or who
+//! receives it.
 
 use std::time::Duration;
 

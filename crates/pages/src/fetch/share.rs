@@ -1,6 +1,6 @@
-//! How many fetches a scheduler may have, and how many of them processes and streams.
+//! How many fetches a scheduler may have, and how many of them for processes and streams.
 //!
-//! Owns these bounds, and the count of what processes have. Never ends a fetch.
+//! Owns these limits, and the number of fetches of processes. Never ends a fetch.
 
 use super::request::{Asked, Owner, Wanted};
 use crate::limits::{

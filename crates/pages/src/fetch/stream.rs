@@ -1,6 +1,7 @@
-//! An answer that is read piece by piece.
+//! A streamed answer.
 //!
-//! Owns what is known of one: what its page waits for, and whether more of it comes. Its bytes are the fetch's.
+//! Owns its state: what its page waits for, and whether more will arrive. Its bytes belong to the
+//! fetch.
 
 use runtime::clock::nanoseconds;
 

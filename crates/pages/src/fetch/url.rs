@@ -1,6 +1,7 @@
 //! URLs of fetches: `http://host:port/path?query`.
 //!
-//! Owns which of them can be fetched. Their grammar is `wire`'s. Never encodes: what a request line cannot carry is refused.
+//! Owns which of them can be fetched. The grammar is `wire`'s. Never encodes: characters that a
+//! request line cannot carry are refused.
 
 use std::net::IpAddr;
 

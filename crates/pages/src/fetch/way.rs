@@ -1,6 +1,6 @@
-//! The way of a fetch to its connection.
+//! Finds a connection for a fetch.
 //!
-//! Owns which address is gone to, and whether it is allowed. Never sends anything.
+//! Owns which address is used, and whether it is allowed. Never sends anything.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

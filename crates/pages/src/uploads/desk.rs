@@ -1,6 +1,6 @@
-//! The forms of one scheduler that are under way, and the mail with the helpers.
+//! The current forms of one scheduler, and the messages to and from the helpers.
 //!
-//! Owns which process has which form, and when it goes on. Never waits for a helper.
+//! Owns which process has which form, and when it continues. Never waits for a helper.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Why a form is refused, with which status, and in which words for the log.
+//! Why a form is refused, with which status, and with which log message.
 
 use std::fmt;
 

@@ -1,6 +1,7 @@
-//! One form: what came of it so far, and what is to be written.
+//! One form: what has arrived so far, and what has to be written.
 //!
-//! Owns fields and the facts of files. Data of files passes through: a block is filled, and goes to the helper.
+//! Owns fields and the properties of files. File data passes through: a block is filled and goes to
+//! the helper.
 
 use std::collections::VecDeque;
 

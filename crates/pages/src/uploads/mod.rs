@@ -1,8 +1,9 @@
-//! Forms with files: taken in as they come, their files written by helper threads, and what pages do with them.
+//! Forms with files: received as they arrive, written by helper threads, and used by pages.
 //!
-//! `form` is one form while it comes and when it is whole; `desk` has those of a scheduler and talks to the helpers;
-//! `writer` is a helper, `place` the directory as it has it open; `order` is what they say to each other; `names` says what
-//! files may be called, `room` how much they may take, `taken` where they may not be. Never keeps more of a file in memory than a few blocks.
+//! `form` is one form, incomplete or complete; `desk` has those of a scheduler and talks to the
+//! helpers; `writer` is a helper, `place` the upload directory as it has it open; `order` is what
+//! they send each other; `names` says how files may be named, `room` how much space they may take,
+//! `taken` where they may not be. Never keeps more of a file in memory than a few blocks.
 
 mod desk;
 mod fault;

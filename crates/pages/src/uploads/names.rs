@@ -1,4 +1,5 @@
-//! What files of a form are called: while they come, by their senders, and when they are saved.
+//! The names of uploaded files: while they arrive, as given by their senders, and when they are
+//! saved.
 
 use config::{FILE_NAME, PageName};
 

@@ -1,6 +1,6 @@
-//! What a scheduler asks of an upload helper, and what it is told.
+//! Orders of a scheduler to an upload helper, and the replies.
 //!
-//! All orders of a form go to one helper, in their order.
+//! All orders of a form go to one helper, in order.
 
 use runtime::slots::ProcessId;
 use sys::spool::{Existing, SpoolFault};

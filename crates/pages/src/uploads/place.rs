@@ -1,7 +1,7 @@
-//! The directory for uploads, as one helper has it open.
+//! The upload directory, as one helper has it open.
 //!
-//! Owns when it is opened: with the first order, in the table of the helper's thread, and again where it was taken away and
-//! made anew. Never decides what is written there.
+//! Owns when it is opened: with the first order, in the descriptor table of the helper's thread,
+//! and again if it was deleted and created again. Never decides what is written there.
 
 use std::io;
 use std::path::{Path, PathBuf};

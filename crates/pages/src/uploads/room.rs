@@ -1,4 +1,4 @@
-//! How much the files of forms may take together while no page has saved them.
+//! The space that uploaded files may take together until a page saves them.
 //!
 //! Owns the count, which all upload helpers of a server share. Never knows whose bytes they are.
 

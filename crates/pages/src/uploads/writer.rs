@@ -1,7 +1,7 @@
-//! An upload helper: the thread on which the files of forms are written.
+//! An upload helper: the thread that writes uploaded files.
 //!
-//! Owns the files that are not saved: each has a name of its own that nobody asks for, and goes with its form. What a
-//! server left that ended in the middle goes at the start of the next one.
+//! Owns the files that are not saved: each has a private name and is deleted with its form. Files
+//! left over by a killed server are deleted at the next start.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,9 @@
-//! Accepting: from a listener's queue to the first answer, without the pollset where the request is there already.
+//! Accepting: from a listener's queue to the first answer, without the pollset if the request has
+//! already arrived.
 //!
-//! Owns the gates (listeners with their pauses). Never waits: out of descriptors or room it closes the oldest unfinished
-//! request or the longest idle connection, and when there is none the gate pauses until a connection ends.
+//! Owns the gates (listeners with their pauses). Never waits: if descriptors or slots run out, it
+//! closes the oldest unfinished request or the longest idle connection; if there is none, the gate
+//! pauses until a connection ends.
 
 use sys::pollset::{AcceptError, Pollset};
 use sys::socket::Peer;

@@ -1,7 +1,7 @@
-//! Connecting: from a service's command to a process whose connection stands.
+//! Connecting: from a service's command to a process with an established connection.
 //!
-//! Owns the connections that are to be begun, and processes until theirs stand. Never waits, and never tries again:
-//! what a failure means is the service's to decide.
+//! Owns the requested connections, and processes until theirs are established. Never waits, and
+//! never retries: the service decides what a failure means.
 
 use std::io;
 

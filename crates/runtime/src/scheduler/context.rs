@@ -1,4 +1,4 @@
-//! What the service is lent while it works.
+//! What a service is lent during a call.
 //!
 //! Owns the borrow of disjoint parts of a scheduler. Never calls a handler.
 

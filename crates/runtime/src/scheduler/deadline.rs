@@ -1,7 +1,7 @@
-//! Deadlines: armed lazily, looked at when their bucket comes up.
+//! Deadlines: set lazily, checked when their bucket expires.
 //!
-//! Owns the two clocks a process may be under: the deadline its service set, and the watch on a peer that does
-//! not take our output.
+//! Owns the two clocks of a process: the deadline set by its service, and the watch on a peer that
+//! does not read our output.
 
 use sys::pollset::Pollset;
 

@@ -1,8 +1,9 @@
-//! Draining: stop accepting, let what runs finish, close what is left at the deadline.
+//! Draining: stop accepting, let running requests finish, close the rest at the deadline.
 //!
-//! Owns the steps of an orderly stop. Closing a listener resets whoever is in its queue, or on the way there: so first
-//! nobody new may join the queues, and what joins them still is accepted for a while and served as ever. Only when the
-//! listeners are closed processes are told: whoever leaves and comes back at once is refused, not reset.
+//! Owns the steps of an orderly shutdown. Closing a listener resets the connections in its queue
+//! and on the way to it. So first no new connections may enter the queues, and those already there
+//! are accepted for a while and served normally. Only after the listeners are closed are processes
+//! notified: a client that reconnects then is refused, not reset.
 
 use sys::pollset::Pollset;
 

@@ -1,6 +1,6 @@
-//! The end of a process: out of the wheel, out of the table, counted, closed.
+//! The end of a process: removed from the timer wheel and the table, counted, closed.
 //!
-//! Owns the release of all it holds. Never decides that a process ends.
+//! Owns the release of everything it holds. Never decides that a process ends.
 
 use sys::pollset::Pollset;
 

@@ -1,11 +1,12 @@
-//! Eviction: which connection is closed when there is no room. First the oldest whose request is incomplete, then the one that is idle
-//! for longest.
+//! Eviction: which connection is closed when there is no room. First the oldest with an incomplete
+//! request, then the one that has been idle longest.
 //!
-//! Owns the lists of candidates of the last sweep of the table. Never touched by a
-//! request: a run stores the turn's tick in its slot, and whoever needs room reads those ticks. A list in the order
-//! of idleness would have every request move its process in it, through the cache lines of strangers; the timer
-//! wheel has another order, and those without a deadline are not in it. The list made by one sweep stays exact while
-//! it is used up: who ran meanwhile has another tick and is passed over, and everybody outside it is younger.
+//! Owns the lists of candidates from the last sweep of the table. Requests never touch it: a run
+//! stores the turn's tick in its slot, and the sweep reads those ticks. A list ordered by idleness
+//! would make every request move its process in it, through the cache lines of others; the timer
+//! wheel has another order, and lacks processes without a deadline. The list of one sweep stays
+//! exact while it is used up: a process that has run since has another tick and is skipped, and
+//! every process outside the list is younger.
 
 use sys::pollset::Pollset;
 

@@ -1,7 +1,8 @@
-//! Everything of a scheduler that a run of a process works with: all but the table of processes.
+//! The parts of a scheduler that a run of a process uses: everything except the table of processes.
 //!
-//! Owns these parts. A process is borrowed from the table once for all that is done to it, and lent to the functions of the executor
-//! together with its name. Never finds a process by its name, and never closes one: a function that ends its process says why.
+//! Owns these parts. A process is borrowed from the table once per event and lent to the functions
+//! of the executor together with its name. Never looks a process up by name, and never closes one:
+//! a function that ends its process returns the reason.
 
 use std::collections::VecDeque;
 

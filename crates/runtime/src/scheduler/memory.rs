@@ -1,7 +1,8 @@
-//! Memory: what a scheduler does when its processes' queues hold nearly all that they may.
+//! Memory: what a scheduler does when its processes' queues are nearly full.
 //!
-//! Owns the four thresholds and the list of those who are not read meanwhile. Nobody who holds nothing is kept
-//! waiting below the limit itself: whoever fills the queues of some would stop the others, too.
+//! Owns the four thresholds and the list of connections that are not read meanwhile. Connections
+//! without queued bytes are always read below the limit itself; otherwise a few that fill the
+//! queues would stop all others.
 
 use sys::pollset::Pollset;
 

@@ -1,10 +1,10 @@
 //! The scheduler: one thread, one pollset, its processes, and the turn.
 //!
 //! Owns everything one core needs and shares none of it. A turn, in this order and nothing else:
-//! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> connections begun ->
-//! mailboxes out, sleepers woken.
-//! What a process has queued leaves in one write after its own run and those of a few others (`group.rs`); what
-//! messages queued for it before leaves with it.
+//! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> connections
+//! begun -> mailboxes out, sleepers woken. The output of a process is sent in one write after its
+//! own run and those of a few others (`group.rs`), together with what messages queued for it
+//! before.
 
 mod accept;
 mod connect;

@@ -1,4 +1,4 @@
-//! Running a process: give it what came, send what it produced, do what it asked.
+//! Runs a process: gives it its input, sends its output, does what it requested.
 //!
 //! Owns the order of those steps, each of which works on one process.
 

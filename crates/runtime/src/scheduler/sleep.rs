@@ -1,7 +1,7 @@
-//! Waiting: look, perhaps look a little longer, then sleep.
+//! Waiting: poll once, perhaps poll longer, then sleep.
 //!
-//! Owns the way from "nothing to do" to "something came". Before it sleeps it raises its mark and looks at the
-//! mailboxes once more, so that no message is left lying with a sleeper.
+//! Owns the steps from "nothing to do" to "an event". Before it sleeps, it sets its mark and checks
+//! the mailboxes once more, so that no message waits for a sleeper.
 
 use std::io;
 

@@ -1,6 +1,8 @@
-//! Sending what a run produced: at once where the peer takes it, through the process's outbox where it does not.
+//! Sends the output of a run: at once if the socket accepts it, otherwise through the process's
+//! outbox.
 //!
-//! Owns the way from the turn's output to the socket. On the plain path one send, no copy and no allocation.
+//! Owns the path from the turn's output to the socket. On the plain path that is one send, without
+//! copy or allocation.
 
 use sys::pollset::{Interest, Pollset, Sent, Token};
 

@@ -1,6 +1,7 @@
 //! A visit to a process: it is looked up, worked on, and then linked under its deadline, or closed.
 //!
-//! Owns that a process is looked up once for all that is done to it, and that one place closes what ended. Never works on it itself.
+//! Owns that a process is looked up once per event, and that one place closes ended processes.
+//! Never works on it itself.
 
 use sys::pollset::Pollset;
 

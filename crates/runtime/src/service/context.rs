@@ -1,6 +1,6 @@
-//! What a service is lent while it works, and what it can ask of its scheduler.
+//! What a service is lent during a call, and what it can request from its scheduler.
 //!
-//! Owns these two contexts and the closed set of commands. Never does what is asked: the scheduler does.
+//! Owns these two contexts and the closed set of commands. Never executes them: the scheduler does.
 
 use std::net::IpAddr;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
-//! A pollset that puts a transport on the connections of some listeners of another pollset.
+//! A pollset that adds a transport to the connections of some listeners of another pollset.
 //!
-//! Owns the bytes between both. Never looks into them.
+//! Owns the bytes between both. Never interprets them.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};

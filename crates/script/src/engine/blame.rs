@@ -1,7 +1,7 @@
-//! Whose fault a failure is that nobody caught: the page's, or that of the client which sent what no page can look at.
+//! Who caused an uncaught failure: the page, or the client by what it sent.
 //!
-//! Owns the reading of the report of fault.lua. Never guesses from a message: it is the client's where it is the very one that
-//! the library raised for it, and of memory where it is LuaJIT's own.
+//! Owns the reading of the report of fault.lua. Never guesses from a message: it is the client's if
+//! it is the very message that the library raised for it, and memory's if it is LuaJIT's own.
 
 use crate::engine::error::Fault;
 use crate::engine::ffi::{Argument, Coroutine};

@@ -1,4 +1,4 @@
-//! How far the collection of garbage is, beside what LuaJIT does by itself.
+//! The progress of garbage collection, apart from what LuaJIT does itself.
 //!
 //! Owns these numbers. Never collects: `garbage` does.
 

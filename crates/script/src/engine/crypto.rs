@@ -1,6 +1,7 @@
-//! Hashes, comparisons, encodings and random bytes: what pages know as `crypto`.
+//! Hashes, comparisons, encodings and random bytes: `crypto` in pages.
 //!
-//! Owns which algorithms there are. Never keeps a text or a key longer than a call, but for what a [`Hasher`] needs.
+//! Owns the list of algorithms. Never keeps a text or a key longer than a call, except what a
+//! [`Hasher`] needs.
 
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use base64::{DecodeError, DecodeSliceError, Engine as _};

@@ -1,6 +1,6 @@
-//! What goes wrong: with the engine at start, with a page later.
+//! Errors: of the engine at its start, of a page later.
 //!
-//! Owns the errors and how they read. Never decides what is done about them.
+//! Owns the errors and their texts. Never decides what is done about them.
 
 use std::fmt;
 use std::io;

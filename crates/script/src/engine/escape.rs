@@ -1,6 +1,7 @@
-//! Escaping of text for HTML and XML, which take the same.
+//! Escaping of text for HTML and XML, which need the same.
 //!
-//! Owns which bytes are replaced by what. Never changes anything else: text is bytes here, in whatever encoding.
+//! Owns which bytes are replaced by what. Never changes anything else: text is bytes here, in any
+//! encoding.
 
 use std::slice;
 

@@ -1,6 +1,6 @@
-//! What a page asks another server for.
+//! A fetch request from a page.
 //!
-//! Owns the crossing of the request. Never asks: that is the host's business.
+//! Owns the conversion of the request. Never sends it: the host does.
 
 use std::time::Duration;
 

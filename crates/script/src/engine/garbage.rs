@@ -1,7 +1,8 @@
-//! The collection of garbage beside what LuaJIT does by itself, what dropped handles left included.
+//! Garbage collection apart from what LuaJIT does itself, including what dropped handles left.
 //!
-//! Owns when it begins and how much of it is done at a time: at most one is under way, it is work in steps at the ends of turns, and
-//! none begins again before there may be something to find. Never runs a page, and never ends a run: it says when memory is short.
+//! Owns when it begins and how much is done at a time: at most one cycle runs, in steps at the ends
+//! of turns, and none begins before there may be something to find. Never runs a page, and never
+//! ends a run: it reports when memory is short.
 
 use crate::engine::collection::{CYCLES, Collection};
 use crate::engine::state::State;

@@ -1,6 +1,6 @@
-//! What a page is given by whoever runs it: the request, the time, a log.
+//! What a page gets from its host: the request, the time, a log.
 //!
-//! Owns the contract ([`Host`]). Never calls a page: a host answers and returns at once.
+//! Owns the contract ([`Host`]). Never calls a page: a host answers and returns immediately.
 
 use std::time::Duration;
 

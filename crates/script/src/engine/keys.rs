@@ -1,7 +1,7 @@
-//! The secret that cookies are signed with.
+//! The secret that signs cookies.
 //!
-//! Owns what is signed: the site, a name, a time of expiry and a value, in one form that cannot be read two ways. Never knows the
-//! time; never shows a key.
+//! Owns what is signed: the site, a name, an expiry and a value, in one unambiguous form. Never
+//! knows the time; never reveals a key.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Loading: from Lua text to a page that can be started, or a module that can be required.
 //!
-//! Owns what it takes to compile a text and to run its outermost level, the room for it included: LuaJIT does not collect
-//! garbage before it says that there is no memory. Never runs a page.
+//! Owns the compilation of a text and the run of its top level, including the memory for it: LuaJIT
+//! does not collect garbage before it reports that there is no memory. Never runs a page.
 
 use std::ffi::{CStr, CString};
 use std::rc::Rc;

@@ -1,6 +1,6 @@
-//! The calls of a failed run that are off the stack: each ended with the call of another function.
+//! The calls of a failed run that are no longer on the stack because they ended with a tail call.
 //!
-//! Owns the reading of what tails.lua noted of them. Never makes an error of it.
+//! Owns the reading of what tails.lua recorded about them. Never makes an error of it.
 
 use crate::engine::ffi::{Argument, Coroutine};
 use crate::engine::seen::LostCall;

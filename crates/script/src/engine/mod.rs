@@ -1,7 +1,7 @@
 //! The engine: one Lua state per scheduler, pages as coroutines that run in slices.
 //!
-//! Owns running. Never does I/O, never reads a clock, never knows HTTP beyond a status and fields: a [`Host`] tells
-//! what a page asks for.
+//! Owns running. Never does I/O, never reads a clock, knows nothing of HTTP beyond a status and
+//! header fields: a [`Host`] provides what a page asks for.
 
 mod blame;
 mod collection;

@@ -1,6 +1,7 @@
 //! Coroutines without a run.
 //!
-//! Owns which are kept for the next runs, and that these hold nothing of the last. Never runs a page.
+//! Owns which are kept for the next runs, and that these hold nothing of the last one. Never runs a
+//! page.
 
 use crate::engine::error::ScriptError;
 use crate::engine::ffi::{Coroutine, Resumed};

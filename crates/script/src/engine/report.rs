@@ -1,6 +1,6 @@
-//! From what Lua says to an error that names the page and the line.
+//! From a Lua error to one that names the page and the line.
 //!
-//! Owns the reading of messages and stacks. Never runs anything.
+//! Owns the parsing of messages and stacks. Never runs anything.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The look at what a run really holds.
+//! Determines what a run really holds.
 //!
 //! Owns who holds too much. Never runs a page.
 

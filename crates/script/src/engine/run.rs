@@ -1,6 +1,6 @@
-//! One run of a page: the handle of what is under way, what it waits for, and what it wrote.
+//! One run of a page: its handle, what it waits for, and what it wrote.
 //!
-//! Owns the handles. Never runs anything: that is the state's business.
+//! Owns the handles. Never runs anything: the state does.
 
 use std::cell::RefCell;
 use std::rc::Rc;

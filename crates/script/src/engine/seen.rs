@@ -1,6 +1,7 @@
-//! Places in pages and modules that Lua does not tell after a failure, because they were noted before.
+//! Positions in pages and modules that Lua does not report after a failure, because they were
+//! recorded before.
 //!
-//! Owns the form of such a place. Never makes an error of it.
+//! Owns the form of such a position. Never makes an error of it.
 
 use crate::engine::ffi::Stack;
 use crate::engine::library;

@@ -1,4 +1,4 @@
-//! What a [`State`](crate::engine::State) is made with.
+//! The settings of a [`State`](crate::engine::State).
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! What an error says that is no text: an object tells it by its `__tostring`, a number is written.
+//! The text of an error that is not a string: an object's `__tostring`, or a number.
 //!
-//! Owns the one slice that there is for that. Never fails: who says nothing is told by its type.
+//! Owns the one slice allowed for that. Never fails: without a text, the type is shown.
 
 use crate::engine::ffi::{Coroutine, Resumed};
 use crate::engine::host::Host;

@@ -1,6 +1,7 @@
-//! Processes: runs of what a page gave to `spawn` in another engine, and the accounts they share.
+//! Processes: runs in another engine of what a page passed to `spawn`, and the accounts they share.
 //!
-//! Owns how a process begins. `copying.lua` makes what it begins with, and its host decides when it goes on.
+//! Owns how a process starts. `copying.lua` makes its input, and its host decides when it
+//! continues.
 
 use std::rc::Rc;
 

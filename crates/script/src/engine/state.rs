@@ -1,6 +1,7 @@
 //! One engine: pages are loaded into it, started and resumed.
 //!
-//! Owns the life of runs, from a coroutine of the pool back into it. Never decides when a run goes on.
+//! Owns the life of runs, from a coroutine of the pool back into it. Never decides when a run
+//! continues.
 
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,6 +1,7 @@
-//! The globals that a page or a module has, and those that it names and does not have.
+//! The globals that a page or module defines, and those that it uses but that do not exist.
 //!
-//! Owns what is told of each. Never judges whether it matters: a page that never comes to that place runs well.
+//! Owns what is reported about each. Never judges whether it matters: a page that never reaches
+//! that place runs well.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The tags of values that the library yields: the end of a run, or what it waits for.
 //!
-//! Owns the one table that Rust and the library's Lua (`kit.tag_NAME`) are both made from. A yield without values is the end of
-//! a slice and has none.
+//! Owns the one table from which Rust and the library's Lua (`kit.tag_NAME`) both are generated. A
+//! yield without values is the end of a slice and has no tag.
 
 use std::ffi::CStr;
 

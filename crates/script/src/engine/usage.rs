@@ -1,6 +1,6 @@
 //! What runs use of an engine: time, memory, the compiler.
 //!
-//! Owns the numbers as they are told. Never judges them.
+//! Owns the numbers as they are reported. Never judges them.
 
 use crate::engine::ffi::Traces;
 use crate::engine::run::Run;

@@ -1,6 +1,6 @@
-//! What a run waits for, by what the library yielded.
+//! What a run waits for, from what the library yielded.
 //!
-//! Owns the reading of the values behind a wait's tag. Never answers a wait.
+//! Owns the decoding of the values after a wait's tag. Never answers a wait.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! The middle stage: the code of one tag, made ready to stand among other code.
+//! The middle stage: the code of one tag, prepared for insertion among other code.
 //!
-//! Owns what is changed in it: comments go (their line breaks stay), `%%>` becomes `%>`, line ends become
-//! line feeds, and `return` and `break` get a block of their own, since Lua wants them to be the last
-//! statement of one. Everything else is copied.
+//! Owns what is changed in it: comments are removed (their line breaks stay), `%%>` becomes `%>`,
+//! line ends become line feeds, and `return` and `break` get their own block, because Lua requires
+//! them to be the last statement of one. Everything else is copied.
 
 use std::ops::Range;
 

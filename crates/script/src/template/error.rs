@@ -1,4 +1,4 @@
-//! What can be wrong with a page before Lua sees it. The author of the page is at fault, always.
+//! Errors in a page before Lua sees it. The author of the page is always at fault.
 
 use std::fmt;
 

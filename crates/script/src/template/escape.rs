@@ -1,4 +1,4 @@
-//! Which escaping a value gets, by the kind of page. The escaping itself is done where pages run.
+//! Which escaping a value gets, by the kind of page. The escaping itself happens where pages run.
 
 /// Endings of files whose text has no markup in which a value could do harm.
 const PLAIN: [&str; 14] = [

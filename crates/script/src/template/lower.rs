@@ -1,7 +1,7 @@
 //! From a page to the text of a Lua function that prints it.
 //!
-//! Owns the order of the stages: cut, read, write. Invariant: the Lua text has as many lines as the page,
-//! and everything stands in its own line.
+//! Owns the order of the stages: split, read, write. Invariant: the Lua text has as many lines as
+//! the page, and everything is on its own line.
 
 use crate::limits::PAGE_BYTES_MAX;
 use crate::template::code::Reader;

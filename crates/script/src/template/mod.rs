@@ -1,27 +1,27 @@
-//! Pages as text with tags, lowered to Lua text that prints them.
+//! Pages as text with tags, compiled to Lua text that prints them.
 //!
-//! Owns the grammar of tags. Never runs anything: it knows of Lua what tokens, blocks and brackets are, and
+//! Owns the grammar of tags. Never runs anything: of Lua it knows tokens, blocks and brackets, and
 //! leaves the rest to Lua's compiler, whose lines are the lines of the page.
 //!
 //! | tag | meaning |
 //! | --- | --- |
 //! | `<% code %>` | runs; prints nothing by itself |
-//! | `<%= value %>` | prints the value, escaped as the kind of page asks; `<%= a, b %>` prints both |
-//! | `<%- value %>` | prints the value as it is |
+//! | `<%= value %>` | prints the value, escaped for the kind of page; `<%= a, b %>` prints both |
+//! | `<%- value %>` | prints the value unescaped |
 //! | `<%# comment %>` | nothing |
 //! | `<%%` | the text `<%` |
 //! | `%%>` within a tag | the characters `%>` |
-//! | `-%>` | ends any tag, and takes away the newline that follows at once |
+//! | `-%>` | ends any tag, and removes the newline that follows directly |
 //!
-//! - Text outside of tags comes out unchanged, byte by byte, also line ends and white space. A byte order
-//!   mark at the start is no part of it.
-//! - A tag ends at the first `%>`, whatever that stands in: a string or comment with `%>` in it writes
-//!   `%%>`. `<%%>` is the text `<%` with a `>` after it; a tag without code is `<% %>`.
-//! - The code of all tags is one Lua function, as if written in one piece with the text printed in between;
-//!   a block may begin in one tag and end in another. A string, a comment and a value may not; nor can
-//!   text stand within brackets that are open.
-//! - `return` and `break` may stand at the end of any tag, though text follows.
-//! - The names `__output`, `__escaped` and `__raw` are taken.
+//! - Text outside of tags is printed unchanged, byte by byte, including line ends and white space,
+//!   except for a byte order mark at the start.
+//! - A tag ends at the first `%>`, even in a string or comment: write `%%>` there. `<%%>` is the
+//!   text `<%` with a `>` after it; a tag without code is `<% %>`.
+//! - The code of all tags is one Lua function, as if written in one piece with the text printed in
+//!   between. A block may begin in one tag and end in another; strings, comments and values may not,
+//!   and text is not allowed inside open brackets.
+//! - `return` and `break` may be at the end of any tag, even if text follows.
+//! - The names `__output`, `__escaped` and `__raw` are reserved.
 
 mod code;
 mod error;

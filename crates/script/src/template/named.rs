@@ -1,7 +1,7 @@
-//! The parts and modules that code names in so many words: `include("row.html")`, `require "clock"`.
+//! The parts and modules that code names literally: `include("row.html")`, `require "clock"`.
 //!
-//! Owns what counts as such a name: a string without escapes that is the first argument of a call. Never looks whether the part or module
-//! exists.
+//! Owns what counts as such a name: a string without escapes that is the first argument of a call.
+//! Never checks whether the part or module exists.
 
 use super::token::{Lexeme, Lexer};
 

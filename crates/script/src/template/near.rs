@@ -1,6 +1,6 @@
-//! The name that was meant, of those that a text and its surroundings have.
+//! The intended name, among those of a text and its surroundings.
 //!
-//! Owns what is near enough. A hint only: nothing depends on it.
+//! Owns what is similar enough. Only a hint: nothing depends on it.
 
 use crate::template::token::{Lexeme, Lexer};
 

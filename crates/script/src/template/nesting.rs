@@ -1,4 +1,4 @@
-//! The blocks and brackets that are open at a place of a page's code, over all of its tags.
+//! The blocks and brackets that are open at a place in a page's code, across all of its tags.
 //!
 //! Owns the balance: a page can neither end the function around it nor leave it open.
 

@@ -1,6 +1,7 @@
-//! Places in a page: lines and columns, counted from 1, columns in characters.
+//! Positions in a page: lines and columns, counted from 1, columns in characters.
 //!
-//! Owns the way from byte offsets to places. Lines need no map: a line of the Lua text is the same line of the page.
+//! Owns the conversion from byte offsets to positions. Lines need no map: a line of the Lua text is
+//! the same line of the page.
 
 /// A line and a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The first stage: a page cut into text and tags.
+//! The first stage: splits a page into text and tags.
 //!
 //! Owns where tags begin and end. Never looks at the code in them.
 

@@ -1,7 +1,7 @@
 //! The tokens of Lua, as LuaJIT reads them, as far as a page must know them.
 //!
-//! Owns where strings, comments and names begin and end. Never judges whether code is Lua: what is no
-//! token here is left to Lua's compiler.
+//! Owns where strings, comments and names begin and end. Never judges whether code is valid Lua:
+//! everything else is left to Lua's compiler.
 
 use crate::template::error::{Problem, TemplateError};
 

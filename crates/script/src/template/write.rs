@@ -1,7 +1,7 @@
-//! The last stage: Lua text, statement by statement, each in the line in which it stands in the page.
+//! The last stage: Lua text, statement by statement, each on its line of the page.
 //!
-//! Owns string literals, calls that print, and the line breaks between them. Never breaks a line where the
-//! page does not.
+//! Owns string literals, calls that print, and the line breaks between them. Never breaks a line
+//! where the page does not.
 
 use crate::limits::{LITERAL_BYTES_MAX, PUT_ARGUMENTS_MAX};
 use crate::template::code::Fragment;

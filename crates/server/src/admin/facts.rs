@@ -1,4 +1,4 @@
-//! Facts in the answers of admin, besides counters.
+//! Facts in admin answers, other than counters.
 //!
 //! Owns the facts of the start and the phase of the server. Never counts.
 

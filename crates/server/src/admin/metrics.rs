@@ -1,7 +1,7 @@
 //! Metrics in the Prometheus text format, version 0.0.4.
 //!
-//! Owns the format. What is written comes from `numbers`: counters end in `_total`, units stand in the name, every metric has
-//! its help and type.
+//! Owns the format; the content comes from `numbers`. Counters end in `_total`, units are part of
+//! the name, and every metric has help and type.
 
 use std::fmt::Write;
 

@@ -1,8 +1,9 @@
-//! The admin service: status, statistics, reload and drain over the control socket; metrics over TCP.
+//! The admin service: status, statistics, reload and drain over the control socket; metrics over
+//! TCP.
 //!
-//! Owns nothing of the data plane: it runs on a control scheduler of its own and asks the schedulers by message,
-//! so that it answers even when one of them does not. `round` is one such question; `metrics` and `status` write
-//! what came back.
+//! Owns nothing of the data plane. It runs on its own control scheduler and queries the schedulers
+//! by message, so it answers even if one of them does not. `round` is one such query; `metrics` and
+//! `status` format the result.
 
 mod facts;
 mod handle;

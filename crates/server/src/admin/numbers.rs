@@ -1,7 +1,8 @@
-//! The numbers of a scheduler's report, part by part: `/metrics`, `ctl stats` and docs/metrics.md come from them.
+//! The numbers of a scheduler's report, part by part, for `/metrics`, `ctl stats` and
+//! docs/metrics.md.
 //!
-//! Owns which parts there are, and the numbers that have a label each. What a number is called stands where it is counted. Never
-//! writes a format.
+//! Owns the list of parts, and the numbers that have labels. The name of a number is next to the
+//! field that counts it. Never writes a format.
 
 use channels::ChannelStats;
 use files::cache::CacheStats;

@@ -1,4 +1,4 @@
-//! One question to all schedulers, and the answers so far.
+//! One query to all schedulers, and the answers so far.
 
 use runtime::mailbox::Endpoint;
 

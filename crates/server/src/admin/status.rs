@@ -1,6 +1,7 @@
 //! Status and statistics as JSON.
 //!
-//! Owns the shape of `/status`, `/stats` and `/reload`. Times end in their unit; counts are since the start.
+//! Owns the shape of `/status`, `/stats` and `/reload`. Names of times end in their unit; counts
+//! are since the start.
 
 use pages::{PageProblem, PageReport, PagesReport};
 use script::engine::Code;

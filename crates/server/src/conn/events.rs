@@ -1,6 +1,7 @@
-//! A client's event stream (HTML, section 9.2): a subscriber that says nothing.
+//! An event stream of a client (HTML, section 9.2): a subscriber that sends nothing.
 //!
-//! Owns its session, which is a subscription and a comment now and then, so that what stands between does not take it for dead.
+//! Owns its session: a subscription, and a comment from time to time, so that proxies do not
+//! consider the connection dead.
 
 use channels::{Format, Position, Refusal, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};

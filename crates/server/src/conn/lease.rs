@@ -1,6 +1,7 @@
-//! The rights of a client whose connection stays.
+//! The rights of a long-lived connection.
 //!
-//! Owns when they end, when such a connection is next looked at, and what a module is told of its client. What it loses then its session says.
+//! Owns when they expire, when the connection is checked next, and what a module learns about its
+//! client. The session decides what ends with the rights.
 
 use std::net::IpAddr;
 

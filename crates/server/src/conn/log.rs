@@ -1,4 +1,4 @@
-//! The access log's lines on their way to its writer.
+//! Access log lines on their way to the log writer.
 
 use runtime::service::ServiceContext;
 

@@ -1,6 +1,6 @@
 //! How a scheduler handles its messages.
 //!
-//! Owns which part of it a message is for.
+//! Owns which part of the scheduler a message is for.
 
 use std::sync::Arc;
 

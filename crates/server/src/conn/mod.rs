@@ -1,7 +1,7 @@
-//! The connections of one scheduler, whatever they speak: the service that the runtime runs.
+//! The connections of one scheduler, of any protocol: the service that the runtime runs.
 //!
-//! Owns the closed enum of processes, the protocol of each listener, and the receiver of each message. Knows no protocol and
-//! no route: `http`, `fetch` and `site` do.
+//! Owns the closed enum of processes, the protocol of each listener, and the receiver of each
+//! message. Knows no protocol and no route: `http`, `fetch` and `site` do.
 
 mod events;
 mod lease;

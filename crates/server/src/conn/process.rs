@@ -1,6 +1,7 @@
-//! The processes of a scheduler: a closed enum, one variant for each kind of connection.
+//! The processes of a scheduler: a closed enum with one variant per kind of connection.
 //!
-//! Owns the choice of the process an event is for, and what an HTTP connection becomes. Knows nothing of protocols.
+//! Owns the dispatch of events to processes, and what an HTTP connection can become. Knows nothing
+//! of protocols.
 
 use http::Connection;
 use pages::fetch::Outbound;

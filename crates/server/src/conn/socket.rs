@@ -1,7 +1,8 @@
-//! A client's WebSocket: a subscriber that may publish.
+//! A WebSocket of a client: a subscriber that may publish.
 //!
-//! Owns its session: frames in, closes and pings out. Which orders in JSON there are is in `orders`, what ends subscriptions in `endings`, when it
-//! reads on in `pace`. Messages of channels are queued past it and never touch it.
+//! Owns its session: incoming frames, closes and pings. `orders` has the JSON orders, `endings` the
+//! reasons that end subscriptions, `pace` when it reads on. Channel messages are queued past the
+//! session and never touch it.
 
 mod endings;
 mod orders;

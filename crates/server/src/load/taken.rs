@@ -1,7 +1,7 @@
-//! Which directory cannot be the one for uploads.
+//! Which directories cannot be the upload directory.
 //!
-//! Owns the rule: what pages save never takes the place of what the server reads. Looks at the disk, before anything is
-//! served.
+//! Owns the rule that files saved by pages never replace anything that the server reads. Inspects
+//! the disk before anything is served.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

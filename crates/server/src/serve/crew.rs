@@ -1,4 +1,4 @@
-//! The threads of a server: which there are, and the mailbox of each.
+//! The threads of a server, and the mailbox of each.
 //!
 //! Owns the order of the endpoints. Starts the helpers; schedulers are launched elsewhere.
 

@@ -1,6 +1,7 @@
-//! What an edit of pages and modules changed, in words for the log.
+//! The log line that says what an edit of pages and modules changed.
 //!
-//! Owns which of them are named, and how. Never says what is broken: that is told with its place.
+//! Owns which files it names, and how. Never reports what is broken: that has its own message with
+//! its position.
 
 use std::fmt;
 use std::sync::Arc;

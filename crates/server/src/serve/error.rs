@@ -1,4 +1,4 @@
-//! Why a server does not stand: each error names the thing and the mend.
+//! Why a server does not start: each error names the cause and the fix.
 
 use std::fmt;
 use std::io;

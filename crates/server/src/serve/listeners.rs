@@ -1,4 +1,4 @@
-//! From configured addresses to what is opened.
+//! Opens the configured addresses.
 
 use std::net::SocketAddr;
 use std::os::fd::RawFd;

@@ -1,7 +1,8 @@
-//! The pages that are served: read again when they are edited, handed to the schedulers, and told about.
+//! The pages that are served: reloaded after edits, sent to the schedulers, and reported.
 //!
-//! Owns which pages are in force. All of it happens on the main thread, which sends reloads, too: a scheduler never gets
-//! pages for a configuration that it does not have yet.
+//! Owns which version of the pages is current. Everything happens on the main thread, which also
+//! sends reloads, so a scheduler never receives pages for a configuration that it does not have
+//! yet.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;

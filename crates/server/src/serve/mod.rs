@@ -1,8 +1,8 @@
-//! `velodrome serve`: bringing everything up in order, and taking it down again.
+//! `velodrome serve`: starts everything in order, and shuts it down again.
 //!
-//! Owns the order: limits -> sandbox -> mailboxes -> schedulers (tables part, listeners open) -> control scheduler
-//! -> helpers -> user -> turn. `signals` is what the main thread does from then on; `paths` chooses the control
-//! socket; `listeners` turns configured addresses into opened ones.
+//! Owns the order: limits -> sandbox -> mailboxes -> schedulers (tables separated, listeners open)
+//! -> control scheduler -> helpers -> user -> turn. `signals` is what the main thread does from
+//! then on; `paths` chooses the control socket; `listeners` opens the configured addresses.
 
 mod crew;
 mod edit;

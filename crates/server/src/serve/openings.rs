@@ -1,4 +1,4 @@
-//! What the server opens of the file system for itself: what the sandbox leaves open, and the directory for uploads.
+//! The exceptions from the sandbox, and the upload directory.
 
 use std::path::{Path, PathBuf};
 

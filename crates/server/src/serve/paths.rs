@@ -1,4 +1,4 @@
-//! Where the control socket is, when nobody says so.
+//! The default path of the control socket.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};

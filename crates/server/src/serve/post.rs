@@ -1,4 +1,4 @@
-//! Messages of the main thread to the others.
+//! Messages of the main thread to the other threads.
 //!
 //! Owns the main thread's mailbox. Never decides what is sent.
 

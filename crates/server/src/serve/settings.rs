@@ -1,4 +1,5 @@
-//! What each scheduler may have: its share of the descriptors and connections, and the bounds of the configuration.
+//! The resources of each scheduler: its share of descriptors and connections, and the configured
+//! limits.
 //!
 //! Owns how the host's limits are divided. Opens nothing.
 

@@ -1,4 +1,4 @@
-//! What the main thread does while the server runs: it waits for signals and passes on what they mean.
+//! The main thread while the server runs: it waits for signals and acts on them.
 //!
 //! Owns reload, drain and log reopening, and when pages are read again. Touches no connection.
 

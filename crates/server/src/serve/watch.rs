@@ -1,6 +1,7 @@
-//! The watch over schedulers: the log is told of a turn that does not end, and of the page that runs in it.
+//! The watchdog for schedulers: it reports turns that do not end, and the page that runs in them.
 //!
-//! Owns how long a turn may last before it is told of. Ends nothing: the engine ends the page when it can be interrupted.
+//! Owns how long a turn may take before it is reported. Ends nothing: the engine ends the page when
+//! it can be interrupted.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

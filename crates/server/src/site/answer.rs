@@ -1,6 +1,7 @@
 //! From a request to a reply: the order of the steps, and nothing else.
 //!
-//! path -> route -> files | redirect | fixed answer | refusal. Each step is one function; only this file branches.
+//! path -> route -> files | redirect | fixed answer | refusal. Each step is one function; only this
+//! file branches.
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
-//! The site as the application of one scheduler: how it begins, what messages do to it, and what it does for a request.
+//! The site as the application of one scheduler: its start, its messages and its requests.
 //!
-//! Owns the events. Never answers by itself: `answer` does.
+//! Owns the events. Never answers itself: `answer` does.
 
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -1,6 +1,7 @@
-//! The module of a channel is asked whether a client may subscribe or publish.
+//! Asks the module of a channel whether a client may subscribe or publish.
 //!
-//! Owns what its answer means: a status of 400 or above is a no, anything else a yes. Never subscribes and never publishes.
+//! Owns the meaning of its answer: a status of 400 or above refuses, anything else allows. Never
+//! subscribes and never publishes.
 
 use std::rc::Rc;
 

@@ -1,6 +1,7 @@
-//! The access of clients to the databases of the store.
+//! Access control for the databases of the store.
 //!
-//! Owns the decision, for clients of every protocol. The rules are the configuration's, and a reload changes them for connections that stand.
+//! Owns the decision, for clients of every protocol. The rules come from the configuration, and a
+//! reload changes them for open connections as well.
 
 use channels::Rights;
 use config::DatabaseAccess;

@@ -1,6 +1,6 @@
-//! Who helps schedulers with what may block.
+//! The helpers that do blocking work for schedulers.
 //!
-//! Owns the list alone.
+//! Owns only the list.
 
 use runtime::mailbox::Endpoint;
 

@@ -1,4 +1,4 @@
-//! The engine for pages of one scheduler: made where there are pages, and given those that are in force.
+//! The page engine of one scheduler: created if there are pages, and given the current ones.
 //!
 //! Owns when there is one. Never runs a page.
 

@@ -1,6 +1,7 @@
-//! Error pages: the configured one where there is one, the built-in one otherwise.
+//! Error pages: the configured one if there is one, otherwise the built-in one.
 //!
-//! Owns what a request is refused with while the file of its error page is looked up. Never decides that one is.
+//! Owns the refusal of a request while the file of its error page is looked up. Never decides to
+//! refuse.
 
 use std::rc::Rc;
 use std::sync::Arc;

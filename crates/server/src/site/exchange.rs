@@ -1,4 +1,4 @@
-//! One request and its reply, on their way from the route to what answers.
+//! One request and its reply, on their way from the route to the part that answers.
 //!
 //! Owns what the configuration adds to a reply, and how a path is read. Never answers.
 

@@ -1,6 +1,7 @@
-//! What a request would get, told without a server: the rules that it meets, and what they lead to.
+//! What a request would get, explained without a server: the matching rules, and their result.
 //!
-//! Owns the result that `velodrome check --explain` names, as `answer` owns what is done. Waits for the disk; runs no page.
+//! Owns the result of `velodrome check --explain`, as `answer` owns the real one. Waits for the
+//! disk; runs no page.
 
 use sys::clock;
 use wire::http::target;

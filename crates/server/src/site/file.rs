@@ -1,6 +1,7 @@
-//! Answering with what is below a root: a page, or a file from the cache.
+//! Answers with a page or file below a root.
 //!
-//! Owns the way of a file request: the cache, the choice of the representation, the reply. Never looks at the disk.
+//! Owns the path of a file request: the cache, the choice of the representation, the reply. Never
+//! reads the disk.
 
 use std::rc::Rc;
 use std::sync::Arc;

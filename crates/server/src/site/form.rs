@@ -1,6 +1,6 @@
-//! Bodies of requests that a page answers: collected, or taken in as forms with files.
+//! Bodies of requests to pages: collected, or received as forms with files.
 //!
-//! Owns what becomes of such a body, and what pages want of files. Never reads a form itself.
+//! Owns the handling of such a body, and what pages request from files. Never parses a form.
 
 use std::path::Path;
 use std::rc::Rc;

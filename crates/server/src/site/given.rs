@@ -1,6 +1,7 @@
 //! A value on its way from the store to a client.
 //!
-//! Owns the choice between a copy and a loan: a large value is sent from the map as the client takes it, and takes no memory.
+//! Owns the choice between a copy and a loan: a large value is sent from the map at the client's
+//! pace and takes no memory.
 
 use std::ops::Range;
 use std::rc::Rc;

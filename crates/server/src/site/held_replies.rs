@@ -1,6 +1,6 @@
 //! Large replies of the store that had to be copied.
 //!
-//! Owns their bound for a scheduler. Never knows whose they are: a session gives back what it holds.
+//! Owns their limit per scheduler. Never knows whose they are: a session returns what it holds.
 
 use store::Failure;
 

@@ -1,6 +1,6 @@
-//! Looking up a file: from the cache at once, or after a helper has looked at the disk.
+//! Looks up a file: from the cache at once, or after a helper has read the disk.
 //!
-//! Owns who waits for what, and why a file is not to be had now. Never writes a reply.
+//! Owns who waits for which lookup, and why a file is not available now. Never writes a reply.
 
 use std::rc::Rc;
 use std::sync::Arc;

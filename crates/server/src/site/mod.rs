@@ -1,8 +1,9 @@
-//! The site: what a configuration makes of requests, on one scheduler.
+//! The site on one scheduler: answers requests according to the configuration.
 //!
-//! `state` is what it keeps, `application` what happens to it. A request goes through `answer` (its route) to what the route names:
-//! `file` -> `look` -> the cache, `script` (a page or module), or a reply that is written at once. `crate::site_data` is what all
-//! schedulers share and never change.
+//! `state` is what it keeps, `application` handles its events. A request goes through `answer` (its
+//! route) to the target of the route: `file` -> `look` -> the cache, `script` (a page or module),
+//! or a reply that is written at once. `crate::site_data` is immutable and shared by all
+//! schedulers.
 
 mod answer;
 mod application;

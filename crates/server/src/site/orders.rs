@@ -1,6 +1,6 @@
-//! Orders of programs (`POST /channels`), an object in JSON or a list of them.
+//! Orders of programs (`POST /channels`): a JSON object or a list of them.
 //!
-//! Owns how they are written, and those that are under way. What they do is in `channel/programs`.
+//! Owns their format, and the pending ones. `channel/programs` executes them.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
-//! Which pages of browsers may use channels.
+//! Which pages in browsers may use channels.
 //!
-//! Owns the comparison of their site with this one, and the field that tells a browser.
+//! Owns the comparison of their origin with this site, and the header field that answers the
+//! browser.
 
 use http::{Reply, Request};
 

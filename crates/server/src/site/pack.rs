@@ -1,6 +1,7 @@
 //! Which answers of pages are compressed, and their way through the packer.
 //!
-//! Owns the rules of RFC 9110 for it (8.4, 12.5.3 and 12.5.5). Never compresses a stream: each part of it is required at once.
+//! Owns the rules of RFC 9110 for it (8.4, 12.5.3 and 12.5.5). Never compresses a stream, because
+//! each part of it is needed at once.
 
 use files::media_type::is_compressible;
 use http::{Answer, Reply, Request};

@@ -1,6 +1,7 @@
-//! Compression of the answers of pages, on the scheduler: a part in each turn, so that a large answer holds up no other request.
+//! Compresses the answers of pages on the scheduler, a part in each turn, so that a large answer
+//! delays no other request.
 //!
-//! Owns the encoders and the answers that are being compressed. Never decides which answers are.
+//! Owns the encoders and the answers being compressed. Never decides which answers those are.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,7 @@
-//! The status and the fields of a page's answer.
+//! The status and the header fields of a page's answer.
 //!
-//! Owns which of them a page may set, and how they meet those of the configuration. Never runs a page.
+//! Owns which fields a page may set, and how they combine with those of the configuration. Never
+//! runs a page.
 
 use pages::Page;
 use script::engine::Output;

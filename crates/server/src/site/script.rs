@@ -1,6 +1,7 @@
-//! Requests that a page answers: started, gone on with, and turned into a reply.
+//! Requests that a page answers: started, continued, and turned into a reply.
 //!
-//! Owns what a page may say of its reply, and what a page that failed is answered with. Never knows how a page runs.
+//! Owns what a page may set in its reply, and the answer for a page that failed. Never knows how a
+//! page runs.
 
 use std::fmt::Write as _;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
-//! What the site of one scheduler keeps, and what it asks of helpers.
+//! The state of the site on one scheduler, and its requests to helpers.
 //!
-//! Owns the route table in force, the cache of files, the requests that wait. Never answers.
+//! Owns the current route table, the file cache, and the waiting requests. Never answers.
 
 use std::collections::VecDeque;
 use std::rc::Rc;

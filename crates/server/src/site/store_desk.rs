@@ -1,9 +1,11 @@
 //! The store as the processes of one scheduler use it.
 //!
-//! Owns the scheduler's snapshot, which lasts a turn, and the orders that are on their way to the writer. Never knows a protocol.
+//! Owns the scheduler's snapshot, which lasts one turn, and the orders on their way to the writer.
+//! Never knows a protocol.
 //!
-//! A process that has orders under way sends all that follows behind them, so that it reads what it wrote. Answers come after the commit, and the
-//! next turn's snapshot has it: for one process the store never goes back in time.
+//! A process with pending orders sends all its later requests after them, so it reads its own
+//! writes. Answers arrive after the commit, and the snapshot of the next turn includes it, so for
+//! one process the store never goes back in time.
 
 use std::cell::Ref;
 use std::collections::VecDeque;

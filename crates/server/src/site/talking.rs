@@ -1,6 +1,7 @@
-//! A module talks with the client of a WebSocket.
+//! A module that talks to the client of a WebSocket.
 //!
-//! Owns the head by which a connection becomes one, and what a conversation may do next. Frames are the connection's.
+//! Owns the head of the upgrade, and what a conversation may do next. The connection owns the
+//! frames.
 
 use ::script::engine::Saying;
 use channels::Rights;

@@ -1,6 +1,7 @@
-//! What pages do at the end of a turn.
+//! The work of pages at the end of a turn.
 //!
-//! Owns the order: who has got something goes on, and then what pages want of others is begun.
+//! Owns the order: first pages that received something continue, then their new requests are
+//! started.
 
 use channels::{NameProblem, Refusal, Sender, check_name};
 use pages::ChannelWish;

@@ -1,6 +1,6 @@
 //! What an HTTP connection becomes.
 //!
-//! Owns the choice, which the site makes and `conn` carries out.
+//! Owns the choice, which the site makes and `conn` executes.
 
 use std::net::IpAddr;
 

@@ -1,12 +1,16 @@
-//! Checkpoints: states of a store to which it goes back when the power fails, where commits do not wait for the disk.
+//! Checkpoints: states to which a store returns after a power failure, if commits do not wait for
+//! the disk.
 //!
-//! Without such a wait the kernel writes pages in any order, and a file whose power fails may have a tree of which pages are missing. So one program
-//! at a time, the keeper, writes down a tree that is on the disk as a whole, and has a snapshot of it: LMDB writes over no page that a snapshot
-//! shows. A program that opens the store after another start of the kernel puts that tree back. Owns who is the keeper, and when a checkpoint
-//! counts. Never decides when one is made.
+//! Without that wait the kernel writes pages in any order, and after a power failure the newest
+//! tree in the file may lack pages. So one program at a time, the keeper, records a tree that is
+//! completely on disk, and holds a snapshot of it, because LMDB does not overwrite pages that a
+//! snapshot can see. A program that opens the store after a reboot restores that tree. Owns which
+//! program is the keeper, and when a checkpoint is valid. Never decides when to make one.
 //!
-//! Two locks (flock(2)): of the directory while a program opens the store or ends a checkpoint, and of the file with the records for as long as
-//! the keeper lives. A keeper that was killed leaves a checkpoint without a snapshot: the program that writes next syncs the file and ends the checkpoint first.
+//! There are two locks (flock(2)): on the directory while a program opens the store or removes a
+//! checkpoint, and on the file with the records for as long as the keeper lives. A killed keeper
+//! leaves a checkpoint without a snapshot: the next program that writes first syncs the file and
+//! removes the checkpoint.
 
 #![expect(
     clippy::disallowed_types,

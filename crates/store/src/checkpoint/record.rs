@@ -1,6 +1,7 @@
-//! The records of checkpoints: their form, and their places in the file `checkpoint`.
+//! The records of checkpoints: their format, and their offsets in the file `checkpoint`.
 //!
-//! Owns the form of a record, and of LMDB's meta page as far as it is needed. Writes nothing into the store's file but its meta pages, to put them back.
+//! Owns the format of a record, and of LMDB's meta page as far as it is needed. Writes nothing to
+//! the store's file except its meta pages, when it restores them.
 
 #![expect(
     clippy::disallowed_types,

@@ -1,4 +1,4 @@
-//! What becomes of a store with a checkpoint when it is opened after another start of the kernel, which is played by a changed record.
+//! Opening a store with a checkpoint after a reboot, which a modified record simulates.
 
 use std::fs;
 use std::path::PathBuf;

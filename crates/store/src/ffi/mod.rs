@@ -1,4 +1,4 @@
-//! Opening the memory map: the one thing here that the compiler cannot check.
+//! Opens the memory map: the only thing here that the compiler cannot check.
 //!
 //! Owns the unsafe calls of heed. Never reads or writes a key.
 

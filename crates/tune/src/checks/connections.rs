@@ -1,4 +1,5 @@
-//! The server's connections: where their packets arrive, what they wait for, how often it is woken for them. They are judged for the process that `--pid` names.
+//! The server's connections: where their packets arrive, what they wait for, how often it is woken
+//! for them. Judged for the process named with `--pid`.
 
 use crate::answers::{HANDOVERS, number_of};
 use crate::check::{Check, Gain, Risk};

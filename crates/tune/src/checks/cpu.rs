@@ -1,4 +1,4 @@
-//! CPUs: protections, clocks, frequencies.
+//! CPUs: mitigations, clocks, frequencies.
 
 use crate::changes::faster_clock;
 use crate::check::{Check, Gain, Risk};

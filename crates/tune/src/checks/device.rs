@@ -1,4 +1,4 @@
-//! What network devices are set to: queues, rings, interrupts put together, segments put together.
+//! Settings of network devices: queues, rings, interrupt moderation, offloads.
 
 use crate::changes::{TOGETHER, has_own_times};
 use crate::check::{Check, Gain, Risk};

@@ -1,4 +1,4 @@
-//! What surrounds the server: quotas, hypervisors, neighbours.
+//! The environment of the server: quotas, hypervisors, other programs.
 
 use crate::check::{Check, Gain, Risk};
 use crate::counters::{Cpu, control_group};

@@ -1,4 +1,5 @@
-//! The server's own process: threads, descriptors, filters. They are judged for the process that `--pid` names.
+//! The server's own process: threads, descriptors, filters. Judged for the process named with
+//! `--pid`.
 
 use crate::check::{Check, Gain, Risk};
 use crate::counters::Cpu;

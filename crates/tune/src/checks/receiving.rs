@@ -1,4 +1,4 @@
-//! The receiving of packets: on which CPUs, by whom, and how evenly devices spread it.
+//! Receiving packets: on which CPUs, by whom, and how evenly devices spread them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Sockets: queues of connections that come, ports, memory.
+//! Sockets: accept queues, ports, memory.
 
 use crate::check::{Check, Gain, Risk};
 use crate::counters::named;

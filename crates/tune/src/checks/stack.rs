@@ -1,4 +1,4 @@
-//! The way of a packet through the kernel: filters, taps, queues, congestion control.
+//! The network stack: filters, taps, queues, congestion control.
 
 use crate::answers::{HOOKS, NO_HOOKS, PROGRAMS, QUEUES, TABLES};
 use crate::check::{Check, Gain, Risk};

@@ -1,4 +1,4 @@
-//! The command line of a server, word by word, and what a step makes of it.
+//! The command line of a server, word by word, and how a step changes it.
 
 use std::fmt;
 

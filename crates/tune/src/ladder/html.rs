@@ -1,4 +1,4 @@
-//! A ladder as one page: the staircase drawn, and its tables.
+//! A ladder as an HTML page: the staircase, and its tables.
 
 use bench::report::figures::{duration, rate};
 use bench::report::html::{Page, document, section, write_table};

@@ -1,7 +1,7 @@
-//! A ladder: steps that are measured one after the other, each in turn with the state before it.
+//! A ladder: steps measured one after the other, each in alternation with the previous state.
 //!
-//! Owns the order of measurements and what is concluded of a step. How a server is run in a state, and how a state is made, is the caller's. A run that
-//! is not valid is measured again or thrown away; it is never shown as a gain.
+//! Owns the order of measurements and the conclusion about a step. The caller runs a server in a
+//! state, and prepares a state. An invalid run is repeated or discarded; it never counts as a gain.
 
 mod command;
 mod html;

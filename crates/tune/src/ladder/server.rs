@@ -1,6 +1,7 @@
-//! The server of one run: started, waited for until it takes connections, ended.
+//! The server of one run: started, awaited until it accepts connections, stopped.
 //!
-//! Owns its process and the last lines it printed. A server that answers before ours was started would be measured in its place: that is an error.
+//! Owns its process and the last lines it printed. A server that answers before ours was started
+//! would be measured instead: that is an error.
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
 

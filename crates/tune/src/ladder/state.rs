@@ -1,6 +1,7 @@
-//! The state of the host on a ladder: which of its steps hold now.
+//! The state of the host on a ladder: which of its steps are applied now.
 //!
-//! Owns that what the ladder has applied is put back when it ends, also by an error. `apply` alone writes.
+//! Owns that everything applied by the ladder is reverted when it ends, also after an error. Only
+//! `apply` writes.
 
 use std::io;
 use std::path::{Path, PathBuf};

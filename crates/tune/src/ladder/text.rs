@@ -1,4 +1,4 @@
-//! A ladder for a person at a terminal: the staircase, and what each step is worth.
+//! A ladder as text for a terminal: the staircase, and the gain of each step.
 
 use std::fmt::{self, Write};
 

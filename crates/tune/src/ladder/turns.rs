@@ -1,6 +1,7 @@
-//! Two states, measured in turn: what changes on the host in the meantime meets both.
+//! Two states, measured alternately, so that changes on the host affect both.
 //!
-//! Owns which runs count. One that is not valid is measured again as long as there are reruns left; then its round is thrown away.
+//! Owns which runs count. An invalid run is repeated while reruns are left; then its round is
+//! discarded.
 
 use bench::compare::{Comparison, Side};
 use bench::limits::COMPARE_RERUNS_PER_ROUND;

@@ -1,4 +1,4 @@
-//! The moment a measurement began, as people write it.
+//! The time at which a measurement began, as text.
 //!
 //! Owns the calendar, in UTC. Never reads a clock.
 

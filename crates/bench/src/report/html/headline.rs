@@ -1,6 +1,6 @@
-//! What a reader wants first: what was measured, whether to believe it, and the figures.
+//! The top of the page: what was measured, whether to believe it, and the main figures.
 //!
-//! Owns the top of the page. Never shows a figure before the verdict on it.
+//! Never shows a figure before its verdict.
 
 use super::date;
 use super::page::Page;

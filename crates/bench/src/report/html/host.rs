@@ -1,6 +1,6 @@
-//! Where it ran and how it was called, for whoever wants to do it again.
+//! The end of the page: the host and the command line, for reproduction.
 //!
-//! Owns the end of the page. Shows what is known, and leaves out what could not be read.
+//! Shows what is known, and leaves out what could not be read.
 
 use super::page::Page;
 use crate::host::HostFacts;

@@ -1,7 +1,7 @@
-//! The report as a page: one file that needs no other, on a screen or on paper.
+//! The report as an HTML page: one self-contained file, for screen and print.
 //!
-//! Owns the order of its parts. Never leaves out the verdict, and never asks for anything from elsewhere: style and
-//! plots are in the page, and there is no script.
+//! Owns the order of its parts. Never leaves out the verdict, and never loads anything from
+//! elsewhere: style and plots are in the page, and there is no script.
 
 mod date;
 pub(crate) mod headline;

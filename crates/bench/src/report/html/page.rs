@@ -1,6 +1,7 @@
 //! The elements of a page.
 //!
-//! Owns escaping and nesting: what is written here is well formed whatever the texts are. Never writes a text as it is.
+//! Owns escaping and nesting: the output is well formed whatever the texts are. Never writes a text
+//! unescaped.
 
 use std::fmt::{self, Display, Write};
 

@@ -1,7 +1,7 @@
-//! The report for a person at a terminal.
+//! The report as text for a terminal.
 //!
-//! Owns the layout: rate first, verdict last. Never shows a figure without its unit, and never hides a failure behind
-//! a median: counts are of all runs.
+//! Owns the layout: rate first, verdict last. Never shows a figure without its unit, and never
+//! hides a failure behind a median: counts are of all runs.
 
 pub(in crate::report) mod table;
 

@@ -1,6 +1,7 @@
 //! The rules about the generator: whether it kept up, and whether it had its cores.
 //!
-//! Owns these rules and their words. Never looks at what the server did, but to excuse a generator that was busy with it.
+//! Owns these rules and their texts. Never considers what the server did, except to excuse a
+//! generator that was busy because of it.
 
 use crate::limits::{
     GENERATOR_BUSY_MAXIMUM, GENERATOR_STARVED_MAXIMUM, GENERATOR_STRETCH_MAXIMUM,

@@ -1,7 +1,7 @@
-//! Whether a result may be believed.
+//! Whether a result can be trusted.
 //!
-//! Owns the rules and their words. Never softens: a rule that cannot be checked because the server is out of sight
-//! counts against the result where the generator was at its limit.
+//! Owns the rules and their texts. Never softens: a rule that cannot be checked because the server
+//! is not visible counts against the result if the generator was at its limit.
 
 mod generator;
 mod stall;

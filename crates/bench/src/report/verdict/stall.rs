@@ -1,6 +1,6 @@
 //! The note on a time without any answer.
 //!
-//! Owns what counts as such a time. A pause that was asked for is none.
+//! Owns what counts as such a time. A requested pause does not.
 
 use crate::limits::STALL_ANSWERS_PER_TENTH;
 use crate::report::figures::duration;

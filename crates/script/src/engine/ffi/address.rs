@@ -1,6 +1,6 @@
-//! What the library passes to functions of C by address.
+//! Memory that the library passes to C functions by address.
 //!
-//! Owns the way from addresses and numbers to bytes. Never knows what they are for.
+//! Owns the conversion from addresses and numbers to bytes. Never knows what they are for.
 
 use std::slice;
 

@@ -1,6 +1,6 @@
-//! What every native function begins with: the state that Lua calls it with, and the host of the run.
+//! The start of every native function: the calling state, and the host of the run.
 //!
-//! Owns these two ways in. Never pushes anything.
+//! Owns these two conversions. Never pushes anything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;

@@ -1,7 +1,8 @@
-//! Protected calls: where what can raise is done.
+//! Protected calls, for everything that can raise.
 //!
-//! Owns the bridge from a closure to Lua's protected call. Never lets a raised error pass. (A panic inside would be
-//! an error of ours; Lua's unwinder turns it into a raised error, as it does with any exception it does not know.)
+//! Owns the bridge from a closure to Lua's protected call. Never lets a raised error pass. (A panic
+//! inside would be an error of ours; Lua's unwinder turns it into a raised error, like any
+//! exception it does not know.)
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;

@@ -1,6 +1,6 @@
-//! LuaJIT's collector: one step of it, or all, and the ends of its cycles.
+//! LuaJIT's collector: one step, or a full collection, and the ends of its cycles.
 //!
-//! Owns how it is asked. Never decides when.
+//! Owns how it is called. Never decides when.
 
 use std::cell::Cell;
 use std::ffi::c_int;

@@ -1,6 +1,7 @@
-//! What belongs to one Lua state besides Lua: its memory account, its host of the moment, its tick.
+//! The Rust side of one Lua state: its memory account, its current host, its tick.
 //!
-//! Owns the cells that native functions, the allocator and the signal handler read. Never calls Lua.
+//! Owns the cells that native functions, the allocator and the signal handler read. Never calls
+//! Lua.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

@@ -1,7 +1,8 @@
-//! The native functions behind `crypto`, called by LuaJIT's own foreign functions as those of escaping are.
+//! The native functions behind `crypto`, called through LuaJIT's FFI like those for escaping.
 //!
-//! Owns the crossing: pieces of Lua strings come in as addresses, results go to places that the library made. Nothing is
-//! allocated and nothing raises, so nothing is left behind when a page is ended between two pieces.
+//! Owns the conversion: parts of Lua strings are passed as addresses, and results go to buffers
+//! that the library allocated. Nothing is allocated and nothing raises, so nothing leaks when a
+//! page is ended between two pieces.
 
 use std::ffi::{CStr, c_void};
 

@@ -1,7 +1,8 @@
-//! Which run is under way, as the library sees it: a slot of a table, which native code reads like any other.
-//! (`coroutine.running` would make it leave.)
+//! The current run, as the library sees it: a slot of a table, which native code reads like any
+//! other. (`coroutine.running` would make it leave native code.)
 //!
-//! Owns the setting of the slot when another run goes on. Never makes what lies in it: that is run.lua.
+//! Owns the setting of the slot when another run continues. Never creates its content: run.lua
+//! does.
 
 use crate::engine::ffi::lua::{Coroutine, Lua};
 use crate::engine::ffi::reference::{Places, Reference};

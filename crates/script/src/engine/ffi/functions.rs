@@ -1,7 +1,7 @@
-//! The native functions of the library: what Lua code asks Rust for.
+//! The native functions of the library, called from Lua.
 //!
-//! Owns the crossing of arguments and results. Never decides what a page may ask: the library hands these functions
-//! out, or keeps them.
+//! Owns the conversion of arguments and results. Never decides what a page may call: the library
+//! exposes these functions, or keeps them.
 
 use std::ffi::{CStr, c_int, c_void};
 

@@ -1,14 +1,16 @@
-//! Where LuaJIT keeps the end of the running coroutine's stack: words that its interface does not give.
+//! Where LuaJIT keeps the stack top of the running coroutine: words that its interface does not
+//! expose.
 //!
-//! Owns the mending of one fault of LuaJIT's. Never touches a word but where an allocation fails.
+//! Owns the repair of one bug in LuaJIT. Never touches a word except when an allocation fails.
 //!
-//! A function in assembler, such as `string.sub`, says where its frame begins before it allocates, but not where the stack ends: that is
-//! what another function said before. When the allocation fails, LuaJIT writes its error at that end (`lj_err_mem` in lj_err.c).
-//! Where it lies below the frame, the error is written over a link between frames, and whoever unwinds the stack follows it into nowhere.
-//! So before an allocation is refused, an end that lies below its frame is moved to the frame's begin.
+//! A function in assembler, such as `string.sub`, sets its frame base before it allocates, but not
+//! the stack top, which still has the value of another function. When the allocation fails, LuaJIT
+//! writes its error at that top (`lj_err_mem` in lj_err.c). If the top is below the frame, the
+//! error overwrites a link between frames, and unwinding crashes. So before an allocation is
+//! refused, a top below its frame is moved to the frame base.
 //!
-//! The words of `lua_State` are those of lj_obj.h; where `global_State` names the running coroutine is looked up. Both are proved
-//! for each state.
+//! The words of `lua_State` are those of lj_obj.h; the place where `global_State` names the running
+//! coroutine is searched. Both are verified for each state.
 
 use std::ffi::c_int;
 

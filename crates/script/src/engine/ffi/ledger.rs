@@ -1,13 +1,16 @@
-//! Whose Lua's memory is: what a run allocated, and what is left of it.
+//! Whose Lua's memory is: what a run allocated, and how much of it is still allocated.
 //!
-//! Owns the counting and the watched blocks. Never calls Lua and never allocates from it: the allocator calls this.
+//! Owns the counting and the tracked blocks. Never calls Lua and never allocates from it: the
+//! allocator calls this.
 //!
-//! Lua has one heap, and nothing in a block says who it is for. Who allocates it is known, so all that is allocated while
-//! a run goes is charged to it, until it is free again, whoever frees it. To follow every block would cost more than the
-//! allocating. So the first bytes of a run count as held to its end, which is all there is for most; of what follows points
-//! are drawn, one in [`SAMPLE_SIZE`] bytes on the average, the blocks they fall into are watched, and each
-//! point stands for that many bytes. A block's chance is so its size, whatever lies between it and the next, and
-//! nobody knows where a point falls. The fast path is a subtraction.
+//! Lua has one heap, and a block does not record its owner. The allocating run is known, so
+//! everything allocated while a run executes is charged to it until it is freed, by whomever.
+//! Tracking every block would cost more than allocating. So the first bytes of a run count as held
+//! until its end, which covers most runs. Beyond that, positions in the sequence of allocated bytes
+//! are sampled, one per [`SAMPLE_SIZE`] bytes on average, the blocks at these positions are
+//! tracked, and each stands for that many bytes. So the chance of a block is proportional to its
+//! size, regardless of the blocks around it, and nobody can predict the positions. The fast path is
+//! a subtraction.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,7 +1,7 @@
 //! One open Lua state and its coroutines.
 //!
-//! Owns opening and closing, and the running of a coroutine under the tick. Never knows what the library's Lua code
-//! means by the values that it passes.
+//! Owns opening and closing, and the running of a coroutine under the tick. Never knows what the
+//! values passed by the library's Lua code mean.
 
 use std::ffi::{CStr, c_int};
 use std::io;

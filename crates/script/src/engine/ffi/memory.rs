@@ -1,4 +1,4 @@
-//! A state's memory as the engine sees it: how much there is, whose it is, and the taking away of garbage.
+//! A state's memory as the engine sees it: how much there is, whose it is, and garbage collection.
 //!
 //! Owns the calls of Lua's collector. Never decides when to collect.
 

@@ -1,11 +1,13 @@
-//! The foreign-function part: LuaJIT's C interface and the kernel's timer, made safe. All unsafe of this crate is here.
+//! The foreign-function part: safe wrappers of LuaJIT's C interface and the kernel's timer. All
+//! unsafe code of this crate is here.
 //!
-//! Owns the Lua state, its memory, its native functions and the tick that interrupts pages. Never decides what a page
-//! may do: that is the library's business.
+//! Owns the Lua state, its memory, its native functions and the tick that interrupts pages. Never
+//! decides what a page may do: the library does.
 //!
-//! What may raise a Lua error (whatever allocates may) is done in [`protected`](calls::protected) calls or in native
-//! functions only, as an error without a protected caller ends the process. [`Stack`](stack::Stack) holds what cannot
-//! raise, [`Inside`](stack::Inside) what can; the latter exists only where raising is safe.
+//! Whatever may raise a Lua error (any allocation may) runs only in [`protected`](calls::protected)
+//! calls or in native functions, because an error without a protected caller ends the process.
+//! [`Stack`](stack::Stack) has what cannot raise, [`Inside`](stack::Inside) what can; the latter
+//! exists only where raising is safe.
 #![expect(unsafe_code, reason = "LuaJIT has a C interface, and a tick is a signal")]
 
 mod address;

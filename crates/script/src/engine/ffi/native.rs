@@ -1,6 +1,7 @@
-//! Native code: the line at which a piece begins is noted while it is compiled, and pieces are listed.
+//! Native code: the first line of each piece is recorded while it is compiled, and pieces are
+//! listed.
 //!
-//! Never needs a page's memory for that: the compiler may begin when there is none.
+//! Never needs a page's memory for that, because the compiler may start when there is none.
 
 use std::ffi::c_int;
 

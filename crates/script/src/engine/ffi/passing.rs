@@ -1,4 +1,4 @@
-//! What is put onto a coroutine's stack, and taken from it.
+//! Values pushed to a coroutine's stack, and taken from it.
 //!
 //! Owns the passing of values. Never runs a coroutine.
 

@@ -1,6 +1,6 @@
 //! The pieces of native code of one engine.
 //!
-//! Owns the list. How it is filled is in `native`.
+//! Owns the list. `native` fills it.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;

@@ -1,6 +1,7 @@
 //! The native functions that read the store.
 //!
-//! Owns the crossing of records, one by one: each value that is pushed may raise an error, and nothing is held then but the host's answer.
+//! Owns the conversion of records, one by one: each push may raise an error, and nothing is held
+//! then except the host's answer.
 
 use std::ffi::c_int;
 

@@ -1,6 +1,7 @@
-//! Values of Lua that the registry keeps alive, by their numbers.
+//! Lua values kept alive by the registry, by their numbers.
 //!
-//! Owns the number, and those of the library that the engine itself looks at. Never calls Lua.
+//! Owns the number, and the references to library values that the engine itself uses. Never calls
+//! Lua.
 
 use std::ffi::c_int;
 

@@ -1,6 +1,6 @@
-//! One Lua stack: what can be done on it without raising ([`Stack`]), and what can raise ([`Inside`]).
+//! One Lua stack: operations that cannot raise ([`Stack`]), and those that can ([`Inside`]).
 //!
-//! Owns the wrapping of single calls. Never keeps a value of Lua's beyond the slot it lies in.
+//! Owns the wrapping of single calls. Never keeps a Lua value beyond its stack slot.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::MaybeUninit;

@@ -1,15 +1,18 @@
 //! The tick: a timer signal to this thread that ends a page's time slice.
 //!
-//! Owns the timer, the signal handler and Lua's hook. Never decides how much time a page has in all.
+//! Owns the timer, the signal handler and Lua's hook. Never decides how much time a page has in
+//! total.
 //!
-//! While pages run, a POSIX timer signals this thread. The handler compares the number of the present resume with the one
-//! it saw half a slice before: the same one means that the slice is over, and Lua's count hook is set, which
-//! Lua documents as allowed in a signal handler. Native code sees it in every loop (`LUAJIT_ENABLE_CHECKHOOK`) and
-//! leaves to the interpreter, which calls the hook, which yields. A resume pays for this with a few plain stores.
+//! While pages run, a POSIX timer signals this thread. The handler compares the number of the
+//! current resume with the one it saw half a slice before. If they are equal, the slice is over,
+//! and the handler sets Lua's count hook, which Lua documents as allowed in a signal handler.
+//! Native code checks it in every loop (`LUAJIT_ENABLE_CHECKHOOK`) and exits to the interpreter,
+//! which calls the hook, which yields. A resume pays a few plain stores for this.
 //!
-//! Signals cost, and pages seldom last: so the timer is slow at first. Where a tick meets a page it comes again half a
-//! slice later, and where that is the same page still it goes on so, for as long as there are such pages.
-//! When no page has run for a while the handler stops the timer, and the next resume starts it.
+//! Signals cost, and pages rarely run long, so the timer is slow at first. A tick that finds a
+//! running page comes again half a slice later, and stays at that rate as long as it finds the same
+//! page. When no page has run for a while, the handler stops the timer, and the next resume starts
+//! it.
 
 use std::cell::Cell;
 use std::ffi::c_int;

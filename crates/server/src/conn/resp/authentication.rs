@@ -1,6 +1,6 @@
 //! Keys and tokens of Redis clients: `AUTH`, and the option of `HELLO`.
 //!
-//! Owns the words of Redis for what is wrong with one. What it allows is the site's to say.
+//! Owns Redis' error texts for them. The site decides what they allow.
 
 use runtime::service::Context;
 

@@ -1,6 +1,6 @@
-//! The commands of a session, and those that tell clients about it.
+//! The commands of a session, and those that describe them.
 //!
-//! Owns the list of commands, and the words of Redis for what is wrong with one.
+//! Owns the list of commands, and Redis' error texts for wrong calls.
 
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,7 @@
-//! What a session listens to.
+//! The subscriptions of a session.
 //!
-//! Owns the lists of channels and patterns, which take no memory where there are none: most clients of a store subscribe to nothing.
+//! Owns the lists of channels and patterns. Empty lists take no memory, because most clients of a
+//! store subscribe to nothing.
 
 use channels::Subscription;
 

@@ -1,6 +1,6 @@
 //! A connection of a Redis client (RESP2 and RESP3).
 //!
-//! Owns its session: what it has said of itself, and what it is subscribed to. What each command does is in `commands` and `pubsub`.
+//! Owns its session: its settings and its subscriptions. `commands` and `pubsub` execute commands.
 
 mod authentication;
 mod commands;

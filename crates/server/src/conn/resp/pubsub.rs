@@ -1,7 +1,7 @@
-//! Publishing and subscribing with the commands of Redis.
+//! Publishing and subscribing with Redis commands.
 //!
-//! Owns what they answer. A subscription to a channel whose rules refuse it is answered with an error, as Redis does with its
-//! access control.
+//! Owns their replies. A subscription that the rules of its channel refuse returns an error, as
+//! Redis does with access control.
 
 use std::sync::Arc;
 

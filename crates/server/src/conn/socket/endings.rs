@@ -1,6 +1,6 @@
-//! Subscriptions that end without their client's wish: a token is over, a program has sent the user away.
+//! Subscriptions that the server ends: a token has expired, or a program has disconnected the user.
 //!
-//! Owns the close codes of that, and what a socket with several subscriptions is told.
+//! Owns the close codes for that, and the notice for a socket with several subscriptions.
 
 use channels::Dismissal;
 use runtime::service::Context;

@@ -1,7 +1,7 @@
-//! What clients order by objects in JSON, and what they are answered.
+//! Orders of clients as JSON objects, and their answers.
 //!
-//! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`, `{"publish":"NAME","data":VALUE,"id":1}`,
-//! `{"token":"TOKEN"}`, `{"members":"NAME"}`.
+//! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`,
+//! `{"publish":"NAME","data":VALUE,"id":1}`, `{"token":"TOKEN"}`, `{"members":"NAME"}`.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,7 @@
-//! When a WebSocket reads on.
+//! When a WebSocket reads the next message.
 //!
-//! Owns what follows a message: the next one, a pause until a module has answered or the client has taken what waits for it, or the end.
+//! Owns what follows a message: the next one; a pause until a module has answered or the client has
+//! read its output; or the end.
 
 use runtime::service::{Context, Next};
 use wire::websocket::{CloseCode, Kind};

@@ -1,6 +1,7 @@
-//! A WebSocket with whose client a module talks.
+//! A WebSocket whose client talks to a module.
 //!
-//! Owns what is done with the socket for it, and when the next message is read: when the module waits for one.
+//! Owns the module's operations on the socket, and that the next message is read when the module
+//! waits for one.
 
 use channels::{NameProblem, Refusal, Rights, Subscriber, check_name};
 use runtime::service::Context;

@@ -1,4 +1,4 @@
-//! Answers to requests for channels that are objects in JSON, and those to browsers that ask first.
+//! JSON answers to channel requests, and answers to CORS preflight requests.
 //!
 //! Owns their fields.
 

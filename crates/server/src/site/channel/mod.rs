@@ -1,7 +1,8 @@
-//! Channels over HTTP: `/channels/NAME` is published to by POST, and read by a WebSocket, an event stream, or a long poll.
+//! Channels over HTTP: POST publishes to `/channels/NAME`; a WebSocket, an event stream or a long
+//! poll reads it.
 //!
-//! Owns which of them a request asks for, from which sites browsers may, and what the client may do. A WebSocket and an event stream
-//! become processes of their own; what they say is `conn`'s.
+//! Owns which of these a request wants, which sites browsers may come from, and what the client may
+//! do. WebSockets and event streams become separate processes, in `conn`.
 
 mod answers;
 mod programs;

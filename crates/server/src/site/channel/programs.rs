@@ -1,6 +1,7 @@
-//! What programs order (`POST /channels` with one of `api_keys`) is done.
+//! Executes the orders of programs (`POST /channels` with one of `api_keys`).
 //!
-//! Owns what is answered. Orders are done one after the other; one that waits for another scheduler has the request wait.
+//! Owns the answers. Orders are executed one after the other; if one waits for another scheduler,
+//! the request waits.
 
 use std::sync::Arc;
 

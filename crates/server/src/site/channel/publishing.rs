@@ -1,6 +1,6 @@
-//! Messages that are published by POST.
+//! Publishes messages sent by POST.
 //!
-//! Owns what a body is: its media type says it.
+//! Owns the type of a body, which its media type determines.
 
 use channels::{Body, Kind, Offer, Outcome, Published, Publisher, Rights, Sender, Told};
 use config::route::Found;

@@ -1,6 +1,7 @@
 //! Readers of a channel: a WebSocket, an event stream, a long poll.
 //!
-//! Owns what each of them asks for, and the head of its answer. The first two become processes of their own.
+//! Owns what each of them requests, and the head of its answer. The first two become separate
+//! processes.
 
 use channels::limits::{POLL_MS, POLL_MS_MAX};
 use channels::{Position, Rights};

@@ -1,6 +1,6 @@
 //! The client for browsers: a script, and its types.
 //!
-//! Owns these two answers. They are there where there are channels.
+//! Owns these two answers, which exist if there are channels.
 
 use http::Answer;
 use wire::http::method::Method;

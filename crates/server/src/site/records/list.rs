@@ -1,6 +1,7 @@
-//! A page of the keys of a database, as JSON or as lines of JSON.
+//! A page of the keys of a database, as JSON or NDJSON.
 //!
-//! Owns the page: `{"keys":[{"key":"a","value":"1"}],"next":"a"}`. What a record looks like is in `record_json`.
+//! Owns the page: `{"keys":[{"key":"a","value":"1"}],"next":"a"}`. `record_json` formats the
+//! records.
 
 use http::{Answer, AnswerContext};
 use serde_json::{Map, Value};

@@ -1,6 +1,7 @@
 //! The store over HTTP: `/store/DATABASE/KEY` is a value, `/store/DATABASE` a list of keys.
 //!
-//! Owns which of them a request asks for, what the client may do, and what refusals say. The clients of Redis have the same store.
+//! Owns which of them a request names, what the client may do, and the texts of refusals. Redis
+//! clients use the same store.
 
 mod list;
 mod reading;

@@ -1,6 +1,6 @@
 //! A value as the answer to GET.
 //!
-//! Owns its fields: the version is the entity tag.
+//! Owns its header fields: the version is the entity tag.
 
 use http::{Answer, AnswerContext, Request};
 use store::{Database, Kind, Record};

@@ -1,7 +1,7 @@
-//! PUT, DELETE and POST: a value is written, deleted, or added to.
+//! PUT, DELETE and POST: write, delete, or add to a value.
 //!
-//! Owns what of a request is the change. Preconditions are judged by the state that this scheduler sees; the writer then makes the change only if
-//! the value is still the one that was judged.
+//! Owns the change that a request makes. Preconditions are evaluated against the state that this
+//! scheduler sees; the writer then makes the change only if the value is still the same.
 
 use http::{Answer, AnswerContext};
 use store::{Change, Database, Expiry, Kind, Old, Only, Order, Outcome, Value};

@@ -1,6 +1,6 @@
-//! `INFO` and `CONFIG GET`: what clients and exporters read of a server of Redis.
+//! `INFO` and `CONFIG GET`, which clients and exporters read from Redis servers.
 //!
-//! Owns which fields there are, and that each is true or says that it does not apply.
+//! Owns the list of fields, and that each is true or says that it does not apply.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Replies that are to come, and commands that wait for `EXEC`.
+//! Pending replies, and commands that wait for `EXEC`.
 
 use store::{Database, Step};
 

@@ -1,6 +1,7 @@
-//! What a session has asked the store and not been answered yet.
+//! The pending store requests of a session.
 //!
-//! Owns that replies leave in the order of their commands. It takes no memory while nothing is under way.
+//! Owns that replies are sent in the order of their commands. Takes no memory while nothing is
+//! pending.
 
 use std::collections::VecDeque;
 

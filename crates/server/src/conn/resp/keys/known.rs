@@ -1,6 +1,6 @@
-//! The list of commands that are about the store.
+//! The list of commands that use the store.
 //!
-//! Owns their names, how many words each has, and what a client has to be allowed for it.
+//! Owns their names, their number of words, and the rights that a client needs for each.
 
 use std::ops::RangeInclusive;
 

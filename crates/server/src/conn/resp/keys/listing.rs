@@ -1,7 +1,7 @@
-//! `KEYS pattern`: all keys that fit.
+//! `KEYS pattern`: all keys that match.
 //!
-//! Owns that it holds nobody up: each turn looks at a page of keys. So it is not one moment of the store that is listed, unlike in Redis, which stands
-//! still meanwhile.
+//! Owns that it delays nobody: each turn reads one page of keys. So the list is not a snapshot,
+//! unlike in Redis, which blocks meanwhile.
 
 use runtime::service::Context;
 use store::{Outcome, PageOf, Query};

@@ -1,7 +1,7 @@
-//! The commands of Redis that read and write the store.
+//! The Redis commands that read and write the store.
 //!
-//! Owns the order of replies: a command behind one that waits for the writer is answered after it. What a command asks of the store is in
-//! `request`, how its outcome is told in `reply`.
+//! Owns the order of replies: a command after one that waits for the writer is answered after it.
+//! `request` builds the store request of a command, `reply` formats its outcome.
 
 mod about;
 mod awaited;

@@ -1,4 +1,4 @@
-//! How the outcome of a step is told to a client of Redis.
+//! How the outcome of a step becomes a reply for a Redis client.
 //!
 //! Owns the replies. Never asks the store anything.
 

@@ -1,6 +1,6 @@
-//! What a command asks of the store.
+//! The store request of a command.
 //!
-//! Owns the arguments of each command, and the words of Redis for what is wrong with them.
+//! Owns the arguments of each command, and Redis' error texts for wrong arguments.
 
 use store::{Change, Expiry, ExpiryOnly, Old, Only, PageOf, Query, Step, Value, With};
 use wire::resp::Command;

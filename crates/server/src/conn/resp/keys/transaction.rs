@@ -1,4 +1,5 @@
-//! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`: several commands as one, if what was read before is still so.
+//! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`: several commands as one, if watched keys have
+//! not changed.
 //!
 //! Owns the commands that wait for `EXEC`. The writer executes them as one order.
 

@@ -1,4 +1,4 @@
-//! Replies with values that come from the map: `GET`, `GETRANGE`, `MGET`.
+//! Replies with values from the map: `GET`, `GETRANGE`, `MGET`.
 //!
 //! Owns that a value is copied once on its way to the client, and a large one not at all.
 
