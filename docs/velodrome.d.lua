@@ -13,160 +13,160 @@
 
 ---@class velodrome.Request
 ---@field method string `"GET"`
----@field path string the path, decoded, with the leading slash
----@field rest string what of the path an app module looks at: what follows the prefix of its route
----@field parameters table<string, string> the parameters in the path of a module's route; empty in a page
----@field query table<string, string> the arguments, decoded; of one name the last counts
----@field query_lists table<string, string[]> of each name all arguments, in their order
----@field query_text string the query as it came, without the question mark
----@field headers table<string, string> the fields, names in small letters; several of one name are one, with commas
----@field cookies table<string, string> the cookies as they came; of one name the last counts
+---@field path string the decoded path, with the leading slash
+---@field rest string in app modules: the part of the path after the prefix of the route
+---@field parameters table<string, string> the path parameters of a module's route; empty in a page
+---@field query table<string, string> the decoded query arguments; of several with one name, the last
+---@field query_lists table<string, string[]> all arguments of each name, in order
+---@field query_text string the query as received, without the question mark
+---@field headers table<string, string> the header fields, with names in lower case; several with one name are joined by commas
+---@field cookies table<string, string> the cookies as received; of several with one name, the last
 ---@field signed_cookies table<string, string> the cookies that pages signed, verified
----@field session table what pages left for this browser; what is put there comes back with its next request
----@field body string the body, `""` where there is none
----@field form table<string, string> the fields of a form, decoded; of one name the last counts
----@field form_lists table<string, string[]> of each name all fields, in their order
----@field files velodrome.Files the files of a form: a list of all, and by the name of the field
----@field json any what the body says as JSON; an error where it is none
+---@field session table data stored for this browser, available in its next requests
+---@field body string the body, or `""`
+---@field form table<string, string> the decoded fields of a form; of several with one name, the last
+---@field form_lists table<string, string[]> all fields of each name, in order
+---@field files velodrome.Files the files of a form: all of them as a list, and by field name
+---@field json any the body decoded as JSON; an error if it is not valid
 ---@field peer string the client's IP address; `0.0.0.0` on a `unix:` listener
----@field channel string? the channel about which a module is asked
----@field message any the message that a client wants to publish there: a string, or a value where it is JSON
----@field claims table<string, any>? what the client's token claims
+---@field channel string? the channel that a module authorises
+---@field message any the message that a client wants to publish there: a string, or a value for JSON
+---@field claims table<string, any>? the claims of the client's token
 
 ---@class velodrome.Socket
 local socket = {}
 
----Sends a message: a string as it is, any other value in JSON.
+---Sends a message: a string unchanged, any other value as JSON.
 ---@param value any
 ---@return true?
----@return string? reason why it is not sent
+---@return string? reason why it was not sent
 function socket:send(value) end
 
 ---Sends a message of bytes.
 ---@param bytes string
 ---@return true?
----@return string? reason why it is not sent
+---@return string? reason why it was not sent
 function socket:send_binary(bytes) end
 
 ---Closes the WebSocket.
----@param code? integer 1000, which it is where none is given, or 3000 to 4999
+---@param code? integer 1000 (the default), or 3000 to 4999
 ---@param reason? string at most 123 bytes
 ---@return true?
----@return string? reason why it is closed already
+---@return string? reason that it is already closed
 function socket:close(code, reason) end
 
----Has the client get the messages of a channel, as they were published.
+---Delivers the messages of a channel to the client, as they were published.
 ---@param channel string
 ---@return true?
----@return string? reason why it does not
+---@return string? reason why not
 function socket:subscribe(channel) end
 
----Ends that.
+---Ends such a subscription.
 ---@param channel string
 ---@return true?
 ---@return string? reason why not
 function socket:unsubscribe(channel) end
 
 ---@class velodrome.Conversation
----@field open? fun(socket: velodrome.Socket) when it is open
----@field message? fun(socket: velodrome.Socket, text: string, kind: "text"|"binary") for each message
----@field receive? fun(socket: velodrome.Socket, letter: any) for each message of another process
----@field close? fun(socket: velodrome.Socket, code: integer, reason: string) when it is closed
+---@field open? fun(socket: velodrome.Socket) called when it is open
+---@field message? fun(socket: velodrome.Socket, text: string, kind: "text"|"binary") called for each message
+---@field receive? fun(socket: velodrome.Socket, letter: any) called for each message of another process
+---@field close? fun(socket: velodrome.Socket, code: integer, reason: string) called when it is closed
 ---@field protocol? string the subprotocol
 
----What a handler gives that talks with its client from then on. Only in modules.
+---A handler returns this to turn the connection into a WebSocket. Only in modules.
 ---@param functions velodrome.Conversation
 ---@return table
 function websocket(functions) end
 
 ---@class velodrome.File
----@field field string the field of the form
----@field name string what the client calls the file, without directories
----@field type? string the type that the client says
+---@field field string the form field
+---@field name string the client's name for the file, without directories
+---@field type? string the content type given by the client
 ---@field size integer bytes
 local file = {}
 
----Keeps the file under this name in the directory for uploads.
+---Keeps the file under this name in the upload directory.
 ---@param name string
 ---@param options? { replace?: boolean }
----@return true? kept nil where it was not
+---@return true? kept nil if it was not saved
 ---@return string? reason why
 function file:save(name, options) end
 
----The first bytes of the file, 1 MiB at most.
+---The first bytes of the file, at most 1 MiB.
 ---@param bytes? integer
----@return string? text nil where it could not be read
+---@return string? text nil if it could not be read
 ---@return string? reason why
 function file:read(bytes) end
 
 ---@alias velodrome.Files { [integer]: velodrome.File, [string]: velodrome.File }
 
 ---@class velodrome.CookieOptions
----@field path? string `/` unless told otherwise
+---@field path? string default `/`
 ---@field domain? string
----@field max_age? number in seconds; without it the cookie lasts as long as the browser runs
----@field same_site? "Strict"|"Lax"|"None" `Lax` unless told otherwise
+---@field max_age? number in seconds; without it the cookie lasts until the browser closes
+---@field same_site? "Strict"|"Lax"|"None" default `Lax`
 ---@field secure? boolean
----@field http_only? boolean on unless told otherwise
----@field signed? boolean with a code of the server's: it is read in `request.signed_cookies`
+---@field http_only? boolean default true
+---@field signed? boolean adds a signature; read the cookie in `request.signed_cookies`
 
 ---@class velodrome.Response
----@field status integer|nil 200 to 599; nil where nothing was said, which is answered 200
----@field headers table<string, string|number|(string|number)[]|nil> the fields that are set; a list is several; `nil` takes away
+---@field status integer|nil 200 to 599; nil if not set, which means 200
+---@field headers table<string, string|number|(string|number)[]|nil> the header fields to send; a list sends several; `nil` removes
 local response = {}
 
----Prints strings and numbers as they are, like `<%- %>`.
+---Prints strings and numbers unescaped, like `<%- %>`.
 ---@param ... string|number
 function response:write(...) end
 
----Sets status (302 where none is named) and `Location`; the rest of the page still runs. Stays on this site.
----@param target string a path, or a URL with the host that the client asked for
+---Sets the status (default 302) and `Location`; the rest of the page still runs. Only targets on this site.
+---@param target string a path, or a URL with the host of the request
 ---@param status? 301|302|303|307|308
 function response:redirect(target, status) end
 
----The same for a URL of any site.
+---The same, for a URL of any site.
 ---@param url string begins with http:// or https://
 ---@param status? 301|302|303|307|308
 function response:redirect_external(url, status) end
 
----Sets a cookie, for the whole site, out of reach of scripts and of other sites' forms.
+---Sets a cookie: by default for the whole site, hidden from scripts, not sent with forms of other sites.
 ---@param name string
 ---@param value string|number
 ---@param options? velodrome.CookieOptions
 function response:cookie(name, value, options) end
 
----Sends what was printed so far, and goes on when the client has taken it. Status and fields are fixed from then on.
+---Sends the output so far, and continues when the client has read it. Status and fields cannot change afterwards.
 function response:flush() end
 
 
 -- ---- Parts and layouts ----
 
----Prints another page in this place. Only in pages: modules have `render`.
----@param name string the file without `.page`, from where this page lies; with a leading slash from the root
----@param arguments? any what it finds under the name `arguments`
+---Prints another page here. Only in pages; modules have `render`.
+---@param name string the file without `.page`, relative to this page; with a leading slash relative to the root
+---@param arguments? any available there as `arguments`
 function include(name, arguments) end
 
----Puts that page around this one when this one is done. Only in pages.
+---Wraps this page in that one when this page is done. Only in pages.
 ---@param name string
 ---@param arguments? any
 function layout(name, arguments) end
 
----In a page with a layout: puts what the function prints aside, for the layout. In a layout: prints what was put aside
----under that name, else what the function prints.
+---In a page with a layout: saves the output of the function for the layout. In a layout: prints what was saved
+---under that name, or else the output of the function.
 ---@param name string
 ---@param body fun()
 function block(name, body) end
 
----In a layout: what the page inside it printed, as it is.
+---In a layout: the output of the page inside, unescaped.
 ---@return string
 function content() end
 
----The status by which a request is answered whose client is to blame for an error that `pcall` caught; nil for any other.
----@param why any what `pcall` gave
+---The status for an error caught by `pcall` that the client caused; nil for any other error.
+---@param why any the error from `pcall`
 ---@return integer? status 400 or 413
 function client_error(why) end
 
----Ends the page, wherever it is. What is written and set so far is the answer, without a layout.
+---Ends the page from anywhere. The answer is what was written and set so far, without a layout.
 function exit() end
 
 
@@ -175,7 +175,7 @@ function exit() end
 ---@class velodrome.html
 html = {}
 
----What `<%= %>` does in HTML.
+---Escapes as `<%= %>` does in HTML.
 ---@param value any
 ---@return string
 function html.escape(value) end
@@ -183,26 +183,26 @@ function html.escape(value) end
 ---@class velodrome.url
 url = {}
 
----As one piece of a path or a query: all but letters, digits and `-._~` as `%XX`.
+---Percent-encodes everything except letters, digits and `-._~`, for a path or a query.
 ---@param value string|number
 ---@return string
 function url.encode(value) end
 
----What such a piece stands for. A plus is a blank; what is no escape stays.
+---Percent-decodes. A plus is a space; invalid escapes stay unchanged.
 ---@param text string|number
 ---@return string
 function url.decode(text) end
 
----Values by their names as a query, in the order of the names; a list gives its name once for each value.
+---Encodes a table as a query, sorted by name; for a list the name is repeated.
 ---@param values table<string, string|number|boolean|(string|number|boolean)[]>
 ---@return string
 function url.query(values) end
 
 ---@class velodrome.json
----@field null userdata what `null` in JSON becomes, and what becomes `null`
+---@field null userdata represents `null` in JSON
 json = {}
 
----A value as JSON, in which `<` is written `\u003c`. A table with an element 1 is an array, which has no holes.
+---Encodes a value as JSON, with `<` as `\u003c`. A table with an element 1 is an array and must not have holes.
 ---@param value any
 ---@return string
 function json.encode(value) end
@@ -211,7 +211,7 @@ function json.encode(value) end
 ---@return any
 function json.decode(text) end
 
----Makes a table an array, also an empty one.
+---Marks a table as an array, even if it is empty.
 ---@param list? table
 ---@return table
 function json.array(list) end
@@ -227,19 +227,19 @@ crypto = {}
 ---@return string
 function crypto.sha256(text) end
 
----HMAC-SHA-256: 32 raw bytes that only who has the key can make.
+---HMAC-SHA-256: 32 raw bytes.
 ---@param key string
 ---@param text string
 ---@return string
 function crypto.hmac(key, text) end
 
----Whether two strings are the same, in a time that tells nothing but their lengths.
+---Whether two strings are equal, in a time that depends only on their lengths.
 ---@param one string
 ---@param other string
 ---@return boolean
 function crypto.equal(one, other) end
 
----Random bytes of the operating system's generator.
+---Random bytes from the operating system.
 ---@param count integer 1 to 1,024
 ---@return string
 function crypto.random(count) end
@@ -249,8 +249,8 @@ function crypto.random(count) end
 function crypto.hex(text) end
 
 ---@param text string
----@return string? bytes nil where the text is none
----@return string? problem what is wrong with it then
+---@return string? bytes nil if the text is not valid
+---@return string? problem the reason
 function crypto.unhex(text) end
 
 ---@param text string
@@ -258,8 +258,8 @@ function crypto.unhex(text) end
 function crypto.base64(text) end
 
 ---@param text string
----@return string? bytes nil where the text is none
----@return string? problem what is wrong with it then
+---@return string? bytes nil if the text is not valid
+---@return string? problem the reason
 function crypto.unbase64(text) end
 
 ---Without padding, for URLs, cookies and file names.
@@ -268,85 +268,85 @@ function crypto.unbase64(text) end
 function crypto.base64url(text) end
 
 ---@param text string
----@return string? bytes nil where the text is none
----@return string? problem what is wrong with it then
+---@return string? bytes nil if the text is not valid
+---@return string? problem the reason
 function crypto.unbase64url(text) end
 
 
 -- ---- Other servers ----
 
 ---@class velodrome.FetchOptions
----@field method? string `GET`, and `POST` where there is a body
+---@field method? string default `GET`, or `POST` with a body
 ---@field headers? table<string, string|number>
 ---@field body? string|number
----@field json? any in the place of a body
----@field timeout? number seconds for the whole of it; with `stream` for its head, and for each piece
----@field stream? boolean the body is read piece by piece
+---@field json? any a value to send as JSON, instead of `body`
+---@field timeout? number seconds for the whole fetch; with `stream` for the head, and for each piece
+---@field stream? boolean stream the body
 
 ---@class velodrome.Fetched
 ---@field status integer
----@field headers table<string, string> names in small letters; several of one name are one, with commas
+---@field headers table<string, string> names in lower case; several with one name are joined by commas
 ---@field cookies string[] every `Set-Cookie`, in order
 ---@field body? string nil with `stream`
 local fetched = {}
 
----What the body says as JSON; an error where it is none.
+---The body decoded as JSON; an error if it is not valid.
 ---@return any
 function fetched:json() end
 
 ---The next piece of the body, with `stream`.
----@return string? piece nil at the end, and where it broke off
----@return string? reason why it broke off
+---@return string? piece nil at the end, and if the body was cut off
+---@return string? reason why it was cut off
 function fetched:read() end
 
----The pieces of the body, for a `for` loop, with `stream`. Where it breaks off is an error.
+---The pieces of the body, for a `for` loop, with `stream`. A body that is cut off is an error.
 ---@return fun(): string?
 function fetched:pieces() end
 
----Gives up the rest of the body, with `stream`.
+---Discards the rest of the body, with `stream`.
 function fetched:close() end
 
----What another server answers by HTTP/1.1.
+---Sends an HTTP/1.1 request to another server and returns its answer.
 ---@param url string
 ---@param options? velodrome.FetchOptions
----@return velodrome.Fetched? answer nil where there is none
+---@return velodrome.Fetched? answer nil if there is none
 ---@return string? reason why
 function fetch(url, options) end
 
 
 -- ---- Processes and messages ----
 
----Runs a copy of the function, and of what it refers to, in a process of its own, beside the page and beyond its end.
+---Runs a copy of the function, and of everything it refers to, in a separate process, which may outlive the page.
 ---@param body fun(...: any)
----@param ... any what the function gets: copies
----@return string? name nil where there is no room
+---@param ... any arguments of the function, copied
+---@return string? name nil if there is no room
 ---@return string? reason "full"
 function spawn(body, ...) end
 
----Takes a name that no other process has, on any scheduler; it is free again when the process ends.
+---Registers a name, unique across all schedulers; it is released when the process ends.
 ---@param name string
----@return true? taken nil where it could not be taken
+---@return true? taken nil if the name could not be registered
 ---@return string? reason why
 function register(name) end
 
----The process that has taken a name.
+---The process that has registered a name.
 ---@param name string
----@return string? process what `spawn` and `self` call it; nil where no process has the name
----@return string? reason why that is not known
+---@return string? process its process name; nil if no process has registered the name
+---@return string? reason why it is unknown
 function whereis(name) end
 
----The name of the own process.
+---The name of the current process.
 ---@return string
 function self() end
 
----Puts a message into the mailbox of a process, on whatever scheduler it is.
----@param name string what `spawn` or `self` calls it, or a name that it has taken
+---Puts a message into the mailbox of a process, on any scheduler.
+---@param name string its process name, or a registered name
 ---@param message any a string, a number, a boolean, or a table of these
----@return true? there nil where it could not be put there
+---@return true? there nil if it could not be delivered
 ---@return string? reason why
 function send(name, message) end
 
----The oldest message in the own mailbox; nil when none came in time.
+---Takes the oldest message from the own mailbox; nil if none arrives in time.
 ---@param seconds? number without it, as long as the page may run
 ---@return any
 function receive(seconds) end
@@ -359,111 +359,111 @@ channel = {}
 
 ---Publishes a message to all subscribers of a channel.
 ---@param name string
----@param value any a string as it is, any other value as JSON
----@return true? published nil where it could not be
+---@param value any a string unchanged, any other value as JSON
+---@return true? published nil if it was not published
 ---@return string? reason why
 function channel.publish(name, value) end
 
----Listens to a channel. Its messages wait until they are received.
+---Subscribes to a channel. Its messages wait until they are received.
 ---@param name string
----@return velodrome.messages? messages nil where it could not be; in a loop: `for value, about in messages do`
+---@return velodrome.messages? messages nil on failure; in a loop: `for value, about in messages do`
 ---@return string? reason why
 function channel.subscribe(name) end
 
----The messages of a channel, from a page's subscription on.
+---A subscription of a page to a channel.
 ---@class velodrome.messages
 ---@field channel string its name
----@field receive fun(messages: velodrome.messages, seconds?: number): any, velodrome.about|string|nil waits for the next message; nil when so much time has passed, or with why
+---@field receive fun(messages: velodrome.messages, seconds?: number): any, velodrome.about|string|nil waits for the next message; nil after that time, or with the reason
 ---@field close fun(messages: velodrome.messages) ends the subscription
 
----What is told of a message.
+---Information about a message.
 ---@class velodrome.about
 ---@field channel string
 ---@field offset integer its number
----@field lost integer how many before it were lost, as the page did not receive them
+---@field lost integer how many messages before it were dropped, because the page did not receive them
 
 
 -- ---- The store ----
 
----Values that stay when the server ends; all pages, schedulers and clients of Redis have the same. A value is a string, a number, a boolean, or a
----table of what JSON has. Without a database before it, it is that of the name "0".
+---Persistent values, shared by all pages, schedulers and Redis clients. A value is a string, a number, a boolean, or a
+---table of JSON values. The default database is "0".
 ---@class velodrome.store
 store = {}
 
----What is told of a value.
+---Information about a value.
 ---@class velodrome.record
----@field version string another one after each change
+---@field version string changes with each write
 ---@field expires_at number? seconds since 1970
 
 ---@class velodrome.put
----@field expires_in number? seconds until it is gone
----@field keep_expiry boolean? it ends when it did before
----@field only "absent"|"present"|nil written only then
----@field version string? written only over the value of this version
+---@field expires_in number? seconds until it expires
+---@field keep_expiry boolean? keep the current expiry
+---@field only "absent"|"present"|nil write only then
+---@field version string? write only over the value with this version
 
----The value of a key; nil where there is none.
+---The value of a key; nil if there is none.
 ---@param key string 1 to 503 bytes
 ---@return any value
 ---@return velodrome.record? about
 function store.get(key) end
 
----Writes a value. When it returns, it is written.
+---Writes a value. Returns when it is written.
 ---@param key string
 ---@param value any not nil
 ---@param options? velodrome.put
----@return boolean? written false where `only` or `version` did not hold; nil where the store cannot
+---@return boolean? written false if `only` or `version` did not hold; nil on failure
 ---@return string? reason why
 function store.put(key, value, options) end
 
 ---Deletes a key.
 ---@param key string
 ---@param options? { version: string? }
----@return boolean? deleted whether it was there; nil where the store cannot
+---@return boolean? deleted whether it existed; nil on failure
 ---@return string? reason why
 function store.delete(key, options) end
 
----Adds to a whole number, from 0 where there is none. It still ends when it did.
+---Adds to an integer; a missing key counts as 0. The expiry does not change.
 ---@param key string
----@param amount? integer 1 where nothing is said
----@return integer? sum nil where it is no number, or the store cannot
+---@param amount? integer default 1
+---@return integer? sum nil if the value is not an integer, or on failure
 ---@return string? reason why
 function store.add(key, amount) end
 
----Keys that begin so, in their order: `for key, value, about in store.scan("guest:") do`.
+---Iterates over the keys with a prefix, in order: `for key, value, about in store.scan("guest:") do`.
 ---@param prefix string
----@param options? { after: string?, limit: integer? } only those behind a key; how many
+---@param options? { after: string?, limit: integer? } start after a key; maximum number
 ---@return fun(): string?, any, velodrome.record?
 function store.scan(prefix, options) end
 
----Writes what a function makes of a value; it is called again where another has changed the value meanwhile, and nothing is written where it gives nil.
+---Writes the result of a function. It is called again if another client has changed the value meanwhile. If it returns nil, nothing is written.
 ---@param key string
 ---@param change fun(value: any, about: velodrome.record?): any
 ---@param options? { expires_in: number? }
----@return any value as it is now; nil where the store cannot
+---@return any value the new value; nil on failure
 ---@return string? reason why
 function store.update(key, change, options) end
 
----Reads and writes several keys as one: all of it is written, or nothing. The function is called again where another has changed what it has read.
+---Reads and writes several keys atomically. The function is called again if another client has changed what it has read.
 ---@param body fun(t: velodrome.transaction): ...
----@return true? done nil where the store cannot
----@return any ... what the function gave; or why not
+---@return true? done nil on failure
+---@return any ... the results of the function; or the reason
 function store.transaction(body) end
 
----The keys that begin so (up to 1,000) and are changed from now on, by whomever: `for key, value, about in store.watch("card:") do`. The value is nil where the key is
----gone. Of a key that changes several times meanwhile the last is seen.
+---Iterates over changes, from now on and by any client, of the keys with a prefix (at most 1,000): `for key, value, about in store.watch("card:") do`. The value is nil if
+---the key was deleted. If a key changes several times in between, only the last value is seen.
 ---@param prefix string
 ---@return velodrome.watch
 function store.watch(prefix) end
 
 ---@class velodrome.watch
----@field receive fun(watch: velodrome.watch, seconds?: number): string?, any, velodrome.record? waits for the next key that has changed; nil when so much time has passed
+---@field receive fun(watch: velodrome.watch, seconds?: number): string?, any, velodrome.record? waits for the next changed key; nil after that time
 
 ---Another database: `store.database("cards"):get("1017")`.
 ---@param name string
 ---@return velodrome.database
 function store.database(name) end
 
----What `store` has, with a colon.
+---The functions of `store`, called with a colon.
 ---@class velodrome.database
 ---@field name string
 ---@field get fun(database: velodrome.database, key: string): any, velodrome.record?
@@ -475,7 +475,7 @@ function store.database(name) end
 ---@field update fun(database: velodrome.database, key: string, change: (fun(value: any, about: velodrome.record?): any), options?: { expires_in: number? }): any, string?
 ---@field transaction fun(database: velodrome.database, body: fun(t: velodrome.transaction): ...): true?, any
 
----What a transaction reads and writes. It sees what it has written itself.
+---A transaction. It sees its own writes.
 ---@class velodrome.transaction
 ---@field get fun(t: velodrome.transaction, key: string): any, velodrome.record?
 ---@field put fun(t: velodrome.transaction, key: string, value: any, options?: { expires_in: number?, keep_expiry: boolean? })
@@ -484,23 +484,23 @@ function store.database(name) end
 
 -- ---- Time, waiting and the log ----
 
----Waits, while others go on.
+---Waits while other pages run.
 ---@param seconds number
 function sleep(seconds) end
 
 ---@class velodrome.time
 time = {}
 
----Seconds since 1970, whole.
+---Whole seconds since 1970.
 ---@return number
 function time.now() end
 
----@param format? string as `os.date` has it
+---@param format? string as for `os.date`
 ---@param seconds? number
 ---@return string|osdate
 function time.date(format, seconds) end
 
----A time as fields have it: `Thu, 01 Jan 1970 00:00:00 GMT`.
+---A time in the format of HTTP header fields: `Thu, 01 Jan 1970 00:00:00 GMT`.
 ---@param seconds? number
 ---@return string
 function time.http(seconds) end
@@ -540,7 +540,7 @@ os = {}
 ---@return string|osdate
 function os.date(format, seconds) end
 
----Seconds since 1970, whole; of a table the time that it names.
+---Whole seconds since 1970, now or of a table of date fields.
 ---@param fields? osdate
 ---@return number
 function os.time(fields) end
@@ -550,19 +550,19 @@ function os.time(fields) end
 ---@return number
 function os.difftime(later, earlier) end
 
----Seconds that only go forward, with fractions: the difference of two is the time in between, waits included.
+---A monotonic time in seconds with fractions, waits included, to measure durations.
 ---@return number
 function os.clock() end
 
 
 -- ---- Modules ----
 
----What an app module returned: `require("lib.laps")` is `app/lib/laps.lua`.
+---The value of an app module: `require("lib.laps")` is `app/lib/laps.lua`.
 ---@param name string
 ---@return any
 function require(name) end
 
----Prints a page, its layout around it. Only in modules: pages have `include`.
----@param name string the file without `.page`, from the root of the top level of the configuration
----@param arguments? any what it finds under the name `arguments`
+---Prints a page with its layout. Only in modules; pages have `include`.
+---@param name string the file without `.page`, relative to the document root of the top level of the configuration
+---@param arguments? any available there as `arguments`
 function render(name, arguments) end
