@@ -31,7 +31,7 @@ fn a_full_disk_fails_writes_and_nothing_else() {
     let place = server::directory::Directory::new();
     let Some(_mounted) = Mounted::small(place.path(), "8m", test) else { return };
     let store = place.path().join("store");
-    for sync in ["commit", "interval", "none"] {
+    for sync in ["commit", "log", "interval", "none"] {
         // No checkpoint is due: one is made where there is no room without it.
         let config = format!("[store]\nsync = \"{sync}\"\nsync_interval = \"1h\"\n");
         let mut server = start(&store, &config);

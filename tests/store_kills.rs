@@ -66,15 +66,15 @@ fn wait_for(count: u64, answers: &Receiver<()>) {
 #[test]
 fn nothing_is_lost_or_half_there() {
     let rounds = std::env::var("VELODROME_KILLS").map_or(ROUNDS, |text| text.parse().unwrap());
-    let sync = ["commit", "interval", "none"];
+    let sync = ["commit", "log", "interval", "none"];
     let mut servers = sync.map(|sync| {
         let plan = Plan::new().argument("--listen-resp=127.0.0.1:0").argument("--schedulers=2");
         let store = format!("--store={}", plan.directory.join("store").display());
         Some(plan.argument(&store).config(&format!("[store]\nsync = \"{sync}\"\n")).start())
     });
-    let mut known = [[0; WRITERS]; 3];
+    let mut known = [[0; WRITERS]; 4];
     for round in 0..rounds {
-        let kind = (round % 3) as usize;
+        let kind = (round % 4) as usize;
         let server = servers[kind].take().unwrap();
         let (tell, answers) = channel();
         let writers: Vec<_> = (0..WRITERS)

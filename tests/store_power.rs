@@ -1,4 +1,4 @@
-//! Goal: when the power fails, a store with `sync = "commit"` has all that was answered, one with `"interval"` has all up to a moment not long before, and neither
+//! Goal: when the power fails, a store with `sync = "commit"` or `"log"` has all that was answered, one with `"interval"` has all up to a moment not long before, and neither
 //! has anything by halves. Method: what programs write is recorded, and put together as a disk could have it at each moment ([`power`]). Skipped and said so
 //! where there is no strace, or it may not look at programs.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
@@ -33,6 +33,9 @@ const INODE: std::ops::Range<usize> = 16..24;
 const BOOT: std::ops::Range<usize> = 24..60;
 const SUM: usize = RECORD - 8;
 
+/// The files of a store that are recorded.
+const FILE_NAMES: [&str; 4] = ["data.mdb", "checkpoint", "log.0", "log.1"];
+
 /// Has the records say that they are of this file and of an earlier start of the kernel.
 fn moved(checkpoint: &mut [u8], inode: u64) {
     for place in RECORDS {
@@ -57,6 +60,10 @@ fn left(directory: &Path, events: &[Happened], seed: &mut u64) -> Vec<(String, S
     let mut checkpoint = torn(Which::Checkpoint, events, seed);
     moved(&mut checkpoint, data.metadata().unwrap().ino());
     std::fs::write(directory.join("checkpoint"), checkpoint).unwrap();
+    for log in [0, 1] {
+        let written = torn(Which::Log(log), events, seed);
+        std::fs::write(directory.join(format!("log.{log}")), written).unwrap();
+    }
     let settings = Settings { databases: vec!["0".to_owned()], ..Settings::new(directory) };
     let opened = Store::open(&settings).unwrap();
     let checked = opened.writer().check(Database(0)).unwrap();
@@ -72,7 +79,7 @@ fn left(directory: &Path, events: &[Happened], seed: &mut u64) -> Vec<(String, S
 }
 
 /// What strace has to record.
-const CALLS: &str = "trace=openat,lseek,pwrite64,pwritev,writev,fdatasync,fsync";
+const CALLS: &str = "trace=openat,lseek,pwrite64,pwritev,writev,ftruncate,fdatasync,fsync";
 
 /// Has a program import rows, and gives what was recorded of it, if strace may look at it.
 fn imported(place: &Directory, store: &Path, program: usize) -> Option<Vec<Happened>> {
@@ -153,16 +160,17 @@ fn last_of(left: &[(String, String)]) -> usize {
 }
 
 /// A server with checkpoints that is recorded, with the path of the record.
-fn recorded_server(sync_interval: &str) -> (Server, String) {
+fn recorded_server(sync: &str, sync_interval: &str) -> (Server, String) {
     // What the disk of the host does meanwhile is not asked.
     let plan = Plan::within(Directory::in_memory());
     let plan = plan.argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1");
     let path = |name: &str| plan.directory.join(name).display().to_string();
     let (trace, store) = (path("trace"), path("store"));
     let strace = ["strace", "-D", "-f", "-y", "-xx", "-s", "100000000", "-o", &trace, "-e", CALLS];
-    let files = [&format!("{store}/data.mdb"), &format!("{store}/checkpoint")];
-    let wrapper = [&strace[..], &["-P", files[0], "-P", files[1]]].concat();
-    let config = format!("[store]\nsync = \"interval\"\nsync_interval = \"{sync_interval}\"\n");
+    let files = FILE_NAMES.map(|name| format!("{store}/{name}"));
+    let traced = files.iter().flat_map(|file| ["-P", file.as_str()]);
+    let wrapper: Vec<&str> = strace.into_iter().chain(traced).collect();
+    let config = format!("[store]\nsync = \"{sync}\"\nsync_interval = \"{sync_interval}\"\n");
     let plan = plan.argument(&format!("--store={store}"));
     (plan.wrapped(&wrapper).config(&config).start(), trace)
 }
@@ -180,8 +188,11 @@ fn write_all(server: &Server) {
 fn ended(server: &mut Server, trace: &str, (signal, end): (&str, &str)) -> Vec<Happened> {
     server.signal(signal);
     server.wait();
-    let end = format!("{} +++ {end} +++", server.id());
-    let whole = || std::fs::read_to_string(trace).ok().filter(|text| text.contains(&end));
+    // A short process id is followed by several spaces.
+    let (id, end) = (server.id().to_string(), format!("+++ {end} +++"));
+    let is_end = |line: &str| line.split_whitespace().next() == Some(&*id) && line.ends_with(&end);
+    let whole =
+        || std::fs::read_to_string(trace).ok().filter(|text| text.lines().rev().any(is_end));
     recorded(&until("strace has written everything", whole))
 }
 
@@ -197,7 +208,7 @@ fn after_a_power_failure_a_store_is_as_it_was_not_long_before() {
     if !has("strace", test) {
         return;
     }
-    let (mut server, trace) = recorded_server("10ms");
+    let (mut server, trace) = recorded_server("interval", "10ms");
     write_all(&server);
     let events = ended(&mut server, &trace, ("TERM", "exited with 0"));
     if events.iter().all(|event| matches!(event, Happened::Answered)) {
@@ -229,13 +240,52 @@ fn after_a_power_failure_a_store_is_as_it_was_not_long_before() {
 }
 
 #[test]
+fn with_a_log_a_power_failure_loses_nothing_that_was_answered() {
+    let test = "with_a_log_a_power_failure_loses_nothing_that_was_answered";
+    if !has("strace", test) {
+        return;
+    }
+    let (mut server, trace) = recorded_server("log", "20ms");
+    write_all(&server);
+    let events = ended(&mut server, &trace, ("KILL", "killed by SIGKILL"));
+    if events.is_empty() {
+        println!("SKIPPED {test}: strace may not look at programs here");
+        return;
+    }
+    let place = Directory::in_memory();
+    let torn = place.join("torn");
+    // A write is answered behind the wait for its entry of the log.
+    let is_answer = |event: &&Happened| matches!(event, Happened::Synced(Which::Log(_), _));
+    let checkpoints = checkpoints(&events);
+    let turns = |log| {
+        let is_its =
+            |event: &&Happened| matches!(event, Happened::Synced(Which::Log(it), _) if *it == log);
+        events.iter().filter(is_its).count()
+    };
+    assert_eq!(turns(0) + turns(1), WRITES);
+    assert!(turns(0).min(turns(1)) > 20 && checkpoints.len() > 5, "{}", checkpoints.len());
+    let (mut seed, mut repeated) = (1, 0);
+    for _ in 0..MOMENTS {
+        let before = seed;
+        let span = (events.len() - checkpoints[0]) as u64;
+        let moment = checkpoints[0] + 1 + below(&mut seed, span) as usize;
+        let last = last_of(&left(&torn, &events[..moment], &mut seed));
+        let answered = events[..moment].iter().filter(is_answer).count();
+        let about = format!("moment {moment}, seed {before}: {last}, {answered} answered");
+        assert!(last == answered || last == answered + 1, "{about}");
+        repeated += usize::from(last == answered + 1);
+    }
+    assert!(repeated > 10, "no entry was on the disk before it was waited for");
+}
+
+#[test]
 fn a_program_that_writes_after_a_killed_server_leaves_a_whole_store() {
     let test = "a_program_that_writes_after_a_killed_server_leaves_a_whole_store";
     if !has("strace", test) {
         return;
     }
     // The one checkpoint is older than all writes.
-    let (mut server, trace) = recorded_server("1h");
+    let (mut server, trace) = recorded_server("interval", "1h");
     write_all(&server);
     let mut events = ended(&mut server, &trace, ("KILL", "killed by SIGKILL"));
     let killed = events.len();

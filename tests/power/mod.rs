@@ -9,6 +9,8 @@ const SECTOR: usize = 512;
 pub(crate) enum Which {
     Data,
     Checkpoint,
+    /// One of the two files of the log.
+    Log(usize),
 }
 
 /// What happened to the files, in this order.
@@ -16,6 +18,8 @@ pub(crate) enum Which {
 pub(crate) enum Happened {
     /// Bytes were written here; `Waits` where the call returns when the disk has them.
     Written(Which, usize, Vec<u8>, Waits),
+    /// The file was cut to this length.
+    Cut(Which, usize),
     /// A program waited until the disk had all that was written into the file, but for what the last so many events did.
     Synced(Which, usize),
     /// A program had ended well: what it wrote is answered.
@@ -39,13 +43,22 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('"').skip(1).step_by(2)
 }
 
+/// The file that a call is about, whose path strace gives in hexadecimal form.
+fn file_of(call: &str) -> Which {
+    let others =
+        [("/checkpoint", Which::Checkpoint), ("/log.0", Which::Log(0)), ("/log.1", Which::Log(1))];
+    let is_about = |name: &str| {
+        let path: String = name.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+        call.contains(&(path + ">"))
+    };
+    others.into_iter().find(|(name, _)| is_about(name)).map_or(Which::Data, |(_, which)| which)
+}
+
 /// Reads what strace has recorded of the calls that concern the files.
 pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
     let mut all = Vec::new();
     // Descriptors of the file that wait with each write, and where each stands.
     let (mut waiting, mut places) = (Vec::new(), [0_usize; 64]);
-    let checkpoint: String = b"/checkpoint".map(|byte| format!("\\x{byte:02x}")).concat();
-    let checkpoint = checkpoint + ">";
     // Calls of a thread that another one came in between: what is known of each, and how many events there were when it began.
     let mut begun: Vec<(&str, &str, usize)> = Vec::new();
     for line in trace.lines() {
@@ -69,8 +82,7 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
         };
         let name = call.split('(').next().unwrap_or_default();
         let descriptor = number(call.get(name.len() + 1..).unwrap_or_default());
-        let is_checkpoint = call.split(')').next().is_some_and(|call| call.contains(&checkpoint));
-        let which = if is_checkpoint { Which::Checkpoint } else { Which::Data };
+        let which = file_of(call.split(')').next().unwrap_or_default());
         let waits = |waiting: &[usize]| match waiting.contains(&descriptor) {
             true => Waits::Here,
             false => Waits::Later,
@@ -94,6 +106,9 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
                 };
                 places[descriptor] += data.len();
                 all.push(Happened::Written(which, at, data, waits(&waiting)));
+            }
+            "ftruncate" => {
+                all.push(Happened::Cut(which, number(call.rsplit(", ").next().unwrap())));
             }
             "fdatasync" | "fsync" => all.push(Happened::Synced(which, all.len() - begin)),
             _ if call.contains("exited with 0") => all.push(Happened::Answered),
@@ -129,6 +144,12 @@ pub(crate) fn torn(file_of: Which, events: &[Happened], seed: &mut u64) -> Vec<u
     let share = 1 + below(seed, 9);
     let mut file = Vec::new();
     for (place, event) in events.iter().enumerate() {
+        if let Happened::Cut(which, length) = event
+            && *which == file_of
+            && (place < synced || below(seed, 10) < share)
+        {
+            file.truncate(*length);
+        }
         let Happened::Written(which, at, data, waits) = event else { continue };
         if *which != file_of {
             continue;

@@ -33,6 +33,8 @@ pub struct StoreSettings {
 pub enum StoreSync {
     /// Before the write is answered.
     Commit,
+    /// Before the write is answered, in a log.
+    Log,
     /// Within an interval.
     Interval,
     /// When the kernel likes.
@@ -87,8 +89,12 @@ impl StoreSettings {
     }
 }
 
-const SYNC: [(&str, StoreSync); 3] =
-    [("commit", StoreSync::Commit), ("interval", StoreSync::Interval), ("none", StoreSync::None)];
+const SYNC: [(&str, StoreSync); 4] = [
+    ("commit", StoreSync::Commit),
+    ("log", StoreSync::Log),
+    ("interval", StoreSync::Interval),
+    ("none", StoreSync::None),
+];
 
 const ACCESSES: [(&str, DatabaseAccess); 4] = [
     ("open", DatabaseAccess::Open),
@@ -222,14 +228,14 @@ pub(super) static STORE: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "When a write is on disk: before it is answered, within `sync_interval`, or whenever the kernel writes it. No setting loses anything when the server ends, not even with `kill -9`. [What a power failure loses](store.md#durability).",
+            text: "When a write is on disk: before it is answered (in the file, or in a log), within `sync_interval`, or whenever the kernel writes it. No setting loses anything when the server ends, not even with `kill -9`. [What a power failure loses](store.md#durability).",
         },
         Key {
             name: "sync_interval",
             value: Value::Deadline(|config| &mut config.store.sync_interval),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The time between two checkpoints with `sync = \"interval\"`.",
+            text: "The time between two checkpoints with `sync = \"log\"` or `\"interval\"`.",
         },
     ],
     shared: &[],

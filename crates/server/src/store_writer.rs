@@ -24,7 +24,7 @@ pub(crate) struct StoreWriter {
     writer: Writer,
     /// Programs that read the store.
     readers: StoreReaders,
-    /// The time between two waits for the disk where a commit does not wait for it.
+    /// The time between two checkpoints, if a commit of the tree does not wait for the disk.
     interval: Option<Duration>,
     /// Messages of orders that are not executed, with the schedulers that sent them.
     waiting: Vec<(Endpoint, Box<Orders>)>,
@@ -63,7 +63,8 @@ impl StoreWriter {
             store: store.clone(),
             writer: store.writer(),
             readers: StoreReaders::default(),
-            interval: (settings.sync == StoreSync::Interval).then_some(settings.sync_interval),
+            interval: matches!(settings.sync, StoreSync::Interval | StoreSync::Log)
+                .then_some(settings.sync_interval),
             waiting: Vec::new(),
             waiting_bytes: 0,
             next_look: now(),

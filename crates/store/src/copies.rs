@@ -42,7 +42,7 @@ impl Draft {
         drop(copied);
         let last = map.info().last_txn_id as u64;
         let of_copy = ffi::open(&draft.directory, &MapOptions::default())?;
-        versions.of_copy(last).write(&of_copy)?;
+        versions.of_copy(last).write(&of_copy, |_| Ok(()))?;
         of_copy.prepare_for_closing().wait();
         Ok(draft)
     }

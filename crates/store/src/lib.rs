@@ -27,12 +27,14 @@
 
 mod change;
 mod checkpoint;
+mod checksum;
 mod copies;
 mod failure;
 mod ffi;
 mod lending;
 pub mod limits;
 mod load;
+mod log;
 mod order;
 mod outcome;
 mod page;

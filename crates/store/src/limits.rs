@@ -52,6 +52,18 @@ pub const CHECKPOINTS: usize = 2;
 /// its time, once the last one is made.
 pub const CHECKPOINT_GROWTH: u64 = 256 * 1024 * 1024;
 
+/// Bytes of the log (64 MiB) from which a checkpoint is begun before its time, so that no more than twice that is repeated after a power failure.
+pub const LOG_SIZE: u64 = 64 * 1024 * 1024;
+
+/// Bytes of a block of the log (4 KiB), of which each entry has whole ones: no disk writes more at once. Smaller: a power failure could take what was answered before.
+pub const LOG_BLOCK: usize = 4096;
+
+/// Bytes by which a file of the log grows (64 KiB): the wait for the disk is longer then. Smaller: more often.
+pub const LOG_PIECE: usize = 64 * 1024;
+
+/// Bytes that the buffer for an entry of the log keeps (1 MiB). Beyond: they are given back after the entry.
+pub const LOG_BUFFER: usize = 1024 * 1024;
+
 /// How often the newest commit is looked for while other programs commit. Beyond: the checkpoint fails, and is made later.
 pub const CHECKPOINT_ATTEMPTS: usize = 100;
 

@@ -18,6 +18,7 @@ use crate::ffi::{MapOptions, open};
 use crate::limits::{
     CHECKPOINTS, DATABASE_NAME_SIZE, DATABASES, LENT_SNAPSHOTS, MARGIN, OTHER_READERS, SIZE,
 };
+use crate::log::LogFiles;
 use crate::readers::{LockFile, Reader};
 use crate::snapshot::Snapshot;
 use crate::table::Table;
@@ -34,6 +35,9 @@ pub enum Sync {
     /// file grows by what is written. Where another program of the same store has asked for this already, it is as [`Sync::Commit`], and its commits go with
     /// those of the other one.
     Interval,
+    /// Before it is answered, in a log: as [`Sync::Commit`], with less to be written, because the tree follows with the next [`Writer::sync`]. Until then the file
+    /// grows by what is written. Where another program of the same store makes the checkpoints, it is as [`Sync::Commit`].
+    Log,
     /// When the kernel likes, or [`Writer::sync`] is called: the end of the program loses nothing. A power failure may leave a file that is damaged, because the
     /// kernel writes pages in any order.
     Never,
@@ -91,6 +95,8 @@ pub struct Store {
     times_full: Arc<AtomicU64>,
     lock: Arc<LockFile>,
     versions: Versions,
+    /// Where changes are written before the tree has them.
+    log: Option<Arc<LogFiles>>,
 }
 
 impl Store {
@@ -112,7 +118,10 @@ impl Store {
             return Err(Failure::Storage(format!("more than {DATABASES} databases")));
         }
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.directory)?;
-        let role = if settings.sync == Sync::Interval { Role::Keeper } else { Role::Other };
+        let role = match settings.sync {
+            Sync::Interval | Sync::Log => Role::Keeper,
+            Sync::Commit | Sync::Never => Role::Other,
+        };
         let checkpoints = Checkpoints::open(&settings.directory, role)?;
         if checkpoints.role() == Role::Keeper {
             // Nothing is written without a wait for the disk before there is a checkpoint.
@@ -122,12 +131,16 @@ impl Store {
         }
         let flags = match (settings.sync, checkpoints.role()) {
             (Sync::Never, _) | (_, Role::Keeper) => EnvFlags::NO_SYNC,
-            (Sync::Commit | Sync::Interval, Role::Other) => EnvFlags::empty(),
+            (Sync::Commit | Sync::Interval | Sync::Log, Role::Other) => EnvFlags::empty(),
         };
         let map = open(&settings.directory, &map_options(settings, flags))?;
         let checkpoints = checkpoints.follow(&settings.directory)?;
         let tables = tables(&map, &checkpoints, &settings.databases)?;
         let versions = Versions::of(&map)?;
+        let log = match (settings.sync, checkpoints.role()) {
+            (Sync::Log, Role::Keeper) => Some(Arc::new(LogFiles::open(&settings.directory)?)),
+            _ => None,
+        };
         // The first reader of a program locks a byte of the lock file, in the descriptor table of its thread: this one, not a scheduler's.
         drop(map.read_txn()?);
         Ok(Self {
@@ -139,6 +152,7 @@ impl Store {
             times_full: Arc::default(),
             lock: Arc::new(LockFile::open(&settings.directory)?),
             versions,
+            log,
         })
     }
 
@@ -163,13 +177,16 @@ impl Store {
     }
 
     /// The writer. Only one transaction writes at a time, of all programs that have opened the file: others wait.
+    ///
+    /// # Panics
+    /// With [`Sync::Log`], when there is another writer of this store: there may be one at a time.
     #[must_use]
     pub fn writer(&self) -> Writer {
         let times_full = Arc::clone(&self.times_full);
         let tables = Arc::clone(&self.tables);
         Writer::new(
-            (self.map.clone(), Arc::clone(&self.checkpoints)),
-            (tables, self.versions),
+            (self.map.clone(), Arc::clone(&self.checkpoints), self.log.clone()),
+            (tables, Arc::clone(&self.databases), self.versions),
             (self.size, times_full),
         )
     }
@@ -258,27 +275,16 @@ fn tables(
     checkpoints: &Checkpoints,
     names: &[String],
 ) -> Result<Vec<Table>, Failure> {
-    let trees = |name: &String| [format!("keys:{name}"), format!("expiries:{name}")];
     // All in one transaction: each commit waits for the disk.
     map.create_databases_and_commit(checkpoints.begin(map)?, |opener, transaction| {
-        for tree in names.iter().flat_map(trees) {
+        for tree in names.iter().flat_map(|name| Table::trees(name)) {
             opener.create_database::<Bytes, Bytes>(transaction, Some(&tree))?;
         }
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
     })?;
     let mut tables = Vec::with_capacity(names.len());
     for name in names {
-        let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
-            let [keys, expiries] = trees(name);
-            let tree = |name: &str| opener.open_database::<Bytes, Bytes>(transaction, Some(name));
-            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit((tree(&keys)?, tree(&expiries)?)))
-        })?;
-        let Some((Some(records), Some(expiries))) = opened.commit() else {
-            return Err(Failure::Storage(format!(
-                "the database `{name}` was made and is not there"
-            )));
-        };
-        tables.push(Table { records, expiries });
+        tables.push(Table::open(map, name)?);
     }
     Ok(tables)
 }

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 
 use heed::types::Bytes;
-use heed::{PutFlags, RoTxn, RwTxn};
+use heed::{CommitOrAbort, Env, PutFlags, RoTxn, RwTxn, WithoutTls};
 
 use crate::failure::Failure;
 use crate::limits::KEY_SIZE;
@@ -28,6 +28,24 @@ fn damaged() -> Failure {
 }
 
 impl Table {
+    /// The names of its trees.
+    pub(crate) fn trees(name: &str) -> [String; 2] {
+        [format!("keys:{name}"), format!("expiries:{name}")]
+    }
+
+    /// The trees of a database that is there.
+    pub(crate) fn open(map: &Env<WithoutTls>, name: &str) -> Result<Self, Failure> {
+        let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
+            let [keys, expiries] = Self::trees(name);
+            let tree = |name: &str| opener.open_database::<Bytes, Bytes>(transaction, Some(name));
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit((tree(&keys)?, tree(&expiries)?)))
+        })?;
+        match opened.commit() {
+            Some((Some(records), Some(expiries))) => Ok(Self { records, expiries }),
+            _ => Err(Failure::Storage(format!("the database `{name}` is missing"))),
+        }
+    }
+
     /// The record of a key, whether its time is over or not.
     pub(crate) fn find<'t>(
         &self,

@@ -5,7 +5,7 @@
 //! transactions from 1 again.
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Env, WithoutTls};
+use heed::{CommitOrAbort, Env, RwTxn, WithoutTls};
 
 use crate::failure::Failure;
 
@@ -48,12 +48,17 @@ impl Versions {
         Self { base: self.base + transactions }
     }
 
-    /// Writes them into a store.
-    pub(crate) fn write(self, map: &Env<WithoutTls>) -> Result<(), Failure> {
+    /// Writes them into a store, in one transaction with other changes.
+    pub(crate) fn write(
+        self,
+        map: &Env<WithoutTls>,
+        others: impl FnOnce(&mut RwTxn<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
+            others(transaction)?;
             let tree = opener.create_database::<Bytes, Bytes>(transaction, Some(TREE))?;
             tree.put(transaction, KEY, &self.base.to_be_bytes())?;
-            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
+            Ok::<_, Failure>(CommitOrAbort::<_, ()>::Commit(()))
         })?;
         Ok(())
     }

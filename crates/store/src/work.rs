@@ -7,6 +7,7 @@ use heed::RwTxn;
 use crate::change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
 use crate::failure::{Failure, Misuse};
 use crate::limits::{ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
+use crate::log::{Entry, Logged};
 use crate::order::{Condition, Database, Executed, Order, Step};
 use crate::outcome::Outcome;
 use crate::page::PageOf;
@@ -33,9 +34,28 @@ impl Before {
     }
 }
 
+/// Where the changes of a transaction are noted for the log.
+pub(crate) struct Logging<'w> {
+    /// `None` without a log.
+    pub(crate) entry: Option<&'w mut Entry>,
+    pub(crate) names: &'w [String],
+    /// The database that is changed.
+    pub(crate) database: Database,
+}
+
+impl Logging<'_> {
+    fn add(&mut self, change: Logged<'_>) {
+        if let (Some(entry), Some(name)) =
+            (&mut self.entry, self.names.get(usize::from(self.database.0)))
+        {
+            entry.add(name, change);
+        }
+    }
+}
+
 /// A transaction that is being filled.
-pub(crate) struct Work<'w> {
-    pub(crate) transaction: RwTxn<'w>,
+pub(crate) struct Work<'m, 'w> {
+    pub(crate) transaction: RwTxn<'m>,
     pub(crate) tables: &'w [Table],
     pub(crate) now_ms: u64,
     /// Of the last change.
@@ -43,11 +63,12 @@ pub(crate) struct Work<'w> {
     /// A record on its way into the file.
     pub(crate) buffer: &'w mut Vec<u8>,
     pub(crate) cursors: &'w mut Cursors,
+    pub(crate) logging: Logging<'w>,
     /// Bytes of values that its orders have copied so far.
     pub(crate) work: usize,
 }
 
-impl Work<'_> {
+impl Work<'_, '_> {
     pub(crate) fn execute(&mut self, order: &Order) -> Result<Executed, Failure> {
         for Condition { database, key, version } in &order.conditions {
             if self.before(*table(self.tables, *database)?, key)?.version != *version {
@@ -70,6 +91,7 @@ impl Work<'_> {
 
     fn step(&mut self, database: Database, step: &Step) -> Result<Outcome, Failure> {
         let table = *table(self.tables, database)?;
+        self.logging.database = database;
         let change = match step {
             Step::Query(query) => return query.answer(&table, &self.transaction, self.now_ms),
             Step::Change(change) => change,
@@ -131,6 +153,7 @@ impl Work<'_> {
             }
             Change::Clear => {
                 table.clear(&mut self.transaction)?;
+                self.logging.add(Logged::Clear);
                 Ok(Outcome::Made(true))
             }
         }
@@ -169,6 +192,7 @@ impl Work<'_> {
         self.version += 1;
         self.buffer.clear();
         Record { kind, version: self.version, expiry_ms, bytes }.encode(self.buffer);
+        self.logging.add(Logged::Put(key, self.buffer));
         table.put(&mut self.transaction, key, self.buffer, (before.stored_expiry, expiry_ms))
     }
 
@@ -190,6 +214,7 @@ impl Work<'_> {
         let Some(record) = table.find(&self.transaction, key)? else { return Ok(false) };
         let (is_there, expiry) = (record.is_there(self.now_ms), record.expiry_ms);
         table.delete(&mut self.transaction, key, expiry)?;
+        self.logging.add(Logged::Delete(key));
         Ok(is_there)
     }
 

@@ -12,12 +12,13 @@ use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, MadeCheckpoint};
 use crate::failure::Failure;
 use crate::limits::{CHECKPOINT_GROWTH, EXPIRED_PER_COMMIT};
 use crate::load::{LoadFailure, Row, load};
+use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
 use crate::scan::Cursors;
 use crate::snapshot::table;
 use crate::table::Table;
 use crate::versions::Versions;
-use crate::work::Work;
+use crate::work::{Logging, Work};
 
 /// The outcome of one order.
 type Done = Result<Executed, Failure>;
@@ -36,6 +37,11 @@ pub struct Writer {
     /// A record on its way into the file.
     buffer: Vec<u8>,
     cursors: Cursors,
+    /// The names of the databases.
+    names: Arc<[String]>,
+    log: Option<Log>,
+    /// The changes of a transaction, for the log.
+    entry: Entry,
     checkpoints: Arc<Checkpoints>,
     /// Where commits do not wait for the disk, and this program makes the checkpoints.
     keeper: Option<Keeper>,
@@ -47,8 +53,8 @@ pub struct Writer {
 
 impl Writer {
     pub(crate) fn new(
-        (map, checkpoints): (Env<WithoutTls>, Arc<Checkpoints>),
-        (tables, versions): (Arc<[Table]>, Versions),
+        (map, checkpoints, log): (Env<WithoutTls>, Arc<Checkpoints>, Option<Arc<LogFiles>>),
+        (tables, names, versions): (Arc<[Table]>, Arc<[String]>, Versions),
         (size, times_full): (u64, Arc<AtomicU64>),
     ) -> Self {
         let (buffer, cursors, last_page) = (Vec::new(), Cursors::default(), usize::MAX);
@@ -62,6 +68,9 @@ impl Writer {
             last_page,
             buffer,
             cursors,
+            names,
+            log: log.map(Log::new),
+            entry: Entry::default(),
             checkpoints,
             keeper,
             checkpoint_size: 0,
@@ -130,8 +139,12 @@ impl Writer {
         let room = Room { map: &self.map, tables: &self.tables, size: self.size };
         let version = self.versions.before(transaction.id());
         let (buffer, cursors) = (&mut self.buffer, &mut self.cursors);
-        let tables = &self.tables;
-        let mut work = Work { transaction, tables, now_ms, version, buffer, cursors, work: 0 };
+        let (tables, names) = (&self.tables, &self.names);
+        self.entry.reset();
+        let entry = self.log.is_some().then_some(&mut self.entry);
+        let logging = Logging { entry, names, database: Database(0) };
+        let mut work =
+            Work { transaction, tables, now_ms, version, buffer, cursors, logging, work: 0 };
         let mut executed = Vec::with_capacity(orders.len());
         for (place, (order, failure)) in orders.iter().zip(failures).enumerate() {
             let of_it = |failure| (Some(place), failure);
@@ -144,10 +157,28 @@ impl Writer {
             });
         }
         if orders.iter().any(Order::changes) {
-            let failed = |error| (None, self.checkpoints.why_not_written(error));
-            work.transaction.commit().map_err(failed)?;
+            let Work { transaction, .. } = work;
+            self.write(transaction).map_err(|failure| (None, failure))?;
         }
         Ok(executed)
+    }
+
+    /// Commits the transaction; with a log, once its changes are in it.
+    fn write(&mut self, transaction: RwTxn<'_>) -> Result<(), Failure> {
+        let log = self.log.as_mut().filter(|_| !self.entry.is_empty());
+        let Some(log) = log else {
+            return transaction.commit().map_err(|error| self.checkpoints.why_not_written(error));
+        };
+        let mut done = log.append(&mut self.entry, transaction.id() as u64);
+        if done.is_ok()
+            && let Err(error) = transaction.commit()
+        {
+            done = log.take_back().and(Err(self.checkpoints.why_not_written(error)));
+        }
+        if let (Err(failure), Some(keeper)) = (&done, &mut self.keeper) {
+            keeper.on_log_failure(failure);
+        }
+        done
     }
 
     /// Deletes keys whose time is over, a bounded number of each database; whether there may be more.
@@ -174,6 +205,7 @@ impl Writer {
             let deleted = table.delete_expired(&mut transaction, now_ms, EXPIRED_PER_COMMIT)?;
             is_left |= deleted == EXPIRED_PER_COMMIT;
         }
+        // The log does without: a key that comes back is expired.
         transaction.commit()?;
         Ok(is_left)
     }
@@ -216,7 +248,9 @@ impl Writer {
         match &mut self.keeper {
             Some(keeper) => {
                 self.checkpoint_size = file_size(&self.map);
-                keeper.keep(&self.map)
+                let checkpoint = keeper.next(&self.map)?;
+                self.turn_log();
+                self.end_checkpoint(checkpoint.wait())
             }
             None => Ok(self.map.force_sync()?),
         }
@@ -232,7 +266,16 @@ impl Writer {
         }
         self.checkpoint_size = file_size(&self.map);
         self.is_full = false;
-        self.keeper.as_ref().map(|keeper| keeper.next(&self.map)).transpose()
+        let next = self.keeper.as_ref().map(|keeper| keeper.next(&self.map)).transpose()?;
+        self.turn_log();
+        Ok(next)
+    }
+
+    /// A checkpoint of all entries of the log begins.
+    fn turn_log(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.turn();
+        }
     }
 
     /// Takes a checkpoint that was waited for, or why it was not made: unless the disk was full, nothing is written any more then, because the kernel shows
@@ -241,14 +284,19 @@ impl Writer {
     /// # Errors
     /// What it is given.
     pub fn end_checkpoint(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
-        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.end(made))
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.end(made))?;
+        if let Some(log) = &mut self.log {
+            log.keep_up();
+        }
+        Ok(())
     }
 
     /// Whether a checkpoint should be made now, because the last one keeps too many pages.
     #[must_use]
     pub fn wants_checkpoint(&self) -> bool {
         let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
-        self.is_unsynced() && (self.is_full || growth >= CHECKPOINT_GROWTH)
+        let is_long = self.log.as_ref().is_some_and(Log::is_long);
+        self.is_unsynced() && (self.is_full || is_long || growth >= CHECKPOINT_GROWTH)
     }
 
     /// Whether there are commits, of any program, that [`Writer::sync`] would make safe from a power failure.
@@ -263,7 +311,10 @@ impl Writer {
     /// What the disk says.
     pub fn finish(&mut self) -> Result<(), Failure> {
         match &mut self.keeper {
-            Some(keeper) => keeper.finish(),
+            Some(keeper) => {
+                keeper.finish()?;
+                self.log.as_mut().map_or(Ok(()), Log::clear)
+            }
             None => Ok(self.map.force_sync()?),
         }
     }

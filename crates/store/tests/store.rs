@@ -15,3 +15,5 @@ mod orders;
 mod place;
 #[path = "store/readers.rs"]
 mod readers;
+#[path = "store/repeated.rs"]
+mod repeated;

@@ -28,6 +28,7 @@ pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<St
         readers: schedulers + 1,
         sync: match config.store.sync {
             StoreSync::Commit => store::Sync::Commit,
+            StoreSync::Log => store::Sync::Log,
             StoreSync::Interval => store::Sync::Interval,
             StoreSync::None => store::Sync::Never,
         },

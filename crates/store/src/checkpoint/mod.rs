@@ -35,6 +35,7 @@ use rustix::io::{Errno, retry_on_intr};
 use self::record::{BOOT, Meta, Record, Saved};
 use crate::failure::Failure;
 use crate::limits::{CHECKPOINT_ATTEMPTS, FULL_DISK};
+use crate::log::{clear, replay};
 
 /// The file with the records, and the one of LMDB.
 const RECORDS: &str = "checkpoint";
@@ -77,9 +78,15 @@ impl Checkpoints {
             if !opened.takes_keepers_lock()? {
                 return Ok(None);
             }
-            opened.restore(directory)?;
+            if let Some(transaction) = opened.restore(directory)? {
+                opened.fill()?;
+                replay(directory, transaction)?;
+                opened.write_end()?;
+            }
             opened.end()?;
             opened.fill()?;
+            // From here on there is no checkpoint that it could follow.
+            clear(directory)?;
             if role == Role::Other {
                 unlock(&opened.records)?;
                 return Ok(None);
@@ -154,17 +161,18 @@ impl Checkpoints {
         }
     }
 
-    /// Goes back to the checkpoint, if the kernel has started since it was made.
-    fn restore(&self, directory: &Path) -> Result<(), Failure> {
-        let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(()) };
+    /// Returns to the checkpoint, if the kernel has started since it was made; gives its transaction. The checkpoint stays, so that this can be done again.
+    fn restore(&self, directory: &Path) -> Result<Option<u64>, Failure> {
+        let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(None) };
         if saved.boot == boot()? {
-            return Ok(());
+            return Ok(None);
         }
         let metas = Meta::of(&self.data)?.into_iter().flatten();
         let newest = metas.map(|meta| meta.transaction()).max();
         if newest.is_none_or(|newest| newest < saved.meta.transaction()) {
             // Somebody has put another file in its place, such as a backup.
-            return self.write_end();
+            self.write_end()?;
+            return Ok(None);
         }
         if self.data.metadata()?.ino() != saved.inode {
             let directory = directory.display();
@@ -174,7 +182,7 @@ impl Checkpoints {
             )));
         }
         saved.meta.restore(&self.data)?;
-        self.write_end()
+        Ok(Some(saved.meta.transaction()))
     }
 
     /// Gives the file all pages of its tree. They may be missing where the power failed and nothing was waited for, and the kernel ends a program that reads beyond the
@@ -306,6 +314,13 @@ impl Keeper {
                 self.checkpoints.distrust()?;
                 Err(failure)
             }
+        }
+    }
+
+    /// An entry of the log was not written: unless a disk is full, nothing is written any more, because nobody knows what the log has. All that was answered is in it.
+    pub(crate) fn on_log_failure(&mut self, failure: &Failure) {
+        if !matches!(failure, Failure::DiskFull | Failure::Full) {
+            self.broken = Some(failure.clone());
         }
     }
 

@@ -14,6 +14,8 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
+use crate::checksum::{sum, word};
+
 /// Bytes of LMDB's meta page that say which tree it is: a head of 16, then `MDB_meta` (mdb.c).
 const META: usize = 152;
 
@@ -178,14 +180,4 @@ impl Record {
         let saved = (inode != 0).then_some(saved);
         Some(Self { number: u64::from_ne_bytes(*number), saved })
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
-}
-
-/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>): against a record that is not whole, not against a person.
-fn sum(bytes: &[u8]) -> u64 {
-    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

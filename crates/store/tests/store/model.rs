@@ -16,8 +16,9 @@ struct Kept {
     expiry: Option<u64>,
 }
 
+/// What a store should have.
 #[derive(Default)]
-struct Model {
+pub(crate) struct Model {
     keys: BTreeMap<Vec<u8>, Kept>,
 }
 
@@ -79,7 +80,7 @@ impl Model {
     }
 
     /// The outcome without versions.
-    fn apply(&mut self, change: &Change, now: u64) -> Seen {
+    pub(crate) fn apply(&mut self, change: &Change, now: u64) -> Seen {
         let holds = |is_there: bool, only: Only| match only {
             Only::Always => true,
             Only::IfAbsent => !is_there,
@@ -135,7 +136,7 @@ impl Model {
 }
 
 #[derive(Debug, PartialEq)]
-enum Seen {
+pub(crate) enum Seen {
     Made(bool),
     Number(i64),
     Value(Option<Vec<u8>>),
@@ -208,8 +209,24 @@ fn changes() -> impl Strategy<Value = Change> {
     ]
 }
 
+/// Whether a store answers what is kept of a key: its value, and when it ends.
+pub(crate) fn kept_is(
+    model: &Model,
+    (key, now): (&[u8], u64),
+    get: &Outcome,
+    remaining: &Outcome,
+) -> bool {
+    let kept = model.get(key, now);
+    let end = match kept {
+        None => Remaining::Missing,
+        Some(kept) => kept.expiry.map_or(Remaining::Endless, Remaining::Until),
+    };
+    seen(get.clone()) == Seen::Value(kept.map(|kept| kept.bytes.clone()))
+        && *remaining == Outcome::Remaining(end)
+}
+
 /// A change after so many milliseconds, and whether keys whose time is over are removed before.
-fn steps() -> impl Strategy<Value = Vec<(u64, bool, Change)>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<(u64, bool, Change)>> {
     prop::collection::vec((0_u64..8, any::<bool>(), changes()), 1..25)
 }
 
@@ -236,17 +253,11 @@ proptest! {
         opened = place.open();
         writer = opened.writer();
         for key in [&b"a"[..], b"ab", b"b", &[0xff; 503]] {
-            let kept = model.get(key, now);
             let get = Query::Get(key.into());
-            for outcome in [ask(&opened, &get, now), run(&mut writer, Step::Query(get.clone()), now)] {
-                prop_assert_eq!(seen(outcome), Seen::Value(kept.map(|kept| kept.bytes.clone())));
+            let remaining = ask(&opened, &Query::Remaining(key.into()), now);
+            for get in [ask(&opened, &get, now), run(&mut writer, Step::Query(get.clone()), now)] {
+                prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{get:?}, {remaining:?}");
             }
-            let remaining = match kept {
-                None => Remaining::Missing,
-                Some(kept) => kept.expiry.map_or(Remaining::Endless, Remaining::Until),
-            };
-            let outcome = ask(&opened, &Query::Remaining(key.into()), now);
-            prop_assert_eq!(outcome, Outcome::Remaining(remaining));
         }
         // A later time ends all that has an expiry, and nothing of it is left in the file.
         while writer.delete_expired(u64::MAX - 1).unwrap() {}

@@ -39,6 +39,9 @@ const fn store(sync: &'static str) -> Contender {
     Contender { name: OURS, start: Start::Store { sync } }
 }
 
+/// Ours with a log, next to ours without.
+const LOGGED: Contender = Contender { name: "log", start: Start::Store { sync: "log" } };
+
 const fn redis(fsync: &'static str) -> Contender {
     Contender { name: "redis", start: Start::RedisStore { fsync } }
 }
@@ -99,11 +102,12 @@ const fn read(
 
 const fn write(
     (name, title): (&'static str, &'static str),
+    connections: u32,
     contenders: &'static [Contender],
     targets: &'static [Target],
 ) -> Scenario {
     let workload = workload(name, title, Metric::Rate, contenders, targets);
-    Scenario { workload, task: Task::Write { connections: 1000 } }
+    Scenario { workload, task: Task::Write { connections } }
 }
 
 /// All of them.
@@ -115,17 +119,26 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     read(("deep-hot", "GET of hot keys, 50 connections, 16 deep"), (HOT_KEYS, 50, 16), DEEP),
     read(("deep", "GET of a million keys, 50 connections, 16 deep"), (KEYS, 50, 16), DEEP),
     write(
-        ("set-commit", "SET, 1,000 connections, on the disk before it is answered"),
-        &[redis("always"), store("commit")],
+        ("set-commit", "SET, 1,000 connections, on disk before the answer"),
+        1000,
+        &[redis("always"), store("commit"), LOGGED],
         DURABLE,
     ),
     write(
-        ("set-interval", "SET, 1,000 connections, on the disk within a second"),
+        ("set-commit-50", "SET, 50 connections, on disk before the answer"),
+        50,
+        &[redis("always"), store("commit"), LOGGED],
+        &[],
+    ),
+    write(
+        ("set-interval", "SET, 1,000 connections, on disk within a second"),
+        1000,
         &[redis("everysec"), store("interval")],
         &[],
     ),
     write(
-        ("set-none", "SET, 1,000 connections, on the disk when the kernel likes"),
+        ("set-none", "SET, 1,000 connections, on disk whenever the kernel writes it"),
+        1000,
         &[redis("no"), store("none")],
         &[],
     ),

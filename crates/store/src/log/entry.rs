@@ -1,0 +1,129 @@
+//! Entries of the log: the changes of one transaction, as bytes.
+//!
+//! Owns their format. An entry names its transaction and the entry before it, so that entries of an
+//! older time, which a power failure may bring back, are never taken for new ones. Each begins in a
+//! block of its own, so that no block is written again that has an entry which was answered.
+
+use crate::checksum::{sum, word};
+use crate::failure::Failure;
+use crate::limits::{LOG_BLOCK, LOG_BUFFER};
+
+/// Bytes before the changes: checksum of the rest, length of the changes, transaction, transaction of the entry before.
+pub(super) const HEAD: usize = 32;
+
+/// The kinds of changes.
+const PUT: u8 = b'p';
+const DELETE: u8 = b'd';
+const CLEAR: u8 = b'c';
+
+/// A change of one database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Logged<'e> {
+    /// A key gets this record, as the file has it.
+    Put(&'e [u8], &'e [u8]),
+    Delete(&'e [u8]),
+    /// All keys are deleted.
+    Clear,
+}
+
+/// The changes of a transaction that is being filled.
+#[derive(Debug, Default)]
+pub(crate) struct Entry(Vec<u8>);
+
+impl Entry {
+    /// Forgets all changes.
+    pub(crate) fn reset(&mut self) {
+        if self.0.capacity() > LOG_BUFFER {
+            self.0 = Vec::new();
+        }
+        self.0.clear();
+        self.0.resize(HEAD, 0);
+    }
+
+    /// Adds a change of the database with that name.
+    pub(crate) fn add(&mut self, database: &str, change: Logged<'_>) {
+        let (kind, key, stored) = match change {
+            Logged::Put(key, stored) => (PUT, key, stored),
+            Logged::Delete(key) => (DELETE, key, &[][..]),
+            Logged::Clear => (CLEAR, &[][..], &[][..]),
+        };
+        self.0.push(kind);
+        for part in [database.as_bytes(), key, stored] {
+            let length = u32::try_from(part.len()).expect("names, keys and values are limited");
+            self.0.extend(length.to_ne_bytes());
+            self.0.extend(part);
+        }
+    }
+
+    /// Whether there is nothing to be written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.len() <= HEAD
+    }
+
+    /// Its bytes, for that transaction and with that one before it; whole blocks.
+    pub(crate) fn bytes(&mut self, transaction: u64, previous: u64) -> &[u8] {
+        let length = (self.0.len() - HEAD) as u64;
+        for (at, number) in [(8, length), (16, transaction), (24, previous)] {
+            self.0[at..at + 8].copy_from_slice(&number.to_ne_bytes());
+        }
+        let sum = sum(&self.0[8..]);
+        self.0[..8].copy_from_slice(&sum.to_ne_bytes());
+        self.0.resize(self.0.len().next_multiple_of(LOG_BLOCK), 0);
+        &self.0
+    }
+}
+
+/// An entry that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadEntry<'l> {
+    pub(crate) transaction: u64,
+    pub(crate) previous: u64,
+    changes: &'l [u8],
+}
+
+impl<'l> ReadEntry<'l> {
+    /// The first entry of a log, and the rest; `None` if it is not complete.
+    pub(crate) fn first(log: &'l [u8]) -> Option<(Self, &'l [u8])> {
+        let length = usize::try_from(word(log.get(..HEAD)?, 8)).ok()?;
+        let entry = log.get(..HEAD.checked_add(length)?)?;
+        if word(entry, 0) != sum(&entry[8..]) {
+            return None;
+        }
+        let (transaction, previous) = (word(entry, 16), word(entry, 24));
+        let rest = log.get(entry.len().next_multiple_of(LOG_BLOCK)..).unwrap_or_default();
+        Some((Self { transaction, previous, changes: &entry[HEAD..] }, rest))
+    }
+
+    /// Its changes in order, each with the name of its database.
+    pub(crate) fn changes(self) -> impl Iterator<Item = Result<(&'l str, Logged<'l>), Failure>> {
+        let mut rest = self.changes;
+        std::iter::from_fn(move || {
+            (!rest.is_empty()).then(|| change(&mut rest).ok_or_else(damaged))
+        })
+    }
+}
+
+fn damaged() -> Failure {
+    Failure::Storage("its log has a change that this version does not know".to_owned())
+}
+
+fn change<'l>(rest: &mut &'l [u8]) -> Option<(&'l str, Logged<'l>)> {
+    let (kind, parts) = std::mem::take(rest).split_first()?;
+    let mut parts = parts;
+    let (database, key, stored) = (part(&mut parts)?, part(&mut parts)?, part(&mut parts)?);
+    *rest = parts;
+    let change = match *kind {
+        PUT => Logged::Put(key, stored),
+        DELETE => Logged::Delete(key),
+        CLEAR => Logged::Clear,
+        _ => return None,
+    };
+    Some((str::from_utf8(database).ok()?, change))
+}
+
+fn part<'l>(rest: &mut &'l [u8]) -> Option<&'l [u8]> {
+    let (length, parts) = rest.split_first_chunk()?;
+    let (part, parts) = parts.split_at_checked(u32::from_ne_bytes(*length) as usize)?;
+    *rest = parts;
+    Some(part)
+}

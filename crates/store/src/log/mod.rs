@@ -1,0 +1,172 @@
+//! The log: changes that are on disk before the tree has them (`sync = "log"`).
+//!
+//! A commit of the tree writes a page for almost every key that it changes. An entry of the log has
+//! only the changed records, one after the other, so the wait for the disk is short. The tree is
+//! then committed without a wait, and checkpoints (`checkpoint`) bring it to the disk later. After a
+//! power failure the store returns to its checkpoint and repeats the log from there. Owns the two
+//! files of the log and the order in which they are used. Never decides when a checkpoint is made.
+//!
+//! Two files take turns, because only the entries before a checkpoint may be dropped: when one
+//! begins, the log goes on in the other file, once the last checkpoint is made. The file is written
+//! over and not emptied: where its length and its blocks stay, the wait for the disk is for the
+//! entry alone, and not for the file system's journal, which a checkpoint fills at the same time.
+//! What is left of older entries does not follow the new ones, and is not repeated.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the files stay in the table of the thread that opens the store"
+)]
+
+mod entry;
+mod replay;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use self::entry::HEAD;
+pub(crate) use self::entry::{Entry, Logged};
+pub(crate) use self::replay::replay;
+use crate::failure::Failure;
+use crate::limits::{LOG_PIECE, LOG_SIZE};
+
+/// The names of the files.
+const FILES: [&str; 2] = ["log.0", "log.1"];
+
+/// The files of the log of a keeper.
+#[derive(Debug)]
+pub(crate) struct LogFiles {
+    files: [File; 2],
+    /// Whether a writer has them.
+    are_written: AtomicBool,
+}
+
+impl LogFiles {
+    /// Opens them, and makes what is missing.
+    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
+        let open = |name: &str| {
+            let mut options = File::options();
+            options.read(true).write(true).create(true).truncate(false).mode(0o600);
+            options.open(directory.join(name))
+        };
+        let files = [open(FILES[0])?, open(FILES[1])?];
+        // Else a power failure could lose them with all they have.
+        File::open(directory)?.sync_all()?;
+        Ok(Self { files, are_written: AtomicBool::new(false) })
+    }
+
+    /// Drops all entries, for good.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        for file in &self.files {
+            if file.metadata()?.len() > 0 {
+                file.set_len(0)?;
+                file.sync_all()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Drops all entries of a store that may have none.
+pub(crate) fn clear(directory: &Path) -> io::Result<()> {
+    let are_there = FILES.iter().any(|name| directory.join(name).exists());
+    if are_there { LogFiles::open(directory)?.clear() } else { Ok(()) }
+}
+
+/// The log of a program that writes.
+#[derive(Debug)]
+pub(crate) struct Log {
+    files: Arc<LogFiles>,
+    /// Which of them is written.
+    current: usize,
+    /// Bytes of its entries.
+    size: u64,
+    /// Bytes of each file.
+    room: [u64; 2],
+    /// Whether no entry of the other one is needed any more.
+    other_is_old: bool,
+    /// The transaction of the last entry, and of the one before: where the log would be without the last.
+    last: u64,
+    before: (u64, u64),
+}
+
+impl Log {
+    /// An empty one in these files. What they have is older than the checkpoint with which the writer begins.
+    pub(crate) fn new(files: Arc<LogFiles>) -> Self {
+        let are_written = files.are_written.swap(true, Ordering::Relaxed);
+        assert!(!are_written, "with a log, a store has one writer at a time");
+        let (room, before) = ([0, 0], (0, 0));
+        Self { files, current: 0, size: 0, room, other_is_old: true, last: 0, before }
+    }
+
+    /// Writes an entry and waits until the disk has it. Where that fails it is taken back.
+    pub(crate) fn append(&mut self, entry: &mut Entry, transaction: u64) -> Result<(), Failure> {
+        self.before = (self.size, self.last);
+        let bytes = entry.bytes(transaction, self.last);
+        let end = self.size + bytes.len() as u64;
+        let (file, room) = (&self.files.files[self.current], &mut self.room[self.current]);
+        let written = grow(file, room, end)
+            .and_then(|()| file.write_all_at(bytes, self.size))
+            .and_then(|()| file.sync_data());
+        if let Err(error) = written {
+            self.take_back()?;
+            return Err(error.into());
+        }
+        (self.size, self.last) = (end, transaction);
+        Ok(())
+    }
+
+    /// Removes the last entry: its transaction was not committed.
+    pub(crate) fn take_back(&mut self) -> Result<(), Failure> {
+        (self.size, self.last) = self.before;
+        let file = &self.files.files[self.current];
+        if self.size < self.room[self.current] {
+            file.write_all_at(&[0; HEAD], self.size)?;
+        }
+        Ok(file.sync_data()?)
+    }
+
+    /// A checkpoint of all entries so far begins.
+    pub(crate) fn turn(&mut self) {
+        if self.other_is_old && self.size > 0 {
+            (self.current, self.size, self.other_is_old) = (1 - self.current, 0, false);
+        }
+    }
+
+    /// The checkpoint is made.
+    pub(crate) fn keep_up(&mut self) {
+        self.other_is_old = true;
+    }
+
+    /// Whether it is so long that a checkpoint should be made.
+    pub(crate) fn is_long(&self) -> bool {
+        self.size >= LOG_SIZE
+    }
+
+    /// Drops all entries: the tree is complete on disk.
+    pub(crate) fn clear(&mut self) -> Result<(), Failure> {
+        self.files.clear()?;
+        (self.size, self.last, self.room) = (0, 0, [0, 0]);
+        Ok(())
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.files.are_written.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Gives a file room up to there, some more than is needed now, so that most entries find it.
+fn grow(file: &File, room: &mut u64, end: u64) -> io::Result<()> {
+    while *room < end {
+        file.write_all_at(&[0; LOG_PIECE], *room)?;
+        *room += LOG_PIECE as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Repeats the log in a store that has returned to its checkpoint.
+//!
+//! Owns which entries count: those after the checkpoint, each the successor of the one before. The
+//! last one may be incomplete; nobody was answered then. All of them are one transaction, because
+//! LMDB keeps the pages of the last one, so that a second power failure can return to the checkpoint
+//! again.
+
+use std::path::Path;
+
+use heed::RwTxn;
+
+use super::FILES;
+use super::entry::{Logged, ReadEntry};
+use crate::failure::Failure;
+use crate::ffi::{MapOptions, open};
+use crate::record::Record;
+use crate::table::Table;
+use crate::versions::Versions;
+
+/// The entries after that transaction.
+pub(super) fn entries(logs: &[Vec<u8>], checkpoint: u64) -> Vec<ReadEntry<'_>> {
+    let mut all = Vec::new();
+    for log in logs {
+        let mut rest = &log[..];
+        while let Some((entry, behind)) = ReadEntry::first(rest) {
+            all.push(entry);
+            rest = behind;
+        }
+    }
+    all.sort_unstable_by_key(|entry| entry.transaction);
+    let mut last = None;
+    let follows = |entry: &ReadEntry<'_>| {
+        let is_next = match last {
+            None => entry.previous <= checkpoint,
+            Some(last) => entry.previous == last,
+        };
+        last = Some(entry.transaction);
+        is_next
+    };
+    all.into_iter().filter(|entry| entry.transaction > checkpoint).take_while(follows).collect()
+}
+
+/// Repeats the log of a store whose tree is that of this transaction, and waits for the disk. The store must not be open.
+pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), Failure> {
+    let mut logs = Vec::new();
+    for name in FILES {
+        match std::fs::read(directory.join(name)) {
+            Ok(log) => logs.push(log),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let entries = entries(&logs, checkpoint);
+    let Some(last) = entries.last() else { return Ok(()) };
+    let map = open(directory, &MapOptions::default())?;
+    let mut tables = Vec::new();
+    for entry in &entries {
+        for change in entry.changes() {
+            let (name, _) = change?;
+            if tables.iter().all(|(known, _)| *known != name) {
+                tables.push((name, Table::open(&map, name)?));
+            }
+        }
+    }
+    let versions = Versions::of(&map)?.of_copy(last.transaction - checkpoint);
+    versions.write(&map, |transaction| {
+        for entry in &entries {
+            for change in entry.changes() {
+                let (name, change) = change?;
+                let (_, table) =
+                    tables.iter().find(|(known, _)| *known == name).expect("opened above");
+                repeat(*table, transaction, change)?;
+            }
+        }
+        Ok(())
+    })?;
+    map.prepare_for_closing().wait();
+    Ok(())
+}
+
+fn repeat(table: Table, transaction: &mut RwTxn<'_>, change: Logged<'_>) -> Result<(), Failure> {
+    match change {
+        Logged::Put(key, stored) => {
+            let before = table.find(transaction, key)?.and_then(|record| record.expiry_ms);
+            let expiry = Record::decode(stored).and_then(|record| record.expiry_ms);
+            table.put(transaction, key, stored, (before, expiry))
+        }
+        Logged::Delete(key) => {
+            let before = table.find(transaction, key)?.and_then(|record| record.expiry_ms);
+            table.delete(transaction, key, before)
+        }
+        Logged::Clear => table.clear(transaction),
+    }
+}
