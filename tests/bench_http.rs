@@ -177,7 +177,7 @@ fn what_was_wrong_is_told_with_its_mend() {
         (nobody, "no connection could be opened; see that a server listens there"),
         (answering(b"garbage").0, "check that this is a plain HTTP port"),
         (not_found, "name the expected statuses with --expect-status"),
-        (silent, "0 failed, 2 had no answer yet when it ended: see that the server answers"),
+        (silent, "0 failed, 2 had no answer at the end: see that the server answers"),
     ] {
         let output = bench(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
         assert_eq!(output.status.code(), Some(3), "{output:?}");

@@ -219,7 +219,7 @@ pub(super) static STORE: SectionKeys = SectionKeys {
         Key {
             name: "sync",
             value: Value::Own {
-                takes: "`\"commit\"`, `\"interval\"` or `\"none\"`",
+                takes: "`\"commit\"`, `\"log\"`, `\"interval\"` or `\"none\"`",
                 read: |config, item, _| {
                     config.store.sync = choice(item, &SYNC)?;
                     Ok(())
