@@ -64,6 +64,9 @@ pub const LOG_PIECE: usize = 64 * 1024;
 /// Bytes that the buffer for an entry of the log keeps (1 MiB). Beyond: they are given back after the entry.
 pub const LOG_BUFFER: usize = 1024 * 1024;
 
+/// Bytes of the file that a checkpoint has on their way to the disk at once (1 MiB): an entry of the log waits for no more than that. Smaller: a checkpoint takes longer.
+pub const CHECKPOINT_PIECE: usize = 1024 * 1024;
+
 /// How often the newest commit is looked for while other programs commit. Beyond: the checkpoint fails, and is made later.
 pub const CHECKPOINT_ATTEMPTS: usize = 100;
 

@@ -34,7 +34,8 @@ use rustix::io::{Errno, retry_on_intr};
 
 use self::record::{BOOT, Meta, Record, Saved};
 use crate::failure::Failure;
-use crate::limits::{CHECKPOINT_ATTEMPTS, FULL_DISK};
+use crate::ffi::write_out;
+use crate::limits::{CHECKPOINT_ATTEMPTS, CHECKPOINT_PIECE, FULL_DISK};
 use crate::log::{clear, replay};
 
 /// The file with the records, and the one of LMDB.
@@ -227,6 +228,10 @@ impl Checkpoints {
     /// Makes that tree the checkpoint of the keeper.
     fn save(&self, meta: Meta) -> Result<(), Failure> {
         let Some(boot) = self.boot else { return Ok(()) };
+        // Most of it goes to the disk in pieces, so that entries of the log find their way in between.
+        for piece in (0..self.data.metadata()?.len()).step_by(CHECKPOINT_PIECE) {
+            write_out(&self.data, piece, CHECKPOINT_PIECE)?;
+        }
         self.data.sync_data()?;
         let saved = Saved { boot, inode: self.data.metadata()?.ino(), meta };
         let number = Record::newest(&self.records)?.number + 1;

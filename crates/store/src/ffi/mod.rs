@@ -1,11 +1,14 @@
-//! Opens the memory map: the only thing here that the compiler cannot check.
+//! Opens the memory map, which the compiler cannot check.
 //!
-//! Owns the unsafe calls of heed. Never reads or writes a key.
+//! Owns the unsafe calls of heed; `writing` has the one of the kernel. Never reads or writes a key.
+
+mod writing;
 
 use std::path::Path;
 
 use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
 
+pub(crate) use self::writing::write_out;
 use crate::limits::{DATABASES, MARGIN, OTHER_READERS, SIZE};
 
 /// What is asked of the map.
