@@ -174,6 +174,7 @@ impl StoreWriter {
     /// Waits for the checkpoint that is under way.
     fn end_checkpoint(&mut self) -> Result<(), Failure> {
         let Some(thread) = self.under_way.take() else { return Ok(()) };
+        self.writer.hurry();
         let panicked = |_| Err(Failure::Storage("a checkpoint panicked".to_owned()));
         self.writer.end_checkpoint(thread.join().unwrap_or_else(panicked))
     }

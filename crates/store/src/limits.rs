@@ -67,6 +67,9 @@ pub const LOG_BUFFER: usize = 1024 * 1024;
 /// Bytes of the file that a checkpoint has on their way to the disk at once (1 MiB): an entry of the log waits for no more than that. Smaller: a checkpoint takes longer.
 pub const CHECKPOINT_PIECE: usize = 1024 * 1024;
 
+/// The shortest pause behind such a piece (100 us). Shorter: none is made, because nothing of the piece had to be written.
+pub const CHECKPOINT_PAUSE: Duration = Duration::from_micros(100);
+
 /// How often the newest commit is looked for while other programs commit. Beyond: the checkpoint fails, and is made later.
 pub const CHECKPOINT_ATTEMPTS: usize = 100;
 

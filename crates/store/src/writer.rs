@@ -249,6 +249,7 @@ impl Writer {
             Some(keeper) => {
                 self.checkpoint_size = file_size(&self.map);
                 let checkpoint = keeper.next(&self.map)?;
+                keeper.hurry();
                 self.turn_log();
                 self.end_checkpoint(checkpoint.wait())
             }
@@ -275,6 +276,13 @@ impl Writer {
     fn turn_log(&mut self) {
         if let Some(log) = &mut self.log {
             log.turn();
+        }
+    }
+
+    /// Has a checkpoint that is under way be made without pauses: the caller waits for it.
+    pub fn hurry(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.hurry();
         }
     }
 

@@ -17,6 +17,7 @@
     reason = "the files stay in the table of the thread that opens the store"
 )]
 
+mod pieces;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -27,15 +28,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use heed::{Env, RoTxn, RwTxn, WithoutTls};
 use rustix::fs::{FlockOperation, flock, fstatvfs};
 use rustix::io::{Errno, retry_on_intr};
 
+use self::pieces::write_pieces;
 use self::record::{BOOT, Meta, Record, Saved};
 use crate::failure::Failure;
-use crate::ffi::write_out;
-use crate::limits::{CHECKPOINT_ATTEMPTS, CHECKPOINT_PIECE, FULL_DISK};
+use crate::limits::{CHECKPOINT_ATTEMPTS, FULL_DISK};
 use crate::log::{clear, replay};
 
 /// The file with the records, and the one of LMDB.
@@ -67,6 +69,8 @@ pub(crate) struct Checkpoints {
     data: File,
     /// The start of the kernel, of the keeper.
     boot: Option<[u8; BOOT]>,
+    /// Whether the writer waits for the checkpoint that is under way.
+    is_urgent: AtomicBool,
 }
 
 impl Checkpoints {
@@ -74,7 +78,8 @@ impl Checkpoints {
     pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
         let data = open(&directory.join(DATA))?;
-        let mut opened = Self { directory: own, records, data, boot: None };
+        let is_urgent = AtomicBool::new(false);
+        let mut opened = Self { directory: own, records, data, boot: None, is_urgent };
         opened.boot = opened.alone(|opened| {
             if !opened.takes_keepers_lock()? {
                 return Ok(None);
@@ -228,10 +233,7 @@ impl Checkpoints {
     /// Makes that tree the checkpoint of the keeper.
     fn save(&self, meta: Meta) -> Result<(), Failure> {
         let Some(boot) = self.boot else { return Ok(()) };
-        // Most of it goes to the disk in pieces, so that entries of the log find their way in between.
-        for piece in (0..self.data.metadata()?.len()).step_by(CHECKPOINT_PIECE) {
-            write_out(&self.data, piece, CHECKPOINT_PIECE)?;
-        }
+        write_pieces(&self.data, &self.is_urgent)?;
         self.data.sync_data()?;
         let saved = Saved { boot, inode: self.data.metadata()?.ino(), meta };
         let number = Record::newest(&self.records)?.number + 1;
@@ -293,7 +295,9 @@ impl Keeper {
 
     /// Makes the last commit a checkpoint.
     pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
-        let made = self.next(map)?.wait();
+        let next = self.next(map)?;
+        self.hurry();
+        let made = next.wait();
         self.end(made)
     }
 
@@ -303,7 +307,13 @@ impl Keeper {
             return Err(failure.clone());
         }
         let (snapshot, meta) = self.newest(map)?;
+        self.checkpoints.is_urgent.store(false, Ordering::Relaxed);
         Ok(Checkpoint { checkpoints: Arc::clone(&self.checkpoints), snapshot, meta })
+    }
+
+    /// The checkpoint that is under way is waited for.
+    pub(crate) fn hurry(&self) {
+        self.checkpoints.is_urgent.store(true, Ordering::Relaxed);
     }
 
     /// That checkpoint counts: pages of the one before may be written over. After a failure of the disk nothing is written any more.
