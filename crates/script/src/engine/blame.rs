@@ -1,4 +1,4 @@
-//! Who caused an uncaught failure: the page, or the client by what it sent.
+//! Decides whose fault an uncaught failure is: the page's, or that of the client by what it sent.
 //!
 //! Owns the reading of the report of fault.lua. Never guesses from a message: it is the client's if
 //! it is the very message that the library raised for it, and memory's if it is LuaJIT's own.

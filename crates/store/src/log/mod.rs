@@ -10,7 +10,7 @@
 //! begins, the log goes on in the other file, once the last checkpoint is made. The file is written
 //! over and not emptied: where its length and its blocks stay, the wait for the disk is for the
 //! entry alone, and not for the file system's journal, which a checkpoint fills at the same time.
-//! What is left of older entries does not follow the new ones, and is not repeated.
+//! Older entries that are still in the file do not follow the new ones, and the replay drops them.
 
 #![expect(
     clippy::disallowed_types,
