@@ -115,6 +115,25 @@ fn a_server_that_is_told_to_end_answers_what_it_was_asked() {
 }
 
 #[test]
+fn a_second_server_of_a_store_says_that_it_does_not_make_the_checkpoints() {
+    let first = plan("[store]\nsync = \"log\"\n");
+    let path = format!("--store={}", first.directory.join("store").display());
+    let mut first = first.start();
+    let second = || {
+        let config = "[store]\nsync = \"interval\"\n";
+        Plan::new().argument("--listen-resp=127.0.0.1:0").argument(&path).config(config).start()
+    };
+    let with_first = second();
+    assert_eq!(ask(&mut connect(resp(&with_first)), "SET key value\r\n"), "+OK\r\n");
+    assert_eq!(ask(&mut connect(resp(&first)), "GET key\r\n"), "$5\r\nvalue\r\n");
+    assert!(with_first.printed_errors().contains("another server makes the checkpoints"));
+    assert_eq!(first.printed_errors(), "");
+    first.signal("TERM");
+    assert!(first.wait().success());
+    assert_eq!(second().printed_errors(), "");
+}
+
+#[test]
 fn a_scan_on_any_connection_gives_each_key() {
     let server = start("schedulers = 2\n[store]\nsync = \"none\"\n");
     let mut clients: Vec<TcpStream> = (0..4).map(|_| connect(resp(&server))).collect();

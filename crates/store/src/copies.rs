@@ -99,6 +99,8 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
         }
         Err(error) => return Err(error.into()),
     };
+    // Whoever repeats a log waits for the lock that is taken here, and `recover` for whoever repeats one.
+    recover(directory)?;
     let lock = File::options()
         .read(true)
         .write(true)

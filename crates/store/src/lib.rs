@@ -31,6 +31,7 @@ mod checksum;
 mod copies;
 mod failure;
 mod ffi;
+mod file;
 mod lending;
 pub mod limits;
 mod load;

@@ -87,7 +87,7 @@ pub struct Usage {
 #[derive(Clone)]
 pub struct Store {
     map: Env<WithoutTls>,
-    checkpoints: Arc<Checkpoints>,
+    pub(crate) checkpoints: Arc<Checkpoints>,
     tables: Arc<[Table]>,
     databases: Arc<[String]>,
     size: u64,
@@ -134,7 +134,8 @@ impl Store {
             (Sync::Commit | Sync::Interval | Sync::Log, Role::Other) => EnvFlags::empty(),
         };
         let map = open(&settings.directory, &map_options(settings, flags))?;
-        let checkpoints = checkpoints.follow(&settings.directory)?;
+        let lock = Arc::new(LockFile::open(&settings.directory)?);
+        let checkpoints = checkpoints.follow(&settings.directory, &lock)?;
         let tables = tables(&map, &checkpoints, &settings.databases)?;
         let versions = Versions::of(&map)?;
         let log = match (settings.sync, checkpoints.role()) {
@@ -150,10 +151,16 @@ impl Store {
             databases: settings.databases.clone().into(),
             size: settings.size,
             times_full: Arc::default(),
-            lock: Arc::new(LockFile::open(&settings.directory)?),
+            lock,
             versions,
             log,
         })
+    }
+
+    /// Whether this program makes the checkpoints: with [`Sync::Interval`] and [`Sync::Log`], if no other one did when it opened the store.
+    #[must_use]
+    pub fn makes_checkpoints(&self) -> bool {
+        self.checkpoints.role() == Role::Keeper
     }
 
     /// How often it had no room for a change.
@@ -276,7 +283,8 @@ fn tables(
     names: &[String],
 ) -> Result<Vec<Table>, Failure> {
     // All in one transaction: each commit waits for the disk.
-    map.create_databases_and_commit(checkpoints.begin(map)?, |opener, transaction| {
+    let (_lock, transaction) = checkpoints.begin(map)?;
+    map.create_databases_and_commit(transaction, |opener, transaction| {
         for tree in names.iter().flat_map(|name| Table::trees(name)) {
             opener.create_database::<Bytes, Bytes>(transaction, Some(&tree))?;
         }

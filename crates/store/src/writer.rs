@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use heed::{Env, RwTxn, WithoutTls};
 
-use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, MadeCheckpoint};
+use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, MadeCheckpoint, WriteLock};
 use crate::failure::Failure;
 use crate::limits::{CHECKPOINT_GROWTH, EXPIRED_PER_COMMIT};
 use crate::load::{LoadFailure, Row, load};
@@ -79,7 +79,7 @@ impl Writer {
     }
 
     /// Begins a transaction of that map, which is the writer's.
-    fn begin<'m>(&mut self, map: &'m Env<WithoutTls>) -> Result<RwTxn<'m>, Failure> {
+    fn begin<'m>(&mut self, map: &'m Env<WithoutTls>) -> Result<(WriteLock, RwTxn<'m>), Failure> {
         if let Some(keeper) = &mut self.keeper {
             keeper.begin(map)?;
         }
@@ -135,7 +135,7 @@ impl Writer {
         now_ms: u64,
     ) -> Result<Vec<Done>, (Option<usize>, Failure)> {
         let map = self.map.clone();
-        let transaction = self.begin(&map).map_err(|failure| (None, failure))?;
+        let (_lock, transaction) = self.begin(&map).map_err(|failure| (None, failure))?;
         let room = Room { map: &self.map, tables: &self.tables, size: self.size };
         let version = self.versions.before(transaction.id());
         let (buffer, cursors) = (&mut self.buffer, &mut self.cursors);
@@ -199,7 +199,7 @@ impl Writer {
             return Ok(false);
         }
         let map = self.map.clone();
-        let mut transaction = self.begin(&map)?;
+        let (_lock, mut transaction) = self.begin(&map)?;
         let mut is_left = false;
         for table in due {
             let deleted = table.delete_expired(&mut transaction, now_ms, EXPIRED_PER_COMMIT)?;
@@ -220,7 +220,7 @@ impl Writer {
         rows: impl Iterator<Item = Result<Row, E>>,
     ) -> Result<u64, LoadFailure<E>> {
         let map = self.map.clone();
-        let transaction = self.begin(&map)?;
+        let (_lock, transaction) = self.begin(&map)?;
         load(transaction, &self.tables, (database, self.versions), rows)
     }
 
@@ -230,7 +230,7 @@ impl Writer {
     /// When the file cannot be read.
     pub fn check(&mut self, database: Database) -> Result<Result<u64, String>, Failure> {
         let map = self.map.clone();
-        let transaction = self.begin(&map)?;
+        let (_lock, transaction) = self.begin(&map)?;
         table(&self.tables, database)?.check(&transaction)
     }
 
@@ -327,12 +327,15 @@ impl Writer {
         }
     }
 
-    /// Frees the places of readers whose program has ended without doing so; how many.
+    /// Frees the places of readers whose program has ended without doing so; how many. Where another program makes the checkpoints, it is left to that one: its own
+    /// snapshot must not be freed before its checkpoint is ended, and it may be killed now.
     ///
     /// # Errors
     /// When the lock file cannot be read.
     pub fn free_dead_readers(&self) -> Result<usize, Failure> {
-        self.checkpoints.settle()?;
+        if self.checkpoints.settle()? {
+            return Ok(0);
+        }
         Ok(self.map.clear_stale_readers()?)
     }
 }

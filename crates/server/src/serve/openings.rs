@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Address, Config, FetchRules, StoreSync};
 use pages::uploads;
+use runtime::diagnostic::{self, Level};
 use store::Store;
 
 use super::error::ServeError;
@@ -35,7 +36,19 @@ pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<St
         ..store::Settings::new(directory)
     };
     let failed = |failure| ServeError::Store { path: directory.clone(), failure };
-    Store::open(&settings).map(Some).map_err(failed)
+    let store = Store::open(&settings).map_err(failed)?;
+    let wants_to = matches!(settings.sync, store::Sync::Log | store::Sync::Interval);
+    if wants_to && !store.makes_checkpoints() {
+        diagnostic::write(
+            Level::Warn,
+            format_args!(
+                "another server makes the checkpoints of the store in `{}`: writes wait for the disk as with `sync = \"commit\"`, and a power failure may lose \
+                 those since its last checkpoint; restart this server when the other one has ended",
+                directory.display()
+            ),
+        );
+    }
+    Ok(Some(store))
 }
 
 /// What the sandbox leaves open.

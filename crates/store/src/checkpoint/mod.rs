@@ -7,38 +7,45 @@
 //! snapshot can see. A program that opens the store after a reboot restores that tree. Owns which
 //! program is the keeper, and when a checkpoint is valid. Never decides when to make one.
 //!
-//! There are two locks (flock(2)): on the directory while a program opens the store or removes a
-//! checkpoint, and on the file with the records for as long as the keeper lives. A killed keeper
-//! leaves a checkpoint without a snapshot: the next program that writes first syncs the file and
-//! removes the checkpoint.
+//! There are three locks (flock(2)): on the directory while a program opens the store or removes a
+//! checkpoint, on the file with the records for as long as the keeper lives, and on the tree while a
+//! program writes (`write_lock`). A killed keeper leaves a checkpoint without a snapshot: the next
+//! program that writes first syncs the file and removes the checkpoint.
 
 #![expect(
     clippy::disallowed_types,
     reason = "the files stay in the table of the thread that opens the store"
 )]
 
+mod keeper;
 mod pieces;
 mod record;
 #[cfg(test)]
 mod tests;
+mod write_lock;
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use heed::{Env, RoTxn, RwTxn, WithoutTls};
+use heed::{Env, RwTxn, WithoutTls};
 use rustix::fs::{FlockOperation, flock, fstatvfs};
 use rustix::io::{Errno, retry_on_intr};
 
+pub(crate) use self::keeper::Keeper;
+pub use self::keeper::{Checkpoint, MadeCheckpoint};
 use self::pieces::write_pieces;
 use self::record::{BOOT, Meta, Record, Saved};
+pub(crate) use self::write_lock::WriteLock;
 use crate::failure::Failure;
-use crate::limits::{CHECKPOINT_ATTEMPTS, FULL_DISK};
+use crate::file::open;
+use crate::limits::FULL_DISK;
 use crate::log::{clear, replay};
+use crate::readers::{LockFile, Reader};
 
 /// The file with the records, and the one of LMDB.
 const RECORDS: &str = "checkpoint";
@@ -66,7 +73,10 @@ pub(crate) struct Checkpoints {
     directory: File,
     /// Locked by the keeper.
     records: File,
-    data: File,
+    /// Locked by a program that writes.
+    data: Arc<File>,
+    /// Which snapshots there are, of all programs; `None` before the map is opened.
+    lock_file: Option<Arc<LockFile>>,
     /// The start of the kernel, of the keeper.
     boot: Option<[u8; BOOT]>,
     /// Whether the writer waits for the checkpoint that is under way.
@@ -77,9 +87,10 @@ impl Checkpoints {
     /// Before the map of a store is opened: puts back what a power failure has left. Makes the files where they are not there.
     pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
-        let data = open(&directory.join(DATA))?;
+        let data = Arc::new(open(&directory.join(DATA))?);
         let is_urgent = AtomicBool::new(false);
-        let mut opened = Self { directory: own, records, data, boot: None, is_urgent };
+        let (lock_file, boot) = (None, None);
+        let mut opened = Self { directory: own, records, data, lock_file, boot, is_urgent };
         opened.boot = opened.alone(|opened| {
             if !opened.takes_keepers_lock()? {
                 return Ok(None);
@@ -99,14 +110,19 @@ impl Checkpoints {
             }
             Record::reserve(&opened.records);
             opened.directory.sync_all()?;
-            boot().map(Some)
+            start_of_kernel().map(Some)
         })?;
         Ok(opened)
     }
 
     /// After the map is opened: until then a program that compacts may have put another file in its place.
-    pub(crate) fn follow(mut self, directory: &Path) -> Result<Self, Failure> {
-        self.data = open(&directory.join(DATA))?;
+    pub(crate) fn follow(
+        mut self,
+        directory: &Path,
+        lock_file: &Arc<LockFile>,
+    ) -> Result<Self, Failure> {
+        self.data = Arc::new(open(&directory.join(DATA))?);
+        self.lock_file = Some(Arc::clone(lock_file));
         Ok(self)
     }
 
@@ -115,27 +131,55 @@ impl Checkpoints {
         if self.boot.is_some() { Role::Keeper } else { Role::Other }
     }
 
-    /// Begins a transaction that writes.
-    pub(crate) fn begin<'m>(&self, map: &'m Env<WithoutTls>) -> Result<RwTxn<'m>, Failure> {
+    /// Begins a transaction that writes; other programs wait until the lock is dropped.
+    pub(crate) fn begin<'m>(
+        &self,
+        map: &'m Env<WithoutTls>,
+    ) -> Result<(WriteLock, RwTxn<'m>), Failure> {
+        let lock = WriteLock::take(&self.data)?;
         let transaction = map.write_txn()?;
         // Where the last one that wrote was killed, LMDB has just freed its snapshots.
         self.settle()?;
-        Ok(transaction)
+        Ok((lock, transaction))
     }
 
-    /// Before pages are written or snapshots freed: ends the checkpoint of a keeper that was killed.
-    pub(crate) fn settle(&self) -> Result<(), Failure> {
+    /// Before pages are written or snapshots freed: ends the checkpoint of a keeper that was killed. Whether there is one of another program that lives.
+    pub(crate) fn settle(&self) -> Result<bool, Failure> {
         if self.boot.is_some() || Record::newest(&self.records)?.saved.is_none() {
-            return Ok(());
+            return Ok(false);
         }
         self.alone(|own| {
-            if !own.takes_keepers_lock()? {
-                return Ok(());
+            let has_lock = own.takes_keepers_lock()?;
+            // The kernel ends a program step by step: its snapshots may be free while it still has its lock.
+            if !has_lock && !own.is_without_snapshot()? {
+                return Ok(true);
             }
             let ended = own.end();
-            unlock(&own.records)?;
-            ended
+            if has_lock {
+                unlock(&own.records)?;
+            }
+            ended.map(|()| false)
         })
+    }
+
+    /// Whether there is a checkpoint whose pages no snapshot keeps.
+    fn is_without_snapshot(&self) -> Result<bool, Failure> {
+        let Some(lock_file) = &self.lock_file else { return Ok(false) };
+        let saved = || Record::newest(&self.records).map(|record| record.saved);
+        let mut checkpoint = saved()?;
+        while let Some(Saved { meta, .. }) = &checkpoint {
+            let is_its = |reader: &Reader| reader.commit == meta.transaction();
+            if lock_file.readers()?.iter().any(is_its) {
+                return Ok(false);
+            }
+            // A keeper that lives makes the next one before it frees the snapshot of this one.
+            let next = saved()?;
+            if next == checkpoint {
+                return Ok(true);
+            }
+            checkpoint = next;
+        }
+        Ok(false)
     }
 
     /// Does something while no other program does such a thing.
@@ -170,7 +214,7 @@ impl Checkpoints {
     /// Returns to the checkpoint, if the kernel has started since it was made; gives its transaction. The checkpoint stays, so that this can be done again.
     fn restore(&self, directory: &Path) -> Result<Option<u64>, Failure> {
         let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(None) };
-        if saved.boot == boot()? {
+        if saved.boot == start_of_kernel()? {
             return Ok(None);
         }
         let metas = Meta::of(&self.data)?.into_iter().flatten();
@@ -241,153 +285,17 @@ impl Checkpoints {
     }
 }
 
-/// A checkpoint that has to be waited for. Commits go on meanwhile.
-pub struct Checkpoint {
-    checkpoints: Arc<Checkpoints>,
-    snapshot: RoTxn<'static, WithoutTls>,
-    meta: Meta,
-}
-
-impl Checkpoint {
-    /// Waits until the disk has it: on any thread with the descriptors of the one that opened the store, and for one checkpoint at a time.
-    ///
-    /// # Errors
-    /// What the disk says.
-    pub fn wait(self) -> Result<MadeCheckpoint, Failure> {
-        self.checkpoints.save(self.meta)?;
-        Ok(MadeCheckpoint { snapshot: self.snapshot })
-    }
-}
-
-/// A checkpoint that the disk has.
-pub struct MadeCheckpoint {
-    snapshot: RoTxn<'static, WithoutTls>,
-}
-
-/// Makes checkpoints.
-pub(crate) struct Keeper {
-    checkpoints: Arc<Checkpoints>,
-    /// A snapshot of the last one.
-    snapshot: Option<RoTxn<'static, WithoutTls>>,
-    /// Why nothing is written any more: the disk failed.
-    broken: Option<Failure>,
-}
-
-impl Keeper {
-    /// The keeper of these, if this program is.
-    pub(crate) fn of(checkpoints: &Arc<Checkpoints>) -> Option<Self> {
-        let checkpoints = Arc::clone(checkpoints);
-        (checkpoints.role() == Role::Keeper).then_some(Self {
-            checkpoints,
-            snapshot: None,
-            broken: None,
-        })
-    }
-
-    /// Makes the first checkpoint, before anything is written.
-    pub(crate) fn begin(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
-        match (&self.broken, &self.snapshot) {
-            (Some(failure), _) => Err(failure.clone()),
-            (None, Some(_)) => Ok(()),
-            (None, None) => self.keep(map),
-        }
-    }
-
-    /// Makes the last commit a checkpoint.
-    pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
-        let next = self.next(map)?;
-        self.hurry();
-        let made = next.wait();
-        self.end(made)
-    }
-
-    /// The checkpoint of the last commit.
-    pub(crate) fn next(&self, map: &Env<WithoutTls>) -> Result<Checkpoint, Failure> {
-        if let Some(failure) = &self.broken {
-            return Err(failure.clone());
-        }
-        let (snapshot, meta) = self.newest(map)?;
-        self.checkpoints.is_urgent.store(false, Ordering::Relaxed);
-        Ok(Checkpoint { checkpoints: Arc::clone(&self.checkpoints), snapshot, meta })
-    }
-
-    /// The checkpoint that is under way is waited for.
-    pub(crate) fn hurry(&self) {
-        self.checkpoints.is_urgent.store(true, Ordering::Relaxed);
-    }
-
-    /// That checkpoint counts: pages of the one before may be written over. After a failure of the disk nothing is written any more.
-    pub(crate) fn end(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
-        match made {
-            Ok(made) => {
-                self.snapshot = Some(made.snapshot);
-                Ok(())
-            }
-            Err(Failure::DiskFull) => Err(Failure::DiskFull),
-            Err(failure) => {
-                self.broken = Some(failure.clone());
-                self.checkpoints.distrust()?;
-                Err(failure)
-            }
-        }
-    }
-
-    /// An entry of the log was not written: unless a disk is full, nothing is written any more, because nobody knows what the log has. All that was answered is in it.
-    pub(crate) fn on_log_failure(&mut self, failure: &Failure) {
-        if !matches!(failure, Failure::DiskFull | Failure::Full) {
-            self.broken = Some(failure.clone());
-        }
-    }
-
-    /// The commit that the checkpoint is of; 0 where there is none.
-    pub(crate) fn commit(&self) -> u64 {
-        self.snapshot.as_ref().map_or(0, |snapshot| snapshot.id() as u64)
-    }
-
-    /// Nothing is written any more.
-    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
-        if let Some(failure) = &self.broken {
-            return Err(failure.clone());
-        }
-        self.checkpoints.end()?;
-        self.snapshot = None;
-        Ok(())
-    }
-
-    /// A snapshot of the last commit, and its tree.
-    fn newest(&self, map: &Env<WithoutTls>) -> Result<(RoTxn<'static, WithoutTls>, Meta), Failure> {
-        for _ in 0..CHECKPOINT_ATTEMPTS {
-            let snapshot = map.clone().static_read_txn()?;
-            let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
-            let meta = Meta::of(&self.checkpoints.data)?.into_iter().flatten().find(is_its);
-            if let Some(meta) = meta {
-                return Ok((snapshot, meta));
-            }
-        }
-        Err(Failure::Storage("other programs commit faster than a checkpoint is made".to_owned()))
-    }
-}
-
 /// Puts back what a power failure has left of a store, before somebody opens it alone.
 pub(crate) fn recover(directory: &Path) -> Result<(), Failure> {
     Checkpoints::open(directory, Role::Other).map(drop)
 }
 
-fn open(path: &Path) -> Result<File, Failure> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options.open(path).map_err(|error| match error.into() {
-        Failure::Storage(text) => Failure::Storage(format!("`{}`: {text}", path.display())),
-        other => other,
-    })
-}
-
-fn boot() -> Result<[u8; BOOT], Failure> {
+fn start_of_kernel() -> Result<[u8; BOOT], Failure> {
     let text = std::fs::read(BOOT_FILE).unwrap_or_default();
     let number = text.first_chunk().copied();
     number.ok_or_else(|| Failure::Storage(format!("`{BOOT_FILE}` does not say when the kernel started, which checkpoints need: use `sync = \"commit\"`")))
 }
 
-fn unlock(file: &impl AsFd) -> Result<(), Failure> {
+fn unlock(file: impl AsFd) -> Result<(), Failure> {
     Ok(flock(file, FlockOperation::Unlock).map_err(io::Error::from)?)
 }

@@ -1,12 +1,13 @@
 //! Opening a store with a checkpoint after a reboot, which a modified record simulates.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::limits::{CHECKPOINT_GROWTH, VALUE_SIZE};
-use crate::{Change, Database, Order, Settings, Store, Sync, Value, Writer};
+use crate::{Change, Database, LoadFailure, Order, Row, Settings, Store, Sync, Value, Writer};
 
 struct Place(Settings);
 
@@ -41,6 +42,18 @@ impl Place {
         write(&mut writer, "late");
         assert!(writer.is_unsynced());
         place
+    }
+
+    /// A store with a checkpoint and a value behind it, whose program the kernel is ending: its snapshots are free, and its lock is not.
+    fn being_ended() -> (Self, File) {
+        let place = Self::new();
+        let store = place.open();
+        let mut writer = store.writer();
+        write(&mut writer, "0");
+        writer.sync().unwrap();
+        write(&mut writer, "1");
+        let lock = store.checkpoints.records.try_clone().unwrap();
+        (place, lock)
     }
 
     /// The kernel starts.
@@ -138,6 +151,62 @@ fn while_there_is_a_keeper_nobody_else_becomes_one() {
     drop(keeper);
     let next = Checkpoints::open(&place.0.directory, Role::Keeper).unwrap();
     assert_eq!(next.role(), Role::Keeper);
+}
+
+#[test]
+fn while_a_program_writes_the_others_wait_for_its_lock() {
+    let place = Place::new();
+    let store = place.open();
+    let data = open(&place.path(DATA)).unwrap();
+    let take = || flock(&data, FlockOperation::NonBlockingLockExclusive);
+    let row = Row { key: b"key"[..].into(), value: Value::bytes(b"value"), expiry_ms: None };
+    let rows = std::iter::once_with(|| take().map(|()| row.clone()));
+    let loaded = store.writer().load(Database(0), rows);
+    assert!(matches!(loaded, Err(LoadFailure::Source(Errno::WOULDBLOCK))));
+    take().unwrap();
+}
+
+#[test]
+fn a_keeper_that_is_being_ended_does_not_keep_its_checkpoint() {
+    let (place, lock) = Place::being_ended();
+    let other = place.open();
+    assert!(!other.writer().is_unsynced(), "it is not the keeper");
+    write(&mut other.writer(), "late");
+    drop((other, lock));
+    place.start_kernel();
+    assert_eq!(place.keys(), ["0", "1", "late"]);
+}
+
+#[test]
+fn a_snapshot_of_a_keeper_is_freed_after_its_checkpoint_is_ended() {
+    let (place, lock) = Place::being_ended();
+    let records = open(&place.path(RECORDS)).unwrap();
+    let kept = Record::newest(&records).unwrap();
+    let other = place.open();
+    let mut writer = other.writer();
+    // As if the kernel had not yet got so far: the record is there, and the snapshot of a process that does not live.
+    let number = Record::newest(&records).unwrap().number + 1;
+    Record { number, saved: kept.saved.clone() }.write(&records).unwrap();
+    add_reader(&place.path("lock.mdb"), kept.saved.unwrap().meta.transaction());
+    assert_eq!(writer.free_dead_readers(), Ok(0));
+    write(&mut writer, "late");
+    assert_eq!(Record::newest(&records).unwrap().number, number);
+    drop(lock);
+    assert_eq!(writer.free_dead_readers(), Ok(1));
+    assert_eq!(Record::newest(&records).unwrap().saved, None);
+}
+
+/// Adds a snapshot of a process that does not live to a lock file that has one place in use.
+fn add_reader(lock_file: &Path, commit: u64) {
+    let file = open(lock_file).unwrap();
+    let mut used = [0; 4];
+    file.read_exact_at(&mut used, 16).unwrap();
+    assert_eq!(u32::from_ne_bytes(used), 1);
+    file.write_all_at(&2_u32.to_ne_bytes(), 16).unwrap();
+    let process = i32::MAX as u64;
+    file.write_all_at(&[commit.to_ne_bytes(), process.to_ne_bytes()].concat(), 128 + 64).unwrap();
+    // LMDB knows by locks of this file that this program lives, and closing it would end them.
+    std::mem::forget(file);
 }
 
 #[test]

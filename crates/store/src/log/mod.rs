@@ -24,7 +24,7 @@ mod tests;
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +33,7 @@ use self::entry::HEAD;
 pub(crate) use self::entry::{Entry, Logged};
 pub(crate) use self::replay::replay;
 use crate::failure::Failure;
+use crate::file::open;
 use crate::limits::{LOG_PIECE, LOG_SIZE};
 
 /// The names of the files.
@@ -48,13 +49,8 @@ pub(crate) struct LogFiles {
 
 impl LogFiles {
     /// Opens them, and makes what is missing.
-    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
-        let open = |name: &str| {
-            let mut options = File::options();
-            options.read(true).write(true).create(true).truncate(false).mode(0o600);
-            options.open(directory.join(name))
-        };
-        let files = [open(FILES[0])?, open(FILES[1])?];
+    pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
+        let files = [open(&directory.join(FILES[0]))?, open(&directory.join(FILES[1]))?];
         // Else a power failure could lose them with all they have.
         File::open(directory)?.sync_all()?;
         Ok(Self { files, are_written: AtomicBool::new(false) })
@@ -73,9 +69,9 @@ impl LogFiles {
 }
 
 /// Drops all entries of a store that may have none.
-pub(crate) fn clear(directory: &Path) -> io::Result<()> {
+pub(crate) fn clear(directory: &Path) -> Result<(), Failure> {
     let are_there = FILES.iter().any(|name| directory.join(name).exists());
-    if are_there { LogFiles::open(directory)?.clear() } else { Ok(()) }
+    if are_there { Ok(LogFiles::open(directory)?.clear()?) } else { Ok(()) }
 }
 
 /// The log of a program that writes.

@@ -5,6 +5,7 @@
 //! LMDB keeps the pages of the last one, so that a second power failure can return to the checkpoint
 //! again.
 
+use std::io::Read;
 use std::path::Path;
 
 use heed::RwTxn;
@@ -13,6 +14,7 @@ use super::FILES;
 use super::entry::{Logged, ReadEntry};
 use crate::failure::Failure;
 use crate::ffi::{MapOptions, open};
+use crate::file;
 use crate::record::Record;
 use crate::table::Table;
 use crate::versions::Versions;
@@ -43,11 +45,11 @@ pub(super) fn entries(logs: &[Vec<u8>], checkpoint: u64) -> Vec<ReadEntry<'_>> {
 /// Repeats the log of a store whose tree is that of this transaction, and waits for the disk. The store must not be open.
 pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), Failure> {
     let mut logs = Vec::new();
-    for name in FILES {
-        match std::fs::read(directory.join(name)) {
-            Ok(log) => logs.push(log),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error.into()),
+    for path in FILES.map(|name| directory.join(name)) {
+        if path.exists() {
+            let mut log = Vec::new();
+            file::open(&path)?.read_to_end(&mut log)?;
+            logs.push(log);
         }
     }
     let entries = entries(&logs, checkpoint);

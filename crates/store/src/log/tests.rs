@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
 use super::entry::{Entry, HEAD, Logged, ReadEntry};
-use super::{Log, LogFiles};
+use super::{Log, LogFiles, clear};
+use crate::failure::Failure;
 
 struct Place(PathBuf);
 
@@ -44,6 +47,20 @@ fn repeated(directory: &Path, checkpoint: u64) -> Vec<u64> {
     let logs: Vec<_> =
         super::FILES.iter().map(|name| std::fs::read(directory.join(name)).unwrap()).collect();
     super::replay::entries(&logs, checkpoint).iter().map(|entry| entry.transaction).collect()
+}
+
+#[test]
+fn a_file_that_cannot_be_a_log_is_named() {
+    let place = Place::new("odd");
+    let path = place.0.join("log.1");
+    std::fs::create_dir(&path).unwrap();
+    let of = |text: &str| Failure::Storage(format!("`{}`: {text}", path.display()));
+    assert_eq!(LogFiles::open(&place.0).unwrap_err(), of("Is a directory (os error 21)"));
+    std::fs::remove_dir(&path).unwrap();
+    // What is written into a pipe is gone once somebody has read it.
+    mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    assert_eq!(LogFiles::open(&place.0).unwrap_err(), of("not a regular file"));
+    assert_eq!(clear(&place.0).unwrap_err(), of("not a regular file"));
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! The lock of a program that writes.
+//!
+//! LMDB has a lock for that, too, a robust mutex (pthread_mutexattr_setrobust(3)), but a program
+//! can wait there for ever: where another one is killed just after the kernel has woken it to take
+//! the mutex, and a third one takes it first, nobody wakes those that still wait. A lock of the
+//! file (flock(2)) has no such gap. Owns that only one program at a time wants that mutex.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the file stays in the table of the thread that opens the store"
+)]
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::retry_on_intr;
+
+use super::unlock;
+use crate::failure::Failure;
+
+/// Other programs do not write as long as it lives. Writers of this program are not kept out: LMDB does that.
+pub(crate) struct WriteLock(Arc<File>);
+
+impl WriteLock {
+    /// Waits until no other program writes into that file.
+    pub(super) fn take(data: &Arc<File>) -> Result<Self, Failure> {
+        let lock = || flock(data, FlockOperation::LockExclusive);
+        retry_on_intr(lock).map_err(io::Error::from)?;
+        Ok(Self(Arc::clone(data)))
+    }
+}
+
+impl Drop for WriteLock {
+    fn drop(&mut self) {
+        // It fails for a file that is not open only.
+        let _never = unlock(&self.0);
+    }
+}

@@ -1,0 +1,32 @@
+//! Opens the files next to the tree, and names them in errors.
+//!
+//! Owns their permissions. Never reads or writes one.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the files stay in the table of the thread that opens the store"
+)]
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Opens a file to read and write it; creates it, for the user of this program only, if it is missing.
+///
+/// # Errors
+/// When it cannot be opened, or is a pipe or a device: those keep nothing.
+pub(crate) fn open(path: &Path) -> Result<File, Failure> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let opened = options.open(path).and_then(|file| {
+        let is_regular = file.metadata()?.is_file();
+        is_regular.then_some(file).ok_or_else(|| io::Error::other("not a regular file"))
+    });
+    opened.map_err(|error| match error.into() {
+        Failure::Storage(text) => Failure::Storage(format!("`{}`: {text}", path.display())),
+        other => other,
+    })
+}
