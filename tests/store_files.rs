@@ -6,6 +6,7 @@
 
 mod server;
 
+use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -206,16 +207,18 @@ fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
     let place = Place::new();
     let good = place.file("good.csv", "k,v\na,1\n");
     done(&["import", &good, &place.data]);
-    let mut command = Command::new(PROGRAM);
-    command.args(["store", "import", "-", &place.data, "--form", "ndjson"]);
-    let mut import = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    let mut input = import.stdin.take().unwrap();
-    // More than what is sorted at once: its first piece is in the transaction when the pipe has taken this.
     let line =
         |number: u32| format!("{{\"key\":\"{number}\",\"value\":\"{}\"}}\n", "x".repeat(1_000_000));
-    for number in 0..70 {
-        input.write_all(line(number).as_bytes()).unwrap();
-    }
+    let rows: String = (0..200).map(line).collect();
+    let rows = place.file("large.ndjson", &rows);
+    let mut import = Command::new(PROGRAM);
+    let mut import = import.args(["store", "import", &rows, &place.data]).spawn().unwrap();
+    // More than what is sorted at once: its first piece is in the transaction then.
+    until("a piece to be read", || {
+        let read = std::fs::read_to_string(format!("/proc/{}/io", import.id())).unwrap();
+        let read = read.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+        (read.parse::<u64>().unwrap() > 70_000_000).then_some(())
+    });
     import.kill().unwrap();
     import.wait().unwrap();
     assert_eq!(done(&["export", &place.data]), "{\"key\":\"a\",\"value\":\"1\"}\n");
@@ -226,6 +229,53 @@ fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
 }
 
 /// What a verb prints of the programs that read the store.
+#[test]
+fn a_slow_sender_of_rows_keeps_nobody_waiting() {
+    let place = Place::new();
+    let server = Plan::new()
+        .argument(&format!("--store={}", place.data))
+        .argument("--listen-resp=127.0.0.1:0")
+        .start();
+    let mut import = Command::new(PROGRAM);
+    let import = import.args(["store", "import", "-", &place.data, "--form", "csv"]);
+    let mut import = import.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut rows = import.stdin.take().unwrap();
+    rows.write_all(b"key,value\n").unwrap();
+    // More than a pipe takes: it reads.
+    for number in 0..100_000 {
+        writeln!(rows, "row:{number},value").unwrap();
+    }
+    let mut client = connect(resp(&server));
+    say(&mut client, b"INCR n\r\n", b":1\r\n");
+    drop(rows);
+    let output = import.wait_with_output().unwrap();
+    assert!(printed_by(&output).starts_with("100000 rows are in database 0"));
+    say(&mut client, b"DBSIZE\r\n", b":100001\r\n");
+}
+
+#[test]
+fn a_server_ends_though_another_program_writes_and_does_not_end() {
+    let place = Place::new();
+    let start = || {
+        Plan::new()
+            .argument(&format!("--store={}", place.data))
+            .argument("--listen-resp=127.0.0.1:0")
+            .config("drain_deadline = \"1ms\"\n[store]\nsync = \"log\"\n")
+            .start()
+    };
+    let mut server = start();
+    let mut client = connect(resp(&server));
+    say(&mut client, b"INCR n\r\n", b":1\r\n");
+    let data = File::open(format!("{}/data.mdb", place.data)).unwrap();
+    data.lock().unwrap();
+    client.write_all(b"INCR n\r\n").unwrap();
+    server.signal("TERM");
+    assert!(server.wait().success());
+    assert!(server.printed_errors().contains("another program still writes into the store"));
+    drop(data);
+    say(&mut connect(resp(&start())), b"GET n\r\n", b"$1\r\n1\r\n");
+}
+
 fn readers(place: &Place) -> Vec<String> {
     let told = done(&["stat", &place.data]);
     told.lines().filter(|line| line.starts_with("reader ")).map(str::to_owned).collect()

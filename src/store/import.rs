@@ -7,7 +7,8 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -44,13 +45,7 @@ pub(super) struct Import {
 pub(super) fn run(import: &Import) -> Result<(), Failure> {
     let form = form_of(import)?;
     let told = |error: io::Error| Failure::Failed(format!("{}: {error}", import.file.display()));
-    let (source, size): (Box<dyn Read>, Option<u64>) = if import.file == Path::new("-") {
-        (Box::new(io::stdin()), None)
-    } else {
-        let file = File::open(&import.file).map_err(told)?;
-        let size = file.metadata().map_err(told)?.len();
-        (Box::new(file), Some(size))
-    };
+    let file = opened(&import.file).map_err(told)?;
     if !import.directory.join("data.mdb").exists() {
         let settings = Settings {
             databases: vec![import.database.clone()],
@@ -60,6 +55,7 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
     }
     let (store, databases) = open(&import.directory, Some(&import.database))?;
     let database = number_of(&import.database, &databases)?;
+    let (source, size) = complete(file, &import.directory).map_err(told)?;
     let mut progress = Progress::new(size);
     let read = Counted { source, bytes: progress.bytes() };
     let rows = match form {
@@ -82,6 +78,26 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
     })?;
     println!("{count} rows are in database {} of {}", import.database, import.directory.display());
     Ok(())
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    if path == Path::new("-") {
+        return Ok(io::stdin().as_fd().try_clone_to_owned()?.into());
+    }
+    File::open(path)
+}
+
+/// A file with all that is to be read, and its bytes. What comes from a pipe is copied into one: nobody else writes into the store while rows are loaded, and
+/// the sender may take its time.
+fn complete(mut file: File, directory: &Path) -> io::Result<(File, u64)> {
+    let about = file.metadata()?;
+    if about.is_file() {
+        return Ok((file, about.len()));
+    }
+    let mut copy = tempfile::tempfile_in(directory)?;
+    let size = io::copy(&mut file, &mut copy)?;
+    copy.rewind()?;
+    Ok((copy, size))
 }
 
 type Rows = Box<dyn Iterator<Item = Result<Row, String>>>;
@@ -167,7 +183,7 @@ fn lines(source: Counted, key: String) -> Rows {
 
 /// A source whose bytes are counted.
 struct Counted {
-    source: Box<dyn Read>,
+    source: File,
     bytes: Rc<Cell<u64>>,
 }
 

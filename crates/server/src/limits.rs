@@ -117,6 +117,13 @@ pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
 /// Time between two looks at a checkpoint that takes longer than the interval (5 ms). Consequence: the next one begins so much later.
 pub const STORE_CHECKPOINT_LOOK: Duration = Duration::from_millis(5);
 
+/// Time for which a server that ends lets its store wait for another program that writes, such as an import (5 s). Beyond: it ends without. What was answered is
+/// kept, and the next start finds the store as after `kill -9`.
+pub const STORE_END_WAIT: Duration = Duration::from_secs(5);
+
+/// Time between two looks whether the writer of the store has ended (5 ms). Consequence: the server ends so much later.
+pub const STORE_END_LOOK: Duration = Duration::from_millis(5);
+
 /// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next one.
 pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;
 

@@ -163,6 +163,12 @@ impl Store {
         self.checkpoints.role() == Role::Keeper
     }
 
+    /// Whether its writer waits now because another program writes.
+    #[must_use]
+    pub fn waits_for_another_program(&self) -> bool {
+        self.checkpoints.waits()
+    }
+
     /// How often it had no room for a change.
     pub(crate) fn times_full(&self) -> u64 {
         self.times_full.load(Ordering::Relaxed)

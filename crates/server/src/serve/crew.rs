@@ -125,13 +125,15 @@ impl Crew {
             let spawned = helper::spawn("log", seat, move || LogWriter::new(target));
             writer = Some(spawned.map_err(ServeError::Thread)?);
         }
-        let mut stores: Option<JoinHandle<()>> = None;
+        let mut stores = None;
         if let (Some(endpoint), Some((store, settings))) = (self.store, store) {
             let seat = self.take(usize::from(endpoint.0))?;
-            let spawned = helper::spawn("store", seat, move || StoreWriter::new(&store, &settings));
-            stores = Some(spawned.map_err(ServeError::Thread)?);
+            let of_writer = store.clone();
+            let make = move || StoreWriter::new(&of_writer, &settings);
+            let writer = helper::spawn("store", seat, make).map_err(ServeError::Thread)?;
+            stores = Some(signals::StoreHelper { endpoint, writer, store });
         }
-        let (log, store) = (self.log.zip(writer), self.store.zip(stores));
-        Ok(signals::Helpers { log, store, control: self.schedulers })
+        let log = self.log.zip(writer);
+        Ok(signals::Helpers { log, store: stores, control: self.schedulers })
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use runtime::clock::{milliseconds, nanoseconds};
@@ -26,11 +26,18 @@ use crate::load::Source;
 use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler, ToStoreWriter};
 use crate::site_data::SiteData;
 use pages::PageSet;
+use store::Store;
+
+/// The writer of the store.
+pub(super) struct StoreHelper {
+    pub(super) endpoint: Endpoint,
+    pub(super) writer: JoinHandle<()>,
+    pub(super) store: Store,
+}
 
 /// Threads besides the schedulers.
 pub(super) struct Helpers {
-    /// The writer of the store.
-    pub(super) store: Option<(Endpoint, JoinHandle<()>)>,
+    pub(super) store: Option<StoreHelper>,
     /// The log writer.
     pub(super) log: Option<(Endpoint, JoinHandle<()>)>,
     /// The number of the control scheduler's endpoint; schedulers are those before it.
@@ -159,12 +166,9 @@ fn drain(
     if let Some(control) = control {
         control.join().map_err(ServeError::Pollset)?;
     }
-    if let Some((endpoint, writer)) = helpers.store {
-        post.send(endpoint, ToStoreWriter::Stop);
-        let joined = writer.join();
-        joined.map_err(|_| {
-            ServeError::Thread(io::Error::other("the writer of the store panicked"))
-        })?;
+    if let Some(helper) = helpers.store {
+        post.send(helper.endpoint, ToStoreWriter::Stop);
+        end_store(helper)?;
     }
     if let Some((endpoint, writer)) = helpers.log {
         post.send(endpoint, ToLogWriter::Stop);
@@ -172,6 +176,26 @@ fn drain(
         joined.map_err(|_| ServeError::Thread(io::Error::other("the log writer panicked")))?;
     }
     ended
+}
+
+/// Waits for the writer of the store, unless that one waits for another program: the clients that were not answered are gone.
+fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), ServeError> {
+    let late_ns = monotonic_ns().saturating_add(nanoseconds(limits::STORE_END_WAIT));
+    while !writer.is_finished() {
+        if store.waits_for_another_program() && monotonic_ns() >= late_ns {
+            diagnostic::write(
+                Level::Warn,
+                format_args!(
+                    "another program still writes into the store: ended without waiting for it; nothing that was answered is lost"
+                ),
+            );
+            return Ok(());
+        }
+        // Not on a scheduler: the main thread, when all of them have ended.
+        thread::sleep(limits::STORE_END_LOOK);
+    }
+    let panicked = |_| ServeError::Thread(io::Error::other("the writer of the store panicked"));
+    writer.join().map_err(panicked)
 }
 
 /// Waits for the schedulers until the drain deadline is over. A scheduler that is stuck in a turn then is left behind, and ends with the

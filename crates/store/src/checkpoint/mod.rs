@@ -30,7 +30,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use heed::{Env, RwTxn, WithoutTls};
 use rustix::fs::{FlockOperation, flock, fstatvfs};
@@ -81,6 +81,8 @@ pub(crate) struct Checkpoints {
     boot: Option<[u8; BOOT]>,
     /// Whether the writer waits for the checkpoint that is under way.
     is_urgent: AtomicBool,
+    /// Whether this program waits until another one has written.
+    waits: AtomicBool,
 }
 
 impl Checkpoints {
@@ -88,9 +90,9 @@ impl Checkpoints {
     pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
         let data = Arc::new(open(&directory.join(DATA))?);
-        let is_urgent = AtomicBool::new(false);
+        let (is_urgent, waits) = (AtomicBool::new(false), AtomicBool::new(false));
         let (lock_file, boot) = (None, None);
-        let mut opened = Self { directory: own, records, data, lock_file, boot, is_urgent };
+        let mut opened = Self { directory: own, records, data, lock_file, boot, is_urgent, waits };
         opened.boot = opened.alone(|opened| {
             if !opened.takes_keepers_lock()? {
                 return Ok(None);
@@ -131,12 +133,17 @@ impl Checkpoints {
         if self.boot.is_some() { Role::Keeper } else { Role::Other }
     }
 
+    /// Whether a writer of this program waits until another program has written.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits.load(Ordering::Relaxed)
+    }
+
     /// Begins a transaction that writes; other programs wait until the lock is dropped.
     pub(crate) fn begin<'m>(
         &self,
         map: &'m Env<WithoutTls>,
     ) -> Result<(WriteLock, RwTxn<'m>), Failure> {
-        let lock = WriteLock::take(&self.data)?;
+        let lock = WriteLock::take(&self.data, &self.waits)?;
         let transaction = map.write_txn()?;
         // Where the last one that wrote was killed, LMDB has just freed its snapshots.
         self.settle()?;

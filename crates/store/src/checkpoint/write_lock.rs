@@ -13,9 +13,10 @@
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::unlock;
 use crate::failure::Failure;
@@ -24,10 +25,15 @@ use crate::failure::Failure;
 pub(crate) struct WriteLock(Arc<File>);
 
 impl WriteLock {
-    /// Waits until no other program writes into that file.
-    pub(super) fn take(data: &Arc<File>) -> Result<Self, Failure> {
-        let lock = || flock(data, FlockOperation::LockExclusive);
-        retry_on_intr(lock).map_err(io::Error::from)?;
+    /// Waits until no other program writes into that file; says while it does.
+    pub(super) fn take(data: &Arc<File>, waits: &AtomicBool) -> Result<Self, Failure> {
+        let mut locked = flock(data, FlockOperation::NonBlockingLockExclusive);
+        if locked == Err(Errno::WOULDBLOCK) {
+            waits.store(true, Ordering::Relaxed);
+            locked = retry_on_intr(|| flock(data, FlockOperation::LockExclusive));
+            waits.store(false, Ordering::Relaxed);
+        }
+        locked.map_err(io::Error::from)?;
         Ok(Self(Arc::clone(data)))
     }
 }
