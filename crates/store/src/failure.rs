@@ -47,6 +47,9 @@ impl From<heed::Error> for Failure {
             heed::Error::Mdb(heed::MdbError::Corrupted | heed::MdbError::PageNotFound) => {
                 Self::Storage(format!("{error}: its file is damaged; restore a backup"))
             }
+            heed::Error::Mdb(heed::MdbError::Panic) => {
+                Self::Storage("its disk failed during a commit; restart this program".to_owned())
+            }
             other => Self::Storage(other.to_string()),
         }
     }

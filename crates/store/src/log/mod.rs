@@ -86,6 +86,8 @@ pub(crate) struct Log {
     room: [u64; 2],
     /// Whether no entry of the other one is needed any more.
     other_is_old: bool,
+    /// Whether an entry that does not count may still be behind the others: it could not be removed.
+    has_leftover: bool,
     /// The transaction of the last entry, and of the one before: where the log would be without the last.
     last: u64,
     before: (u64, u64),
@@ -97,7 +99,16 @@ impl Log {
         let are_written = files.are_written.swap(true, Ordering::Relaxed);
         assert!(!are_written, "with a log, a store has one writer at a time");
         let (room, before) = ([0, 0], (0, 0));
-        Self { files, current: 0, size: 0, room, other_is_old: true, last: 0, before }
+        Self {
+            files,
+            current: 0,
+            size: 0,
+            room,
+            other_is_old: true,
+            has_leftover: false,
+            last: 0,
+            before,
+        }
     }
 
     /// Writes an entry and waits until the disk has it. Where that fails it is taken back.
@@ -113,23 +124,25 @@ impl Log {
             self.take_back()?;
             return Err(error.into());
         }
-        (self.size, self.last) = (end, transaction);
+        (self.size, self.last, self.has_leftover) = (end, transaction, false);
         Ok(())
     }
 
     /// Removes the last entry: its transaction was not committed.
     pub(crate) fn take_back(&mut self) -> Result<(), Failure> {
-        (self.size, self.last) = self.before;
+        (self.size, self.last, self.has_leftover) = (self.before.0, self.before.1, true);
         let file = &self.files.files[self.current];
         if self.size < self.room[self.current] {
             file.write_all_at(&[0; HEAD], self.size)?;
         }
-        Ok(file.sync_data()?)
+        file.sync_data()?;
+        self.has_leftover = false;
+        Ok(())
     }
 
-    /// A checkpoint of all entries so far begins.
+    /// A checkpoint of all entries so far begins. What is left of an entry is written over first: the next one would not follow it.
     pub(crate) fn turn(&mut self) {
-        if self.other_is_old && self.size > 0 {
+        if self.other_is_old && self.size > 0 && !self.has_leftover {
             (self.current, self.size, self.other_is_old) = (1 - self.current, 0, false);
         }
     }
@@ -147,7 +160,7 @@ impl Log {
     /// Drops all entries: the tree is complete on disk.
     pub(crate) fn clear(&mut self) -> Result<(), Failure> {
         self.files.clear()?;
-        (self.size, self.last, self.room) = (0, 0, [0, 0]);
+        (self.size, self.last, self.room, self.has_leftover) = (0, 0, [0, 0], false);
         Ok(())
     }
 }

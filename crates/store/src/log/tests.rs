@@ -1,7 +1,9 @@
 //! The log as a power failure may leave it: entries that are incomplete, old, or of another time.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -162,4 +164,26 @@ fn an_entry_that_was_taken_back_is_not_repeated() {
     assert_eq!(repeated(&place.0, 0), [1, 2, 3]);
     log.clear().unwrap();
     assert_eq!(repeated(&place.0, 0), [0; 0]);
+}
+
+#[test]
+fn an_entry_that_cannot_be_removed_is_written_over_before_the_file_changes() {
+    let place = Place::new("leftover");
+    let mut log = place.log();
+    append(&mut log, 1);
+    append(&mut log, 2);
+    let reading = || File::open(place.0.join("log.0")).unwrap();
+    let files = LogFiles { files: [reading(), reading()], are_written: AtomicBool::new(true) };
+    let writable = std::mem::replace(&mut log.files, Arc::new(files));
+    log.take_back().unwrap_err();
+    log.files = writable;
+    log.turn();
+    append(&mut log, 3);
+    assert_eq!(repeated(&place.0, 0), [1, 3]);
+    log.turn();
+    append(&mut log, 4);
+    assert_eq!(
+        ReadEntry::first(&std::fs::read(place.0.join("log.1")).unwrap()).unwrap().0.transaction,
+        4
+    );
 }
