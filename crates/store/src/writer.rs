@@ -178,6 +178,8 @@ impl Writer {
         if let (Err(failure), Some(keeper)) = (&done, &mut self.keeper) {
             keeper.on_log_failure(failure);
         }
+        // A large one is not kept until the next transaction.
+        self.entry.reset();
         done
     }
 
