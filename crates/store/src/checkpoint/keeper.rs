@@ -132,9 +132,7 @@ impl Keeper {
             let snapshot = map.clone().static_read_txn()?;
             let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
             let meta = Meta::of(&self.checkpoints.data)?.into_iter().flatten().find(is_its);
-            // The second commit after this one writes its meta page into the same place. Before the first one is there, nobody writes it.
-            let is_newest = map.info().last_txn_id == snapshot.id();
-            if let Some(meta) = meta.filter(|_| is_newest) {
+            if let Some(meta) = meta {
                 return Ok((snapshot, meta));
             }
         }
