@@ -87,8 +87,8 @@ fn opened(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// A file with all that is to be read, and its bytes. What comes from a pipe is copied into one: nobody else writes into the store while rows are loaded, and
-/// the sender may take its time.
+/// A file with all that is to be read, and its bytes. Input from a pipe is copied to a temporary file first: no other program can write into the store while rows
+/// are loaded, and the sender may be slow.
 fn complete(mut file: File, directory: &Path) -> io::Result<(File, u64)> {
     let about = file.metadata()?;
     if about.is_file() {

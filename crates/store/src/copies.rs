@@ -99,7 +99,8 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
         }
         Err(error) => return Err(error.into()),
     };
-    // Whoever repeats a log waits for the lock that is taken here, and `recover` for whoever repeats one.
+    // After a power failure another program may repeat the log: it holds the directory and waits for LMDB's lock. `recover` waits for the directory, so it has to
+    // come before that lock is taken.
     recover(directory)?;
     let lock = File::options()
         .read(true)

@@ -178,7 +178,8 @@ fn drain(
     ended
 }
 
-/// Waits for the writer of the store, unless that one waits for another program: the clients that were not answered are gone.
+/// Waits for the writer of the store. If the writer waits for another program, the server ends without it: the connections of clients without an answer are closed
+/// by then.
 fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), ServeError> {
     let late_ns = monotonic_ns().saturating_add(nanoseconds(limits::STORE_END_WAIT));
     while !writer.is_finished() {

@@ -150,7 +150,7 @@ impl Checkpoints {
         Ok((lock, transaction))
     }
 
-    /// Before pages are written or snapshots freed: ends the checkpoint of a keeper that was killed. Whether there is one of another program that lives.
+    /// Before pages are written or snapshots freed: ends the checkpoint of a keeper that was killed. Whether another program, which lives, has a checkpoint.
     pub(crate) fn settle(&self) -> Result<bool, Failure> {
         if self.boot.is_some() || Record::newest(&self.records)?.saved.is_none() {
             return Ok(false);

@@ -1,9 +1,9 @@
 //! The lock of a program that writes.
 //!
-//! LMDB has a lock for that, too, a robust mutex (pthread_mutexattr_setrobust(3)), but a program
-//! can wait there for ever: where another one is killed just after the kernel has woken it to take
-//! the mutex, and a third one takes it first, nobody wakes those that still wait. A lock of the
-//! file (flock(2)) has no such gap. Owns that only one program at a time wants that mutex.
+//! LMDB has a robust mutex for that (pthread_mutexattr_setrobust(3)), but a program can wait there
+//! for ever: if the kernel wakes a second program to take the mutex, that one is killed, and a third
+//! one takes the mutex first, the third one wakes no other program when it unlocks. A lock of the file
+//! (flock(2)) has no such gap. Owns that only one program at a time wants that mutex.
 
 #![expect(
     clippy::disallowed_types,
@@ -25,7 +25,7 @@ use crate::failure::Failure;
 pub(crate) struct WriteLock(Arc<File>);
 
 impl WriteLock {
-    /// Waits until no other program writes into that file; says while it does.
+    /// Waits until no other program writes into that file; `waits` is true while it waits.
     pub(super) fn take(data: &Arc<File>, waits: &AtomicBool) -> Result<Self, Failure> {
         let mut locked = flock(data, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::WOULDBLOCK) {
@@ -40,7 +40,7 @@ impl WriteLock {
 
 impl Drop for WriteLock {
     fn drop(&mut self) {
-        // It fails for a file that is not open only.
+        // It fails only for a file that is not open.
         let _never = unlock(&self.0);
     }
 }

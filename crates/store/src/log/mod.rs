@@ -86,7 +86,7 @@ pub(crate) struct Log {
     room: [u64; 2],
     /// Whether no entry of the other one is needed any more.
     other_is_old: bool,
-    /// Whether an entry that does not count may still be behind the others: it could not be removed.
+    /// Whether an entry whose commit failed may still stand behind the others, because the disk did not let it be removed.
     has_leftover: bool,
     /// The transaction of the last entry, and of the one before: where the log would be without the last.
     last: u64,
@@ -140,7 +140,8 @@ impl Log {
         Ok(())
     }
 
-    /// A checkpoint of all entries so far begins. What is left of an entry is written over first: the next one would not follow it.
+    /// A checkpoint of all entries so far begins: the log changes its file. It waits with that while an entry that could not be removed stands behind the last one,
+    /// because the replay would take that entry for the next, and end at the one in the other file.
     pub(crate) fn turn(&mut self) {
         if self.other_is_old && self.size > 0 && !self.has_leftover {
             (self.current, self.size, self.other_is_old) = (1 - self.current, 0, false);
