@@ -45,8 +45,8 @@ pub const LENT_TOGETHER_MS: u64 = 10_000;
 /// Snapshots of other programs at the same time, such as a backup. Beyond: one more fails.
 pub const OTHER_READERS: usize = 16;
 
-/// Snapshots of checkpoints at the same time: the last one, and the next while it is made. There are never more.
-pub const CHECKPOINTS: usize = 2;
+/// Snapshots of checkpoints at the same time: the last one, the next while it is made, and one that shows that no commit came meanwhile. There are never more.
+pub const CHECKPOINTS: usize = 3;
 
 /// Bytes by which the file may grow from one checkpoint to the next (256 MiB), because nothing of the last one is written over. Beyond: the next one is begun before
 /// its time, once the last one is made.

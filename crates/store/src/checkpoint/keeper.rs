@@ -128,12 +128,15 @@ impl Keeper {
 
     /// A snapshot of the last commit, and its tree.
     fn newest(&self, map: &Env<WithoutTls>) -> Result<(RoTxn<'static, WithoutTls>, Meta), Failure> {
+        let mut snapshot = map.clone().static_read_txn()?;
         for _ in 0..CHECKPOINT_ATTEMPTS {
-            let snapshot = map.clone().static_read_txn()?;
             let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
             let meta = Meta::of(&self.checkpoints.data)?.into_iter().flatten().find(is_its);
-            if let Some(meta) = meta {
-                return Ok((snapshot, meta));
+            let after = map.clone().static_read_txn()?;
+            // The second commit after this one writes over its meta page, but not before the first one is the last: it was not while the page was read.
+            match meta {
+                Some(meta) if after.id() == snapshot.id() => return Ok((snapshot, meta)),
+                _ => snapshot = after,
             }
         }
         Err(Failure::Storage("other programs commit faster than a checkpoint is made".to_owned()))

@@ -9,6 +9,11 @@ use super::*;
 use crate::limits::{CHECKPOINT_GROWTH, VALUE_SIZE};
 use crate::{Change, Database, LoadFailure, Order, Row, Settings, Store, Sync, Value, Writer};
 
+const LOCK_FILE: &str = "lock.mdb";
+
+/// Where LMDB's lock file has its counter of commits.
+const LAST_COMMIT: usize = 8;
+
 struct Place(Settings);
 
 impl Place {
@@ -62,6 +67,20 @@ impl Place {
         let Record { number, saved } = Record::newest(&records).unwrap();
         let saved = saved.map(|saved| Saved { boot: [b'0'; BOOT], ..saved });
         Record { number: number + 2, saved }.write(&records).unwrap();
+    }
+
+    /// LMDB's counter of commits.
+    fn counter(&self) -> [u8; 8] {
+        let (file, mut counter) = (open(&self.path(LOCK_FILE)).unwrap(), [0; 8]);
+        file.read_exact_at(&mut counter, LAST_COMMIT as u64).unwrap();
+        keep_open(file);
+        counter
+    }
+
+    fn set_counter(&self, counter: [u8; 8]) {
+        let file = open(&self.path(LOCK_FILE)).unwrap();
+        file.write_all_at(&counter, LAST_COMMIT as u64).unwrap();
+        keep_open(file);
     }
 
     fn keys(&self) -> Vec<String> {
@@ -187,13 +206,38 @@ fn a_snapshot_of_a_keeper_is_freed_after_its_checkpoint_is_ended() {
     // As if the kernel had not yet got so far: the record is there, and the snapshot of a process that does not live.
     let number = Record::newest(&records).unwrap().number + 1;
     Record { number, saved: kept.saved.clone() }.write(&records).unwrap();
-    add_reader(&place.path("lock.mdb"), kept.saved.unwrap().meta.transaction());
+    add_reader(&place.path(LOCK_FILE), kept.saved.unwrap().meta.transaction());
     assert_eq!(writer.free_dead_readers(), Ok(0));
     write(&mut writer, "late");
     assert_eq!(Record::newest(&records).unwrap().number, number);
     drop(lock);
     assert_eq!(writer.free_dead_readers(), Ok(1));
     assert_eq!(Record::newest(&records).unwrap().saved, None);
+}
+
+#[test]
+fn a_commit_whose_program_was_killed_before_it_counted_waits_for_the_next_writer() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    write(&mut writer, "0");
+    writer.sync().unwrap();
+    let (before, last) = (place.counter(), writer.last_commit());
+    write(&mut writer, "1");
+    // Its page says that it is the last one, and LMDB's counter is still that of the one before.
+    let after = place.counter();
+    place.set_counter(before);
+    assert_eq!(writer.last_commit(), last);
+    assert!(!writer.is_unsynced());
+    writer.sync().unwrap();
+    // LMDB counts it when the next program writes.
+    place.set_counter(after);
+    assert_eq!(writer.last_commit(), last + 1);
+    assert!(writer.is_unsynced());
+    writer.sync().unwrap();
+    drop((store, writer));
+    place.start_kernel();
+    assert_eq!(place.keys(), ["0", "1"]);
 }
 
 /// Adds a snapshot of a process that does not live to a lock file that has one place in use.
@@ -205,8 +249,12 @@ fn add_reader(lock_file: &Path, commit: u64) {
     file.write_all_at(&2_u32.to_ne_bytes(), 16).unwrap();
     let process = i32::MAX as u64;
     file.write_all_at(&[commit.to_ne_bytes(), process.to_ne_bytes()].concat(), 128 + 64).unwrap();
-    // LMDB knows by locks of this file that this program lives, and closing it would end them.
-    std::mem::forget(file);
+    keep_open(file);
+}
+
+/// LMDB knows by locks of its lock file that this program lives, and closing it would end them.
+fn keep_open(lock_file: File) {
+    std::mem::forget(lock_file);
 }
 
 #[test]
