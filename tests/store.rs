@@ -7,11 +7,13 @@
 mod server;
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 
 use server::channel::{API_KEY, connect, resp, say};
+use server::client::{Client, text};
 use server::patience::until;
-use server::{Plan, Server, errors_of, printed_by, run};
+use server::{Ending, Plan, Server, errors_of, printed_by, run};
 
 fn plan(config: &str) -> Plan {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
@@ -258,6 +260,39 @@ fn keys_end_and_leave_the_file() {
 }
 
 #[test]
+fn info_of_one_scheduler_is_about_all() {
+    let server = plan("[store]\nsync = \"none\"\n").argument("--schedulers=2").start();
+    let mut clients: Vec<_> = (0..16).map(|_| connect(resp(&server))).collect();
+    assert_eq!(ask(&mut clients[0], "SET a 1\r\nSET b 1\r\n"), "+OK\r\n+OK\r\n");
+    for client in &mut clients {
+        assert_eq!(ask(client, "GET a\r\nGETRANGE a 0 0\r\nMGET b c\r\n").matches("$1").count(), 3);
+    }
+    let number = |info: &str, name: &str| {
+        let line = info.lines().find_map(|line| line.strip_prefix(&format!("{name}:")));
+        line.unwrap_or_else(|| panic!("{name} in {info}")).parse::<f64>().unwrap()
+    };
+    // Two commands and a ping, four with theirs for each client, and an INFO with its ping for each that has asked.
+    for (asked, client) in clients.iter_mut().enumerate() {
+        let info = ask(client, "INFO\r\n");
+        let commands = 3 + 16 * 4 + 2 * asked;
+        assert_eq!(number(&info, "connected_clients"), 16.0);
+        assert_eq!(number(&info, "total_connections_received"), 16.0);
+        assert_eq!(number(&info, "total_commands_processed"), commands as f64);
+        assert_eq!(number(&info, "keyspace_hits"), 48.0);
+        assert_eq!(number(&info, "keyspace_misses"), 16.0);
+        let is_there = |name| number(&info, name) > 0.0;
+        assert!(["used_memory", "used_memory_peak", "store_file_bytes"].into_iter().all(is_there));
+        assert!(number(&info, "used_cpu_user") + number(&info, "used_cpu_sys") > 0.0);
+    }
+    let mut last = clients.pop().unwrap();
+    drop(clients);
+    until("the clients that closed", || {
+        (number(&ask(&mut last, "INFO clients\r\n"), "connected_clients") == 1.0).then_some(())
+    });
+    assert_eq!(number(&ask(&mut last, "INFO stats\r\n"), "total_connections_received"), 16.0);
+}
+
+#[test]
 fn a_store_that_would_be_served_is_refused() {
     let plan = Plan::new();
     let store = format!("--store={}", plan.directory.join("site/data/store").display());
@@ -272,7 +307,7 @@ fn redis_benchmark_runs() {
     }
     let server = start("[store]\nsync = \"none\"\n");
     let address = resp(&server);
-    let mut command = std::process::Command::new("redis-benchmark");
+    let mut command = Command::new("redis-benchmark");
     command.args(["-h", "127.0.0.1", "-p", &address.port().to_string(), "-n", "2000", "-P", "16"]);
     command.args(["-t", "set,get,incr,mset", "--csv"]);
     let output = run(&mut command);
@@ -281,4 +316,35 @@ fn redis_benchmark_runs() {
     assert_eq!(printed.lines().count(), 5, "{printed}");
     let mut client = connect(address);
     assert_eq!(ask(&mut client, "GET counter:__rand_int__\r\n"), "$4\r\n2000\r\n");
+}
+
+#[test]
+fn the_exporter_for_prometheus_reads_info() {
+    const EXPORTER: &str = "prometheus-redis-exporter";
+    if !server::has(EXPORTER, "the_exporter_for_prometheus_reads_info") {
+        return;
+    }
+    let server = start("[store]\nsync = \"none\"\n");
+    let mut client = connect(resp(&server));
+    assert_eq!(ask(&mut client, "SET a 1\r\nGET a\r\nGET b\r\n"), "+OK\r\n$1\r\n1\r\n$-1\r\n");
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = Command::new(EXPORTER);
+    command.arg(format!("-redis.addr=redis://{}", resp(&server)));
+    command.arg(format!("-web.listen-address={free}")).stderr(Stdio::null());
+    let _exporter = Ending(command.spawn().unwrap());
+    let mut exporter = until("the exporter", || Client::connect(free).ok());
+    let told = exporter.get("/metrics").unwrap();
+    for line in [
+        "redis_up 1",
+        "redis_connected_clients 2",
+        "redis_keyspace_hits_total 1",
+        "redis_keyspace_misses_total 1",
+        "redis_db_keys{db=\"db0\"} 1",
+        "redis_uptime_in_seconds ",
+        "redis_memory_used_bytes ",
+        "redis_cpu_user_seconds_total ",
+        "redis_commands_processed_total ",
+    ] {
+        assert!(text(&told).contains(&format!("\n{line}")), "{line} in {}", text(&told));
+    }
 }

@@ -15,6 +15,7 @@ use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 use script::engine::NativeCode;
 
+use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::store_stats::StoreStats;
 
@@ -267,6 +268,8 @@ metric::counted! {
         pub channels: ChannelStats = Elsewhere("rows of its own"),
         /// The numbers of orders to the store.
         pub store: StoreStats = Elsewhere("rows of its own"),
+        /// The numbers of Redis clients.
+        pub resp: RespStats = Elsewhere("rows of its own"),
         /// Open connections.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.

@@ -42,6 +42,7 @@ mod page;
 mod query;
 mod readers;
 mod record;
+mod room;
 mod scan;
 mod snapshot;
 mod store;

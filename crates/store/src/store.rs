@@ -20,6 +20,7 @@ use crate::limits::{
 };
 use crate::log::LogFiles;
 use crate::readers::{LockFile, Reader};
+use crate::room::file_size;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
 use crate::versions::Versions;
@@ -166,7 +167,7 @@ impl Store {
     /// Whether its writer waits now because another program writes.
     #[must_use]
     pub fn waits_for_another_program(&self) -> bool {
-        self.checkpoints.waits()
+        self.checkpoints.waits_for_another_program()
     }
 
     /// How often it had no room for a change.
@@ -246,14 +247,13 @@ impl Store {
         Ok(self.lock.readers()?)
     }
 
-    /// How large it is.
+    /// How large it is. Asks no descriptor, so schedulers can call it.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let info = self.map.info();
         Usage {
-            file_bytes: self.map.real_disk_size().unwrap_or(0),
+            file_bytes: file_size(&self.map),
             size: self.size,
-            commit: info.last_txn_id as u64,
+            commit: self.map.info().last_txn_id as u64,
         }
     }
 }

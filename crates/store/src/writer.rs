@@ -14,6 +14,7 @@ use crate::limits::{CHECKPOINT_GROWTH, EXPIRED_PER_COMMIT};
 use crate::load::{LoadFailure, Row, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
+use crate::room::{Room, file_size};
 use crate::scan::Cursors;
 use crate::snapshot::table;
 use crate::table::Table;
@@ -342,34 +343,4 @@ impl Writer {
         }
         Ok(self.map.clear_stale_readers()?)
     }
-}
-
-/// The room that the file has.
-struct Room<'w> {
-    map: &'w Env<WithoutTls>,
-    tables: &'w [Table],
-    size: u64,
-}
-
-impl Room<'_> {
-    /// Whether there is none for more. The file does not shrink, so where it had its size once its pages that are used count.
-    fn is_used_up(&self, transaction: &RwTxn<'_>) -> Result<bool, Failure> {
-        if file_size(self.map) < self.size {
-            return Ok(false);
-        }
-        let mut pages = 0;
-        for table in self.tables {
-            pages += table.pages(transaction)?;
-        }
-        Ok(pages * page_size(self.map) >= self.size / 16 * 15)
-    }
-}
-
-fn page_size(map: &Env<WithoutTls>) -> u64 {
-    u64::from(map.unnamed_database_stat().page_size)
-}
-
-/// Bytes of the file up to the last page that it has had.
-fn file_size(map: &Env<WithoutTls>) -> u64 {
-    (map.info().last_page_number as u64 + 1) * page_size(map)
 }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -16,13 +17,43 @@ pub fn thread_cpu_ns() -> u64 {
 /// How often the kernel took the core away from this thread while it still wanted to run. When it grows while a
 /// scheduler spins, the core is shared and spinning harms somebody.
 pub fn involuntary_switches() -> u64 {
+    u64::try_from(usage(libc::RUSAGE_THREAD).ru_nivcsw).unwrap_or(0)
+}
+
+/// What this process has used since it began.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessUsage {
+    /// CPU time of its threads outside of the kernel.
+    pub user: Duration,
+    /// CPU time of its threads in the kernel.
+    pub system: Duration,
+    /// The most memory that was in RAM, in bytes.
+    pub peak_bytes: u64,
+}
+
+/// What this process has used since it began.
+pub fn process_usage() -> ProcessUsage {
+    let used = usage(libc::RUSAGE_SELF);
+    ProcessUsage {
+        user: duration(used.ru_utime),
+        system: duration(used.ru_stime),
+        // In KiB, see getrusage(2).
+        peak_bytes: u64::try_from(used.ru_maxrss).unwrap_or(0).saturating_mul(1024),
+    }
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
+}
+
+fn usage(of: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a whole rusage that the call may write to.
-    let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    let status = unsafe { libc::getrusage(of, usage.as_mut_ptr()) };
     assert_eq!(status, 0, "getrusage(2) fails only for a bad pointer or an unknown target");
     // SAFETY: it was zeroed, which is a valid rusage, and then filled by the kernel.
-    let usage = unsafe { usage.assume_init() };
-    u64::try_from(usage.ru_nivcsw).unwrap_or(0)
+    unsafe { usage.assume_init() }
 }
 
 /// Memory of the whole process that is in RAM now, in bytes.

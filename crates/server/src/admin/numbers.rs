@@ -15,6 +15,7 @@ use runtime::stats::{Sampled, Stats};
 
 use super::facts::Facts;
 use crate::message::SchedulerReport;
+use crate::resp_stats::RespStats;
 use crate::store_stats::StoreStats;
 
 /// A number, and what it is.
@@ -33,7 +34,7 @@ pub(super) struct Labelled {
 
 /// Of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
-    let SchedulerReport { runtime, http, cache, channels, store, .. } = report;
+    let SchedulerReport { runtime, http, cache, channels, store, resp, .. } = report;
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
         .chain(read(Sampled::ROWS, &runtime.sampled))
@@ -41,7 +42,8 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
         .chain(read(HttpStats::ROWS, http))
         .chain(read(CacheStats::ROWS, cache))
         .chain(read(ChannelStats::ROWS, channels))
-        .chain(read(StoreStats::ROWS, store));
+        .chain(read(StoreStats::ROWS, store))
+        .chain(read(RespStats::ROWS, resp));
     numbers.collect()
 }
 

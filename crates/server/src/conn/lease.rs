@@ -29,6 +29,10 @@ impl Lease {
         Self { rights, address, request: None }
     }
 
+    pub(super) fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// With what the client's request said.
     pub(super) fn with_request(self, request: Option<Box<KeptRequest>>) -> Self {
         Self { request, ..self }

@@ -70,6 +70,7 @@ impl Connections {
             cache: site.cache_stats(),
             channels: site.channel_stats(),
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
+            resp: site.resp.own(),
             pages: site.pages_report(),
             processes: context.processes,
             generation: site.generation(),

@@ -149,6 +149,7 @@ impl Service for Connections {
                 Connection::new(&self.http, listener, peer, context).map(Process::Http)
             }
             Protocol::Resp => {
+                self.http.application().resp.count_connection();
                 let session = Session::new(authentication, peer, &mut self.clients, context);
                 Some(Process::Resp(Box::new(session)))
             }

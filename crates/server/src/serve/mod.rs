@@ -40,6 +40,7 @@ use crate::conn::Connections;
 use crate::limits;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
+use crate::resp_stats::RespCounts;
 use crate::sandbox::{self, Sandbox};
 use crate::site::Site;
 use crate::site_data::SiteData;
@@ -225,6 +226,7 @@ fn launch_schedulers(
     let random = RandomState::new();
     let at_work: Arc<[Arc<AtWork>]> = seats.iter().map(|_| Arc::default()).collect();
     let shown = Arc::clone(&at_work);
+    let resp = RespCounts::new(seats.len());
     let make = move |endpoint: Endpoint| {
         let unique = u128::from(random.hash_one(endpoint.0)) << 64
             | u128::from(random.hash_one(!endpoint.0));
@@ -233,6 +235,7 @@ fn launch_schedulers(
         if let Some(store) = &store {
             site.open_store(store.clone());
         }
+        site.count_redis_clients(resp.at(endpoint));
         site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
         let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
         let mut service = Connections::new(site, &data, log);

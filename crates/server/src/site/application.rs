@@ -31,6 +31,7 @@ use super::packer::Packer;
 use super::state::Site;
 use super::waiting::Waiting;
 use crate::message::{FoundFile, Message};
+use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 
 impl Site {
@@ -67,6 +68,7 @@ impl Site {
             programs: Programs::default(),
             upgraded: None,
             at_work: Arc::default(),
+            resp: RespCounts::new(1),
         })
     }
 

@@ -28,6 +28,7 @@ use super::upgraded::Upgraded;
 use super::waiting::{Refusal, Waiting};
 use crate::limits;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
+use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 
 /// The site of one scheduler.
@@ -72,6 +73,8 @@ pub struct Site {
     pub(super) upgraded: Option<Upgraded>,
     /// Where another thread sees which page runs.
     pub(super) at_work: Arc<AtWork>,
+    /// The counters of Redis clients, of all schedulers.
+    pub(crate) resp: RespCounts,
 }
 
 impl Site {
@@ -141,6 +144,11 @@ impl Site {
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(self.channels.rulebook());
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
+    }
+
+    /// Redis clients of this scheduler are counted there.
+    pub fn count_redis_clients(&mut self, resp: RespCounts) {
+        self.resp = resp;
     }
 
     /// There is a store.

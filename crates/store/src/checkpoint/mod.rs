@@ -82,7 +82,7 @@ pub(crate) struct Checkpoints {
     /// Whether the writer waits for the checkpoint that is under way.
     is_urgent: AtomicBool,
     /// Whether this program waits until another one has written.
-    waits: AtomicBool,
+    waits_for_another_program: AtomicBool,
 }
 
 impl Checkpoints {
@@ -90,9 +90,15 @@ impl Checkpoints {
     pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
         let data = Arc::new(open(&directory.join(DATA))?);
-        let (is_urgent, waits) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (lock_file, boot) = (None, None);
-        let mut opened = Self { directory: own, records, data, lock_file, boot, is_urgent, waits };
+        let mut opened = Self {
+            directory: own,
+            records,
+            data,
+            lock_file: None,
+            boot: None,
+            is_urgent: AtomicBool::new(false),
+            waits_for_another_program: AtomicBool::new(false),
+        };
         opened.boot = opened.alone(|opened| {
             if !opened.takes_keepers_lock()? {
                 return Ok(None);
@@ -134,8 +140,8 @@ impl Checkpoints {
     }
 
     /// Whether a writer of this program waits until another program has written.
-    pub(crate) fn waits(&self) -> bool {
-        self.waits.load(Ordering::Relaxed)
+    pub(crate) fn waits_for_another_program(&self) -> bool {
+        self.waits_for_another_program.load(Ordering::Relaxed)
     }
 
     /// Begins a transaction that writes; other programs wait until the lock is dropped.
@@ -143,7 +149,7 @@ impl Checkpoints {
         &self,
         map: &'m Env<WithoutTls>,
     ) -> Result<(WriteLock, RwTxn<'m>), Failure> {
-        let lock = WriteLock::take(&self.data, &self.waits)?;
+        let lock = WriteLock::take(&self.data, &self.waits_for_another_program)?;
         let transaction = map.write_txn()?;
         // Where the last one that wrote was killed, LMDB has just freed its snapshots.
         self.settle()?;

@@ -259,6 +259,13 @@ fn client(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
         (b"getname", 2) if session.name.is_empty() => write_null(out, session.version),
         (b"getname", 2) => write_bulk(out, &session.name),
         (b"id", 2) => write_integer(out, i64::try_from(session.number).unwrap_or(i64::MAX)),
+        (b"info", 2) => write_bulk(out, client_info(session).as_bytes()),
+        (b"help", 2) => {
+            write_array(out, CLIENT_HELP.len());
+            for line in CLIENT_HELP {
+                write_simple(out, line);
+            }
+        }
         _ => {
             let shown = String::from_utf8_lossy(&verb[..verb.len().min(SHOWN_BYTES)]).into_owned();
             let text = format!(
@@ -268,3 +275,28 @@ fn client(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
         }
     }
 }
+
+/// The fields of Redis' line that are known here.
+fn client_info(session: &Session) -> String {
+    let channels = session.listening.channels().len();
+    let flags = if session.subscriptions() > 0 { "P" } else { "N" };
+    format!(
+        "id={} addr={} name={} flags={flags} db={} sub={channels} psub={} multi=-1 user=default resp={}\n",
+        session.number,
+        session.lease.address(),
+        String::from_utf8_lossy(&session.name),
+        session.database.0,
+        session.subscriptions() - channels,
+        if session.version == Version::Three { 3 } else { 2 },
+    )
+}
+
+const CLIENT_HELP: [&str; 7] = [
+    "CLIENT <subcommand> [<arg> ...]. Subcommands are:",
+    "GETNAME, SETNAME <name> -- the name of this connection.",
+    "HELP -- this text.",
+    "ID -- the number of this connection.",
+    "INFO -- what is known of this connection.",
+    "SETINFO <lib-name|lib-ver> <value> -- accepted and not kept.",
+    "Other subcommands of Redis are not supported.",
+];

@@ -227,6 +227,7 @@ impl Session {
     }
 
     pub(super) fn on_close(mut self, site: &mut Site) {
+        site.resp.count_close();
         site.channels.forget(self.process);
         if let Some(store) = &mut site.store {
             store.forget(self.process);
@@ -255,6 +256,10 @@ impl Session {
         if command.is_empty() {
             return After::More;
         }
-        commands::run(self, command, site, context)
+        let after = commands::run(self, command, site, context);
+        if after != After::Wait {
+            site.resp.count_command();
+        }
+        after
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn run(
             &format!("ERR wrong number of arguments for '{name}' command"),
         );
     }
-    if site.store.is_none() {
+    if site.store.is_none() && !matches!(known.verb, Verb::Info | Verb::Config) {
         let text = "ERR there is no store; start the server with --store DIR";
         return say_error(session, context, text);
     }

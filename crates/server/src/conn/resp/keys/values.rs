@@ -25,7 +25,9 @@ pub(super) fn get(
     let snapshot = store.snapshot();
     let snapshot = snapshot.as_deref().map_err(Failure::clone);
     let place = (session.database, command.argument(1));
-    match snapshot.and_then(|snapshot| store.give(snapshot, place, context.now)) {
+    let given = snapshot.and_then(|snapshot| store.give(snapshot, place, context.now));
+    count(site, &given);
+    match given {
         Ok(Some(given)) => write(given, context.output),
         Ok(None) => write_null(context.output.buffer(), session.version),
         Err(failure) => write_failure(context.output.buffer(), &failure),
@@ -49,6 +51,7 @@ pub(super) fn get_range(
     let snapshot = snapshot.as_deref().map_err(Failure::clone);
     let place = (session.database, command.argument(1));
     let given = snapshot.and_then(|snapshot| store.give(snapshot, place, context.now));
+    count(site, &given);
     match given.map(|given| given.unwrap_or(Given::Copied(b""))) {
         Ok(given) => {
             let range = part(given.length(), first, last);
@@ -73,6 +76,7 @@ pub(super) fn get_many(
         let snapshot = snapshot.as_deref().map_err(Failure::clone);
         let place = (session.database, key);
         let given = snapshot.and_then(|snapshot| store.give(snapshot, place, context.now));
+        count(site, &given);
         let given = given.and_then(|given| match copied > RESP_REPLY_SIZE {
             true if given.is_some() => Err(Failure::TooMuch),
             _ => Ok(given),
@@ -96,6 +100,13 @@ pub(super) fn get_many(
         }
     }
     After::More
+}
+
+/// Counts a key that was looked for.
+fn count(site: &Site, given: &Result<Option<Given<'_>>, Failure>) {
+    if let Ok(given) = given {
+        site.resp.count_look_up(given.as_ref());
+    }
 }
 
 fn write(given: Given<'_>, output: &mut Output) {
